@@ -3,6 +3,6 @@
 The part that runs inside a training process is the package `kmonitor_agent`.
 """
 
-from kmonitor_agent.release import VERSION as __version__  # noqa: N811 - the name that Python expects
+from kmonitor_agent.wire.release import VERSION as __version__  # noqa: N811 - the name that Python expects
 
 __all__ = ["__version__"]

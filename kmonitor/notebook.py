@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 
-from kmonitor.memory_map.effects import Backend
-from kmonitor.memory_map.estimate import MemoryMap, Plan, estimate
-from kmonitor.memory_map.slots import OPTIMIZERS
-from kmonitor.memory_map.traced import Traced
-from kmonitor_agent.frameworks.keras_layout import read_layout
+from kmonitor.memory.effects import Backend
+from kmonitor.memory.estimate import MemoryMap, Plan, estimate
+from kmonitor.memory.optimizer_slots import OPTIMIZERS
+from kmonitor.memory.traced_step import Traced
 from kmonitor_agent.frameworks.keras_shapes import check_shapes
-from kmonitor_agent.frameworks.step_tracing import CannotTrace, trace
-from kmonitor_agent.protocol.model_layout import OptimizerLayout
+from kmonitor_agent.frameworks.layout_reader import read_layout
+from kmonitor_agent.frameworks.tensorflow.step_tracing import CannotTrace, trace
+from kmonitor_agent.wire.messages.model_layout import OptimizerLayout
 
 __all__ = ["MemoryMap", "memory_map"]
 
@@ -47,8 +47,8 @@ def memory_map(
     Raises:
         kmonitor_agent.frameworks.keras_shapes.NoShapes: It was never called, so that layers have
             no weights yet.
-        kmonitor_agent.frameworks.keras_layout.WrongShape: The model does not take such inputs.
-        kmonitor.memory_map.dtypes.OpenShape: It leaves a length open: give `input_shapes`.
+        kmonitor_agent.frameworks.layout_reader.WrongShape: The model does not take such inputs.
+        kmonitor.memory.tensor_sizes.OpenShape: It leaves a length open: give `input_shapes`.
         ValueError: The optimizer is not known.
     """
     if optimizer is not None and optimizer.lower() not in OPTIMIZERS:

@@ -6,18 +6,18 @@ Importing this package loads no framework and takes milliseconds; names resolve 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from kmonitor_agent.release import VERSION
+from kmonitor_agent.wire.release import VERSION
 
 if TYPE_CHECKING:
     from kmonitor_agent.callback import MonitorCallback
     from kmonitor_agent.collecting import Collected, collect, collected
     from kmonitor_agent.fitting import Fitted, fit
-    from kmonitor_agent.folds.fold import Fold
-    from kmonitor_agent.folds.folding import run_folds
-    from kmonitor_agent.folds.function_source import FoldsRefused
-    from kmonitor_agent.folds.study import FoldResult, Study
-    from kmonitor_agent.limits import Limit
     from kmonitor_agent.restoring import restore
+    from kmonitor_agent.studies.fold import Fold
+    from kmonitor_agent.studies.function_source import FoldsRefused
+    from kmonitor_agent.studies.run_folds import run_folds
+    from kmonitor_agent.studies.study import FoldResult, Study
+    from kmonitor_agent.wire.limits import Limit
 
 __version__: Final = VERSION
 
@@ -41,17 +41,17 @@ __all__ = [
 _HOMES: Final = {
     "Collected": "kmonitor_agent.collecting",
     "Fitted": "kmonitor_agent.fitting",
-    "Fold": "kmonitor_agent.folds.fold",
-    "FoldResult": "kmonitor_agent.folds.study",
-    "FoldsRefused": "kmonitor_agent.folds.function_source",
-    "Limit": "kmonitor_agent.limits",
+    "Fold": "kmonitor_agent.studies.fold",
+    "FoldResult": "kmonitor_agent.studies.study",
+    "FoldsRefused": "kmonitor_agent.studies.function_source",
+    "Limit": "kmonitor_agent.wire.limits",
     "MonitorCallback": "kmonitor_agent.callback",
-    "Study": "kmonitor_agent.folds.study",
+    "Study": "kmonitor_agent.studies.study",
     "collect": "kmonitor_agent.collecting",
     "collected": "kmonitor_agent.collecting",
     "fit": "kmonitor_agent.fitting",
     "restore": "kmonitor_agent.restoring",
-    "run_folds": "kmonitor_agent.folds.folding",
+    "run_folds": "kmonitor_agent.studies.run_folds",
 }
 
 

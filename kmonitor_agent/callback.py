@@ -17,7 +17,15 @@ from typing import (
     get_args,
 )
 
-from kmonitor_agent.config import (
+from kmonitor_agent.frameworks.autograph import not_converted
+from kmonitor_agent.frameworks.callback_base import overrides_step_end, with_keras_callback
+from kmonitor_agent.frameworks.script_values import is_true
+from kmonitor_agent.guard import came_from_a_handler
+from kmonitor_agent.link.hub_choice import parse_hub
+from kmonitor_agent.reclaim.deferred_signals import SIGNALS, Passing
+from kmonitor_agent.recording.action_requests import ACTIONS, Request
+from kmonitor_agent.recording.fit import find_origin, is_same_fit
+from kmonitor_agent.recording.settings import (
     Settings,
     check_home,
     checked_count,
@@ -29,24 +37,16 @@ from kmonitor_agent.config import (
     checked_name,
     checked_switch,
 )
-from kmonitor_agent.frameworks.autograph import not_converted
-from kmonitor_agent.guard import came_from_a_handler
-from kmonitor_agent.link.hub_choice import parse_hub
-from kmonitor_agent.protocol.commands import ReloadMode
-from kmonitor_agent.reclaim.held_signals import SIGNALS, Passing
-from kmonitor_agent.script_values import is_true
-from kmonitor_agent.session.fit import find_origin, is_same_fit
-from kmonitor_agent.session.keras_base import overrides_step_end, with_keras_callback
-from kmonitor_agent.session.requests import ACTIONS, Request
+from kmonitor_agent.wire.messages.commands import ReloadMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kmonitor_agent.limits import Limit
-    from kmonitor_agent.session.fit import Fit
-    from kmonitor_agent.session.run_session import RunSession
-    from kmonitor_agent.session.runs import RunsOfProcess
-    from kmonitor_agent.session.wording import Records
+    from kmonitor_agent.recording.action_results import Records
+    from kmonitor_agent.recording.fit import Fit
+    from kmonitor_agent.recording.run_recorder import RunSession
+    from kmonitor_agent.recording.runs import RunsOfProcess
+    from kmonitor_agent.wire.limits import Limit
 
 _POINTS: Final = ("epoch", "batch")
 _STEP_HOOK: Final = "on_train_batch_begin"
@@ -433,7 +433,7 @@ def _check_of(action: str, of: str) -> None:
 def _runs() -> "RunsOfProcess":
     # Not before a callback is made: `from kmonitor_agent import Limit` stays light, and the
     # session brings ZeroMQ and psutil along.
-    from kmonitor_agent.session.runs import RUNS  # noqa: PLC0415
+    from kmonitor_agent.recording.runs import RUNS  # noqa: PLC0415
 
     return RUNS
 

@@ -10,17 +10,17 @@ from typing import Any, Final
 
 from kmonitor_agent.frameworks.autograph import not_converted
 from kmonitor_agent.frameworks.base import Framework, KerasModel
-from kmonitor_agent.frameworks.detect import framework_for, loaded_frameworks
-from kmonitor_agent.frameworks.live_models import models_in_use, models_with_functions
+from kmonitor_agent.frameworks.detection import framework_for, loaded_frameworks
+from kmonitor_agent.frameworks.live_objects import models_in_use, models_with_functions
 from kmonitor_agent.guard import described
-from kmonitor_agent.local.byte_sizes import bytes_text
-from kmonitor_agent.local.clock import SystemClock
-from kmonitor_agent.protocol.facts import Footprint
 from kmonitor_agent.reclaim import actions
-from kmonitor_agent.reclaim.held_signals import SIGNALS
+from kmonitor_agent.reclaim.deferred_signals import SIGNALS
 from kmonitor_agent.reclaim.memory import collect_garbage, give_pages_back, resident_bytes
 from kmonitor_agent.reclaim.outcome import Outcome
-from kmonitor_agent.session.wording import count_text, counted_text, released_text
+from kmonitor_agent.recording.action_results import count_text, counted_text, released_text
+from kmonitor_agent.wire.local.clock import SystemClock
+from kmonitor_agent.wire.messages.events import Footprint
+from kmonitor_agent.wire.text import bytes_text
 
 _NO_KERAS: Final = "no Keras is imported in this process: only garbage was collected"
 
@@ -223,7 +223,7 @@ def _joined(
 
 def _tell_runs(done: Collected) -> None:
     # Only where a callback has made a run: without one there is nobody to tell.
-    runs: Any = sys.modules.get("kmonitor_agent.session.runs")
+    runs: Any = sys.modules.get("kmonitor_agent.recording.runs")
     if runs is not None:
         runs.RUNS.tell_collected(
             Outcome(

@@ -12,17 +12,17 @@ from typing import Any, Final, NamedTuple, cast
 
 from kmonitor_agent.callback import MonitorCallback
 from kmonitor_agent.frameworks.base import KerasModel
-from kmonitor_agent.frameworks.detect import framework_for
-from kmonitor_agent.frameworks.model_copy import CannotCopy, Rebuild, keras_of
+from kmonitor_agent.frameworks.detection import framework_for
+from kmonitor_agent.frameworks.model_building import CannotCopy, Rebuild, keras_of
 from kmonitor_agent.frameworks.part_start import PartStart
-from kmonitor_agent.protocol.facts import Footprint
+from kmonitor_agent.part_hooks import part_callback
 from kmonitor_agent.reclaim import rebuild as rebuilt
-from kmonitor_agent.reclaim.archive import CheckpointStore
-from kmonitor_agent.reclaim.held_signals import SIGNALS
+from kmonitor_agent.reclaim.checkpoint_file import Tag
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
+from kmonitor_agent.reclaim.deferred_signals import SIGNALS
 from kmonitor_agent.reclaim.outcome import Outcome
-from kmonitor_agent.reclaim.state_file import Tag
-from kmonitor_agent.session.part_hooks import part_callback
-from kmonitor_agent.session.parts import Parts
+from kmonitor_agent.recording.parts import Parts
+from kmonitor_agent.wire.messages.events import Footprint
 
 _ENDS: Final = "the training ends with this epoch: nothing is left to reload for"
 _READ_AHEAD: Final = (

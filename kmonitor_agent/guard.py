@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from kmonitor_agent.local.plain_files import is_plain, open_own
-from kmonitor_agent.local.private_folders import make_own_folder
+from kmonitor_agent.wire.local.plain_files import is_plain, open_own
+from kmonitor_agent.wire.local.private_files import make_own_folder
 
 LOG_BYTES: Final = 2_000_000
 """A log file is turned over at this size, bytes."""

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from kmonitor_agent.escalation import Escalation
-from kmonitor_agent.protocol.commands import LimitMetric, LimitSpec
-from kmonitor_agent.protocol.facts import LimitCrossed
+from kmonitor_agent.wire.messages.commands import LimitMetric, LimitSpec
+from kmonitor_agent.wire.messages.events import LimitCrossed
 
 RELEASE_PART: Final = 0.95
 """A crossed limit is released when its metric falls to this part of the threshold."""

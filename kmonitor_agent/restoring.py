@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel, ReclaimSteps, StateUnreadable, StateVariable
-from kmonitor_agent.frameworks.detect import framework_for
+from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.frameworks.keras_architecture import model_of
-from kmonitor_agent.reclaim import state_file
-from kmonitor_agent.reclaim.archive import export_path, unfinished_export_path
+from kmonitor_agent.reclaim import checkpoint_file
+from kmonitor_agent.reclaim.checkpoints import export_path, unfinished_export_path
 from kmonitor_agent.reclaim.export import NotExported, keep_exported
 from kmonitor_agent.reclaim.state_facts import NotAStateFile, StateHeader, StoredFacts
 
@@ -107,8 +107,8 @@ def restore_into(
 
 def _proved(path: Path) -> StateHeader:
     try:
-        state_file.check_whole(path)
-        return state_file.read_header(path)
+        checkpoint_file.check_whole(path)
+        return checkpoint_file.read_header(path)
     except NotAStateFile as exc:
         raise CannotRestore(f"{path} is no whole checkpoint, it is damaged: {exc.why}.") from exc
     except OSError as exc:
@@ -116,7 +116,7 @@ def _proved(path: Path) -> StateHeader:
 
 
 def _restore(model: KerasModel, path: Path, header: StateHeader) -> Restored:
-    facts = state_file.read_facts(path)
+    facts = checkpoint_file.read_facts(path)
     steps = framework_for(model).reclaim_steps()
     if steps is None:
         raise CannotRestore("this is no Keras model that kmonitor knows")
@@ -178,7 +178,7 @@ def _differs(stored: StoredFacts, mine: StateVariable) -> bool:
 
 def _assign(path: Path, steps: ReclaimSteps, chosen: Sequence[StateVariable | None]) -> None:
     # No zip: it would hold one value while the next is read.
-    values = state_file.read_variables(path)
+    values = checkpoint_file.read_variables(path)
     for each in chosen:
         value = next(values)
         if each is not None:
@@ -195,7 +195,7 @@ def _left_out(facts: Sequence[StoredFacts], chosen: Sequence[StateVariable | Non
 def _made(keras: Any, path: Path, header: StateHeader, like: Path | None) -> KerasModel:
     if like is not None:
         return _loaded(keras, like)
-    architecture = state_file.read_architecture(path)
+    architecture = checkpoint_file.read_architecture(path)
     architecture = architecture or next(_told_by_neighbours(path, header), "")
     if architecture:
         try:
@@ -241,9 +241,9 @@ def _told_by_neighbours(path: Path, header: StateHeader) -> Iterator[str]:
     """What other checkpoints of the same fit say of the model, where they say something."""
     for other in sorted(path.parent.glob("*.h5")):
         try:
-            tag = state_file.read_header(other).tag
+            tag = checkpoint_file.read_header(other).tag
             if (tag.run, tag.fit) == (header.tag.run, header.tag.fit) and other != path:
-                yield from filter(None, [state_file.read_architecture(other)])
+                yield from filter(None, [checkpoint_file.read_architecture(other)])
         except (OSError, NotAStateFile):
             continue
 

@@ -143,10 +143,10 @@ def _packed(release: Release, names: list[str]) -> list[Path]:
 
 
 def _version(source: Source) -> str:
-    text = (source.tree / "kmonitor_agent" / "release.py").read_text(encoding="utf-8")
+    text = (source.tree / "kmonitor_agent" / "wire" / "release.py").read_text(encoding="utf-8")
     found = re.search(r'VERSION: Final = "([^"]+)"', text)
     if found is None:
-        raise CannotBuild("kmonitor_agent/release.py says no version")
+        raise CannotBuild("kmonitor_agent/wire/release.py says no version")
     return found[1]
 
 

@@ -23,7 +23,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 # them, then ends plain Keras in bfloat16 with SIGILL. Remove when oneDNN asks the kernel first.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")
 
-from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.folders import Folders, find_folders
 from tests.support.not_run import (
     pytest_addoption,
     pytest_ignore_collect,

@@ -1,1 +1,1 @@
-"""One module per command; the only place that prints."""
+"""The command line: one module or folder per command, imported when the command is called."""

@@ -6,14 +6,14 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from kmonitor.cli.hub_access import HostOption, HubOption, open_hub
-from kmonitor.cli.run_choice import SHORT_ID
-from kmonitor.cli.statuses import DONE
-from kmonitor.cli.terminal import say, say_json, say_table
+from kmonitor.base.plain_data import fields_of
+from kmonitor.cli.common.hub_access import HostOption, HubOption, open_hub
+from kmonitor.cli.common.run_choice import SHORT_ID
+from kmonitor.cli.common.statuses import DONE
+from kmonitor.cli.common.terminal import say, say_json, say_table
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.export.plain_data import fields_of
-from kmonitor.presenters.formats import moment_text, plain_text
-from kmonitor_agent.protocol.messages import AuditRow
+from kmonitor.ui.text.formats import moment_text, plain_text
+from kmonitor_agent.wire.messages.unions import AuditRow
 
 _PAGE = 1000
 

@@ -6,10 +6,10 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from kmonitor.cli.hub_access import HostOption, HubOption, open_hub
-from kmonitor.cli.statuses import DONE, Misuse
-from kmonitor.cli.terminal import elided_middle, plain, say
-from kmonitor_agent.protocol.access_messages import KeyGrant, Role
+from kmonitor.cli.common.hub_access import HostOption, HubOption, open_hub
+from kmonitor.cli.common.statuses import DONE, Misuse
+from kmonitor.cli.common.terminal import elided_middle, plain, say
+from kmonitor_agent.wire.messages.access_messages import KeyGrant, Role
 
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
 _SHOWN_CELLS: Final = 70

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from kmonitor.cli.hub_access import open_hub
-from kmonitor.cli.run_choice import choose_run
-from kmonitor.cli.statuses import DONE, FAILED
-from kmonitor.cli.terminal import plain, say, say_json, say_table
+from kmonitor.base.errors import Expected
+from kmonitor.cli.common.hub_access import open_hub
+from kmonitor.cli.common.run_choice import choose_run
+from kmonitor.cli.common.statuses import DONE, FAILED
+from kmonitor.cli.common.terminal import plain, say, say_json, say_table
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.errors import Expected
 from kmonitor.export.events import read_event
-from kmonitor.presenters.formats import bytes_text, moment_text, plain_text
-from kmonitor_agent.local.clock import SystemClock
-from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.protocol.facts import FitStarted
-from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor.ui.text.formats import bytes_text, moment_text, plain_text
+from kmonitor_agent.wire.local.clock import SystemClock
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.messages.events import FitStarted
+from kmonitor_agent.wire.messages.unions import RunSummary
 
 if TYPE_CHECKING:
     from kmonitor_agent.reclaim.state_facts import StateHeader
@@ -109,13 +109,13 @@ def _places(client: HubClient, run: RunSummary) -> list[Path]:
 
 
 def _in_folder(folder: Path, run: str, *, verify: bool) -> list[Listed]:
-    from kmonitor_agent.reclaim import seal  # noqa: PLC0415 - NumPy
+    from kmonitor_agent.reclaim import checkpoint_seal  # noqa: PLC0415 - NumPy
     from kmonitor_agent.reclaim.state_facts import NotAStateFile  # noqa: PLC0415 - beside it
 
     found: list[Listed] = []
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
         try:
-            header = seal.read_header(path)
+            header = checkpoint_seal.read_header(path)
         except (OSError, NotAStateFile) as exc:
             found += _damaged(path, str(exc))
         else:
@@ -141,8 +141,8 @@ def _listed(path: Path, header: "StateHeader", state: str) -> Listed:
 
 def _damaged(path: Path, why: str) -> Iterator[Listed]:
     """What can be told of a file that does not say its run; nothing if it is another program's."""
-    from kmonitor_agent.reclaim.archive import place_in_name  # noqa: PLC0415 - NumPy
-    from kmonitor_agent.reclaim.seal import begins_as_ours  # noqa: PLC0415 - beside it
+    from kmonitor_agent.reclaim.checkpoint_seal import begins_as_ours  # noqa: PLC0415 - beside it
+    from kmonitor_agent.reclaim.checkpoints import place_in_name  # noqa: PLC0415 - NumPy
 
     place = place_in_name(path)
     if place is None and not begins_as_ours(path):
@@ -172,7 +172,7 @@ def _export(path: Path) -> str:
 
 
 def _verified(path: Path) -> str:
-    from kmonitor_agent.reclaim.state_file import NotAStateFile, check_whole  # noqa: PLC0415 - NumPy
+    from kmonitor_agent.reclaim.checkpoint_file import NotAStateFile, check_whole  # noqa: PLC0415 - NumPy
 
     try:
         check_whole(path)

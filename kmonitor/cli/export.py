@@ -7,15 +7,15 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from kmonitor.cli.hub_access import FolderOption, HostOption, HubOption, open_hub
-from kmonitor.cli.run_choice import choose_run
-from kmonitor.cli.statuses import DONE, Misuse
-from kmonitor.cli.terminal import complain, plain
+from kmonitor.cli.common.hub_access import FolderOption, HostOption, HubOption, open_hub
+from kmonitor.cli.common.run_choice import choose_run
+from kmonitor.cli.common.statuses import DONE, Misuse
+from kmonitor.cli.common.terminal import complain, plain
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.csv_logger import CsvLoggerExport
 from kmonitor.export.run_export import ENDINGS, ExportFormat, RunExport
-from kmonitor.export.sample_table import TableColumn
-from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor.export.table_formats import TableColumn
+from kmonitor_agent.wire.messages.unions import RunSummary
 
 
 def export(  # noqa: PLR0913 - options of a command

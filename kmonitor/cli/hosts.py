@@ -4,14 +4,14 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from kmonitor.cli.hub_access import folder_faults_named
-from kmonitor.cli.statuses import DONE
-from kmonitor.cli.terminal import complain, plain, say, say_json, say_table
+from kmonitor.base.errors import Expected
+from kmonitor.base.plain_data import fields_of
+from kmonitor.cli.common.hub_access import folder_faults_named
+from kmonitor.cli.common.statuses import DONE
+from kmonitor.cli.common.terminal import complain, plain, say, say_json, say_table
+from kmonitor.connect.host_access import visit
 from kmonitor.connect.host_book import HostBook, RememberedHost
-from kmonitor.connect.host_visit import visit
-from kmonitor.errors import Expected
-from kmonitor.export.plain_data import fields_of
-from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.wire.local.folders import find_folders
 
 app = App(
     name="hosts",

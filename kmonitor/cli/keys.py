@@ -5,15 +5,15 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from kmonitor.cli.hub_access import HostOption, HubOption, folder_faults_named, open_hub
-from kmonitor.cli.statuses import DONE
-from kmonitor.cli.terminal import complain, plain, say, say_json, say_table
-from kmonitor.connect.direct import device_keys
-from kmonitor.export.plain_data import fields_of
-from kmonitor.presenters.formats import moment_text, plain_text
-from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.local.key_pair import own_keys
-from kmonitor_agent.protocol.messages import KeysTold
+from kmonitor.base.plain_data import fields_of
+from kmonitor.cli.common.hub_access import HostOption, HubOption, folder_faults_named, open_hub
+from kmonitor.cli.common.statuses import DONE
+from kmonitor.cli.common.terminal import complain, plain, say, say_json, say_table
+from kmonitor.connect.hub_socket import device_keys
+from kmonitor.ui.text.formats import moment_text, plain_text
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.local.host_identity import own_keys
+from kmonitor_agent.wire.messages.unions import KeysTold
 
 app = App(
     name="keys",

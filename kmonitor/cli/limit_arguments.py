@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from kmonitor.errors import Expected
-from kmonitor_agent.limits import Limit
-from kmonitor_agent.protocol.commands import (
+from kmonitor.base.errors import Expected
+from kmonitor_agent.wire.limits import Limit
+from kmonitor_agent.wire.messages.commands import (
     LIMIT_METRICS,
     LimitMetric,
     LimitSpec,

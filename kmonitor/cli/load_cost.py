@@ -6,10 +6,10 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from kmonitor.cli.model_file_options import NO_OPTIONS, FileOptions
-from kmonitor.cli.statuses import DONE, Misuse
-from kmonitor.cli.terminal import complain, plain, say, say_json, say_table
-from kmonitor.model_files.load_cost import (
+from kmonitor.cli.common.model_file_options import NO_OPTIONS, FileOptions
+from kmonitor.cli.common.statuses import DONE, Misuse
+from kmonitor.cli.common.terminal import complain, plain, say, say_json, say_table
+from kmonitor.memory.model_files.load_cost import (
     REPEATS,
     WAYS,
     LoadCost,
@@ -19,8 +19,8 @@ from kmonitor.model_files.load_cost import (
     possible_ways,
     recommend,
 )
-from kmonitor.model_files.target import source_of
-from kmonitor.presenters.formats import bytes_text, plain_text
+from kmonitor.memory.model_files.target import source_of
+from kmonitor.ui.text.formats import bytes_text, plain_text
 
 
 def load_cost(

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from cyclopts import App, CycloptsError, UnknownOptionError, UnusedCliTokensError
 
 from kmonitor import __version__
-from kmonitor.cli.statuses import BROKEN_PIPE, DONE, FAILED, INTERRUPTED, USAGE, Misuse
-from kmonitor.cli.terminal import complain, discard_output, is_of_output, plain
-from kmonitor.cli.wrong_options import about_option
-from kmonitor.errors import Expected
-from kmonitor.standard_streams import fill_standard_streams
-from kmonitor_agent.local.folders import home_without_place
+from kmonitor.base.errors import Expected
+from kmonitor.base.standard_streams import fill_standard_streams
+from kmonitor.cli.common.statuses import BROKEN_PIPE, DONE, FAILED, INTERRUPTED, USAGE, Misuse
+from kmonitor.cli.common.terminal import complain, discard_output, is_of_output, plain
+from kmonitor.cli.common.unknown_options import about_option
+from kmonitor_agent.wire.local.folders import home_without_place
 
 _LONGEST_SHOWN = 200
 
@@ -48,24 +48,27 @@ and socket of agent, hub and app below DIR.
 
 _SUBCOMMANDS = {
     "run": ("kmonitor.cli.run:run", "Run a script so that it can be restarted and go on."),
-    "demo": ("kmonitor.cli.demo:demo", "Watch a real training that leaks, and its rescue."),
+    "demo": (
+        "kmonitor.cli.demo.command:demo",
+        "Watch a real training that leaks, and its rescue.",
+    ),
     "runs": ("kmonitor.cli.runs:app", "List the runs; pin them; remove old ones."),
-    "show": ("kmonitor.cli.show:show", "Show one run: state, metrics, epochs, events."),
-    "command": ("kmonitor.cli.command:command", "Ask a training to save, reload, stop, ..."),
+    "show": ("kmonitor.cli.show.command:show", "Show one run: state, metrics, epochs, events."),
+    "command": ("kmonitor.cli.send_command:command", "Ask a training to save, reload, stop, ..."),
     "checkpoints": ("kmonitor.cli.checkpoints:checkpoints", "List a run's checkpoints."),
     "restore": ("kmonitor.cli.restore:restore", "Make a .keras file of a checkpoint."),
     "export": ("kmonitor.cli.export:export", "Write out what is stored of a run."),
     "report": ("kmonitor.cli.report:report", "Write a report of a run as one HTML file."),
-    "map": ("kmonitor.cli.memory_map:memory_map", "Say what a training will take, by layer."),
-    "inspect": ("kmonitor.cli.inspection:inspect_model", "Say what a model file holds."),
+    "map": ("kmonitor.cli.map:memory_map", "Say what a training will take, by layer."),
+    "inspect": ("kmonitor.cli.inspect_file:inspect_model", "Say what a model file holds."),
     "load-cost": ("kmonitor.cli.load_cost:load_cost", "Measure what loading a model takes."),
     "ship": ("kmonitor.cli.ship:ship", "Send a folder's runs to the hub: clusters, no hub there."),
     "authorize": ("kmonitor.cli.authorize:authorize", "Let a device connect to the hub."),
     "keys": ("kmonitor.cli.keys:app", "This device's key; who may connect; revoke one."),
     "audit": ("kmonitor.cli.audit:audit", "List who did what through the hub."),
-    "hub": ("kmonitor.cli.hub:app", "Run the hub without a window; its status; stop it."),
+    "hub": ("kmonitor.cli.hub.command:app", "Run the hub without a window; its status; stop it."),
     "hosts": ("kmonitor.cli.hosts:app", "The hosts you connected to; add one, remove one."),
-    "doctor": ("kmonitor.cli.doctor:doctor", "Say what is missing here, and what to do."),
+    "doctor": ("kmonitor.cli.doctor.doctor:doctor", "Say what is missing here, and what to do."),
     "purge": ("kmonitor.cli.purge:purge", "List every file of kmonitor's, then remove them."),
 }
 """Name to where it is and its line in the list of commands; each explains itself in full."""

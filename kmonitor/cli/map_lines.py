@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from kmonitor.cli.terminal import counted, plain, say, say_table
-from kmonitor.memory_map.advice import Advice
-from kmonitor.memory_map.estimate import MemoryMap
-from kmonitor.memory_map.layer_table import LayerMemory
-from kmonitor.memory_map.what_if import Fit
-from kmonitor.presenters.formats import bytes_text, count_text, plain_text
-from kmonitor_agent.protocol.model_layout import ModelLayout
+from kmonitor.cli.common.terminal import counted, plain, say, say_table
+from kmonitor.memory.advice import Advice
+from kmonitor.memory.estimate import MemoryMap
+from kmonitor.memory.layer_table import LayerMemory
+from kmonitor.memory.what_if import Fit
+from kmonitor.ui.text.formats import bytes_text, count_text, plain_text
+from kmonitor_agent.wire.messages.model_layout import ModelLayout
 
 _COLUMNS = (
     "layer", "kind", "parameters", "weights", "gradients", "slots", "kept", "workspace", "",

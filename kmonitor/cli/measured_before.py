@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator
 
-from kmonitor.cli.hub_access import open_hub
-from kmonitor.cli.run_choice import choose_run
-from kmonitor.cli.terminal import complain
+from kmonitor.base.errors import Expected
+from kmonitor.cli.common.hub_access import open_hub
+from kmonitor.cli.common.run_choice import choose_run
+from kmonitor.cli.common.terminal import complain
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.errors import Expected
-from kmonitor.memory_map.calibration import Measured, Measurements
-from kmonitor.memory_map.estimate import Plan
-from kmonitor.memory_map.telemetry import KINDS, FitMemory, fit_memories, measurements_of
-from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.errors import ProtocolError
-from kmonitor_agent.protocol.facts import AnyEvent
-from kmonitor_agent.protocol.model_layout import ModelLayout
+from kmonitor.memory.calibration import Measured, Measurements
+from kmonitor.memory.estimate import Plan
+from kmonitor.memory.telemetry import KINDS, FitMemory, fit_memories, measurements_of
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.errors import ProtocolError
+from kmonitor_agent.wire.messages.events import AnyEvent
+from kmonitor_agent.wire.messages.model_layout import ModelLayout
 
 
 def measured_before(layout: ModelLayout, plan: Plan) -> tuple[Measured, ...]:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from kmonitor.cli.desktop_entry import installed_files, is_entry_of_home
-from kmonitor.cli.hub_unit import is_unit_of, unit_path
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.key_pair import keys_folder
-from kmonitor_agent.local.supervised import studies, supervisions
+from kmonitor.cli.common.desktop_entry import installed_files, is_entry_of_home
+from kmonitor.cli.hub.service_unit import is_unit_of, unit_path
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.host_identity import keys_folder
+from kmonitor_agent.wire.local.supervision import studies, supervisions
 
 _RUN: Final = re.compile(r"[0-9a-f]{32}")
 _STATE: Final = re.compile(r"launcher-[0-9A-Za-z_.-]{1,64}\.json(\.new)?|host-salt(\.\d+\.new)?")

@@ -6,15 +6,15 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from kmonitor.cli.amounts import bytes_from, seconds_from
-from kmonitor.cli.hub_access import HostOption, HubOption, open_hub
-from kmonitor.cli.run_choice import SHORT_ID
-from kmonitor.cli.statuses import DONE, FAILED, Misuse
-from kmonitor.cli.terminal import complain, counted, plain, say, say_table
+from kmonitor.base.errors import Expected
+from kmonitor.cli.common.hub_access import HostOption, HubOption, open_hub
+from kmonitor.cli.common.options import bytes_from, seconds_from
+from kmonitor.cli.common.run_choice import SHORT_ID
+from kmonitor.cli.common.statuses import DONE, FAILED, Misuse
+from kmonitor.cli.common.terminal import complain, counted, plain, say, say_table
 from kmonitor.connect.hub_client import HubRefused
-from kmonitor.errors import Expected
-from kmonitor.presenters.formats import bytes_text, moment_text, plain_text
-from kmonitor_agent.protocol.messages import ENDED_STATES, RunSummary
+from kmonitor.ui.text.formats import bytes_text, moment_text, plain_text
+from kmonitor_agent.wire.messages.unions import ENDED_STATES, RunSummary
 
 _ABANDONED_S: Final = 3600.0
 """A silent run whose process cannot be seen may go after so long; the hub decides."""

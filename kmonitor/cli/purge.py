@@ -7,15 +7,15 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from kmonitor.cli.hub_access import folder_faults_named
+from kmonitor.base.errors import Expected
+from kmonitor.cli.common.hub_access import folder_faults_named
+from kmonitor.cli.common.statuses import DONE, FAILED
+from kmonitor.cli.common.terminal import complain, counted, plain, say
 from kmonitor.cli.own_files import belongings, remove_emptied, remove_if_empty
-from kmonitor.cli.statuses import DONE, FAILED
-from kmonitor.cli.terminal import complain, counted, plain, say
 from kmonitor.connect.local_hub import hub_answers, stop_hub
-from kmonitor.errors import Expected
-from kmonitor.presenters.formats import bytes_text, plain_text
-from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.protocol.messages import HubTold
+from kmonitor.ui.text.formats import bytes_text, plain_text
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.messages.unions import HubTold
 
 _OTHERS_SHOWN: Final = 20
 """How many files and folders that are not ours are named."""

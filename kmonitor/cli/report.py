@@ -5,11 +5,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from kmonitor.cli.hub_access import FolderOption, HostOption, HubOption, open_hub
-from kmonitor.cli.run_choice import choose_run
-from kmonitor.cli.statuses import DONE
-from kmonitor.cli.terminal import say
-from kmonitor.report.run_report import file_stem, write_report
+from kmonitor.cli.common.hub_access import FolderOption, HostOption, HubOption, open_hub
+from kmonitor.cli.common.run_choice import choose_run
+from kmonitor.cli.common.statuses import DONE
+from kmonitor.cli.common.terminal import say
+from kmonitor.ui.report.run_report import file_stem, write_report
 
 
 def report(

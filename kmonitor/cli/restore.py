@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from kmonitor.cli.statuses import DONE
-from kmonitor.cli.terminal import say
-from kmonitor.errors import Expected
+from kmonitor.base.errors import Expected
+from kmonitor.cli.common.statuses import DONE
+from kmonitor.cli.common.terminal import say
 
 Package = Literal["keras", "tf_keras"]
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from kmonitor.cli.terminal import complain, plain
-from kmonitor.errors import Expected
-from kmonitor_agent.local.folders import find_folders
+from kmonitor.base.errors import Expected
+from kmonitor.cli.common.terminal import complain, plain
+from kmonitor_agent.wire.local.folders import find_folders
 
 
 def run(
@@ -55,8 +55,8 @@ def run(
 
 def _supervise(script: tuple[str, ...], resumes: int) -> int:
     # Signals of POSIX are needed; the other commands are not.
-    from kmonitor_agent.restart.child import leave_as  # noqa: PLC0415
-    from kmonitor_agent.restart.supervisor import (  # noqa: PLC0415
+    from kmonitor_agent.reclaim.restart.child_process import leave_as  # noqa: PLC0415
+    from kmonitor_agent.reclaim.restart.supervisor import (  # noqa: PLC0415
         CannotStart,
         CannotSupervise,
         Supervisor,

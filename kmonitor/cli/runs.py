@@ -5,17 +5,17 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from kmonitor.cli.hub import say_troubles
-from kmonitor.cli.hub_access import FolderOption, HostOption, HubOption, open_hub
+from kmonitor.base.plain_data import fields_of
+from kmonitor.cli.common.hub_access import FolderOption, HostOption, HubOption, open_hub
+from kmonitor.cli.common.run_choice import SHORT_ID, choose_run
+from kmonitor.cli.common.statuses import DONE
+from kmonitor.cli.common.summary_text import epoch_words, labelled_words
+from kmonitor.cli.common.terminal import plain, say, say_json, say_table
+from kmonitor.cli.hub.command import say_troubles
 from kmonitor.cli.prune import prune
-from kmonitor.cli.run_choice import SHORT_ID, choose_run
-from kmonitor.cli.statuses import DONE
-from kmonitor.cli.summary_words import epoch_words, labelled_words
-from kmonitor.cli.terminal import plain, say, say_json, say_table
-from kmonitor.export.plain_data import fields_of
-from kmonitor.presenters.formats import duration_text, moment_text, plain_text
-from kmonitor_agent.protocol.commands import LimitMetric
-from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor.ui.text.formats import duration_text, moment_text, plain_text
+from kmonitor_agent.wire.messages.commands import LimitMetric
+from kmonitor_agent.wire.messages.unions import RunSummary
 
 _METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
 

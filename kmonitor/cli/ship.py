@@ -7,21 +7,21 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from kmonitor.cli.hub_access import HostOption, HubOption
-from kmonitor.cli.run_choice import SHORT_ID
+from kmonitor.cli.common.hub_access import HostOption, HubOption
+from kmonitor.cli.common.run_choice import SHORT_ID
+from kmonitor.cli.common.statuses import DONE, FAILED
+from kmonitor.cli.common.terminal import complain, counted, plain, say, say_json, say_table
 from kmonitor.cli.ship_target import ShipTarget
-from kmonitor.cli.statuses import DONE, FAILED
-from kmonitor.cli.terminal import complain, counted, plain, say, say_json, say_table
-from kmonitor.connect.direct import DirectHub
-from kmonitor.connect.folder_view import see_spools
-from kmonitor.connect.host_trouble import HostTrouble
+from kmonitor.connect.folder_hub import see_spools
+from kmonitor.connect.host_errors import HostTrouble
 from kmonitor.connect.hub_client import HubUnreachable
+from kmonitor.connect.hub_socket import DirectHub
 from kmonitor.connect.shipped_spools import delete_shipped, why_kept
-from kmonitor.connect.shipper import IngestDoor, Shipped, Shipper
-from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.local.private_folders import UnsafePath
-from kmonitor_agent.local.spool_format import held_bytes, unsafe_in
-from kmonitor_agent.local.spool_tail import SpoolTail, spools_below
+from kmonitor.connect.shipping import IngestDoor, Shipped, Shipper
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.local.private_files import UnsafePath
+from kmonitor_agent.wire.local.spool_format import held_bytes, unsafe_in
+from kmonitor_agent.wire.local.spool_reader import SpoolTail, spools_below
 
 _EVERY_S: Final = 1.0
 _SCAN_EVERY: Final = 5

@@ -5,17 +5,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kmonitor.cli.hub_access import folder_faults_named, open_hub, see_hub
-from kmonitor.cli.statuses import Misuse
-from kmonitor.connect.direct import direct_ingest
-from kmonitor.connect.host_trouble import HostTrouble, way_lost
-from kmonitor.connect.host_visit import known_host, remote_ingest
+from kmonitor.cli.common.hub_access import folder_faults_named, open_hub, see_hub
+from kmonitor.cli.common.statuses import Misuse
+from kmonitor.connect.host_access import known_host, remote_ingest
+from kmonitor.connect.host_errors import HostTrouble, way_lost
 from kmonitor.connect.hub_client import HubUnreachable
-from kmonitor.connect.shipper import IngestDoor
-from kmonitor_agent.local.direct_address import SCHEME
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import ingest_socket, ipc
-from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor.connect.hub_socket import direct_ingest
+from kmonitor.connect.shipping import IngestDoor
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.hub_address import SCHEME
+from kmonitor_agent.wire.local.sockets import ingest_socket, ipc
+from kmonitor_agent.wire.messages.unions import RunSummary
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """The same model with smaller inputs, for advice on what that would save."""
 
-from kmonitor.cli.terminal import complain
-from kmonitor.errors import Expected
-from kmonitor.model_files.description import ModelSource, describe
-from kmonitor_agent.protocol.model_layout import ModelLayout
+from kmonitor.base.errors import Expected
+from kmonitor.cli.common.terminal import complain
+from kmonitor.memory.model_files.description import ModelSource, describe
+from kmonitor_agent.wire.messages.model_layout import ModelLayout
 
 _PICTURE = 3
 _LEAST = 8

@@ -12,20 +12,20 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from kmonitor.cli.desktop_entry import entry_path, install_entry, remove_entry
-from kmonitor.cli.hub_access import FolderOption, HostOption, open_hub, see_hub
-from kmonitor.cli.run_choice import choose_run
-from kmonitor.cli.run_search import run_anywhere
-from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
-from kmonitor.cli.statuses import DONE, Misuse
-from kmonitor.cli.terminal import say
-from kmonitor.connect.folder_view import FolderView
-from kmonitor.connect.host_visit import known_host
-from kmonitor.desktop.qt_guard import settle_platform
-from kmonitor.desktop.window_options import WindowOptions
-from kmonitor.errors import Expected
-from kmonitor.extras import how_to_add
-from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor.base.errors import Expected
+from kmonitor.base.installation import how_to_add
+from kmonitor.cli.common.desktop_entry import entry_path, install_entry, remove_entry
+from kmonitor.cli.common.display import Display, find_display, install_line, missing_libraries
+from kmonitor.cli.common.hub_access import FolderOption, HostOption, open_hub, see_hub
+from kmonitor.cli.common.run_choice import choose_run
+from kmonitor.cli.common.run_search import run_anywhere
+from kmonitor.cli.common.statuses import DONE, Misuse
+from kmonitor.cli.common.terminal import say
+from kmonitor.connect.folder_hub import FolderView
+from kmonitor.connect.host_access import known_host
+from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor.ui.shell.qt.qt_guard import settle_platform
+from kmonitor_agent.wire.local.folders import Folders, find_folders
 
 OLDEST_QT = (6, 10, 2)
 OLDEST_CHARTS = (0, 14)
@@ -75,7 +75,7 @@ def window(
     if screenshot is not None:
         _see_picture(screenshot, folders if folder is None else None)
     # Imported only now: without Qt everything else works, and Qt is slow to load.
-    opening = importlib.import_module("kmonitor.desktop.run_window")
+    opening = importlib.import_module("kmonitor.ui.shell.qt.run_window")
     with contextlib.ExitStack() as stack:
         if folder is not None:
             folders = stack.enter_context(FolderView(folder)).folders

@@ -1,1 +1,1 @@
-"""How a desktop and the command line reach hubs."""
+"""Clients of hubs: on this machine, on other hosts over ssh, over the network with keys."""

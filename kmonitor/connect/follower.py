@@ -11,14 +11,14 @@ from typing import Literal
 import msgspec
 import zmq
 
-from kmonitor.connect.direct import DirectHub
-from kmonitor.connect.doorbell import Doorbell
+from kmonitor.base.doorbell import Doorbell
+from kmonitor.connect.hub_socket import DirectHub
 from kmonitor.connect.pull import Pull
 from kmonitor.connect.questions import Questions
 from kmonitor.connect.remote_hub import RemoteHub
 from kmonitor.connect.view_link import ViewLink
-from kmonitor_agent.local.clock import Clock, SystemClock
-from kmonitor_agent.protocol.messages import (
+from kmonitor_agent.wire.local.clock import Clock, SystemClock
+from kmonitor_agent.wire.messages.unions import (
     AuditTold,
     CommandTold,
     EditTold,

@@ -4,10 +4,14 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from kmonitor.errors import Expected
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.plain_files import is_plain
-from kmonitor_agent.local.private_folders import UnsafePath, make_own_folder, make_private_folder
+from kmonitor.base.errors import Expected
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.plain_files import is_plain
+from kmonitor_agent.wire.local.private_files import (
+    UnsafePath,
+    make_own_folder,
+    make_private_folder,
+)
 
 _ELSEWHERE = "Set KMONITOR_HOME to a folder that you can write to."
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from kmonitor.connect.host_file import (
+from kmonitor.base.errors import Expected
+from kmonitor.connect.remembered_hosts import (
     MOST_HOSTS,
     BookNotWritten,
     HostFile,
@@ -15,8 +16,7 @@ from kmonitor.connect.host_file import (
     short_address,
 )
 from kmonitor.connect.remote_hub import checked_command
-from kmonitor.errors import Expected
-from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.wire.local.folders import Folders
 
 __all__ = ["BookNotWritten", "HostBook", "NameTaken", "RememberedHost"]
 

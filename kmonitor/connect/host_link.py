@@ -8,8 +8,8 @@ import msgspec
 
 from kmonitor.connect.follower import HubFollower, News, WayTold
 from kmonitor.connect.host_book import RememberedHost
-from kmonitor.connect.host_keeper import HostKeeper
-from kmonitor_agent.local.sockets import ipc
+from kmonitor.connect.host_connection import HostKeeper
+from kmonitor_agent.wire.local.sockets import ipc
 
 if TYPE_CHECKING:
     from collections import deque

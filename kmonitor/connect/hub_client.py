@@ -8,22 +8,22 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from kmonitor.connect.direct import DirectHub
+from kmonitor.base.errors import Expected
+from kmonitor.connect.hub_socket import DirectHub
 from kmonitor.connect.view_link import ViewLink
-from kmonitor.errors import Expected
-from kmonitor_agent.local.direct_address import SCHEME
-from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.sockets import ipc, view_socket
-from kmonitor_agent.protocol.commands import (
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.hub_address import SCHEME
+from kmonitor_agent.wire.local.sockets import ipc, view_socket
+from kmonitor_agent.wire.messages.commands import (
     FINAL_STATES,
     Arguments,
     CommandName,
     CommandStatus,
     NoArguments,
 )
-from kmonitor_agent.protocol.facts import Verdict
-from kmonitor_agent.protocol.identity import new_id
-from kmonitor_agent.protocol.messages import (
+from kmonitor_agent.wire.messages.events import Verdict
+from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.unions import (
     AuditAsked,
     AuditTold,
     CommandAsked,

@@ -3,11 +3,11 @@
 import msgspec
 import zmq
 
-from kmonitor.connect.direct import DirectHub, Handshake
-from kmonitor_agent.protocol.codec import pack, unpack_to_agent
-from kmonitor_agent.protocol.errors import ProtocolError
-from kmonitor_agent.protocol.messages import ToAgent
-from kmonitor_agent.protocol.version import MAX_AGENT_FRAME_BYTES
+from kmonitor.connect.hub_socket import DirectHub, Handshake
+from kmonitor_agent.wire.messages.codec import pack, unpack_to_agent
+from kmonitor_agent.wire.messages.errors import ProtocolError
+from kmonitor_agent.wire.messages.unions import ToAgent
+from kmonitor_agent.wire.messages.version import MAX_AGENT_FRAME_BYTES
 
 _HIGH_WATER = 64
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import psutil
 
+from kmonitor.base.errors import Expected
 from kmonitor.connect.home import lack_of_room, make_home
 from kmonitor.connect.hub_client import HubClient, HubUnreachable
 from kmonitor.connect.silent_hub import silence
-from kmonitor.errors import Expected
-from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.plain_files import is_plain, open_own, read_own
-from kmonitor_agent.local.sockets import view_socket
-from kmonitor_agent.protocol.messages import HubTold
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.plain_files import is_plain, open_own, read_own
+from kmonitor_agent.wire.local.sockets import view_socket
+from kmonitor_agent.wire.messages.unions import HubTold
 
 _ANSWER_S = 2.0
 _LOOK_S = 0.25

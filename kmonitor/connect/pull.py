@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from kmonitor_agent.protocol.messages import (
+from kmonitor_agent.wire.messages.unions import (
     Head,
     HubAsked,
     HubTold,

@@ -6,8 +6,8 @@ from collections import OrderedDict, deque
 
 import msgspec
 
-from kmonitor_agent.protocol.commands import FINAL_STATES, CommandStatus
-from kmonitor_agent.protocol.messages import (
+from kmonitor_agent.wire.messages.commands import FINAL_STATES, CommandStatus
+from kmonitor_agent.wire.messages.unions import (
     CommandAsked,
     CommandTold,
     ErrorMessage,

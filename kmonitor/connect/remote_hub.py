@@ -8,7 +8,8 @@ from typing import Final
 
 import msgspec
 
-from kmonitor.connect.host_trouble import (
+from kmonitor.base.errors import Expected
+from kmonitor.connect.host_errors import (
     HostTrouble,
     hub_silent,
     login_ended,
@@ -23,10 +24,9 @@ from kmonitor.connect.ssh_command import (
     remote_arguments,
     ssh_environment,
 )
-from kmonitor.errors import Expected
-from kmonitor_agent.local.launcher import LAUNCHER_BYTES
-from kmonitor_agent.protocol.identity import Count, Name, Text
-from kmonitor_agent.protocol.version import MINOR_VERSIONS
+from kmonitor_agent.wire.local.interpreter_record import LAUNCHER_BYTES
+from kmonitor_agent.wire.messages.identity import Count, Name, Text
+from kmonitor_agent.wire.messages.version import MINOR_VERSIONS
 
 _ANSWER_S: Final = 40.0
 _TRY_S: Final = 30

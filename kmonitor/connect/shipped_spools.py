@@ -5,12 +5,12 @@ import shutil
 import socket
 from pathlib import Path
 
-from kmonitor.connect.shipper import Shipped, ends
-from kmonitor_agent.local.file_system import is_shared
-from kmonitor_agent.local.private_folders import UnsafePath
-from kmonitor_agent.local.run_spool import RunSpool
-from kmonitor_agent.local.spool_format import parse_segment, read_segment, segments_in
-from kmonitor_agent.local.spool_tail import SpoolTail
+from kmonitor.connect.shipping import Shipped, ends
+from kmonitor_agent.wire.local.file_system import is_shared
+from kmonitor_agent.wire.local.private_files import UnsafePath
+from kmonitor_agent.wire.local.spool_folder import RunSpool
+from kmonitor_agent.wire.local.spool_format import parse_segment, read_segment, segments_in
+from kmonitor_agent.wire.local.spool_reader import SpoolTail
 
 
 def why_kept(path: Path, tail: SpoolTail, done: Shipped) -> str:

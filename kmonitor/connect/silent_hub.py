@@ -9,10 +9,10 @@ from typing import Final
 
 import psutil
 
-from kmonitor.errors import Expected
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.plain_files import KEY_BYTES, read_own
-from kmonitor_agent.local.sockets import hub_lock
+from kmonitor.base.errors import Expected
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.plain_files import KEY_BYTES, read_own
+from kmonitor_agent.wire.local.sockets import hub_lock
 
 _TERM_S: Final = 5.0
 _KILL_S: Final = 5.0

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from kmonitor.errors import Expected
-from kmonitor_agent.local.folders import SOCKET_PATH_LIMIT_BYTES, Folders
+from kmonitor.base.errors import Expected
+from kmonitor_agent.wire.local.folders import SOCKET_PATH_LIMIT_BYTES, Folders
 
 LONGEST_ADDRESS: Final = 255
 

@@ -3,10 +3,10 @@
 import msgspec
 import zmq
 
-from kmonitor.connect.direct import DirectHub, Handshake
-from kmonitor_agent.protocol.codec import pack, unpack_to_desktop
-from kmonitor_agent.protocol.errors import ProtocolError
-from kmonitor_agent.protocol.messages import ToDesktop
+from kmonitor.connect.hub_socket import DirectHub, Handshake
+from kmonitor_agent.wire.messages.codec import pack, unpack_to_desktop
+from kmonitor_agent.wire.messages.errors import ProtocolError
+from kmonitor_agent.wire.messages.unions import ToDesktop
 
 _MAX_ANSWER_BYTES = 16 * 1024 * 1024
 """A series of 16 columns x 8000 points is 4 MB; a wrong hub must not fill our memory."""

@@ -1,1 +1,1 @@
-"""What is stored of a run, written out for other programs; knows neither Qt nor the terminal."""
+"""A run written for other programs: CSV, JSON lines, Parquet, Keras' CSVLogger."""

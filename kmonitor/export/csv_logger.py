@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from kmonitor.base.errors import Expected
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.errors import Expected
 from kmonitor.export.events import read_event
 from kmonitor.export.text_file import harmless, written_as_text
-from kmonitor_agent.protocol.facts import EpochEnded
-from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor_agent.wire.messages.events import EpochEnded
+from kmonitor_agent.wire.messages.unions import RunSummary
 
 _ABSENT: Final = "NA"
 

@@ -4,11 +4,11 @@ from typing import Any, Final
 
 import msgspec
 
-from kmonitor.export.plain_data import fields_of
-from kmonitor_agent.protocol.codec import check_foreign, decode_event
-from kmonitor_agent.protocol.errors import ProtocolError
-from kmonitor_agent.protocol.facts import AnyEvent
-from kmonitor_agent.protocol.messages import Row
+from kmonitor.base.plain_data import fields_of
+from kmonitor_agent.wire.messages.codec import check_foreign, decode_event
+from kmonitor_agent.wire.messages.errors import ProtocolError
+from kmonitor_agent.wire.messages.events import AnyEvent
+from kmonitor_agent.wire.messages.unions import Row
 
 UNREADABLE: Final = "unreadable"
 """Field of a stored event that cannot be read: why."""

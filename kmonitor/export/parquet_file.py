@@ -5,9 +5,9 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, BinaryIO, Final
 
-from kmonitor.errors import Expected
-from kmonitor.export.sample_table import TableColumn
-from kmonitor.extras import how_to_add
+from kmonitor.base.errors import Expected
+from kmonitor.base.installation import how_to_add
+from kmonitor.export.table_formats import TableColumn
 
 _ROWS_A_GROUP: Final = 32_768
 

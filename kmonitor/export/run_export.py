@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TextIO
 
+from kmonitor.base.atomic_file import whole_file
+from kmonitor.base.errors import Expected
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.errors import Expected
 from kmonitor.export.events import UNREADABLE, event_object, read_event
 from kmonitor.export.parquet_file import see_parquet, write_parquet
-from kmonitor.export.sample_table import TABLE_KINDS, TableColumn, cells, table_columns
+from kmonitor.export.table_formats import TABLE_KINDS, TableColumn, cells, table_columns
 from kmonitor.export.text_file import write_csv, write_json_lines, written_as_text
-from kmonitor.export.whole_file import whole_file
 from kmonitor.hub.store.checked import DAMAGED
-from kmonitor_agent.protocol.facts import EpochEnded, Lost, Sample, SourceOf, Sources
-from kmonitor_agent.protocol.messages import Row, RunSummary
-from kmonitor_agent.protocol.sample_columns import SAMPLE_COLUMNS, is_extra
+from kmonitor_agent.wire.messages.events import EpochEnded, Lost, Sample, SourceOf, Sources
+from kmonitor_agent.wire.messages.sample_columns import SAMPLE_COLUMNS, is_extra
+from kmonitor_agent.wire.messages.unions import Row, RunSummary
 
 ExportFormat = Literal["csv", "json", "parquet"]
 """What a run can be written out as."""

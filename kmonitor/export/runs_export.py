@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from kmonitor.base.atomic_file import whole_file
 from kmonitor.export.parquet_file import see_parquet, write_parquet
 from kmonitor.export.run_export import Exported, ExportFormat, RunExport
-from kmonitor.export.sample_table import TableColumn
+from kmonitor.export.table_formats import TableColumn
 from kmonitor.export.text_file import write_csv, write_json_lines, written_as_text
-from kmonitor.export.whole_file import whole_file
-from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor_agent.wire.messages.unions import RunSummary
 
 _RUN_COLUMNS = (TableColumn("run", "text"), TableColumn("name", "text"))
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from kmonitor.export.plain_data import json_text
-from kmonitor.export.sample_table import TableColumn
-from kmonitor.export.whole_file import whole_file
-from kmonitor_agent.local.printable import printable
+from kmonitor.base.atomic_file import whole_file
+from kmonitor.base.plain_data import json_text
+from kmonitor.export.table_formats import TableColumn
+from kmonitor_agent.wire.printable import printable
 
 _FORMULA: Final = ("=", "+", "-", "@")
 _BEFORE: Final = frozenset("\t\r\n")

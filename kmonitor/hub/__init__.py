@@ -1,1 +1,4 @@
-"""The hub: takes what trainings tell, keeps it, answers desktops and passes commands on."""
+"""The hub.
+
+Receives events from trainings, stores and judges them, answers viewers, forwards commands.
+"""

@@ -1,45 +1,275 @@
-"""This hub's own history moved to a team's database, while no hub runs here."""
+"""A SQLite history moved into a team's database: run by run, compared; again where it stopped.
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+Rows and runs keep their numbers, counted from the beginning of this hub's stretch; what the hub
+has stored there itself lies behind its middle, so that older rows still come before newer ones. A
+run counts as moved when its line in `runs` is there, which is written last, after the comparison.
+"""
 
-from kmonitor.errors import Expected
-from kmonitor.hub.hub_lock import HubLock
-from kmonitor.hub.store.connection import CANNOT_READ
-from kmonitor.hub.store.opening import open_team_database
-from kmonitor.hub.store.sqlite_database import DATABASE_NAME
-from kmonitor_agent.local.folders import Folders
+import hashlib
+import sqlite3
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from kmonitor.hub.store.postgresql.moving import Moved
+from kmonitor.base.errors import Expected
+from kmonitor.hub.runs.run_record import read_record, record_body
+from kmonitor.hub.store.postgresql.team_database import TeamDatabase, put_events
+from kmonitor.hub.store.schema import open_writer
+
+_ROWS_AT_ONCE: Final = 10_000
+_BLOCKS_AT_ONCE: Final = 200
+
+_EVENTS: Final = (
+    "SELECT row, seq, t_s, wall_s, kind, body, crc FROM events WHERE run_key = ? ORDER BY row"
+)
+_BLOCKS: Final = (
+    "SELECT name, last_row, n_samples, body FROM sample_blocks WHERE run_key = ?"
+    " ORDER BY last_row, name"
+)
+_SUM_OF_EVENTS: Final = (
+    "SELECT count(*), sha256(coalesce(string_agg(sha256("
+    "int8send(row - ?) || int8send(seq) || float8send(t_s) || float8send(wall_s)"
+    " || convert_to(kind, 'UTF8') || body), ''::bytea ORDER BY row), ''::bytea))"
+    " FROM events WHERE run_key = ? AND row BETWEEN ? AND ?"
+)
+_SUM_OF_BLOCKS: Final = (
+    "SELECT count(*), sha256(coalesce(string_agg(sha256("
+    "convert_to(name, 'UTF8') || int8send(last_row - ?) || int8send(n_samples) || body),"
+    " ''::bytea ORDER BY last_row, name COLLATE \"C\"), ''::bytea))"
+    " FROM sample_blocks WHERE run_key = ?"
+)
 
 
-def moved_to(folders: Folders, store: str, tell: Callable[[int, int], object]) -> "Moved":
-    """Move the history in this user's file to a team's database.
+class CannotMove(Expected):
+    """The history cannot be moved, or what arrived differs; nothing of it is shown then."""
+
+
+@dataclass(slots=True)
+class Moved:
+    """What was moved.
+
+    Attributes:
+        runs: Runs that were moved now.
+        events: Their events.
+        before: Runs that had been moved before.
+        ahead: Runs that go on in the team's database already; what the file has of them stays
+            there.
+    """
+
+    runs: int = 0
+    events: int = 0
+    before: int = 0
+    ahead: int = 0
+
+
+def move_history(path: Path, database: TeamDatabase, tell: Callable[[int, int], object]) -> Moved:
+    """Copy all runs of a hub's own database to the team's, in the name of this hub.
+
+    The file is not changed. What was copied by a call that did not come to its end stays, and is
+    gone on with.
 
     Args:
-        folders: This user's folders.
-        store: URL of the team's database.
+        path: The hub's own database; no hub runs on it.
+        database: The team's, opened as the same hub.
         tell: Called before each run with its number, from 1, and how many there are.
 
     Raises:
-        AnotherHub: A hub runs here: end it first.
-        Expected: It cannot be moved, or not now; calling it again goes on where it stopped.
+        CannotMove: Another history was moved here, or what arrived is not what was sent.
+        StoreAway: The server is away.
     """
-    path = folders.database / DATABASE_NAME
-    if not path.exists():
-        raise Expected(f"There is no history in {path}.")
-    lock = HubLock(folders.database / "hub.lock")
     try:
-        database = open_team_database(folders, store)
-        from kmonitor.hub.store.postgresql import moving  # noqa: PLC0415 - an extra
-
-        try:
-            return moving.move_history(path, database, tell)
-        except CANNOT_READ as exc:
-            remedy = "Call it again once the server is back: it goes on where it stopped."
-            raise Expected(f"The move was interrupted: {exc}.", remedy) from exc
-        finally:
-            database.close()
+        source = open_writer(path)
+    except sqlite3.Error as exc:
+        raise CannotMove(f"{path} cannot be read: {exc}.") from exc
+    try:
+        return _Move(source, path, database).all(tell)
+    except sqlite3.Error as exc:
+        raise CannotMove(f"{path} cannot be read: {exc}.") from exc
     finally:
-        lock.release()
+        source.close()
+
+
+class _Move:
+    def __init__(self, source: sqlite3.Connection, path: Path, database: TeamDatabase) -> None:
+        self._source, self._path = source, path
+        self._database, self._server = database, database.server
+        self._first = database.span.first
+        self._moved = Moved()
+
+    def all(self, tell: Callable[[int, int], object]) -> Moved:
+        self._claim_place()
+        keys = [key for (key,) in self._source.execute("SELECT key FROM runs ORDER BY change")]
+        for number, key in enumerate(keys, 1):
+            tell(number, len(keys))
+            self._move_run(key)
+        self._move_rest()
+        return self._moved
+
+    def _claim_place(self) -> None:
+        """Only one history has room before the middle of this hub's stretch."""
+        (hub,) = self._source.execute("SELECT value FROM facts WHERE name = 'hub'").fetchone()
+        number = self._database.number
+        self._server.execute(
+            "UPDATE hubs SET moved_from = ? WHERE number = ? AND moved_from = ''", (hub, number)
+        )
+        found = self._server.execute("SELECT moved_from FROM hubs WHERE number = ?", (number,))
+        (moved_from,) = found.fetchone()
+        newest = self._source.execute("SELECT max(row) FROM events").fetchone()[0] or 0
+        if moved_from != hub:
+            raise CannotMove(
+                "Another history of this hub was moved to the team's database before.",
+                f"This one stays in {self._path}: kmonitor hub --store here shows it.",
+            )
+        if self._first + newest >= self._database.span.middle:
+            raise CannotMove(f"{self._path} has too many events to be moved.")
+
+    def _move_run(self, key: int) -> None:
+        record = read_record(
+            self._source.execute("SELECT record FROM runs WHERE key = ?", (key,)).fetchone()[0]
+        )
+        if record is None:
+            raise CannotMove(f"Run number {key} in {self._path} is damaged.")
+        there = self._key_of(record.run)
+        if there is not None:
+            self._moved.before += there == self._first + key
+            self._moved.ahead += there != self._first + key
+            return
+        n_events = self._copy_events(key)
+        self._copy_blocks(key)
+        self._compare(record.run, key, n_events)
+        record.key = self._first + key
+        # Windows that follow this hub are told of what changed last.
+        record.change = self._newest_change() + 1
+        self._server.execute(
+            "INSERT INTO runs (key, run, change, record) VALUES (?,?,?,?)",
+            (record.key, record.run, record.change, record_body(record)),
+        )
+        self._moved.runs += 1
+        self._moved.events += n_events
+
+    def _key_of(self, run: str) -> int | None:
+        # Also one that was moved and has been deleted since: it does not come back.
+        ends = (self._first, self._database.span.last)
+        found = self._server.execute(
+            "SELECT key FROM runs WHERE run = ? AND key BETWEEN ? AND ?"
+            " UNION SELECT run_key FROM deleted WHERE run = ? AND run_key BETWEEN ? AND ?"
+            " ORDER BY 1 DESC LIMIT 1",
+            (run, *ends, run, *ends),
+        ).fetchone()
+        return None if found is None else int(found[0])
+
+    def _copy_events(self, key: int) -> int:
+        there = self._server.execute(
+            "SELECT max(row) FROM events WHERE run_key = ?", (self._first + key,)
+        ).fetchone()[0]
+        done = 0 if there is None else int(there) - self._first
+        n_events = 0
+        for rows in _pages(self._source.execute(_EVENTS, (key,)), _ROWS_AT_ONCE):
+            n_events += len(rows)
+            # One statement, hence all of it or nothing: the next call goes on behind it.
+            put_events(
+                self._server,
+                [
+                    (self._first + row, self._first + key, seq, t_s, wall_s, kind, body, crc)
+                    for row, seq, t_s, wall_s, kind, body, crc in rows
+                    if row > done
+                ],
+            )
+        return n_events
+
+    def _copy_blocks(self, key: int) -> None:
+        for rows in _pages(self._source.execute(_BLOCKS, (key,)), _BLOCKS_AT_ONCE):
+            self._server.executemany(
+                "INSERT INTO sample_blocks (run_key, name, last_row, n_samples, body)"
+                " VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING",
+                [
+                    (self._first + key, name, self._first + row, n_samples, body)
+                    for name, row, n_samples, body in rows
+                ],
+            )
+
+    def _compare(self, run: str, key: int, n_events: int) -> None:
+        """See that all arrived as it was: the server adds up what it holds."""
+        for rows in _pages(self._source.execute(_EVENTS, (key,)), _ROWS_AT_ONCE):
+            ends = (self._first + rows[0][0], self._first + rows[-1][0])
+            found = self._server.execute(
+                _SUM_OF_EVENTS, (self._first, self._first + key, *ends)
+            ).fetchone()
+            if tuple(found) != (len(rows), _sum_of(map(_event_bytes, rows))):
+                raise self._differs(run)
+        count = "SELECT count(*) FROM events WHERE run_key = ?"
+        if self._server.execute(count, (self._first + key,)).fetchone()[0] != n_events:
+            raise self._differs(run)
+        blocks = self._source.execute(_BLOCKS, (key,)).fetchall()
+        found = self._server.execute(_SUM_OF_BLOCKS, (self._first, self._first + key)).fetchone()
+        if tuple(found) != (len(blocks), _sum_of(map(_block_bytes, blocks))):
+            raise self._differs(run)
+
+    def _differs(self, run: str) -> CannotMove:
+        return CannotMove(
+            f"What arrived of run {run} is not what was sent; it is not shown, and stays in "
+            f"{self._path}.",
+            "See what the server's log says.",
+        )
+
+    def _newest_change(self) -> int:
+        span = self._database.span
+        found = self._server.execute(
+            "SELECT max(change) FROM runs WHERE key BETWEEN ? AND ?", (span.first, span.last)
+        ).fetchone()[0]
+        return int(found or 0)
+
+    def _move_rest(self) -> None:
+        """Commands, what was done and what was deleted: small, and the same each time."""
+        first, number = self._first, self._database.number
+        self._server.executemany(
+            "INSERT INTO commands (id, entry, open, hub) VALUES (?,?,?,?) ON CONFLICT DO NOTHING",
+            [
+                (command, entry, bool(is_open), number)
+                for command, entry, is_open in self._source.execute(
+                    "SELECT id, entry, open FROM commands"
+                )
+            ],
+        )
+        self._server.executemany(
+            "INSERT INTO audit (id, wall_s, who, what, run, subject, result)"
+            " VALUES (?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
+            [
+                (first + row, *rest)
+                for row, *rest in self._source.execute(
+                    "SELECT id, wall_s, who, what, run, subject, result FROM audit"
+                )
+            ],
+        )
+        # Their events are not moved: there is nothing to sweep.
+        self._server.executemany(
+            "INSERT INTO deleted (run_key, run, change, swept) VALUES (?,?,?,TRUE)"
+            " ON CONFLICT DO NOTHING",
+            [
+                (first + key, run, change)
+                for key, run, change in self._source.execute(
+                    "SELECT run_key, run, change FROM deleted"
+                )
+            ],
+        )
+
+
+def _pages(found: sqlite3.Cursor, n: int) -> Iterator[list[Any]]:
+    while rows := found.fetchmany(n):
+        yield rows
+
+
+def _sum_of(parts: Iterator[bytes]) -> bytes:
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).digest()
+
+
+def _event_bytes(row: Sequence[Any]) -> bytes:
+    number, seq, t_s, wall_s, kind, body, _crc = row
+    return struct.pack(">qqdd", number, seq, t_s, wall_s) + kind.encode() + body
+
+
+def _block_bytes(row: Sequence[Any]) -> bytes:
+    name, last_row, n_samples, body = row
+    return name.encode() + struct.pack(">qq", last_row, n_samples) + body

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from kmonitor.errors import Expected
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.plain_files import read_own, write_private
-from kmonitor_agent.local.private_folders import make_own_folder
-from kmonitor_agent.protocol.identity import Amount, Count
+from kmonitor.base.errors import Expected
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.plain_files import read_own, write_private
+from kmonitor_agent.wire.local.private_files import make_own_folder
+from kmonitor_agent.wire.messages.identity import Amount, Count
 
 KEEP_NAME = "hub.json"
 """File in the settings folder with what every hub of this user keeps."""

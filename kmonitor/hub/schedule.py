@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from kmonitor.hub.guard import HubFaults
+from kmonitor.hub.faults import HubFaults
 
 
 @dataclass(slots=True)

@@ -15,30 +15,30 @@ from pathlib import Path
 
 import zmq
 
-from kmonitor.errors import Expected
-from kmonitor.hub.guard import HubFaults
-from kmonitor.hub.hub_lock import AnotherHub, HubLock
-from kmonitor.hub.hub_loop import HubLoop
-from kmonitor.hub.logbook import LOG, close_log, open_log
+from kmonitor.base.errors import Expected
+from kmonitor.base.standard_streams import fill_standard_streams
+from kmonitor.base.wakeup import Wake
+from kmonitor.hub.faults import HubFaults
+from kmonitor.hub.lock import AnotherHub, HubLock
+from kmonitor.hub.log import LOG, close_log, open_log
+from kmonitor.hub.loop import HubLoop
 from kmonitor.hub.options import HubOptions
 from kmonitor.hub.store.connection import READ_ANEW, StoreAway
-from kmonitor.hub.store.opening import store_named, stored_store
 from kmonitor.hub.store.salvage import DAMAGE, is_of_tables, salvage
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME
-from kmonitor.hub.wake import Wake
-from kmonitor.standard_streams import fill_standard_streams
-from kmonitor_agent.local.clock import SystemClock
-from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.private_folders import (
+from kmonitor.hub.store.store_choice import store_named, stored_store
+from kmonitor_agent.wire.local.clock import SystemClock
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.free_resources import MIB, Needs, what_is_short
+from kmonitor_agent.wire.local.private_files import (
     UnsafePath,
     check_own_folder,
     make_own_folder,
     make_private_folder,
 )
-from kmonitor_agent.local.scarcity import MIB, Needs, what_is_short
-from kmonitor_agent.local.sockets import hub_lock
-from kmonitor_agent.protocol.version import MAX_DURATION_S
-from kmonitor_agent.release import VERSION
+from kmonitor_agent.wire.local.sockets import hub_lock
+from kmonitor_agent.wire.messages.version import MAX_DURATION_S
+from kmonitor_agent.wire.release import VERSION
 
 EXIT_ANOTHER = 3
 """Exit status when another hub runs here already."""

@@ -1,1 +1,4 @@
-"""What people already use, each fold of it in a process: one module each, imported when asked."""
+"""Adapters for scikit-learn, KerasTuner and Optuna.
+
+Each fold or trial in a process of its own.
+"""

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, cast
 
-from kmonitor.integrations.kept_arrays import NoArray, kept, mapped
-from kmonitor_agent.folds.plain import NotPlain, packed
+from kmonitor.integrations.array_files import NoArray, kept, mapped
+from kmonitor_agent.studies.values import NotPlain, packed
 
 _DEEPEST: Final = 16
 _PLAIN: Final = (str, bytes, bool, int, float, type(None))

@@ -17,8 +17,8 @@ from kmonitor.integrations.model_size import (
     least_of,
     without_values,
 )
-from kmonitor_agent.folds.fold import Fold
-from kmonitor_agent.folds.host import devices
+from kmonitor_agent.studies.fold import Fold
+from kmonitor_agent.studies.host_resources import devices
 
 FAILED: Final = "failed"
 FATAL: Final = "fatal"

@@ -17,12 +17,12 @@ import keras_tuner as kt
 
 from kmonitor.integrations import keras_trial
 from kmonitor.integrations.handed_over import HandedOver, NotTold
-from kmonitor_agent.folds.function_source import FoldsRefused, Usage, source_of
-from kmonitor_agent.folds.host import memory_bound
-from kmonitor_agent.folds.ledger import Ledger
-from kmonitor_agent.folds.rereading import stop_if_loading
-from kmonitor_agent.folds.study import FoldResult
-from kmonitor_agent.folds.trials import Trials
+from kmonitor_agent.studies.attempts import Ledger
+from kmonitor_agent.studies.function_source import FoldsRefused, Usage, source_of
+from kmonitor_agent.studies.host_resources import memory_bound
+from kmonitor_agent.studies.rereading import stop_if_loading
+from kmonitor_agent.studies.searches import Trials
+from kmonitor_agent.studies.study import FoldResult
 
 __all__ = ["BayesianOptimization", "GridSearch", "Hyperband", "InProcesses", "RandomSearch"]
 

@@ -14,12 +14,12 @@ from typing import Any
 import msgspec
 import psutil
 
-from kmonitor.memory_map.dtypes import item_bytes
-from kmonitor.memory_map.estimate import MemoryMap, Plan, estimate
-from kmonitor.memory_map.traced import Traced
-from kmonitor_agent.frameworks.keras_layout import read_layout
-from kmonitor_agent.frameworks.step_tracing import CannotTrace, trace
-from kmonitor_agent.local.byte_sizes import bytes_text
+from kmonitor.memory.estimate import MemoryMap, Plan, estimate
+from kmonitor.memory.tensor_sizes import item_bytes
+from kmonitor.memory.traced_step import Traced
+from kmonitor_agent.frameworks.layout_reader import read_layout
+from kmonitor_agent.frameworks.tensorflow.step_tracing import CannotTrace, trace
+from kmonitor_agent.wire.text import bytes_text
 
 
 class TooLarge(Exception):

@@ -17,12 +17,12 @@ from optuna.trial import Trial
 from typing_extensions import override
 
 from kmonitor.integrations.optuna_trial import PRUNED, VALUES, objective_in_a_process
-from kmonitor_agent.folds.function_source import Usage, note_handed_over, source_of
-from kmonitor_agent.folds.ledger import Cause, Ledger
-from kmonitor_agent.folds.rereading import stop_if_loading
-from kmonitor_agent.folds.study import FoldResult
-from kmonitor_agent.folds.trials import Trials
-from kmonitor_agent.local.printable import printable
+from kmonitor_agent.studies.attempts import Cause, Ledger
+from kmonitor_agent.studies.function_source import Usage, note_handed_over, source_of
+from kmonitor_agent.studies.rereading import stop_if_loading
+from kmonitor_agent.studies.searches import Trials
+from kmonitor_agent.studies.study import FoldResult
+from kmonitor_agent.wire.printable import printable
 
 __all__ = ["TrialError", "in_processes"]
 

@@ -10,7 +10,7 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import BaseTrial
 from typing_extensions import override
 
-from kmonitor_agent.folds.fold import Fold, NotAnswered
+from kmonitor_agent.studies.fold import Fold, NotAnswered
 
 PRUNED: Final = "pruned"
 VALUES: Final = "values"

@@ -16,12 +16,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from kmonitor.integrations.kept_arrays import NoArray, kept
-from kmonitor_agent.folds.fold import Fold
-from kmonitor_agent.folds.folding import place_of, run_folds
-from kmonitor_agent.folds.rereading import stop_if_loading
-from kmonitor_agent.folds.study import Study
-from kmonitor_agent.local.folders import find_folders
+from kmonitor.integrations.array_files import NoArray, kept
+from kmonitor_agent.studies.fold import Fold
+from kmonitor_agent.studies.rereading import stop_if_loading
+from kmonitor_agent.studies.run_folds import place_of, run_folds
+from kmonitor_agent.studies.study import Study
+from kmonitor_agent.wire.local.folders import find_folders
 
 __all__ = ["cross_validate"]
 

@@ -1,1 +1,1 @@
-"""A model made in a process of its own, only to say what it is made of."""
+"""Child processes that build a model only to describe, trace or load it."""

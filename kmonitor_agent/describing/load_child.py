@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import psutil
 
-from kmonitor_agent.describing.child import error_words
+from kmonitor_agent.describing.layout_child import error_words
 from kmonitor_agent.describing.model_source import NoModel, Source, model_from, run_own_classes
 
 _HIGHEST = "VmHWM:"

@@ -1,1 +1,1 @@
-"""The only place that touches Keras and TensorFlow internals."""
+"""Internals of Keras and its backends: the only place that touches them."""

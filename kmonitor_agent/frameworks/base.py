@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from kmonitor_agent.protocol.facts import FunctionTraces, LayerFacts, SlotFacts
-from kmonitor_agent.reading import Reading
+from kmonitor_agent.wire.messages.events import FunctionTraces, LayerFacts, SlotFacts
+from kmonitor_agent.wire.messages.reading import Reading
 
 KerasModel = Any
 """A Keras model; typed loosely since no framework is imported at module level."""

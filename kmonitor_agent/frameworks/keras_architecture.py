@@ -7,7 +7,7 @@ from typing import Any
 
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.lazy_imports import nothing_imported
-from kmonitor_agent.frameworks.model_copy import keras_of
+from kmonitor_agent.frameworks.model_building import keras_of
 
 
 @nothing_imported()

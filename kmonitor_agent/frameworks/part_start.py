@@ -8,8 +8,8 @@ shuffle, and counts names. Neither happens between two epochs of one `fit`.
 
 from typing import Final
 
+from kmonitor_agent.frameworks.global_state import read_random_states, write_random_states
 from kmonitor_agent.frameworks.keras_names import read_names, write_names
-from kmonitor_agent.frameworks.random_states import read_random_states, write_random_states
 
 _SHUFFLING: Final = ("python", "numpy", "torch")
 """Generators that Keras 3 shuffles with; tf.data has its own."""

@@ -9,12 +9,12 @@ from kmonitor_agent.frameworks.base import (
     Probed,
     ReclaimSteps,
 )
-from kmonitor_agent.frameworks.keras_facts import (
+from kmonitor_agent.frameworks.model_facts import (
     read_description,
     read_fit_facts,
     read_learning_rate,
 )
-from kmonitor_agent.reading import Reading
+from kmonitor_agent.wire.messages.reading import Reading
 
 
 class UnknownFramework:

@@ -1,1 +1,1 @@
-"""From the training thread's deque to the spool, to the hub and back."""
+"""From the training thread's queue to the spool and the hub, and commands back."""

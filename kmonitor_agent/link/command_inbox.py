@@ -5,8 +5,8 @@ from typing import Final
 
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.commands_seen import CommandsSeen
-from kmonitor_agent.protocol.commands import FINAL_STATES, Command, CommandState
-from kmonitor_agent.protocol.facts import CommandProgress, Event
+from kmonitor_agent.wire.messages.commands import FINAL_STATES, Command, CommandState
+from kmonitor_agent.wire.messages.events import CommandProgress, Event
 
 HELD_LIMIT: Final = 16
 """Commands that may be waiting or running."""

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from kmonitor_agent.local.plain_files import read_own, write_private
+from kmonitor_agent.wire.local.plain_files import read_own, write_private
 
 COMMANDS_NAME: Final = "commands"
 """File name in the run's folder: one id a line, oldest first."""

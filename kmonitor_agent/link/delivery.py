@@ -15,10 +15,10 @@ from kmonitor_agent.link.outbox import Outbox
 from kmonitor_agent.link.pace import SEND_AT_ONCE, Pace
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.link.wire import Wire
-from kmonitor_agent.local.clock import Clock
-from kmonitor_agent.protocol.commands import Command
-from kmonitor_agent.protocol.facts import BootStarted, Event, Notice
-from kmonitor_agent.protocol.messages import (
+from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.messages.commands import Command
+from kmonitor_agent.wire.messages.events import BootStarted, Event, Notice
+from kmonitor_agent.wire.messages.unions import (
     Ack,
     Again,
     Batch,
@@ -28,7 +28,7 @@ from kmonitor_agent.protocol.messages import (
     Nack,
     Welcome,
 )
-from kmonitor_agent.protocol.version import MAX_BATCH_BYTES, MINOR_VERSIONS
+from kmonitor_agent.wire.messages.version import MAX_BATCH_BYTES, MINOR_VERSIONS
 
 ToRun = Welcome | Ack | Again | Nack | Command
 """Messages of a hub that are for one run."""

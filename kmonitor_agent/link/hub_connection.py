@@ -8,9 +8,9 @@ from kmonitor_agent.link.delivery import Phase, RunDelivery
 from kmonitor_agent.link.hub_search import HubReach, HubSearch
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.link.wire import Wire
-from kmonitor_agent.local.clock import Clock
-from kmonitor_agent.local.private_folders import NotPrivate
-from kmonitor_agent.protocol.messages import ErrorMessage, Ping, Pong, ToAgent
+from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.local.private_files import NotPrivate
+from kmonitor_agent.wire.messages.unions import ErrorMessage, Ping, Pong, ToAgent
 
 SHORTEST_PING_S: Final = 0.1
 """A hub may ask for pings, but not for a flood of them."""

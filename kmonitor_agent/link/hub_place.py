@@ -5,7 +5,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from kmonitor_agent.local.private_folders import NotPrivate, check_private_folder
+from kmonitor_agent.wire.local.private_files import NotPrivate, check_private_folder
 
 
 @dataclass(frozen=True, slots=True)

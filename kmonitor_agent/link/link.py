@@ -6,13 +6,13 @@ from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.agent_thread import AGENT, EXIT_NETWORK_S, AgentThread
 from kmonitor_agent.link.command_inbox import OnCommand
 from kmonitor_agent.link.delivery import Phase
+from kmonitor_agent.link.event_queue import Inbox
 from kmonitor_agent.link.hub_choice import HubChoice
-from kmonitor_agent.link.inbox import Inbox
 from kmonitor_agent.link.run_stream import Boot, RunStream
 from kmonitor_agent.link.schedule import Task
 from kmonitor_agent.link.status import LinkStatus
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import BootStarted, Event
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.events import BootStarted, Event
 
 
 class Link:

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from kmonitor_agent.local.spool_format import Record
-from kmonitor_agent.protocol.facts import Event, GraphSize, Sample
+from kmonitor_agent.wire.local.spool_format import Record
+from kmonitor_agent.wire.messages.events import Event, GraphSize, Sample
 
 RING_BYTES: Final = 16 * 1024 * 1024
 """Encoded bytes held; half a day of a usual training."""

@@ -9,18 +9,18 @@ from typing import Final
 import msgspec
 
 from kmonitor_agent.guard import FaultLog
-from kmonitor_agent.link.disk_reserve import DiskReserve, means_full
 from kmonitor_agent.link.memory_ring import MemoryRing, rank_of
-from kmonitor_agent.link.spool_writer import SpoolHeld, SpoolWriter
-from kmonitor_agent.local.clock import Clock
-from kmonitor_agent.local.clock_doubt import ClockDoubt
-from kmonitor_agent.local.private_folders import NotPrivate, UnsafePath
-from kmonitor_agent.local.retention import trim_root
-from kmonitor_agent.local.run_spool import WHY_MISSING, SpooledEvent, lost_body, time_of
-from kmonitor_agent.local.spool_format import Record
-from kmonitor_agent.protocol.codec import encode_event
-from kmonitor_agent.protocol.errors import TooLarge
-from kmonitor_agent.protocol.facts import BootStarted, Event, Notice
+from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.local.clock_doubt import ClockDoubt
+from kmonitor_agent.wire.local.disk_reserve import DiskReserve, means_full
+from kmonitor_agent.wire.local.private_files import NotPrivate, UnsafePath
+from kmonitor_agent.wire.local.retention import trim_root
+from kmonitor_agent.wire.local.spool_folder import WHY_MISSING, SpooledEvent, lost_body, time_of
+from kmonitor_agent.wire.local.spool_format import Record
+from kmonitor_agent.wire.local.spool_writer import SpoolHeld, SpoolWriter
+from kmonitor_agent.wire.messages.codec import encode_event
+from kmonitor_agent.wire.messages.errors import TooLarge
+from kmonitor_agent.wire.messages.events import BootStarted, Event, Notice
 
 HOT_EVENTS: Final = 4096
 """Newest events kept in memory besides the disk, so that sending reads no file."""

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kmonitor_agent.protocol.version import MAX_BATCH_EVENTS, MAX_WINDOW_EVENTS
+from kmonitor_agent.wire.messages.version import MAX_BATCH_EVENTS, MAX_WINDOW_EVENTS
 
 
 class Pace:

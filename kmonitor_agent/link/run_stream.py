@@ -12,19 +12,19 @@ from typing import Final
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.command_inbox import CommandInbox, OnCommand
 from kmonitor_agent.link.delivery import Phase, RunDelivery, RunParts
-from kmonitor_agent.link.inbox import Inbox
+from kmonitor_agent.link.event_queue import Inbox
 from kmonitor_agent.link.outbox import Outbox
 from kmonitor_agent.link.schedule import Schedule, Task
-from kmonitor_agent.link.spool_writer import SpoolHeld, SpoolWriter
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.link.unrecorded import Unrecorded
-from kmonitor_agent.local.clock import Clock
-from kmonitor_agent.local.direct_address import DirectAddress
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.launcher import Launcher, leave_launcher
-from kmonitor_agent.local.spool_format import BootFacts
-from kmonitor_agent.protocol.facts import BootEnded, BootStarted, Event, Notice
-from kmonitor_agent.release import VERSION
+from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.hub_address import DirectAddress
+from kmonitor_agent.wire.local.interpreter_record import Launcher, leave_launcher
+from kmonitor_agent.wire.local.spool_format import BootFacts
+from kmonitor_agent.wire.local.spool_writer import SpoolHeld, SpoolWriter
+from kmonitor_agent.wire.messages.events import BootEnded, BootStarted, Event, Notice
+from kmonitor_agent.wire.release import VERSION
 
 AFTER_FAULT_S: Final = 1.0
 """Pause of a run after a fault of our own, so that a lasting one does not spin."""

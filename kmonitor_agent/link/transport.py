@@ -9,8 +9,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kmonitor_agent.local.direct_address import DirectAddress
-from kmonitor_agent.local.scarcity import MIB, Needs, is_memory_short, what_is_short
+from kmonitor_agent.wire.local.free_resources import MIB, Needs, is_memory_short, what_is_short
+from kmonitor_agent.wire.local.hub_address import DirectAddress
 
 if TYPE_CHECKING:
     import zmq

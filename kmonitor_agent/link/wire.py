@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from kmonitor_agent.protocol.messages import ToAgent
+from kmonitor_agent.wire.messages.unions import ToAgent
 
 
 class Wire(Protocol):

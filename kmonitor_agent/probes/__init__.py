@@ -1,1 +1,1 @@
-"""What is read of the process: each reading has a value, unit and source, or why it is absent."""
+"""Readings of process, control group, device, heap and step times, with their sources."""

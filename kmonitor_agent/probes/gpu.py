@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kmonitor_agent.probes.gpu_load import DeviceLoad, no_load, read_load
-from kmonitor_agent.protocol.measured import MOST_MORE_DEVICES, DeviceNow
-from kmonitor_agent.reading import Reading
+from kmonitor_agent.wire.messages.reading import Reading
+from kmonitor_agent.wire.messages.readings import MOST_MORE_DEVICES, DeviceNow
 
 NO_DRIVER: Final = "no NVIDIA driver on this host"
 

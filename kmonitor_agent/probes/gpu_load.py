@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kmonitor_agent.reading import Reading
+from kmonitor_agent.wire.messages.reading import Reading
 
 _FRACTION: Final = "1"
 _DEGREES: Final = "degrees C"

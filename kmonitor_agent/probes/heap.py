@@ -4,7 +4,7 @@ import ctypes
 import sys
 from typing import Any, Final
 
-from kmonitor_agent.reading import Reading
+from kmonitor_agent.wire.messages.reading import Reading
 
 _FIELDS: Final = (
     *("arena", "ordblks", "smblks", "hblks", "hblkhd"),

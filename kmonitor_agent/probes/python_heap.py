@@ -10,7 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
-from kmonitor_agent.protocol.facts import AllocationGrowth, ObjectGrowth
+from kmonitor_agent.wire.messages.events import AllocationGrowth, ObjectGrowth
 
 MOST_LISTED: Final = 32
 """Most types, and most lines, that are told."""

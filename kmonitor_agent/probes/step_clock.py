@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from kmonitor_agent.guard import came_from_a_handler
-from kmonitor_agent.protocol.facts import StepTimes
+from kmonitor_agent.wire.messages.events import StepTimes
 
 _SHORTEST_S: Final = 1e-9
 _LONGEST_S: Final = 1e5

@@ -1,1 +1,1 @@
-"""Save, collect and reload, with the record of what they did."""
+"""Save, collect and reload: exact state on disk, checkpoints, the record of each action."""

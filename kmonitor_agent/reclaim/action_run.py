@@ -5,9 +5,9 @@ from typing import Any
 
 from kmonitor_agent import guard
 from kmonitor_agent.frameworks.base import Framework, KerasModel, ReclaimSteps
+from kmonitor_agent.reclaim.checkpoint_file import NotAStateFile
 from kmonitor_agent.reclaim.memory import footprint
 from kmonitor_agent.reclaim.outcome import Outcome
-from kmonitor_agent.reclaim.state_file import NotAStateFile
 
 
 class Failed(Exception):

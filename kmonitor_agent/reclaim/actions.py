@@ -21,20 +21,20 @@ from kmonitor_agent.frameworks.base import (
     TracesAgain,
 )
 from kmonitor_agent.frameworks.keras_architecture import architecture_of
-from kmonitor_agent.local.clock import SystemClock
-from kmonitor_agent.local.scarcity import MIB, is_memory_short
-from kmonitor_agent.protocol.facts import Footprint
 from kmonitor_agent.reclaim.action_run import Failed, Run, described
 from kmonitor_agent.reclaim.agreement import Agreement, StateKeeper
-from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore, SaveRefused
+from kmonitor_agent.reclaim.checkpoint_file import StoredVariable, Tag
+from kmonitor_agent.reclaim.checkpoints import Checkpoint, CheckpointStore, SaveRefused
+from kmonitor_agent.reclaim.deferred_signals import SIGNALS
 from kmonitor_agent.reclaim.effect import gave_back, why_nothing
 from kmonitor_agent.reclaim.export import NotExported, export_model
-from kmonitor_agent.reclaim.held_signals import SIGNALS
-from kmonitor_agent.reclaim.held_state import HeldState
 from kmonitor_agent.reclaim.memory import collect_garbage, footprint, give_pages_back
 from kmonitor_agent.reclaim.outcome import ActionName, Mode, Outcome
 from kmonitor_agent.reclaim.put_back import hold, restore
-from kmonitor_agent.reclaim.state_file import StoredVariable, Tag
+from kmonitor_agent.reclaim.state_store import HeldState
+from kmonitor_agent.wire.local.clock import SystemClock
+from kmonitor_agent.wire.local.free_resources import MIB, is_memory_short
+from kmonitor_agent.wire.messages.events import Footprint
 
 __all__ = ["Mode", "Outcome", "Tag", "collect", "foretell", "not_reloaded", "reload", "save"]
 

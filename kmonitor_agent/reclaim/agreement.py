@@ -5,8 +5,8 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from kmonitor_agent.frameworks.base import EmptyArray
-from kmonitor_agent.reclaim.archive import Checkpoint
-from kmonitor_agent.reclaim.state_file import StoredVariable, Tag
+from kmonitor_agent.reclaim.checkpoint_file import StoredVariable, Tag
+from kmonitor_agent.reclaim.checkpoints import Checkpoint
 
 
 class Agreement(Protocol):

@@ -1,7 +1,7 @@
 """Whether an action gave anything back, as far as that can be measured."""
 
-from kmonitor_agent.protocol.facts import Footprint
 from kmonitor_agent.reclaim.outcome import Outcome
+from kmonitor_agent.wire.messages.events import Footprint
 
 _FREED_PART = 0.01
 """Memory that fell by less than this part may have fallen by itself."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.keras_names import names_kept
 from kmonitor_agent.guard import described
-from kmonitor_agent.reclaim.archive import export_path, unfinished_export_path
+from kmonitor_agent.reclaim.checkpoints import export_path, unfinished_export_path
 from kmonitor_agent.reclaim.disk_file import flush_folder
 
 

@@ -7,7 +7,7 @@ import sys
 import psutil
 
 from kmonitor_agent.frameworks.base import Framework, KerasModel
-from kmonitor_agent.protocol.facts import Footprint
+from kmonitor_agent.wire.messages.events import Footprint
 
 
 def footprint(framework: Framework, model: KerasModel | None) -> Footprint:

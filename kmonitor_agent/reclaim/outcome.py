@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from kmonitor_agent.protocol.facts import Footprint
+from kmonitor_agent.wire.messages.events import Footprint
 
 ActionName = Literal["save", "collect", "reload"]
 

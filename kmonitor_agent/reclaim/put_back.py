@@ -7,9 +7,9 @@ from typing import Any
 from kmonitor_agent.frameworks.base import HoldsValues, RecreatesVariables, StateVariable
 from kmonitor_agent.reclaim.action_run import Failed, Run, described
 from kmonitor_agent.reclaim.agreement import StateKeeper
-from kmonitor_agent.reclaim.archive import Checkpoint
+from kmonitor_agent.reclaim.checkpoint_file import Checksum, NotAStateFile
+from kmonitor_agent.reclaim.checkpoints import Checkpoint
 from kmonitor_agent.reclaim.outcome import Mode
-from kmonitor_agent.reclaim.state_file import Checksum, NotAStateFile
 
 
 def hold(run: Run, state: Sequence[StateVariable]) -> list[Any]:

@@ -4,23 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kmonitor_agent.frameworks.base import Framework, KerasModel, ReclaimSteps, StateUnreadable
-from kmonitor_agent.frameworks.model_copy import CannotCopy, Rebuild, keras_of
-from kmonitor_agent.frameworks.rebuilding import (
+from kmonitor_agent.frameworks.model_building import CannotCopy, Rebuild, keras_of
+from kmonitor_agent.frameworks.model_rebuilder import (
     EagerRebuilding,
     Rebuilding,
     VariableShape,
     check_same_variables,
     shapes_of,
 )
-from kmonitor_agent.frameworks.tf_keras_graph import V1GraphFramework
-from kmonitor_agent.frameworks.tf_keras_rebuilding import v1_rebuilding
+from kmonitor_agent.frameworks.tf_keras.graph_mode import V1GraphFramework
+from kmonitor_agent.frameworks.tf_keras.tf_keras_rebuilding import v1_rebuilding
 from kmonitor_agent.guard import described
-from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.reclaim.actions import save
-from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore
+from kmonitor_agent.reclaim.checkpoint_file import Tag
+from kmonitor_agent.reclaim.checkpoints import Checkpoint, CheckpointStore
 from kmonitor_agent.reclaim.memory import collect_garbage, footprint, give_pages_back
 from kmonitor_agent.reclaim.outcome import Outcome
-from kmonitor_agent.reclaim.state_file import Tag
+from kmonitor_agent.wire.local.clock import SystemClock
 
 _MODE = "rebuild"
 

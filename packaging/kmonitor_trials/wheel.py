@@ -93,7 +93,7 @@ def _expect_a_working_command(python: Path) -> None:
 
 _FIND_RESOURCES = """
 import kmonitor
-from kmonitor.resource_files import resource_path
+from kmonitor.base.resource_files import resource_path
 for name in ("demo", "desktop", "fonts", "guide", "guide/zh_CN", "icons", "icons/program",
              "languages", "themes"):
     folder = resource_path(name)
@@ -104,7 +104,7 @@ for name in ("demo", "desktop", "fonts", "guide", "guide/zh_CN", "icons", "icons
 _LOOK_AT_PACKAGE = """
 from importlib.metadata import entry_points, metadata, version
 from importlib.resources import files
-from kmonitor_agent.release import VERSION
+from kmonitor_agent.wire.release import VERSION
 assert version("kmonitor-keras") == VERSION
 said = metadata("kmonitor-keras")
 assert {"desktop", "demo", "parquet", "ray"} <= set(said.get_all("Provides-Extra"))
@@ -126,10 +126,10 @@ assert main(["hub", "stop"]) == 0
 
 _SPEAK_CHINESE = """
 from PySide6.QtCore import QCoreApplication, QTranslator
-from kmonitor.desktop.panels.guide_pages import read_page
-from kmonitor.desktop.qt_application import make_qt_application
-from kmonitor.presenters.language import tr, use_translation
-from kmonitor.resource_files import resource_path
+from kmonitor.ui.guide.guide_pages import read_page
+from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor.ui.text.language import tr, use_translation
+from kmonitor.base.resource_files import resource_path
 english = read_page("index.md")
 application = make_qt_application()
 translator = QTranslator()

@@ -115,7 +115,7 @@ def test_importing_the_agent_loads_neither_app_nor_database_nor_framework(wanted
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("package", ["kmonitor.cli.main", "kmonitor.hub", "kmonitor.presenters"])
+@pytest.mark.parametrize("package", ["kmonitor.cli.main", "kmonitor.hub", "kmonitor.ui"])
 def test_the_terminal_and_the_hub_need_no_qt(package: str):
     code = f"import sys, {package}; print(*sys.modules)"
 

@@ -7,13 +7,13 @@ import re
 import msgspec
 import pytest
 
-from kmonitor_agent.protocol import (
+from kmonitor_agent.wire.messages import (
     access_messages,
-    acts,
+    action_events,
     agent_messages,
     commands,
-    lifecycle,
-    measured,
+    lifecycle_events,
+    readings,
     run_summary,
     view_messages,
 )
@@ -23,11 +23,11 @@ _ATTRIBUTE = re.compile(r"^    (\w+): ", re.MULTILINE)
 
 MODULES = (
     access_messages,
-    acts,
+    action_events,
     agent_messages,
     commands,
-    lifecycle,
-    measured,
+    lifecycle_events,
+    readings,
     run_summary,
     view_messages,
 )
@@ -37,11 +37,11 @@ STRUCTS = sorted(
         found
         for module in (
             access_messages,
-            acts,
+            action_events,
             agent_messages,
             commands,
-            lifecycle,
-            measured,
+            lifecycle_events,
+            readings,
             run_summary,
             view_messages,
         )

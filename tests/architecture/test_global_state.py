@@ -66,37 +66,37 @@ ALLOWED: dict[str, dict[str, str]] = {
         "gc.disable": "for one expression of C's, which no other thread can see",
         "gc.enable": "likewise",
     },
-    f"{_AGENT}frameworks/keras3_contents.py": {
+    f"{_FRAMEWORKS}keras3/state.py": {
         "tensorflow.random.Generator": "its type, to know one that a model holds",
     },
     f"{_AGENT}describing/model_source.py": {"sys.modules[] =": CHILD, "sys.path.insert": CHILD},
     f"{_AGENT}describing/trace_child.py": {"keras.config.set_dtype_policy": CHILD},
-    f"{_AGENT}folds/child.py": dict.fromkeys(
+    f"{_AGENT}studies/fold_child.py": dict.fromkeys(
         (
             *("sys.argv[] =", "faulthandler.enable", "faulthandler.register", "random.seed"),
             *("signal.pthread_sigmask", "numpy.random.seed", "keras.utils.set_random_seed"),
         ),
         FOLD,
     ),
-    f"{_AGENT}folds/function_source.py": {
+    f"{_AGENT}studies/function_source.py": {
         "sys.modules[] =": FOLD,
         "sys.dont_write_bytecode =": FOLD,
     },
-    f"{_AGENT}folds/on_ray/cluster.py": {
+    f"{_AGENT}studies/ray/cluster.py": {
         "os.environ[] =": "while a Ray of our own starts, which reads it from there only"
     },
-    f"{_AGENT}folds/on_ray/ground.py": dict.fromkeys(
+    f"{_AGENT}studies/ray/node.py": dict.fromkeys(
         ("sys.argv[] =", "os.environ[] =", "os.environ.update", "sys.path[] =", "os.chdir"), NODE
     ),
-    f"{_FRAMEWORKS}keras3_session.py": {
+    f"{_FRAMEWORKS}tensorflow/keras3_session.py": {
         "keras.src.backend.common.global_state.clear_session": OWN
     },
-    f"{_FRAMEWORKS}keras_data.py": {
+    f"{_FRAMEWORKS}keras3/resuming.py": {
         "warnings.catch_warnings": FILTERS,
         "warnings.simplefilter": FILTERS,
         "each.set_state": PUT_BACK,
     },
-    f"{_FRAMEWORKS}random_states.py": dict.fromkeys(
+    f"{_FRAMEWORKS}global_state.py": dict.fromkeys(
         (
             *("random.setstate", "numpy.random.set_state", "generator.setstate"),
             "tensorflow.python.eager.context._set_global_seed",
@@ -107,35 +107,38 @@ ALLOWED: dict[str, dict[str, str]] = {
         ),
         PUT_BACK,
     ),
-    f"{_FRAMEWORKS}tf_keras_data.py": {
+    f"{_FRAMEWORKS}tf_keras/resuming.py": {
         "warnings.catch_warnings": FILTERS,
         "warnings.simplefilter": FILTERS,
     },
-    f"{_FRAMEWORKS}tf_keras_rebuilding.py": {
+    f"{_FRAMEWORKS}tf_keras/tf_keras_rebuilding.py": {
         "warnings.catch_warnings": FILTERS,
         "warnings.simplefilter": FILTERS,
         "backend.clear_session": OWN,
         "backend.set_session": OWN,
         "backend.set_learning_phase": OWN,
     },
-    f"{_FRAMEWORKS}tf_keras_session.py": {"backend.get_uid": OWN, "backend.clear_session": OWN},
+    f"{_FRAMEWORKS}tf_keras/tf_keras_session.py": {
+        "backend.get_uid": OWN,
+        "backend.clear_session": OWN,
+    },
     f"{_AGENT}probes/python_heap.py": {
         "tracemalloc.start": "asked for by the user (diagnose), until the next epoch's end",
         "tracemalloc.stop": "likewise; not where the script had begun it",
     },
     f"{_AGENT}reclaim/actions.py": {"run.steps.clear_session": OWN},
-    f"{_AGENT}reclaim/held_signals.py": {
+    f"{_AGENT}reclaim/deferred_signals.py": {
         "signal.signal": "while an action runs, the script's handlers are called by ours, or wait"
     },
     f"{_AGENT}reclaim/rebuild.py": {"steps.clear_session": OWN},
-    f"{_AGENT}restart/child.py": dict.fromkeys(
+    f"{_AGENT}reclaim/restart/child_process.py": dict.fromkeys(
         ("resource.setrlimit", "signal.pthread_sigmask", "signal.signal"), SUPERVISOR
     ),
     f"{_AGENT}restoring.py": {
         "warnings.catch_warnings": "in `kmonitor restore`, a process of our own",
         "warnings.simplefilter": "likewise",
     },
-    f"{_AGENT}session/leaving.py": {
+    f"{_AGENT}recording/leaving.py": {
         "sys.excepthook =": "chained: the one before is always called",
         "threading.excepthook =": "likewise, to tell of a fit in a thread that died",
     },

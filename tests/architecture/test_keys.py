@@ -10,8 +10,8 @@ LITERAL = re.compile(r"QKeySequence\(\s*[\"']|setShortcut\(\s*[\"']|\bQShortcut\
 def test_no_shortcut_is_written_beside_the_table():
     beside = [
         file.name
-        for file in source_files("kmonitor/desktop")
-        if LITERAL.search(file.text) and not file.name.endswith("controls/keys.py")
+        for file in source_files("kmonitor/ui")
+        if LITERAL.search(file.text) and not file.name.endswith("widgets/keyboard.py")
     ]
 
     assert beside == []

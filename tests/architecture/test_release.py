@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from kmonitor_agent.release import VERSION
+from kmonitor_agent.wire.release import VERSION
 from tests.support.source_tree import ROOT, product_files
 
 TOP_LEVEL = {

@@ -19,9 +19,9 @@ from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.agent_thread import THREAD_NAME
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
-from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.sockets import ingest_socket
-from kmonitor_agent.protocol.facts import BootStarted, EpochEnded, Sample
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.messages.events import BootStarted, EpochEnded, Sample
 from tests.support.fake_hub import FakeHub
 
 IDLE_S = 20.0

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from kmonitor.memory_map.calibration import STEPS_NEEDED, Calibration, Measured, NotIdentifiable
-from kmonitor.memory_map.estimate import MemoryMap, Plan
-from kmonitor_agent.protocol.model_layout import ModelLayout
+from kmonitor.memory.calibration import STEPS_NEEDED, Calibration, Measured, NotIdentifiable
+from kmonitor.memory.estimate import MemoryMap, Plan
+from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from tests.support.map_children import MapChildren
 
 BATCHES = (4, 8, 16, 32, 64)

@@ -14,8 +14,8 @@ import numpy as np
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QApplication, QGridLayout, QWidget
 
-from kmonitor.desktop.plots.live_chart import LiveChart
-from kmonitor.presenters.chart_picture import (
+from kmonitor.ui.charts.series_store import SeriesStore, Window
+from kmonitor.ui.plots.chart_state import (
     ChartPicture,
     CrosshairCard,
     CrosshairLine,
@@ -23,10 +23,10 @@ from kmonitor.presenters.chart_picture import (
     FlagPicture,
     LimitPicture,
 )
-from kmonitor.presenters.formats import Unit
-from kmonitor.presenters.series_store import SeriesStore, Window
-from kmonitor_agent.protocol.facts import Sample
-from kmonitor_agent.protocol.messages import Column, SeriesTold
+from kmonitor.ui.plots.qt.live_chart import LiveChart
+from kmonitor.ui.text.formats import Unit
+from kmonitor_agent.wire.messages.events import Sample
+from kmonitor_agent.wire.messages.unions import Column, SeriesTold
 from tests.benchmarks.judging import Judge
 
 RUNS = 8

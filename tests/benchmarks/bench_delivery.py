@@ -18,23 +18,23 @@ from pathlib import Path
 from statistics import median
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.hub.event_body import TakenEvent, read_event
-from kmonitor.hub.guard import HubFaults
-from kmonitor.hub.ledger import Ledger
-from kmonitor.hub.logbook import LOG
+from kmonitor.hub.faults import HubFaults
+from kmonitor.hub.log import LOG
+from kmonitor.hub.runs.event_body import TakenEvent, read_event
+from kmonitor.hub.runs.event_log import Ledger
 from kmonitor.hub.store.sample_blocks import BLOCK_SAMPLES, TIMES
 from kmonitor.hub.store.schema import open_reader
 from kmonitor.hub.store.sqlite_database import SqliteDatabase
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.agent_thread import AgentThread
 from kmonitor_agent.link.link import Link
-from kmonitor_agent.local.clock import SystemClock
-from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.key_pair import own_keys
-from kmonitor_agent.local.sockets import ingest_socket
-from kmonitor_agent.protocol.codec import encode_event
-from kmonitor_agent.protocol.facts import EpochEnded, Sample
-from kmonitor_agent.protocol.messages import Ack
+from kmonitor_agent.wire.local.clock import SystemClock
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.host_identity import own_keys
+from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.messages.codec import encode_event
+from kmonitor_agent.wire.messages.events import EpochEnded, Sample
+from kmonitor_agent.wire.messages.unions import Ack
 from tests.support.direct_hub import listening
 from tests.support.fake_hub import FakeHub
 from tests.support.live_hub import LiveHub
@@ -63,7 +63,7 @@ from statistics import median
 import keras
 from tests.benchmarks.bench_hooks import Empty, data, small_model
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.session.runs import RUNS
+from kmonitor_agent.recording.runs import RUNS
 
 class Clock(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):

@@ -24,13 +24,13 @@ from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QTableView, QTreeView
 
-from kmonitor.desktop.app import KmonitorApp
-from kmonitor.desktop.qt_application import make_qt_application
-from kmonitor.desktop.window_options import WindowOptions
-from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.protocol.codec import encode_event
-from kmonitor_agent.protocol.facts import Sample
-from kmonitor_agent.protocol.messages import Row, RowsTold
+from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor.ui.shell.qt.app import KmonitorApp
+from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.messages.codec import encode_event
+from kmonitor_agent.wire.messages.events import Sample
+from kmonitor_agent.wire.messages.unions import Row, RowsTold
 from tests.benchmarks.judging import Judge, Measured
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,8 +19,8 @@ from typing import Any, Final
 import psutil
 
 from kmonitor_agent import run_folds
-from kmonitor_agent.folds.bounds import Habits, Silence, TimeBound
-from kmonitor_agent.folds.tidings import Stepped
+from kmonitor_agent.studies.bounds import Habits, Silence, TimeBound
+from kmonitor_agent.studies.fold_messages import Stepped
 from tests.support.fold_functions import nothing, take_and_wait
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -29,7 +29,7 @@ MODELS: Final = 8
 COST_TARGET_S: Final = 0.3
 GROWTH_TARGET_MIB: Final = 5.0
 KILL_TARGET_S: Final = 2.0
-IMPORTS: Final = "import numpy, kmonitor_agent.folds.child, tests.support.fold_functions"
+IMPORTS: Final = "import numpy, kmonitor_agent.studies.fold_child, tests.support.fold_functions"
 
 LOOP = """
     import json, sys, time, psutil

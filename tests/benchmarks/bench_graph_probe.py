@@ -19,7 +19,7 @@ def main() -> None:
     import numpy as np  # noqa: PLC0415
     import tensorflow as tf  # noqa: PLC0415
 
-    from kmonitor_agent.frameworks.detect import framework_for  # noqa: PLC0415
+    from kmonitor_agent.frameworks.detection import framework_for  # noqa: PLC0415
 
     model = keras.applications.ResNet50(weights=None, input_shape=(32, 32, 3), classes=10)
     model.compile(optimizer="adam", loss="sparse_categorical_crossentropy")

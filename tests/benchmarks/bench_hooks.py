@@ -26,7 +26,7 @@ import numpy as np
 import tensorflow as tf
 
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.session.runs import RUNS
+from kmonitor_agent.recording.runs import RUNS
 
 ROUNDS = 200
 CALLS = 300

@@ -15,11 +15,11 @@ from pathlib import Path
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import ensure_hub, stop_hub
 from kmonitor.connect.view_link import ViewLink
-from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.sockets import ipc, view_socket
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import Sample
-from kmonitor_agent.protocol.messages import SeriesAsked, SeriesTold
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.sockets import ipc, view_socket
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import Sample
+from kmonitor_agent.wire.messages.unions import SeriesAsked, SeriesTold
 from tests.benchmarks.judging import Judge, Measured
 from tests.support.stored_runs import store_runs
 

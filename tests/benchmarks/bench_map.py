@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from kmonitor.memory_map.dtypes import tensor_elements, variable_bytes
-from kmonitor.memory_map.estimate import Plan, estimate
-from kmonitor.memory_map.traced import Traced
-from kmonitor_agent.protocol.model_layout import ModelLayout
-from kmonitor_agent.protocol.step_program import StepProgram
+from kmonitor.memory.estimate import Plan, estimate
+from kmonitor.memory.tensor_sizes import tensor_elements, variable_bytes
+from kmonitor.memory.traced_step import Traced
+from kmonitor_agent.wire.messages.model_layout import ModelLayout
+from kmonitor_agent.wire.messages.step_program import StepProgram
 from tests.support.fresh_models import FRESH
 from tests.support.held_models import HELD_OUT
 from tests.support.map_children import MapChildren

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from kmonitor.presenters.map_desk import MapDesk
-from kmonitor.presenters.map_layers import rows, tiles
-from kmonitor.presenters.map_subject import MapSubject, SizedLayout
+from kmonitor.ui.memory.layers import rows, tiles
+from kmonitor.ui.memory.map_estimator import MapDesk
+from kmonitor.ui.memory.subjects import MapSubject, SizedLayout
 from tests.benchmarks.judging import Judge
 from tests.support.desk_window import DeskWindow
 from tests.support.made_up_maps import convolutions, file_subject

@@ -92,9 +92,9 @@ def _reload(mode: "Mode") -> dict[str, float]:
     import keras  # noqa: PLC0415 - only in the child
     import numpy as np  # noqa: PLC0415
 
-    from kmonitor_agent.frameworks.detect import framework_for  # noqa: PLC0415
+    from kmonitor_agent.frameworks.detection import framework_for  # noqa: PLC0415
     from kmonitor_agent.reclaim.actions import Tag, reload, save  # noqa: PLC0415
-    from kmonitor_agent.reclaim.archive import CheckpointStore  # noqa: PLC0415
+    from kmonitor_agent.reclaim.checkpoints import CheckpointStore  # noqa: PLC0415
 
     dense = [keras.layers.Dense(2048, activation="relu") for _ in range(4)]
     model = keras.Sequential([keras.Input((784,)), *dense, keras.layers.Dense(1)])
@@ -236,7 +236,7 @@ def _loop() -> dict[str, float]:
     import keras  # noqa: PLC0415 - only in the child
     import numpy as np  # noqa: PLC0415
 
-    from kmonitor_agent.frameworks.detect import framework_for  # noqa: PLC0415
+    from kmonitor_agent.frameworks.detection import framework_for  # noqa: PLC0415
     from kmonitor_agent.reclaim.actions import collect  # noqa: PLC0415
 
     x = np.ones((64, 256), "float32")

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 
+from kmonitor.cli.hub.history_move import moved_to
 from kmonitor.connect.local_hub import ensure_hub, stop_hub
-from kmonitor.hub.history_move import moved_to
-from kmonitor.hub.store.opening import write_store
-from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor.hub.store.store_choice import write_store
+from kmonitor_agent.wire.local.folders import Folders, find_folders
 from tests.benchmarks.bench_hub import charts, throughput
 from tests.benchmarks.judging import Judge, Measured
 from tests.support.capabilities import postgres_missing

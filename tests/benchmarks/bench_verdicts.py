@@ -10,9 +10,9 @@ from statistics import median
 
 import numpy as np
 
-from kmonitor.analysis.counters import Counter, CounterKind
-from kmonitor.analysis.forecast import forecast_limit
-from kmonitor.analysis.leak import State, Verdict, next_verdict
+from kmonitor.hub.judge.counters import Counter, CounterKind
+from kmonitor.hub.judge.detectors import State, Verdict, next_verdict
+from kmonitor.hub.judge.forecast import forecast_limit
 from tests.benchmarks.judging import Judge
 from tests.support.verdict_scores import (
     CLEARS_WITHIN,

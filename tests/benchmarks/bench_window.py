@@ -28,10 +28,10 @@ LIVE_TARGET_PERCENT = 35.0
 
 _START = """
 import sys, time
-from kmonitor.desktop.app import KmonitorApp
-from kmonitor.desktop.window_options import WindowOptions
-from kmonitor.desktop.qt_application import make_qt_application
-from kmonitor_agent.local.folders import find_folders
+from kmonitor.ui.shell.qt.app import KmonitorApp
+from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor_agent.wire.local.folders import find_folders
 qt = make_qt_application()
 app = KmonitorApp(qt, find_folders(), WindowOptions(with_hub=False, size=(1400, 860)))
 app.start()
@@ -58,8 +58,8 @@ def measure_live() -> tuple[float, float]:
     # Loaded here: the starts above must not profit from it.
     from PySide6.QtCore import QTimer  # noqa: PLC0415
 
-    from kmonitor_agent.protocol.facts import Sample  # noqa: PLC0415
-    from kmonitor_agent.protocol.messages import RowsTold  # noqa: PLC0415
+    from kmonitor_agent.wire.messages.events import Sample  # noqa: PLC0415
+    from kmonitor_agent.wire.messages.unions import RowsTold  # noqa: PLC0415
     from tests.support.desk_window import DeskWindow  # noqa: PLC0415
     from tests.support.made_up_runs import GIB, HUB, made_up_row, made_up_run  # noqa: PLC0415
 

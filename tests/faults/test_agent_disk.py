@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.link.disk_reserve import RESERVE_BYTES
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.run_spool import RunSpool
-from kmonitor_agent.local.sockets import ingest_socket
-from kmonitor_agent.local.spool_format import parse_segment, segments_in
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import (
+from kmonitor_agent.wire.local.disk_reserve import RESERVE_BYTES
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.spool_folder import RunSpool
+from kmonitor_agent.wire.local.spool_format import parse_segment, segments_in
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     AnyEvent,
     BootEnded,

@@ -8,12 +8,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.run_spool import RunSpool
-from kmonitor_agent.local.sockets import ingest_socket
-from kmonitor_agent.local.spool_format import encode_record, segments_in
-from kmonitor_agent.protocol.facts import EpochEnded
-from kmonitor_agent.protocol.messages import Bye
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.spool_folder import RunSpool
+from kmonitor_agent.wire.local.spool_format import encode_record, segments_in
+from kmonitor_agent.wire.messages.events import EpochEnded
+from kmonitor_agent.wire.messages.unions import Bye
 from tests.support.agent_process import run_agent, start_agent
 from tests.support.fake_hub import FakeHub
 from tests.support.links import LinkUnderTest, body, spooled, spooled_events

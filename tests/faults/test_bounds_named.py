@@ -9,14 +9,19 @@ import pytest
 import zmq
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import ingest_socket, ipc
-from kmonitor_agent.local.spool_format import BootFacts, encode_record, segment_head, segment_name
-from kmonitor_agent.protocol.codec import encode_event, pack, unpack_to_agent
-from kmonitor_agent.protocol.facts import BootStarted, Sample
-from kmonitor_agent.protocol.identity import new_id
-from kmonitor_agent.protocol.messages import Batch, Nack
-from kmonitor_agent.protocol.version import MAGIC
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import ingest_socket, ipc
+from kmonitor_agent.wire.local.spool_format import (
+    BootFacts,
+    encode_record,
+    segment_head,
+    segment_name,
+)
+from kmonitor_agent.wire.messages.codec import encode_event, pack, unpack_to_agent
+from kmonitor_agent.wire.messages.events import BootStarted, Sample
+from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.unions import Batch, Nack
+from kmonitor_agent.wire.messages.version import MAGIC
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor_agent.reclaim.archive import CheckpointStore, SaveRefused
+from kmonitor_agent.reclaim.checkpoint_file import StoredVariable, Tag
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore, SaveRefused
 from kmonitor_agent.reclaim.export import NotExported, export_model
-from kmonitor_agent.reclaim.state_file import StoredVariable, Tag
 from tests.support.waiting import DEADLINE_S
 
 pytest.importorskip("h5py", reason="comes with Keras")
@@ -23,9 +23,9 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import numpy as np
-from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.reclaim.export import export_model
-from kmonitor_agent.reclaim.state_file import StoredVariable, Tag
+from kmonitor_agent.reclaim.checkpoint_file import StoredVariable, Tag
 
 class Dies:
     def save(self, path):

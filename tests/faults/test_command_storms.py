@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.live_hub import LiveHub
 from tests.support.waiting import DEADLINE_S, wait_until
 

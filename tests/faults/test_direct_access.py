@@ -15,25 +15,25 @@ import psutil
 import pytest
 import zmq
 
-from kmonitor.connect.direct import DirectHub
 from kmonitor.connect.follower import Connected, Disconnected, HubFollower
 from kmonitor.connect.hub_client import HubClient, HubClosed, HubRefused
-from kmonitor.hub.access import direct_access, direct_door
-from kmonitor.hub.access.direct_door import DirectRefused
-from kmonitor.hub.access.key_list import KeyList, Untrusted
-from kmonitor.hub.doors import Doors
-from kmonitor.hub.guard import HubFaults
-from kmonitor.hub.logbook import LOG
+from kmonitor.connect.hub_socket import DirectHub
+from kmonitor.hub.access import direct_access, network_endpoint
+from kmonitor.hub.access.endpoints import Doors
+from kmonitor.hub.access.keys import KeyList, Untrusted
+from kmonitor.hub.access.network_endpoint import DirectRefused
+from kmonitor.hub.faults import HubFaults
+from kmonitor.hub.log import LOG
 from kmonitor_agent.link.hub_choice import HubChoice
-from kmonitor_agent.local.direct_address import parse_direct
-from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.key_pair import keys_folder, own_keys
-from kmonitor_agent.local.private_folders import make_private_folder
-from kmonitor_agent.local.sockets import ingest_socket, ipc, view_socket
-from kmonitor_agent.protocol.access_messages import KeyGrant
-from kmonitor_agent.protocol.codec import encode_event
-from kmonitor_agent.protocol.identity import new_id
-from kmonitor_agent.protocol.messages import Batch, Hello, HubAsked, RunsAsked
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.host_identity import keys_folder, own_keys
+from kmonitor_agent.wire.local.hub_address import parse_direct
+from kmonitor_agent.wire.local.private_files import make_private_folder
+from kmonitor_agent.wire.local.sockets import ingest_socket, ipc, view_socket
+from kmonitor_agent.wire.messages.access_messages import KeyGrant
+from kmonitor_agent.wire.messages.codec import encode_event
+from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.unions import Batch, Hello, HubAsked, RunsAsked
 from tests.support.clock import MovedClock
 from tests.support.direct_hub import (
     BIND,
@@ -327,14 +327,14 @@ def test_a_door_that_lets_a_stranger_in_is_closed_at_start(
 def test_a_door_that_is_not_fully_guarded_is_closed_at_start(
     doors: Doors, monkeypatch: pytest.MonkeyPatch, option: int, value: int | bytes
 ):
-    opened = direct_door.DirectDoor._open
+    opened = network_endpoint.DirectDoor._open
 
-    def careless(door: direct_door.DirectDoor, endpoint: str) -> "zmq.Socket[bytes]":
+    def careless(door: network_endpoint.DirectDoor, endpoint: str) -> "zmq.Socket[bytes]":
         careless_door = opened(door, endpoint)
         careless_door.setsockopt(option, value)
         return careless_door
 
-    monkeypatch.setattr(direct_door.DirectDoor, "_open", careless)
+    monkeypatch.setattr(network_endpoint.DirectDoor, "_open", careless)
 
     with pytest.raises(DirectRefused, match="open to everybody"):
         doors.listen(BIND)
@@ -344,7 +344,7 @@ def test_a_door_that_is_not_fully_guarded_is_closed_at_start(
 def test_a_hub_that_listens_elsewhere_than_asked_closes_its_door(
     doors: Doors, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(direct_door, "_listening", lambda: {("0.0.0.0", 5577)})  # noqa: S104
+    monkeypatch.setattr(network_endpoint, "_listening", lambda: {("0.0.0.0", 5577)})  # noqa: S104
 
     with pytest.raises(DirectRefused, match=r"listens on 0\.0\.0\.0 port 5577"):
         doors.listen(BIND)

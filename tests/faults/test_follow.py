@@ -9,9 +9,9 @@ from typing import IO, TYPE_CHECKING
 import psutil
 import pytest
 
-from kmonitor.cli.statuses import INTERRUPTED
+from kmonitor.cli.common.statuses import INTERRUPTED
 from kmonitor.connect.local_hub import ensure_hub
-from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.wire.local.folders import Folders
 from tests.support.command_line import start_kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent

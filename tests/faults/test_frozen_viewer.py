@@ -2,9 +2,9 @@
 
 import pytest
 
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import ipc, view_socket
-from kmonitor_agent.protocol.messages import RowsAsked
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import ipc, view_socket
+from kmonitor_agent.wire.messages.unions import RowsAsked
 from tests.support.direct_hub import RawPeer, rss_bytes
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent

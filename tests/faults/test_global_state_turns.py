@@ -16,11 +16,14 @@ import numpy as np
 import pytest
 
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.folds.fold import Fold
-from kmonitor_agent.frameworks.detect import framework_for
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import ingest_socket
-from kmonitor_agent.protocol.commands import (
+from kmonitor_agent.frameworks.detection import framework_for
+from kmonitor_agent.reclaim.actions import Tag, reload, save
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
+from kmonitor_agent.recording.runs import RUNS
+from kmonitor_agent.studies.fold import Fold
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.messages.commands import (
     Command,
     CommandName,
     LimitAction,
@@ -29,10 +32,7 @@ from kmonitor_agent.protocol.commands import (
     ReloadArguments,
     SetLimits,
 )
-from kmonitor_agent.protocol.messages import Ack, ErrorMessage, Hello, Nack, Welcome
-from kmonitor_agent.reclaim.actions import Tag, reload, save
-from kmonitor_agent.reclaim.archive import CheckpointStore
-from kmonitor_agent.session.runs import RUNS
+from kmonitor_agent.wire.messages.unions import Ack, ErrorMessage, Hello, Nack, Welcome
 from tests.support.agent_turns import (
     AgentTurns,
     agent_by_hand,

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.folds.function_source import FoldsRefused
-from kmonitor_agent.link.spool_writer import SpoolHeld
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.reclaim.archive import SaveRefused
-from kmonitor_agent.resuming.fit_state import CannotResume
+from kmonitor_agent.reclaim.checkpoints import SaveRefused
+from kmonitor_agent.reclaim.restart.fit_state import CannotResume
+from kmonitor_agent.studies.function_source import FoldsRefused
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.spool_writer import SpoolHeld
 from tests.support.hostile_entries import KINDS, SECRET, Kind, Observer
 from tests.support.hostile_places import PLACES, RAISED, Place, furnish
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.hub.command_desk import CommandDesk
-from kmonitor.hub.edit_desk import EditDesk
-from kmonitor.hub.logbook import LOG, close_log, open_log
+from kmonitor.hub.log import LOG, close_log, open_log
 from kmonitor.hub.service import EXIT_REFUSED
 from kmonitor.hub.store.database import Changes
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import hub_lock
-from kmonitor_agent.protocol.facts import Sample
-from kmonitor_agent.protocol.identity import new_id
-from kmonitor_agent.protocol.messages import (
+from kmonitor.hub.views.commands import CommandDesk
+from kmonitor.hub.views.edits import EditDesk
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import hub_lock
+from kmonitor_agent.wire.messages.events import Sample
+from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.unions import (
     CommandAsked,
     CommandTold,
     EditAsked,

@@ -8,9 +8,9 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import hub_answers
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import Sample
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import Sample
 from tests.support.links import LinkUnderTest, sample
 from tests.support.live_hub import LiveHub
 from tests.support.waiting import DEADLINE_S, wait_until

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor.hub.service import EXIT_REFUSED
-from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.wire.local.folders import Folders
 from tests.support.live_hub import LiveHub
 from tests.support.source_tree import ROOT
 from tests.support.waiting import DEADLINE_S, LONG

@@ -6,10 +6,10 @@ import signal
 import pytest
 
 from kmonitor_agent.link.timing import Timing
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import ingest_socket
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import Sample
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import Sample
 from tests.support.fake_hub import FakeHub
 from tests.support.links import LinkUnderTest, sample
 from tests.support.live_hub import LiveHub

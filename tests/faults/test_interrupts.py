@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.session.runs import RUNS
+from kmonitor_agent.recording.runs import RUNS
 from tests.support.reloading import KERAS
 from tests.support.waiting import LONG
 

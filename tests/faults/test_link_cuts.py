@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor_agent.local.direct_address import parse_direct
-from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.key_pair import own_keys
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import Sample
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.host_identity import own_keys
+from kmonitor_agent.wire.local.hub_address import parse_direct
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import Sample
 from tests.support.cut_link import Cable, why_no_cable
 from tests.support.direct_hub import ListeningHub
 from tests.support.live_hub import LiveHub

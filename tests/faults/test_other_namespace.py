@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.wire.local.folders import Folders
 from tests.support.live_hub import LiveHub
 from tests.support.spooling import spooling
 from tests.support.waiting import wait_until

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import pytest
 from typing_extensions import override
 
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import ingest_socket
 from tests.support.fake_hub import FakeHub
 from tests.support.scarce_agent import ScarceAgent, task_group, why_no_group
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.connect.shipper import IngestDoor, Shipped, Shipper
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import ingest_socket, ipc
-from kmonitor_agent.local.spool_format import encode_record, parse_segment, segment_head
-from kmonitor_agent.local.spool_tail import SpoolTail, spools_below
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import Sample
+from kmonitor.connect.shipping import IngestDoor, Shipped, Shipper
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import ingest_socket, ipc
+from kmonitor_agent.wire.local.spool_format import encode_record, parse_segment, segment_head
+from kmonitor_agent.wire.local.spool_reader import SpoolTail, spools_below
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import Sample
 from tests.support.links import LinkUnderTest, sample
 from tests.support.live_hub import LiveHub
 from tests.support.spooling import spooling

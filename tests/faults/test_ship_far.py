@@ -12,11 +12,11 @@ import pytest
 from kmonitor.cli.main import main
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import ensure_hub
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.key_pair import own_keys
-from kmonitor_agent.protocol.access_messages import KeyGrant
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import Sample
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.host_identity import own_keys
+from kmonitor_agent.wire.messages.access_messages import KeyGrant
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import Sample
 from tests.support.command_line import start_kmonitor
 from tests.support.direct_hub import ListeningHub, listening_hub
 from tests.support.spooling import spooling

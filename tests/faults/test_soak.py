@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import Sample
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import Sample
 from tests.support.direct_hub import rss_bytes
 from tests.support.live_hub import LiveHub
 from tests.support.waiting import DEADLINE_S, wait_until

@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import ingest_socket, ipc
-from kmonitor_agent.protocol.codec import unpack_to_agent
-from kmonitor_agent.protocol.facts import AnyEvent, BootStarted, Sample, Verdict
-from kmonitor_agent.protocol.messages import HubAsked, HubTold, Welcome
-from kmonitor_agent.protocol.version import MAGIC, MINOR_VERSIONS
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import ingest_socket, ipc
+from kmonitor_agent.wire.messages.codec import unpack_to_agent
+from kmonitor_agent.wire.messages.events import AnyEvent, BootStarted, Sample, Verdict
+from kmonitor_agent.wire.messages.unions import HubAsked, HubTold, Welcome
+from kmonitor_agent.wire.messages.version import MAGIC, MINOR_VERSIONS
 from tests.support.direct_hub import RawPeer
 from tests.support.golden_frames import full, kinds, path_of
 from tests.support.live_hub import LiveHub

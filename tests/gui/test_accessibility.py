@@ -14,7 +14,7 @@ from PySide6.QtGui import QAccessible, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QScrollArea, QWidget
 
-from kmonitor.desktop.plots.live_chart import LiveChart
+from kmonitor.ui.plots.qt.live_chart import LiveChart
 from tests.support.desk_window import WINDOW
 from tests.support.scenes import SCENES
 from tests.support.stage import Stage

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.gui, pytest.mark.slow]
 
 def test_charts_load_neither_a_framework_nor_another_plotting_library():
     program = (
-        "import sys, kmonitor.desktop.plots.live_chart;"
+        "import sys, kmonitor.ui.plots.qt.live_chart;"
         "heavy = {'matplotlib', 'tensorflow', 'keras', 'scipy', 'OpenGL'} & set(sys.modules);"
         "print(*heavy, end='')"
     )

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor.presenters.chart_picture import CurvePicture
-from kmonitor.presenters.curve_spans import spans_in_band
-from kmonitor.presenters.label_places import clear_of_dots, flag_places, free_left, spread
-from kmonitor.presenters.plot_frame import PlotFrame
+from kmonitor.ui.plots.chart_state import CurvePicture
+from kmonitor.ui.plots.curve_spans import spans_in_band
+from kmonitor.ui.plots.labels import clear_of_dots, flag_places, free_left, spread
+from kmonitor.ui.plots.plot_frame import PlotFrame
 
 pytestmark = pytest.mark.gui
 

@@ -6,9 +6,9 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from kmonitor.desktop.plots.limit_grip import LimitGrip
-from kmonitor.desktop.plots.live_chart import LiveChart
-from kmonitor.presenters.chart_picture import LimitPicture
+from kmonitor.ui.plots.chart_state import LimitPicture
+from kmonitor.ui.plots.qt.limit_handle import LimitGrip
+from kmonitor.ui.plots.qt.live_chart import LiveChart
 from tests.support.charts import GIB, Mouse, picture, shown_chart
 from tests.support.waiting import DEADLINE_MS
 

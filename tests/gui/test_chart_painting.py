@@ -12,16 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 from typing_extensions import override
 
-from kmonitor.desktop.plots import chart_view, overlay
-from kmonitor.desktop.plots.backdrop import Scene
-from kmonitor.desktop.plots.chart_colours import ChartColours
-from kmonitor.desktop.plots.chart_layout import scene_for, with_limit_value
-from kmonitor.desktop.plots.chart_view import ChartView
-from kmonitor.desktop.plots.frame_rect import frame_rect
-from kmonitor.desktop.plots.live_chart import LiveChart
-from kmonitor.desktop.plots.overlay import end_points, limit_y, placed_flags
-from kmonitor.desktop.plots.run_curve import drawable
-from kmonitor.presenters.chart_picture import (
+from kmonitor.ui.plots.chart_state import (
     ChartPicture,
     CrosshairCard,
     CurvePicture,
@@ -29,7 +20,16 @@ from kmonitor.presenters.chart_picture import (
     GapPicture,
     LimitPicture,
 )
-from kmonitor.presenters.palettes import DARK, LIGHT
+from kmonitor.ui.plots.qt import chart_view, overlay
+from kmonitor.ui.plots.qt.backdrop import Scene
+from kmonitor.ui.plots.qt.chart_colours import ChartColours
+from kmonitor.ui.plots.qt.chart_layout import scene_for, with_limit_value
+from kmonitor.ui.plots.qt.chart_view import ChartView
+from kmonitor.ui.plots.qt.frame_rect import frame_rect
+from kmonitor.ui.plots.qt.live_chart import LiveChart
+from kmonitor.ui.plots.qt.overlay import end_points, limit_y, placed_flags
+from kmonitor.ui.plots.qt.run_curve import drawable
+from kmonitor.ui.theme.palettes import DARK, LIGHT
 from tests.support.charts import GIB, curve, has_colour, has_line, image_of, picture, shown_chart
 
 pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("qapp")]

@@ -7,16 +7,16 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
-from kmonitor.desktop.plots.backdrop import Scene
-from kmonitor.desktop.plots.live_chart import LiveChart
-from kmonitor.desktop.plots.tooltips import text_at
-from kmonitor.presenters.chart_picture import (
+from kmonitor.ui.plots.chart_state import (
     ChartPicture,
     CrosshairCard,
     CrosshairLine,
     FlagPicture,
     GapPicture,
 )
+from kmonitor.ui.plots.qt.backdrop import Scene
+from kmonitor.ui.plots.qt.live_chart import LiveChart
+from kmonitor.ui.plots.qt.tooltips import text_at
 from tests.support.charts import GIB, Mouse, curve, image_of, picture, shown_chart
 
 pytestmark = pytest.mark.gui

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from kmonitor.desktop.style_sheet import style_sheet
-from kmonitor.presenters.palettes import DARK, LIGHT, Palette
+from kmonitor.ui.theme.palettes import DARK, LIGHT, Palette
+from kmonitor.ui.theme.qt.style_sheet import style_sheet
 
 TEXT, GRAPHIC = 4.5, 3.0
 SURFACES = ("bg", "panel", "card", "raised")

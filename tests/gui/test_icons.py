@@ -10,12 +10,12 @@ import pytest
 from PySide6.QtGui import QColor
 
 import kmonitor
-from kmonitor.desktop.icons import icon_pixmap
-from kmonitor.presenters.event_log import event_line
-from kmonitor.presenters.run_states import state_picture
-from kmonitor.resource_files import resource_path
-from kmonitor_agent.protocol.facts import ActionRecord
-from kmonitor_agent.protocol.run_summary import RunState
+from kmonitor.base.resource_files import resource_path
+from kmonitor.ui.events.event_log import event_line
+from kmonitor.ui.runs.run_states import state_picture
+from kmonitor.ui.theme.qt.icons import icon_pixmap
+from kmonitor_agent.wire.messages.events import ActionRecord
+from kmonitor_agent.wire.messages.run_summary import RunState
 from tests.support.made_up_runs import made_up_run
 
 pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("qapp")]

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from kmonitor.desktop import qt_guard
-from kmonitor.desktop.qt_guard import BrokenQt, loses_none, require_sound_qt, settle_platform
+from kmonitor.ui.shell.qt import qt_guard
+from kmonitor.ui.shell.qt.qt_guard import BrokenQt, loses_none, require_sound_qt, settle_platform
 
 pytestmark = pytest.mark.gui
 

@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QCheckBox, QDialogButtonBox, QLineEdit, QPushButton, QSpinBox
 
-from kmonitor.desktop.alert_controller import AlertController
-from kmonitor.desktop.alert_settings import load_alert_settings, save_alert_settings
-from kmonitor.desktop.desktop_notices import DesktopNotices, marked
-from kmonitor.desktop.panels.alerts_dialog import AlertsDialog
-from kmonitor.presenters.alert_rules import AlertRule, AlertSettings
-from kmonitor.presenters.alerts import Alert
-from kmonitor_agent.protocol import facts
+from kmonitor.ui.alerts.alert_evaluator import Alert
+from kmonitor.ui.alerts.alert_rules import AlertRule, AlertSettings
+from kmonitor.ui.alerts.alert_settings import load_alert_settings, save_alert_settings
+from kmonitor.ui.alerts.qt.alert_controller import AlertController
+from kmonitor.ui.alerts.qt.alerts_dialog import AlertsDialog
+from kmonitor.ui.alerts.qt.desktop_notices import DesktopNotices, marked
+from kmonitor_agent.wire.messages import events
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import GIB, limit, made_up_run
 from tests.support.waiting import DEADLINE_MS
 
 pytestmark = WINDOW
 
-CROSSED = facts.LimitCrossed(
+CROSSED = events.LimitCrossed(
     t_s=3719.0, metric="ram", action="reload", value=90 * GIB, threshold=72 * GIB
 )
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from kmonitor.connect.local_hub import hub_answers, stop_hub
-from kmonitor.desktop.app import KmonitorApp
-from kmonitor.desktop.app_log import AppLog
-from kmonitor.desktop.settings_file import WindowSettings, load_settings, save_settings
-from kmonitor_agent.local.folders import Folders
+from kmonitor.ui.settings.window_settings import WindowSettings, load_settings, save_settings
+from kmonitor.ui.shell.qt.app import KmonitorApp
+from kmonitor.ui.shell.qt.app_log import AppLog
+from kmonitor_agent.wire.local.folders import Folders
 from tests.support.desk_window import WINDOW
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.simulated_agent import SimulatedAgent
@@ -95,7 +95,7 @@ def test_a_hub_that_cannot_start_is_told_with_what_to_do(
 
 def test_the_shell_needs_neither_numpy_nor_charts(kmonitor_home: Path) -> None:
     script = (
-        "import sys, kmonitor.desktop.run_window as r; from kmonitor_agent.local.folders import *;"
+        "import sys, kmonitor.ui.shell.qt.run_window as r; from kmonitor_agent.wire.local.folders import *;"
         "q = r.make_qt_application();"
         "app = r.KmonitorApp(q, find_folders(), r.WindowOptions(with_hub=False));"
         "app.start(); print(sorted({'numpy', 'pyqtgraph', 'tensorflow'} & set(sys.modules)));"
@@ -115,9 +115,9 @@ def test_the_shell_needs_neither_numpy_nor_charts(kmonitor_home: Path) -> None:
 def test_a_picture_is_drawn_without_a_screen(folders: Folders, tmp_path: Path) -> None:
     shot = tmp_path / "shots" / "window.png"
     script = (
-        "import sys; from pathlib import Path; from kmonitor.desktop.run_window import run_window;"
-        "from kmonitor.desktop.window_options import WindowOptions;"
-        "from kmonitor_agent.local.folders import find_folders;"
+        "import sys; from pathlib import Path; from kmonitor.ui.shell.qt.run_window import run_window;"
+        "from kmonitor.ui.settings.window_options import WindowOptions;"
+        "from kmonitor_agent.wire.local.folders import find_folders;"
         f"sys.exit(run_window(find_folders(), WindowOptions(Path({str(shot)!r}))))"
     )
     try:
@@ -142,8 +142,8 @@ def test_a_picture_that_fails_ends_with_a_message_and_never_hangs(
 ) -> None:
     script = (
         "import os; os.environ['QT_QPA_PLATFORM'] = 'offscreen';"
-        "import signal, sys; import kmonitor.desktop.app as a, kmonitor.cli.main as m;"
-        "import kmonitor.desktop.screenshot as s, kmonitor.desktop.window as w;"
+        "import signal, sys; import kmonitor.ui.shell.qt.app as a, kmonitor.cli.main as m;"
+        "import kmonitor.ui.shell.qt.screenshot as s, kmonitor.ui.shell.qt.window as w;"
         f"{fault};"
         f"sys.exit(m.main(['--screenshot', {str(tmp_path / 's.png')!r}]))"
     )
@@ -180,8 +180,8 @@ def test_a_window_that_is_closed_while_it_starts_ends_its_process(
 ) -> None:
     script = (
         "import os; os.environ['QT_QPA_PLATFORM'] = 'offscreen';"
-        "import sys; import kmonitor.desktop.app as a, kmonitor.cli.main as m;"
-        "import kmonitor.desktop.window as w;"
+        "import sys; import kmonitor.ui.shell.qt.app as a, kmonitor.cli.main as m;"
+        "import kmonitor.ui.shell.qt.window as w;"
         f"{at};"
         "sys.exit(m.main([]))"
     )
@@ -202,8 +202,8 @@ def test_a_window_that_is_closed_while_it_starts_ends_its_process(
 def test_another_language_is_spoken_by_the_window_that_is_opened_again(folders: Folders) -> None:
     script = (
         "import os; os.environ['QT_QPA_PLATFORM'] = 'offscreen';"
-        "import sys; import kmonitor.desktop.app as a, kmonitor.cli.main as m;"
-        "import kmonitor.desktop.language_keeper as k;"
+        "import sys; import kmonitor.ui.shell.qt.app as a, kmonitor.cli.main as m;"
+        "import kmonitor.ui.settings.qt.language_controller as k;"
         "k.has_chinese_font = lambda: True;"
         "shown = a.KmonitorApp._on_shell_shown;"
         "said = [];"
@@ -237,8 +237,8 @@ def test_a_picture_without_data_says_so_and_why(folders: Folders, tmp_path: Path
     shot = tmp_path / "s.png"
     script = (
         "import os; os.environ['QT_QPA_PLATFORM'] = 'offscreen';"
-        "import sys; import kmonitor.desktop.app as a, kmonitor.cli.main as m;"
-        "import kmonitor.desktop.hub_keeper as k, kmonitor.desktop.screenshot as s;"
+        "import sys; import kmonitor.ui.shell.qt.app as a, kmonitor.cli.main as m;"
+        "import kmonitor.ui.hosts.qt.hub_starter as k, kmonitor.ui.shell.qt.screenshot as s;"
         "s._WAITS_S = 0.1;"
         "import kmonitor.cli.window as w; w.see_hub = lambda folders: None;"
         "k.HubKeeper.start = lambda self: self.hub_failed.emit('The disk is full.');"

@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
-from kmonitor.desktop.export_controller import ExportController
-from kmonitor.desktop.panels.verdict_window import VerdictWindow
+from kmonitor.ui.report.qt.export_controller import ExportController
+from kmonitor.ui.verdicts.qt.verdict_window import VerdictWindow
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import ACTIONS, GIB, limit, made_up_run, reload_record
 from tests.support.made_up_verdicts import LEAK

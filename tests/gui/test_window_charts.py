@@ -12,11 +12,11 @@ from PySide6.QtGui import QAction, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 
-from kmonitor.desktop.controls.elided_label import ElidedLabel
-from kmonitor.desktop.panels.chart_card import ChartCard
-from kmonitor.desktop.settings_file import WindowSettings, load_settings, save_settings
-from kmonitor.presenters.chart_board import ChartSetup
-from kmonitor_agent.protocol.facts import EpochEnded, Sample
+from kmonitor.ui.charts.arrangement import ChartSetup
+from kmonitor.ui.charts.qt.chart_card import ChartCard
+from kmonitor.ui.settings.window_settings import WindowSettings, load_settings, save_settings
+from kmonitor.ui.widgets.labels import ElidedLabel
+from kmonitor_agent.wire.messages.events import EpochEnded, Sample
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import made_up_run
 

@@ -9,10 +9,10 @@ from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QTableView, QWidget
 
-from kmonitor.desktop.panels.compare import ComparePanel
-from kmonitor.desktop.plots.live_chart import LiveChart
-from kmonitor.presenters.palettes import DARK, LIGHT
-from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor.ui.compare.qt.compare_view import ComparePanel
+from kmonitor.ui.plots.qt.live_chart import LiveChart
+from kmonitor.ui.theme.palettes import DARK, LIGHT
+from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import NOW_WALL_S, made_up_run
 

@@ -13,10 +13,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QFileDialog, QPlainTextEdit, QWidget
 
-from kmonitor.desktop.app import KmonitorApp
-from kmonitor.desktop.panels.crash_notice import CrashNoticeBar, CrashReportWindow
-from kmonitor.presenters.crash_notice import crash_notice
-from kmonitor_agent.local.folders import Folders
+from kmonitor.ui.shell.crash_notice import crash_notice
+from kmonitor.ui.shell.qt.app import KmonitorApp
+from kmonitor.ui.shell.qt.crash_views import CrashNoticeBar, CrashReportWindow
+from kmonitor_agent.wire.local.folders import Folders
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.started_app import start
 from tests.support.waiting import DEADLINE_S
@@ -28,10 +28,10 @@ pytestmark = WINDOW
 CRASH = """
 import os, sys
 from PySide6.QtCore import QTimer
-from kmonitor.desktop.app import KmonitorApp
-from kmonitor.desktop.qt_application import make_qt_application
-from kmonitor.desktop.window_options import WindowOptions
-from kmonitor_agent.local.folders import find_folders
+from kmonitor.ui.shell.qt.app import KmonitorApp
+from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor_agent.wire.local.folders import find_folders
 
 qt = make_qt_application()
 app = KmonitorApp(qt, find_folders(), WindowOptions(with_hub=False, size=(1280, 760)))

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from kmonitor.desktop.app import KmonitorApp
-from kmonitor.desktop.qt_application import make_qt_application
-from kmonitor.desktop.window_options import WindowOptions
-from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.key_pair import own_keys
+from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor.ui.shell.qt.app import KmonitorApp
+from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.host_identity import own_keys
 from tests.support.desk_window import WINDOW
 from tests.support.direct_hub import ListeningHub, listening
 from tests.support.simulated_agent import SimulatedAgent

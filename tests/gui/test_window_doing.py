@@ -8,17 +8,17 @@ from PySide6.QtGui import QAction, QFont, QFontMetrics, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QMenu, QMessageBox, QTreeView
 
-from kmonitor.desktop.panels.guide import GuideWindow
-from kmonitor.desktop.plots.limit_grip import LimitGrip
-from kmonitor.desktop.settings_file import WindowSettings
-from kmonitor_agent.protocol import facts
-from kmonitor_agent.protocol.commands import (
+from kmonitor.ui.guide.qt.guide_window import GuideWindow
+from kmonitor.ui.plots.qt.limit_handle import LimitGrip
+from kmonitor.ui.settings.window_settings import WindowSettings
+from kmonitor_agent.wire.messages import events
+from kmonitor_agent.wire.messages.commands import (
     CommandStatus,
     ReloadArguments,
     SaveArguments,
     SetLimits,
 )
-from kmonitor_agent.protocol.messages import CommandTold
+from kmonitor_agent.wire.messages.unions import CommandTold
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import GIB, limit, made_up_run, reload_record
 
@@ -245,7 +245,7 @@ def test_the_crosshair_stands_on_all_charts(window: DeskWindow):
 
 def test_the_log_is_filtered(window: DeskWindow):
     window.tell_events(
-        facts.Notice(t_s=1.0, level="warning", code="c", text="careful"), reload_record()
+        events.Notice(t_s=1.0, level="warning", code="c", text="careful"), reload_record()
     )
     log = window.window.event_log
     assert log.findChildren(type(log._list))[0].model().rowCount() == 2

@@ -12,11 +12,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QImage
 from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox
 
-from kmonitor.desktop.app import KmonitorApp
-from kmonitor.desktop.export_controller import ExportController
-from kmonitor.desktop.save_dialog import SaveDialog
-from kmonitor.presenters.language import use_translation
-from kmonitor_agent.local.folders import Folders
+from kmonitor.ui.report.qt.export_controller import ExportController
+from kmonitor.ui.shell.qt.app import KmonitorApp
+from kmonitor.ui.text.language import use_translation
+from kmonitor.ui.widgets.save_dialog import SaveDialog
+from kmonitor_agent.wire.local.folders import Folders
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.drawings import Drawing, Page
 from tests.support.live_hub import LiveHub, idle_hub, live_hub

@@ -8,12 +8,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel
 from pytestqt.qtbot import QtBot
 
-from kmonitor.desktop import demo_start
-from kmonitor.desktop.demo_start import DemoStart
-from kmonitor.desktop.panels.guide import GuideWindow
-from kmonitor.desktop.panels.keyboard import KeyboardWindow
-from kmonitor.desktop.settings_file import WindowSettings
-from kmonitor_agent.local.folders import Folders
+from kmonitor.ui.guide.qt.guide_window import GuideWindow
+from kmonitor.ui.guide.qt.keyboard_window import KeyboardWindow
+from kmonitor.ui.settings.window_settings import WindowSettings
+from kmonitor.ui.shell.qt import demo_start
+from kmonitor.ui.shell.qt.demo_start import DemoStart
+from kmonitor_agent.wire.local.folders import Folders
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import told_runs
 

@@ -11,22 +11,22 @@ from PySide6.QtCore import QPoint, QSizeF, Qt
 from PySide6.QtGui import QHelpEvent, QTextTable
 from PySide6.QtWidgets import QApplication, QLabel, QToolTip
 
-from kmonitor.desktop.controls.action_button import ActionButton
-from kmonitor.desktop.controls.chip import Chip
-from kmonitor.desktop.controls.elided_label import ElidedLabel
-from kmonitor.desktop.panels.guide import GuideWindow
-from kmonitor.desktop.panels.header import HeaderPanel
-from kmonitor.desktop.plots.chart_colours import ChartColours
-from kmonitor.desktop.plots.chart_layout import scene_for
-from kmonitor.desktop.plots.overlay import GRIP_WIDTH_PX, end_points
-from kmonitor.presenters.chart_picture import (
+from kmonitor.ui.actions.qt.action_button import ActionButton
+from kmonitor.ui.guide.qt.guide_window import GuideWindow
+from kmonitor.ui.plots.chart_state import (
     CrosshairCard,
     CrosshairLine,
     FlagPicture,
     LimitPicture,
 )
-from kmonitor.presenters.palettes import DARK, LIGHT
-from kmonitor_agent.protocol.messages import MetricNow
+from kmonitor.ui.plots.qt.chart_colours import ChartColours
+from kmonitor.ui.plots.qt.chart_layout import scene_for
+from kmonitor.ui.plots.qt.overlay import GRIP_WIDTH_PX, end_points
+from kmonitor.ui.shell.qt.chip import Chip
+from kmonitor.ui.shell.qt.header_view import HeaderPanel
+from kmonitor.ui.theme.palettes import DARK, LIGHT
+from kmonitor.ui.widgets.labels import ElidedLabel
+from kmonitor_agent.wire.messages.unions import MetricNow
 from tests.support.charts import GIB, curve, has_colour, image_of, picture, shown_chart
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import ACTIONS, limit, made_up_run

@@ -7,11 +7,11 @@ import pytest
 from PySide6.QtWidgets import QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
-from kmonitor.desktop import folder_opening
-from kmonitor.desktop.controls.look import Look
-from kmonitor.desktop.folder_opening import FolderOpening
-from kmonitor.desktop.window import MainWindow
-from kmonitor_agent.local.folders import Folders
+from kmonitor.ui.shell.qt import launcher
+from kmonitor.ui.shell.qt.launcher import FolderOpening
+from kmonitor.ui.shell.qt.window import MainWindow
+from kmonitor.ui.theme.qt.theme import Look
+from kmonitor_agent.wire.local.folders import Folders
 from tests.support.links import LinkUnderTest, sample
 
 pytestmark = [pytest.mark.gui, pytest.mark.qt_log_ignore("This plugin does not support")]
@@ -37,7 +37,7 @@ class StartedProcess:
 
 @pytest.fixture
 def opening(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[FolderOpening]:
-    monkeypatch.setattr(folder_opening, "QProcess", StartedProcess)
+    monkeypatch.setattr(launcher, "QProcess", StartedProcess)
     window = MainWindow(Look())
     qtbot.addWidget(window)
     opening = FolderOpening(window)

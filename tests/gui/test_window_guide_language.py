@@ -7,11 +7,11 @@ import pytest
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QTextDocument, QTextFormat
 
-from kmonitor.desktop.panels import guide_pages
-from kmonitor.desktop.panels.guide import GuideWindow
-from kmonitor.desktop.panels.guide_page import blocks_of
-from kmonitor.presenters.guide import slug
-from kmonitor.resource_files import resource_path
+from kmonitor.base.resource_files import resource_path
+from kmonitor.ui.guide import guide_pages
+from kmonitor.ui.guide.pages import slug
+from kmonitor.ui.guide.qt.guide_page import blocks_of
+from kmonitor.ui.guide.qt.guide_window import GuideWindow
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.language_window import chinese
 

@@ -19,13 +19,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from kmonitor.desktop.controls.row_table import RowTable
-from kmonitor.desktop.item_models.run_history_model import RunHistoryModel
-from kmonitor.desktop.panels.note_dialog import NoteDialog
-from kmonitor.desktop.panels.run_history import RunHistoryPanel
-from kmonitor.presenters.run_edits import MAX_NOTE
-from kmonitor.presenters.run_history import HistoryRow
-from kmonitor_agent.protocol.messages import EditAsked, ErrorMessage, RunSummary
+from kmonitor.ui.history.qt.history_model import RunHistoryModel
+from kmonitor.ui.history.qt.history_view import RunHistoryPanel
+from kmonitor.ui.history.qt.note_dialog import NoteDialog
+from kmonitor.ui.history.run_history import HistoryRow
+from kmonitor.ui.widgets.row_table import RowTable
+from kmonitor.ui.workspace.run_edits import MAX_NOTE
+from kmonitor_agent.wire.messages.unions import EditAsked, ErrorMessage, RunSummary
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import NOW_WALL_S, made_up_run, told_hub, told_runs
 

@@ -12,10 +12,10 @@ from PySide6.QtWidgets import QInputDialog, QLineEdit, QMessageBox, QPushButton
 
 from kmonitor.connect.host_book import HostBook
 from kmonitor.connect.local_hub import ensure_hub
-from kmonitor.desktop.app import KmonitorApp
-from kmonitor.desktop.panels.connect_dialog import ConnectDialog
-from kmonitor.presenters.run_tree import HostRow
-from kmonitor_agent.local.folders import Folders
+from kmonitor.ui.hosts.qt.connect_dialog import ConnectDialog
+from kmonitor.ui.run_tree.run_tree import HostRow
+from kmonitor.ui.shell.qt.app import KmonitorApp
+from kmonitor_agent.wire.local.folders import Folders
 from tests.support.desk_window import DeskWindow
 from tests.support.made_up_runs import made_up_run, told_hub, told_runs
 from tests.support.simulated_agent import SimulatedAgent

@@ -9,12 +9,12 @@ from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QWidget
 
-from kmonitor.desktop.app import KmonitorApp
-from kmonitor.desktop.panels.guide import GuideWindow
-from kmonitor.desktop.panels.keyboard import KeyboardWindow
-from kmonitor.desktop.panels.note_dialog import NoteDialog
-from kmonitor.desktop.panels.sheet import DiagnosisWindow
-from kmonitor.presenters.keys import KEYS, keyboard_map
+from kmonitor.ui.events.qt.detail_windows import DiagnosisWindow
+from kmonitor.ui.guide.qt.guide_window import GuideWindow
+from kmonitor.ui.guide.qt.keyboard_window import KeyboardWindow
+from kmonitor.ui.history.qt.note_dialog import NoteDialog
+from kmonitor.ui.shell.qt.app import KmonitorApp
+from kmonitor.ui.shortcuts import KEYS, keyboard_map
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import made_up_run
 from tests.support.started_app import start

@@ -8,10 +8,10 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QMessageBox, QTreeView
 
-from kmonitor.desktop.controls.elided_label import ElidedLabel
-from kmonitor.presenters.keys import KEYS
-from kmonitor_agent.protocol.commands import CommandStatus
-from kmonitor_agent.protocol.messages import CommandTold
+from kmonitor.ui.shortcuts import KEYS
+from kmonitor.ui.widgets.labels import ElidedLabel
+from kmonitor_agent.wire.messages.commands import CommandStatus
+from kmonitor_agent.wire.messages.unions import CommandTold
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import made_up_run
 

@@ -16,19 +16,19 @@ from PySide6.QtWidgets import (
     QTableView,
 )
 
-from kmonitor.desktop import language_keeper
-from kmonitor.desktop.alert_controller import AlertController
-from kmonitor.desktop.audit_controller import AuditController
-from kmonitor.desktop.crash_controller import CrashController
-from kmonitor.desktop.crash_trail import Crash
-from kmonitor.desktop.panels.settings_window import SettingsWindow
-from kmonitor.desktop.settings_file import WindowSettings
-from kmonitor.presenters.first_start import SNIPPET
-from kmonitor.presenters.hub_settings import HubSettingsDesk
-from kmonitor.presenters.language import language_tag
-from kmonitor_agent.protocol import facts
-from kmonitor_agent.protocol.commands import CommandName
-from kmonitor_agent.protocol.messages import KeyGrant, KeysTold
+from kmonitor.ui.alerts.qt.alert_controller import AlertController
+from kmonitor.ui.hosts.qt.audit_window import AuditController
+from kmonitor.ui.settings.hub_settings import HubSettingsDesk
+from kmonitor.ui.settings.qt import language_controller
+from kmonitor.ui.settings.qt.settings_window import SettingsWindow
+from kmonitor.ui.settings.window_settings import WindowSettings
+from kmonitor.ui.shell.crash_reports import Crash
+from kmonitor.ui.shell.first_start import SNIPPET
+from kmonitor.ui.shell.qt.crash_controller import CrashController
+from kmonitor.ui.text.language import language_tag
+from kmonitor_agent.wire.messages import events
+from kmonitor_agent.wire.messages.commands import CommandName
+from kmonitor_agent.wire.messages.unions import KeyGrant, KeysTold
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.language_window import chinese
 from tests.support.made_up_runs import (
@@ -100,18 +100,18 @@ def live(window: DeskWindow, **changed: Any) -> None:
 
 def tell_everything(window: DeskWindow) -> None:
     window.tell_events(
-        facts.FitStarted(t_s=1.0, fit=1, model="resnet50", epochs=90, steps=1563, batch_size=64),
-        facts.FitEnded(t_s=2.0, fit=1, how="finished", epochs_done=3),
-        facts.BootEnded(t_s=3.0, why="interrupted"),
-        facts.ActionRecord(**msgspec.structs.asdict(reload_record(900.0))),
+        events.FitStarted(t_s=1.0, fit=1, model="resnet50", epochs=90, steps=1563, batch_size=64),
+        events.FitEnded(t_s=2.0, fit=1, how="finished", epochs_done=3),
+        events.BootEnded(t_s=3.0, why="interrupted"),
+        events.ActionRecord(**msgspec.structs.asdict(reload_record(900.0))),
         reload_record(2300.0, ok=False),
-        facts.LimitsInForce(t_s=4.0, limits=[limit("ram", 80 * GIB)]),
-        facts.Diagnosis(
+        events.LimitsInForce(t_s=4.0, limits=[limit("ram", 80 * GIB)]),
+        events.Diagnosis(
             t_s=3000.0,
             fit=1,
             epoch=30,
             seconds=0.08,
-            objects=[facts.ObjectGrowth("dict", 90_000, 1200)],
+            objects=[events.ObjectGrowth("dict", 90_000, 1200)],
             holders=[],
         ),
         LEAK,
@@ -124,9 +124,9 @@ def tell_everything(window: DeskWindow) -> None:
 def add_charts(window: DeskWindow) -> None:
     """Charts of what Keras logged and of other readings, drawn in every way."""
     window.tell_events(
-        facts.EpochEnded(t_s=3600.0, fit=1, epoch=35, seconds=9.0, logs=LOGS),
-        facts.EpochEnded(t_s=3700.0, fit=1, epoch=36, seconds=9.0, logs=LOGS),
-        facts.Sample(t_s=3721.0, ram_bytes=1e9, device_temperature_c=61.0),
+        events.EpochEnded(t_s=3600.0, fit=1, epoch=35, seconds=9.0, logs=LOGS),
+        events.EpochEnded(t_s=3700.0, fit=1, epoch=36, seconds=9.0, logs=LOGS),
+        events.Sample(t_s=3721.0, ram_bytes=1e9, device_temperature_c=61.0),
     )
     arranger = window.controller.arranger
     for key in ("log:loss", "log:mse", "device_temperature_c", "epoch:seconds"):
@@ -248,7 +248,7 @@ def test_menus_are_made_in_the_language_in_force(chinese: DeskWindow) -> None:
 def test_another_language_is_remembered_and_the_window_offers_to_open_again(
     english: DeskWindow, monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
-    monkeypatch.setattr(language_keeper, "has_chinese_font", lambda: True)
+    monkeypatch.setattr(language_controller, "has_chinese_font", lambda: True)
     wanted: list[str] = []
     english.controller.choices.reopening_requested.connect(lambda: wanted.append("again"))
     english.controller.preferences.open()
@@ -290,13 +290,13 @@ def test_the_choice_is_marked(chinese: DeskWindow) -> None:
     ]
     menu.close()
 
-    assert marked == [language_keeper.language_titles()["zh_CN"]]
+    assert marked == [language_controller.language_titles()["zh_CN"]]
 
 
 def test_without_a_font_the_window_says_so_and_stays_readable(
     english: DeskWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(language_keeper, "has_chinese_font", lambda: False)
+    monkeypatch.setattr(language_controller, "has_chinese_font", lambda: False)
 
     english.window.header.language_chosen.emit("zh_CN")
 
@@ -329,16 +329,16 @@ def test_the_system_says_which_language_unless_one_is_chosen(
         def uiLanguages(self) -> list[str]:  # noqa: N802 - Qt's name
             return languages
 
-    monkeypatch.setattr(language_keeper, "QLocale", System)
-    monkeypatch.setattr(language_keeper, "has_chinese_font", lambda: True)
+    monkeypatch.setattr(language_controller, "QLocale", System)
+    monkeypatch.setattr(language_controller, "has_chinese_font", lambda: True)
 
     assert english.language.choose("system") == spoken
     assert english.language.choose("en") == "en"
 
 
 def test_a_language_is_called_so_that_it_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(language_keeper, "has_chinese_font", lambda: False)
+    monkeypatch.setattr(language_controller, "has_chinese_font", lambda: False)
 
-    titles = language_keeper.language_titles()
+    titles = language_controller.language_titles()
 
     assert titles == {"en": "English", "zh_CN": "Chinese (Simplified)"}

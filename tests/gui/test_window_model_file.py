@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kmonitor.desktop.model_file_controller import ModelFileController
-from kmonitor.desktop.panels.model_file import ModelFileWindow
-from kmonitor.errors import Expected
-from kmonitor.model_files.description import GivenUp, ModelSource, answer_of
-from kmonitor.model_files.load_cost import LoadCost
+from kmonitor.base.errors import Expected
+from kmonitor.memory.model_files.description import GivenUp, ModelSource, answer_of
+from kmonitor.memory.model_files.load_cost import LoadCost
+from kmonitor.ui.memory.qt.model_file import ModelFileWindow
+from kmonitor.ui.memory.qt.model_file_controller import ModelFileController
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.model_files import write_archive
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -19,7 +19,7 @@ from tests.support.waiting import DEADLINE_S, wait_until
 pytestmark = WINDOW
 
 MIB = 2**20
-MODULE = "kmonitor.desktop.model_file_controller"
+MODULE = "kmonitor.ui.memory.qt.model_file_controller"
 COST = LoadCost("compiled", 713 * MIB, 401 * MIB, 4.1, "whole", can_train_on=True, repeats=3)
 
 
@@ -29,7 +29,7 @@ class Opened:
     def __init__(self, desk: DeskWindow, path: Path, patch: pytest.MonkeyPatch) -> None:
         self.desk = desk
         patch.setattr(f"{MODULE}.source_of", lambda *_, **__: ModelSource())
-        patch.setattr("kmonitor.desktop.model_file_opening.source_of", _refused)
+        patch.setattr("kmonitor.ui.memory.qt.model_file_opening.source_of", _refused)
         self.controller = ModelFileController(desk.window, desk.controller.memory, desk.look)
         self.controller._opening.open(str(path))
         desk.controller.memory.panel.details_requested.emit()

@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QModelIndex
 from PySide6.QtTest import QAbstractItemModelTester
 
-from kmonitor.desktop.item_models.audit_model import AuditModel
-from kmonitor.desktop.item_models.event_log_model import EventLogModel
-from kmonitor.desktop.item_models.run_tree_model import RunTreeModel
-from kmonitor.desktop.panels.audit import AuditWindow
-from kmonitor.presenters.audit import AuditLine, AuditPicture
-from kmonitor.presenters.event_log import LogRow
-from kmonitor.presenters.event_sentences import EventLine
-from kmonitor.presenters.run_states import StatePicture
-from kmonitor.presenters.run_tree import HostRow, RunRow
+from kmonitor.ui.events.event_log import LogRow
+from kmonitor.ui.events.event_text import EventLine
+from kmonitor.ui.events.qt.event_log_model import EventLogModel
+from kmonitor.ui.hosts.audit import AuditLine, AuditPicture
+from kmonitor.ui.hosts.qt.audit import AuditWindow
+from kmonitor.ui.hosts.qt.audit_model import AuditModel
+from kmonitor.ui.run_tree.qt.run_tree_model import RunTreeModel
+from kmonitor.ui.run_tree.run_tree import HostRow, RunRow
+from kmonitor.ui.runs.run_states import StatePicture
 from tests.support.desk_window import DeskWindow
 
 pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("qapp")]

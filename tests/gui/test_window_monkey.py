@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QDesktopServices
 
-from kmonitor.desktop.app import KmonitorApp
+from kmonitor.ui.shell.qt.app import KmonitorApp
 from tests.support.desk_window import WINDOW
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.monkey_home import Calm

@@ -14,9 +14,9 @@ pytestmark = [pytest.mark.gui, pytest.mark.screen, pytest.mark.slow]
 PLACE = """
 import sys
 from PySide6.QtCore import QRect
-from kmonitor.desktop.qt_application import make_qt_application
-from kmonitor.desktop.controls.look import Look
-from kmonitor.desktop.window import MainWindow
+from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.shell.qt.window import MainWindow
 qt = make_qt_application()
 for words in sys.argv[1:]:
     window = MainWindow(Look())

@@ -10,15 +10,15 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QMessageBox, QPushButton, QTableView
 
-from kmonitor.desktop.controls.action_button import ActionButton
-from kmonitor.desktop.controls.chip import Chip
-from kmonitor.desktop.panels.sheet import DiagnosisWindow, RecordWindow
-from kmonitor.desktop.plots.overlay import placed_flags
-from kmonitor.desktop.plots.tooltips import flag_at, text_at
-from kmonitor.desktop.settings_file import WindowSettings
-from kmonitor_agent.protocol import facts
-from kmonitor_agent.protocol.commands import CommandName, CommandStatus, SetLimits
-from kmonitor_agent.protocol.messages import CommandTold
+from kmonitor.ui.actions.qt.action_button import ActionButton
+from kmonitor.ui.events.qt.detail_windows import DiagnosisWindow, RecordWindow
+from kmonitor.ui.plots.qt.overlay import placed_flags
+from kmonitor.ui.plots.qt.tooltips import flag_at, text_at
+from kmonitor.ui.settings.window_settings import WindowSettings
+from kmonitor.ui.shell.qt.chip import Chip
+from kmonitor_agent.wire.messages import events
+from kmonitor_agent.wire.messages.commands import CommandName, CommandStatus, SetLimits
+from kmonitor_agent.wire.messages.unions import CommandTold
 from tests.support.charts import Mouse
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import ACTIONS, limit, made_up_run, reload_record
@@ -27,12 +27,12 @@ pytestmark = WINDOW
 
 EVERYTHING: list[CommandName] = [*ACTIONS, "restart", "auto", "diagnose"]
 HELD = "12 traces held by `my_step` (user tf.function) in " + "a/long/path/" * 20
-FOUND = facts.Diagnosis(
+FOUND = events.Diagnosis(
     t_s=3000.0,
     fit=1,
     epoch=30,
     seconds=0.08,
-    objects=[facts.ObjectGrowth("<b>dict</b>", 90_000, 1200)],
+    objects=[events.ObjectGrowth("<b>dict</b>", 90_000, 1200)],
     holders=[HELD],
 )
 
@@ -46,7 +46,7 @@ def window() -> Iterator[DeskWindow]:
     made.close()
 
 
-def record(t_s: float, **changed: Any) -> facts.ActionRecord:
+def record(t_s: float, **changed: Any) -> events.ActionRecord:
     return msgspec.structs.replace(reload_record(t_s), **changed)
 
 
@@ -437,7 +437,7 @@ def test_everything_fits_whatever_is_offered(theme: str, size: tuple[int, int]):
 def test_a_restart_and_a_death_are_told_in_tree_header_and_log(window: DeskWindow):
     why = "restarting in a new process"
     window.tell_runs(made_up_run(state="starting", state_why=why, change=2))
-    window.tell_events(facts.BootEnded(t_s=3000.0, why="restart", supervisor=7))
+    window.tell_events(events.BootEnded(t_s=3000.0, why="restart", supervisor=7))
     (row,) = window.window.run_tree._model._hosts[0].runs
     assert (row.state.word, row.state.icon, row.line) == ("Restarting", "restart", "Restarting")
     assert why in row.tooltip
@@ -446,7 +446,7 @@ def test_a_restart_and_a_death_are_told_in_tree_header_and_log(window: DeskWindo
     window.tell_runs(
         made_up_run(state="failed", state_why=killed, cause="out of memory", actions=[], change=3)
     )
-    window.tell_events(facts.BootDied(t_s=3001.0, boot="boot1", how="memory", why=killed))
+    window.tell_events(events.BootDied(t_s=3001.0, boot="boot1", how="memory", why=killed))
     (row,) = window.window.run_tree._model._hosts[0].runs
     assert row.line.startswith("Failed: out of memory")
     chip = next(each for each in window.window.findChildren(Chip) if each.isVisible())

@@ -9,14 +9,14 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QMessageBox, QWidget
 
-from kmonitor.desktop.app import KmonitorApp
-from kmonitor.desktop.panels.settings_window import SettingsWindow
-from kmonitor.desktop.settings_file import WindowSettings, load_settings
 from kmonitor.hub.options import Keep, read_keep, write_keep
-from kmonitor.presenters.formats import use_byte_units
-from kmonitor.presenters.hub_settings import HubSettingsDesk
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.messages import KeyGrant, KeysAsked, KeysTold
+from kmonitor.ui.settings.hub_settings import HubSettingsDesk
+from kmonitor.ui.settings.qt.settings_window import SettingsWindow
+from kmonitor.ui.settings.window_settings import WindowSettings, load_settings
+from kmonitor.ui.shell.qt.app import KmonitorApp
+from kmonitor.ui.text.formats import use_byte_units
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.unions import KeyGrant, KeysAsked, KeysTold
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.made_up_runs import made_up_run, told_hub

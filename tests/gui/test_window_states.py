@@ -15,11 +15,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from kmonitor.desktop.controls.chip import Chip
-from kmonitor.desktop.controls.elided_label import ElidedLabel
-from kmonitor.desktop.plots.live_chart import LiveChart
-from kmonitor_agent.protocol import facts
-from kmonitor_agent.protocol.messages import MetricNow
+from kmonitor.ui.plots.qt.live_chart import LiveChart
+from kmonitor.ui.shell.qt.chip import Chip
+from kmonitor.ui.widgets.labels import ElidedLabel
+from kmonitor_agent.wire.messages import events
+from kmonitor_agent.wire.messages.unions import MetricNow
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import limit, made_up_run, reload_record, told_hub
 
@@ -169,8 +169,8 @@ def test_without_a_gpu_the_card_is_the_allocators_and_a_missing_number_says_why(
     source = "tensorflow allocator, CPU:0 in use (tensors of 256 KiB and more)"
     cpu = MetricNow(value=866 * 1024.0, source=source)
     live(window, vram=cpu, graph=MetricNow(absent="this backend keeps no graph"))
-    missing = facts.SourceOf("device_used_bytes", "bytes", absent="no NVIDIA driver on this host")
-    window.tell_events(facts.Sources(t_s=1.0, sources=[missing]))
+    missing = events.SourceOf("device_used_bytes", "bytes", absent="no NVIDIA driver on this host")
+    window.tell_events(events.Sources(t_s=1.0, sources=[missing]))
 
     card = window.window.cards["vram"]
     hint = "no NVIDIA driver on this host \u00b7 counts tensors of 256 KiB and more"
@@ -207,7 +207,7 @@ def test_long_and_chinese_names_and_thirty_runs_break_no_layout(size: tuple[int,
 
 def test_every_control_has_a_name_and_what_can_be_pressed_a_tooltip(window: DeskWindow):
     live(window)
-    window.tell_events(facts.Paused(t_s=1.0, paused=True))
+    window.tell_events(events.Paused(t_s=1.0, paused=True))
     kinds = (QAbstractButton, QLineEdit, QAbstractItemView, LiveChart)
     controls = [w for kind in kinds for w in window.window.findChildren(kind) if w.isVisible()]
 

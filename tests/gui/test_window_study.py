@@ -8,9 +8,9 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QTextBrowser, QToolTip
 
-from kmonitor.desktop.panels.guide import GuideWindow
-from kmonitor.desktop.panels.study import StudyPanel
-from kmonitor_agent.protocol.messages import RowsAsked
+from kmonitor.ui.guide.qt.guide_window import GuideWindow
+from kmonitor.ui.studies.qt.study_view import StudyPanel
+from kmonitor_agent.wire.messages.unions import RowsAsked
 from tests.support.desk_window import WINDOW
 from tests.support.made_up_runs import made_up_run
 from tests.support.made_up_studies import RUNNING, STUDY, MadeUpStudy

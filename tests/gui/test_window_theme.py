@@ -11,9 +11,9 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from kmonitor.desktop import restyling
-from kmonitor.desktop.plots.live_chart import LiveChart
-from kmonitor.desktop.settings_file import ThemeName
+from kmonitor.ui.plots.qt.live_chart import LiveChart
+from kmonitor.ui.settings.window_settings import ThemeName
+from kmonitor.ui.theme.qt import restyling
 from tests.support.desk_window import WINDOW
 from tests.support.made_up_runs import NOW_WALL_S
 from tests.support.scenes import SCENES

@@ -10,19 +10,19 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QTextBrowser, QWidget
 
-from kmonitor.desktop.controls.chip import Chip
-from kmonitor.desktop.panels.guide import GuideWindow
-from kmonitor.desktop.panels.sheet import EndWindow
-from kmonitor.desktop.panels.verdict_row import VerdictButton, VerdictRow
-from kmonitor.desktop.panels.verdict_window import VerdictWindow
-from kmonitor.desktop.plots.chart_colours import ChartColours
-from kmonitor.desktop.plots.chart_layout import scene_for
-from kmonitor.desktop.plots.overlay import GRIP_WIDTH_PX
-from kmonitor.hub.run_judge import RunJudge
-from kmonitor.presenters.formats import plain_text
-from kmonitor_agent.protocol.commands import LimitMetric
-from kmonitor_agent.protocol.facts import BootDied, LimitForecast, Verdict
-from kmonitor_agent.protocol.messages import VerdictsAsked, VerdictsTold
+from kmonitor.hub.judge.run_judge import RunJudge
+from kmonitor.ui.charts.qt.verdict_row import VerdictButton, VerdictRow
+from kmonitor.ui.events.qt.detail_windows import EndWindow
+from kmonitor.ui.guide.qt.guide_window import GuideWindow
+from kmonitor.ui.plots.qt.chart_colours import ChartColours
+from kmonitor.ui.plots.qt.chart_layout import scene_for
+from kmonitor.ui.plots.qt.overlay import GRIP_WIDTH_PX
+from kmonitor.ui.shell.qt.chip import Chip
+from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.verdicts.qt.verdict_window import VerdictWindow
+from kmonitor_agent.wire.messages.commands import LimitMetric
+from kmonitor_agent.wire.messages.events import BootDied, LimitForecast, Verdict
+from kmonitor_agent.wire.messages.unions import VerdictsAsked, VerdictsTold
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.growing_run import Growing, events_of
 from tests.support.made_up_runs import limit, made_up_run

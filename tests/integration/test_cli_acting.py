@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from kmonitor.connect.local_hub import hub_answers, stop_hub
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.commands import Command, NoArguments, SetLimits
-from kmonitor_agent.protocol.facts import Paused
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.commands import Command, NoArguments, SetLimits
+from kmonitor_agent.wire.messages.events import Paused
 from tests.support.command_line import MODULE, kmonitor, start_kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent

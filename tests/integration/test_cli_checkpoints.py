@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kmonitor_agent.protocol.commands import ReloadArguments, SaveArguments
-from kmonitor_agent.protocol.facts import FitStarted
-from kmonitor_agent.reclaim.archive import CheckpointStore, export_path
-from kmonitor_agent.reclaim.state_file import StoredVariable, Tag
+from kmonitor_agent.reclaim.checkpoint_file import StoredVariable, Tag
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore, export_path
+from kmonitor_agent.wire.messages.commands import ReloadArguments, SaveArguments
+from kmonitor_agent.wire.messages.events import FitStarted
 from tests.support.checkpoint_files import damaged_ways
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor.connect.local_hub import ensure_hub, stop_hub
-from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.wire.local.folders import Folders
 from tests.support.command_line import kmonitor
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.ssh_host import NAME, SshHost, live_ssh_host, ssh_host

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.cli.examinations import examine
-from kmonitor.cli.hub import say_where_it_listens
+from kmonitor.cli.doctor.command import examine
+from kmonitor.cli.hub.command import say_where_it_listens
 from kmonitor.cli.main import main
 from kmonitor.cli.own_files import belongings
-from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.wire.local.folders import Folders
 from tests.support.direct_hub import BIND, ListeningHub, listening
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent

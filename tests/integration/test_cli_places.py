@@ -12,8 +12,8 @@ import pytest
 from kmonitor.cli.main import main
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import stop_hub
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.spool_tail import spools_below
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.spool_reader import spools_below
 from tests.support.command_line import start_kmonitor
 from tests.support.spooling import SpoolingProcess, spooling
 from tests.support.waiting import DEADLINE_S, wait_until

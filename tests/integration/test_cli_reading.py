@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kmonitor.connect.local_hub import stop_hub
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import (
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.events import (
     AllocationGrowth,
     BootDied,
     BootEnded,

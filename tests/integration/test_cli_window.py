@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from kmonitor.base.errors import Expected
 from kmonitor.cli.window import see_name
-from kmonitor.errors import Expected
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent

@@ -16,7 +16,7 @@ from tensorflow.python.eager.polymorphic_function import atomic_function
 from kmonitor_agent import collect
 from kmonitor_agent.frameworks.base import Framework
 from kmonitor_agent.reclaim.actions import Tag, reload
-from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.reloading import KERAS, arrays, clean_registry, dense_model
 
 pytestmark = [*KERAS, pytest.mark.slow]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.presenters.formats import plain_text
+from kmonitor.ui.text.formats import plain_text
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.memory_group import memory_group

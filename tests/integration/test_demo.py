@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from kmonitor.cli import demo
-from kmonitor.cli.demo_process import DemoProcess
-from kmonitor.cli.demo_report import FoldDone
-from kmonitor.cli.demo_scene import DemoScene
-from kmonitor.cli.demo_verdict import Shown
+from kmonitor.base.errors import Expected
+from kmonitor.cli.demo import command
+from kmonitor.cli.demo.demo_process import DemoProcess
+from kmonitor.cli.demo.evidence import Shown
+from kmonitor.cli.demo.processes import DemoScene
 from kmonitor.cli.main import main
 from kmonitor.connect.local_hub import hub_answers, stop_hub
-from kmonitor.errors import Expected
-from kmonitor_agent.local.folders import Folders
+from kmonitor.demo.reports import FoldDone
+from kmonitor_agent.wire.local.folders import Folders
 from tests.support.command_line import kmonitor
 from tests.support.waiting import DEADLINE_S, LONG
 
@@ -64,10 +64,10 @@ def test_the_whole_demo_without_a_screen_leaves_a_picture_and_equal_results(
 
 
 def test_without_keras_the_demo_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(demo.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: None)
 
     with pytest.raises(Expected) as raised:
-        demo.demo()
+        command.demo()
 
     assert "keras and tensorflow" in raised.value.what
     assert ".[demo]" in raised.value.remedy
@@ -90,7 +90,7 @@ def test_a_picture_that_cannot_be_is_refused_before_anything_starts(
     tmp_path: Path,
 ):
     # Nothing starts if what is tested here does not hold either.
-    monkeypatch.setattr(demo, "_play", lambda plan: 0)
+    monkeypatch.setattr(command, "_play", lambda plan: 0)
 
     status = main(["demo", *(word.format(tmp=tmp_path) for word in words)])
 
@@ -115,10 +115,10 @@ def test_a_picture_that_fails_after_all_takes_no_result_along(
         "draw_window": refuse,
     }.items():
         monkeypatch.setattr(DemoScene, name, value)
-    plan = demo.DemoPlan(4, 2, 0.0, plain=True, picture=folders.state / "a.png", window=True)
+    plan = command.DemoPlan(4, 2, 0.0, plain=True, picture=folders.state / "a.png", window=True)
 
     with pytest.raises(Expected, match="could not be drawn"):
-        demo._play(plan)
+        command._play(plan)
 
     told = capsys.readouterr()
     assert "Without kmonitor, and with it" in told.out

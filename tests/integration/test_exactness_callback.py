@@ -9,7 +9,7 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent import Limit, MonitorCallback
-from kmonitor_agent.session.runs import RUNS
+from kmonitor_agent.recording.runs import RUNS
 from tests.support.reloading import KERAS, Result, Training, dense_model, shuffled_dataset
 from tests.support.waiting import wait_until
 

@@ -21,11 +21,11 @@ import tensorflow as tf
 
 from kmonitor.notebook import memory_map
 from kmonitor_agent import Limit, MonitorCallback, collect, collected, fit, restore, run_folds
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import ingest_socket
-from kmonitor_agent.protocol.commands import Command, NoArguments
-from kmonitor_agent.protocol.messages import Hello
-from kmonitor_agent.session.runs import RUNS
+from kmonitor_agent.recording.runs import RUNS
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.messages.commands import Command, NoArguments
+from kmonitor_agent.wire.messages.unions import Hello
 from tests.frameworks.exactness import scenarios, tensorflow_scenarios
 from tests.support import fold_functions
 from tests.support.entry_points import EntryPoints

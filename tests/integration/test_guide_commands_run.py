@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor.connect.local_hub import hub_answers, stop_hub
-from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.folders import Folders, find_folders
 from tests.support.command_line import start_kmonitor
 from tests.support.guide_code import install_lines
 from tests.support.guide_reader import TRAINING, Line, Reader, whole_lines

@@ -12,9 +12,15 @@ import pytest
 import tensorflow as tf
 
 from kmonitor_agent import Limit, MonitorCallback
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import ActionRecord, AnyEvent, Diagnosis, LimitCrossed, Notice
-from kmonitor_agent.session.runs import RUNS
+from kmonitor_agent.recording.runs import RUNS
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.events import (
+    ActionRecord,
+    AnyEvent,
+    Diagnosis,
+    LimitCrossed,
+    Notice,
+)
 from tests.support.reloading import (
     KERAS,
     Result,

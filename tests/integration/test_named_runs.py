@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import FitStarted
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import FitStarted
 from tests.support.live_hub import LiveHub
 from tests.support.waiting import LONG, wait_until
 

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from kmonitor_agent.frameworks.base import Framework
 from kmonitor_agent.reclaim.actions import Outcome, Tag, collect, reload
-from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.reloading import KERAS, arrays, clean_registry, dense_model
 
 pytestmark = [*KERAS, pytest.mark.slow]

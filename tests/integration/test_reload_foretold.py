@@ -9,9 +9,9 @@ import pytest
 import tensorflow as tf
 
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import Notice
-from kmonitor_agent.session.runs import RUNS
+from kmonitor_agent.recording.runs import RUNS
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.events import Notice
 from tests.support.reloading import KERAS, arrays, dense_model
 from tests.support.spooled import spooled_events
 

@@ -8,7 +8,7 @@ import keras
 import pytest
 
 from kmonitor_agent import Limit, MonitorCallback
-from kmonitor_agent.session.runs import RUNS
+from kmonitor_agent.recording.runs import RUNS
 from tests.support.reloading import KERAS, Result, Training, dense_model, shuffled_dataset
 
 pytestmark = [*KERAS, pytest.mark.slow]

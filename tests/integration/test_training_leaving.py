@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import ActionRecord, BootEnded, BootStarted, FitEnded, Paused
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.events import (
+    ActionRecord,
+    BootEnded,
+    BootStarted,
+    FitEnded,
+    Paused,
+)
 from tests.support.spooled import spooled_events
 from tests.support.trainings import ROOT, start_training
 from tests.support.waiting import DEADLINE_S, LONG, wait_until

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from jupyter_client.manager import KernelManager
 
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import BootEnded, BootStarted, FitEnded
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.events import BootEnded, BootStarted, FitEnded
 from tests.support.spooled import spooled_events
 from tests.support.trainings import ROOT
 from tests.support.waiting import DEADLINE_S, wait_until

@@ -7,10 +7,10 @@ import psutil
 import pytest
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.commands import CommandStatus, LimitSpec, SetLimits
-from kmonitor_agent.protocol.facts import (
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.commands import CommandStatus, LimitSpec, SetLimits
+from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     AnyEvent,
     CommandProgress,
@@ -18,7 +18,7 @@ from kmonitor_agent.protocol.facts import (
     FitEnded,
     LimitsInForce,
 )
-from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.live_hub import LiveHub
 from tests.support.trainings import Ended, start_training
 from tests.support.waiting import DEADLINE_S, LONG, wait_until

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.protocol.facts import Verdict
+from kmonitor_agent.wire.messages.events import Verdict
 from tests.support.live_hub import LiveHub
 from tests.support.trainings import ROOT
 from tests.support.waiting import DEADLINE_S, wait_until

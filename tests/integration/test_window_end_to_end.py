@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.wire.local.folders import Folders
 from tests.support.live_hub import LiveHub
 from tests.support.trainings import start_training
 from tests.support.virtual_screen import virtual_screen

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kmonitor.extras import how_to_add
+from kmonitor.base.installation import how_to_add
 
 
 def _installed_from(monkeypatch: pytest.MonkeyPatch, url: str | None) -> None:

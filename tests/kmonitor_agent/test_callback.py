@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 from kmonitor_agent import Limit, MonitorCallback
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.commands import LimitSpec, SetLimits
-from kmonitor_agent.protocol.facts import (
+from kmonitor_agent.recording.runs import RUNS
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.commands import LimitSpec, SetLimits
+from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     BootEnded,
     BootStarted,
@@ -31,7 +32,6 @@ from kmonitor_agent.protocol.facts import (
     Sample,
     Sources,
 )
-from kmonitor_agent.session.runs import RUNS
 from tests.support import callback_fits
 from tests.support.callback_fits import (
     Hook,

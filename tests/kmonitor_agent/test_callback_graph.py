@@ -8,7 +8,7 @@ import keras
 import pytest
 
 from kmonitor_agent import Limit, MonitorCallback
-from kmonitor_agent.protocol.facts import (
+from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     EpochEnded,
     GraphSize,

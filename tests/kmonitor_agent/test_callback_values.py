@@ -8,7 +8,7 @@ import keras
 import pytest
 
 from kmonitor_agent import Limit, MonitorCallback
-from kmonitor_agent.protocol.facts import EpochEnded, FitEnded, LimitCrossed
+from kmonitor_agent.wire.messages.events import EpochEnded, FitEnded, LimitCrossed
 from tests.support import callback_fits
 from tests.support.callback_fits import Told, fit, of, small_model
 from tests.support.odd_values import NUMBERS, ODD, Endless, Raises, StopsHalfway

@@ -17,9 +17,9 @@ import keras
 import tensorflow as tf
 
 from kmonitor_agent import Collected, MonitorCallback, collect, collected
-from kmonitor_agent.frameworks import detect
+from kmonitor_agent.frameworks import detection
 from kmonitor_agent.frameworks.base import Framework
-from kmonitor_agent.session.runs import RUNS
+from kmonitor_agent.recording.runs import RUNS
 from tests.support.reloading import KERAS, arrays, clean_registry, dense_model
 from tests.support.waiting import DEADLINE_S
 
@@ -257,8 +257,8 @@ def test_a_framework_that_cannot_be_looked_at_raises_nothing(monkeypatch: pytest
     def broken(kind: str) -> Framework:
         raise RuntimeError(f"no {kind}")
 
-    detect.forget_frameworks()
-    monkeypatch.setattr(detect, "_make", broken)
+    detection.forget_frameworks()
+    monkeypatch.setattr(detection, "_make", broken)
 
     done = collect()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kmonitor_agent.config import (
+from kmonitor_agent.recording.settings import (
     Settings,
     check_home,
     checked_folder,
@@ -16,7 +16,7 @@ from kmonitor_agent.config import (
     checked_name,
     checked_switch,
 )
-from kmonitor_agent.limits import Limit
+from kmonitor_agent.wire.limits import Limit
 
 
 def test_long_name_is_elided_in_its_middle():

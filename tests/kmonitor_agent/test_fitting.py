@@ -10,7 +10,7 @@ import pytest
 
 import kmonitor_agent
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.session.runs import RUNS
+from kmonitor_agent.recording.runs import RUNS
 from tests.frameworks.exactness import data
 from tests.support.exactness import seed_keras, state_of
 from tests.support.reloading import KERAS, arrays, dense_model, shuffled_dataset

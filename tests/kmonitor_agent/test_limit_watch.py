@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kmonitor_agent import Limit
 from kmonitor_agent.limit_watch import LimitBook, LimitWatch
-from kmonitor_agent.protocol.commands import LimitSpec
+from kmonitor_agent.wire.messages.commands import LimitSpec
 
 
 def watch(value: float = 100.0, **more: Any) -> LimitWatch:

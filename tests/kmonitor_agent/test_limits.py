@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from kmonitor_agent import Limit
-from kmonitor_agent.limits import limit_text
-from kmonitor_agent.protocol.commands import LimitSpec
+from kmonitor_agent.wire.limits import limit_text
+from kmonitor_agent.wire.messages.commands import LimitSpec
 
 GIB = 2**30
 

@@ -14,8 +14,8 @@ import pytest
 import tensorflow as tf
 
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.protocol.facts import EpochEnded, Notice
-from kmonitor_agent.session.log_figures import LOG_NAMES
+from kmonitor_agent.recording.keras_logs import LOG_NAMES
+from kmonitor_agent.wire.messages.events import EpochEnded, Notice
 from tests.support import callback_fits
 from tests.support.callback_fits import Told, X, Y, fit, of, small_model
 from tests.support.reloading import KERAS

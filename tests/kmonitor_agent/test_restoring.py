@@ -11,10 +11,10 @@ import keras
 import pytest
 
 from kmonitor_agent import restore
-from kmonitor_agent.frameworks.detect import framework_for
+from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.reclaim.actions import Tag, reload, save
-from kmonitor_agent.reclaim.archive import CheckpointStore
-from kmonitor_agent.reclaim.state_file import read_architecture
+from kmonitor_agent.reclaim.checkpoint_file import read_architecture
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.restoring import CannotRestore, restore_into
 from tests.support.checkpoint_files import (
     damaged_ways,

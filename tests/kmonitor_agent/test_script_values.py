@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor_agent.script_values import (
+from kmonitor_agent.frameworks.script_values import (
     attribute_of,
     count_of,
     is_true,

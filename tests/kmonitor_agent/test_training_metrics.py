@@ -9,9 +9,9 @@ import keras
 import pytest
 
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.frameworks import keras3_tensorflow
-from kmonitor_agent.protocol.facts import EpochEnded, Sample, Sources
-from kmonitor_agent.reading import Reading
+from kmonitor_agent.frameworks.tensorflow import framework
+from kmonitor_agent.wire.messages.events import EpochEnded, Sample, Sources
+from kmonitor_agent.wire.messages.reading import Reading
 from tests.support import callback_fits
 from tests.support.callback_fits import Told, X, Y, fit, of, small_model
 
@@ -133,9 +133,7 @@ def test_a_rate_that_cannot_be_read_is_absent_with_the_reason_told_once(
     monitor: Any, told: Told, monkeypatch: pytest.MonkeyPatch
 ):
     why = "the optimizer does not tell it (ValueError)"
-    monkeypatch.setattr(
-        keras3_tensorflow, "read_learning_rate", lambda _: Reading.missing("1", why)
-    )
+    monkeypatch.setattr(framework, "read_learning_rate", lambda _: Reading.missing("1", why))
     fit(small_model(), monitor)
 
     events = told(monitor)

@@ -20,7 +20,7 @@ from kmonitor_release.source import take_source
 from kmonitor_setup.commands import CommandFailed, run_command
 from kmonitor_setup.lock_file import plain_name
 
-from kmonitor_agent.release import VERSION
+from kmonitor_agent.wire.release import VERSION
 from tests.support.source_tree import ROOT
 
 DOCKERFILE = ROOT / "packaging" / "docker" / "Dockerfile"

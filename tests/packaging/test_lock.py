@@ -21,7 +21,7 @@ from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from kmonitor.cli import screen
+from kmonitor.cli.common import display
 from tests.support.source_tree import ROOT
 
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -153,9 +153,9 @@ def test_the_bootstrap_takes_the_pythons_that_the_project_takes():
 @pytest.mark.parametrize(
     ("purpose", "of_the_app"),
     [
-        ("window", screen.OFFSCREEN_LIBRARIES),
-        ("x11", screen.X11_LIBRARIES),
-        ("wayland", screen.WAYLAND_LIBRARIES),
+        ("window", display.OFFSCREEN_LIBRARIES),
+        ("x11", display.X11_LIBRARIES),
+        ("wayland", display.WAYLAND_LIBRARIES),
     ],
 )
 def test_set_up_and_app_look_for_the_same_system_libraries(

@@ -10,7 +10,7 @@ PRELUDE = """
 import os, sys, threading, time, zlib
 from tests.support.links import LinkUnderTest, epoch, sample
 from kmonitor_agent.link.timing import Timing
-from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.wire.local.folders import find_folders
 
 test = LinkUnderTest(find_folders(), run="run1", timing=Timing())
 link = test.link

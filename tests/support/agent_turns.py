@@ -18,15 +18,15 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from kmonitor_agent.folds.fold import Fold
-from kmonitor_agent.folds.pulse import Pulse
-from kmonitor_agent.folds.tidings import Ear, Mouth
 from kmonitor_agent.link.agent_thread import AgentThread, Turns
 from kmonitor_agent.link.delivery import Phase
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.link.run_stream import RunStream
 from kmonitor_agent.reclaim.beside import Beside
-from kmonitor_agent.session import boot, runs
+from kmonitor_agent.recording import process_session, runs
+from kmonitor_agent.studies.fold import Fold
+from kmonitor_agent.studies.fold_messages import Ear, Mouth
+from kmonitor_agent.studies.pulse import Pulse
 from tests.support.clock import MovedClock
 from tests.support.global_calls import GlobalCalls
 from tests.support.process_state import SLOW, changes, process_state
@@ -157,7 +157,7 @@ def agent_by_hand(monkeypatch: pytest.MonkeyPatch) -> Generator[AgentTurns]:
     """Every run that begins in the block has its agent's thread run by the test."""
     turns = AgentTurns()
     with monkeypatch.context() as patch:
-        patch.setattr(boot, "Link", partial(Link, agent=turns.agent))
+        patch.setattr(process_session, "Link", partial(Link, agent=turns.agent))
         patch.setattr(runs, "AGENT", turns.agent)
         yield turns
 

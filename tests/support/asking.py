@@ -4,7 +4,7 @@ import multiprocessing.pool  # noqa: F401 - it names this process' main as `Tria
 from typing import Any
 
 from kmonitor_agent import Fold
-from kmonitor_agent.folds.fold import NotAnswered
+from kmonitor_agent.studies.fold import NotAnswered
 
 
 def asked(fold: Fold) -> Any:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from kmonitor_agent.frameworks import detect
-from kmonitor_agent.session.runs import RUNS
+from kmonitor_agent.frameworks import detection
+from kmonitor_agent.recording.runs import RUNS
 
 OTHERS = ("jax", "torch")
 
@@ -27,7 +27,7 @@ ON_BACKEND = [
 @pytest.fixture(autouse=True)
 def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No framework that another test met, and no run that outlives its test; where imported."""
-    monkeypatch.setattr(detect, "_known", {})
+    monkeypatch.setattr(detection, "_known", {})
     yield
     RUNS.close()
 

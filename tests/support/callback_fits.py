@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import AnyEvent
-from kmonitor_agent.session.runs import RUNS
+from kmonitor_agent.recording.runs import RUNS
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.events import AnyEvent
 from tests.support.spooled import spooled_events
 
 X = np.linspace(0.0, 1.0, 48 * 4, dtype="float32").reshape(48, 4)

@@ -128,7 +128,7 @@ CAPABILITIES = (
         tests="the window's tests",
         missing=qt_missing,
         allowed_by="ALLOW_NO_WINDOW",
-        modules=("PySide6", "shiboken6", "pyqtgraph", "pytestqt", "kmonitor.desktop"),
+        modules=("PySide6", "shiboken6", "pyqtgraph", "pytestqt", "kmonitor.ui"),
     ),
     Capability(
         marker="screen",

@@ -5,8 +5,8 @@ from typing import Final
 
 from PySide6.QtWidgets import QWidget
 
-from kmonitor_agent.protocol.facts import EpochEnded, Sample
-from kmonitor_agent.protocol.messages import MetricNow
+from kmonitor_agent.wire.messages.events import EpochEnded, Sample
+from kmonitor_agent.wire.messages.unions import MetricNow
 from tests.support.made_up_runs import GIB, NOW_WALL_S, made_up_run
 from tests.support.stage import Stage
 

@@ -8,9 +8,9 @@ from PySide6.QtGui import QColor, QImage, QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from kmonitor.desktop.plots.live_chart import LiveChart
-from kmonitor.presenters.chart_picture import ChartPicture, CurvePicture, FlagPicture, LimitPicture
-from kmonitor.presenters.formats import Unit
+from kmonitor.ui.plots.chart_state import ChartPicture, CurvePicture, FlagPicture, LimitPicture
+from kmonitor.ui.plots.qt.live_chart import LiveChart
+from kmonitor.ui.text.formats import Unit
 
 GIB = 2.0**30
 SIZE = (480, 280)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from random import Random
 
-from kmonitor_agent.reclaim.seal import BLOCK_BYTES, opened
+from kmonitor_agent.reclaim.checkpoint_seal import BLOCK_BYTES, opened
 
 
 def flip(path: Path, offset: int, bits: int = 1) -> None:

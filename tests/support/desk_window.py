@@ -7,21 +7,21 @@ import msgspec
 import pytest
 from PySide6.QtCore import QEvent
 
-from kmonitor.desktop.chart_board import ChartBoard
-from kmonitor.desktop.controls.look import Look
-from kmonitor.desktop.demo_start import DemoStart
-from kmonitor.desktop.language_keeper import LanguageKeeper
-from kmonitor.desktop.qt_application import make_qt_application
-from kmonitor.desktop.settings_file import ThemeName, WindowSettings
-from kmonitor.desktop.theme_keeper import ThemeKeeper
-from kmonitor.desktop.window import MainWindow
-from kmonitor.desktop.window_controller import Parts, WindowController
-from kmonitor.presenters.desk import Desk
-from kmonitor.presenters.palettes import DARK, LIGHT
-from kmonitor_agent.local.clock import SystemClock
-from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.protocol.facts import Event
-from kmonitor_agent.protocol.messages import (
+from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+from kmonitor.ui.settings.qt.language_controller import LanguageKeeper
+from kmonitor.ui.settings.window_settings import ThemeName, WindowSettings
+from kmonitor.ui.shell.qt.demo_start import DemoStart
+from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor.ui.shell.qt.window import MainWindow
+from kmonitor.ui.shell.qt.window_controller import Parts, WindowController
+from kmonitor.ui.theme.palettes import DARK, LIGHT
+from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.qt.theme_controller import ThemeKeeper
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.local.clock import SystemClock
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.messages.events import Event
+from kmonitor_agent.wire.messages.unions import (
     CommandAsked,
     RowsTold,
     RunSummary,

@@ -12,14 +12,14 @@ import pytest
 import zmq
 from zmq.utils.monitor import parse_monitor_message
 
-from kmonitor.connect.direct import DirectHub
 from kmonitor.connect.hub_client import HubClient
-from kmonitor_agent.local.direct_address import DirectAddress, parse_direct
-from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.key_pair import KeyPair, key_z85
-from kmonitor_agent.protocol.access_messages import KeyGrant, Role
-from kmonitor_agent.protocol.codec import pack
-from kmonitor_agent.protocol.version import MAGIC
+from kmonitor.connect.hub_socket import DirectHub
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.host_identity import KeyPair, key_z85
+from kmonitor_agent.wire.local.hub_address import DirectAddress, parse_direct
+from kmonitor_agent.wire.messages.access_messages import KeyGrant, Role
+from kmonitor_agent.wire.messages.codec import pack
+from kmonitor_agent.wire.messages.version import MAGIC
 from tests.support.live_hub import LiveHub
 from tests.support.waiting import DEADLINE_S
 

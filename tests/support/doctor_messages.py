@@ -24,7 +24,7 @@ class DoctorMessage:
 
 def doctor_messages() -> set[DoctorMessage]:
     """All that the code of the command line can find."""
-    files = sorted((ROOT / "kmonitor" / "cli").glob("*.py"))
+    files = sorted((ROOT / "kmonitor" / "cli").rglob("*.py"))
     return {message for file in files for message in _said_in(file)}
 
 

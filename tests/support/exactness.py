@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from kmonitor_agent.frameworks.base import Framework
-from kmonitor_agent.frameworks.detect import framework_for
+from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.reclaim.actions import Mode, Outcome, Tag, reload
-from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 
 Reloading = Callable[[Framework, Any, CheckpointStore, Tag], Outcome]
 """What is done at each chosen moment."""

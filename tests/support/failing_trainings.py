@@ -14,9 +14,9 @@ from typing import Any, Final, Self
 
 from typing_extensions import override
 
-from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.local.sockets import ingest_socket
-from kmonitor_agent.protocol.messages import FromAgent, Hello
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.messages.unions import FromAgent, Hello
 from tests.support.fake_hub import FakeHub
 from tests.support.fault_sites import PACKAGE
 from tests.support.source_tree import ROOT

@@ -9,11 +9,11 @@ from typing import Self
 import msgspec
 import zmq
 
-from kmonitor_agent.local.private_folders import make_private_folder
-from kmonitor_agent.local.sockets import ipc
-from kmonitor_agent.protocol.codec import decode_event, pack, unpack_from_agent
-from kmonitor_agent.protocol.facts import AnyEvent
-from kmonitor_agent.protocol.messages import (
+from kmonitor_agent.wire.local.private_files import make_private_folder
+from kmonitor_agent.wire.local.sockets import ipc
+from kmonitor_agent.wire.messages.codec import decode_event, pack, unpack_from_agent
+from kmonitor_agent.wire.messages.events import AnyEvent
+from kmonitor_agent.wire.messages.unions import (
     Ack,
     Again,
     Batch,

@@ -4,7 +4,7 @@ Keras is imported once and nothing is computed before a fork, so each training h
 its own, with its own exit, and costs about a second. Orders come as lines of JSON on standard
 input, answers go to standard output:
 
-    {"fit": "light", "site": "session/fit.py:1:2 call x", "nth": 1, "error": "OSError"}
+    {"fit": "light", "site": "recording/fit.py:1:2 call x", "nth": 1, "error": "OSError"}
     {"status": 0, "output": "", "result": {...}, "met": {...}, "has_failed": true}
 """
 
@@ -37,9 +37,9 @@ import keras  # noqa: E402 - the agent's modules come after `install`
 import numpy as np  # noqa: E402
 
 from kmonitor_agent import Limit, MonitorCallback  # noqa: E402
-from kmonitor_agent.local import supervised  # noqa: E402
+from kmonitor_agent.wire.local import supervision  # noqa: E402
 
-importlib.import_module("kmonitor_agent.session.runs")  # now, and not in every process
+importlib.import_module("kmonitor_agent.recording.runs")  # now, and not in every process
 
 HANGS_AFTER_S: Final = 180.0
 """A training takes two seconds; on a machine of load 20 a minute."""
@@ -69,8 +69,8 @@ def carry_out(order: dict[str, Any], place: Path) -> dict[str, Any]:
     if order["fit"] == "take_up":
         _leave_before(place)
     answer = _in_child(order, place)
-    if answer["status"] == supervised.RESTART_STATUS:
-        supervised.Supervision(place / "supervised").begin_next()
+    if answer["status"] == supervision.RESTART_STATUS:
+        supervision.Supervision(place / "supervised").begin_next()
         again = _in_child({"fit": "take_up"}, place)
         answer = {**again, "met": answer["met"], "has_failed": answer["has_failed"],
                   "left": True, "output": answer["output"] + again["output"]}  # fmt: skip
@@ -82,8 +82,8 @@ def _leave_before(place: Path) -> None:
     left, shared = place / "left", place / "supervised"
     if not left.exists():
         answer = _in_child({"fit": "leave"}, place)
-        assert answer["status"] == supervised.RESTART_STATUS, answer["output"]
-        supervised.Supervision(shared).begin_next()
+        assert answer["status"] == supervision.RESTART_STATUS, answer["output"]
+        supervision.Supervision(shared).begin_next()
         shutil.copytree(shared, left)
     shutil.rmtree(shared)
     shutil.copytree(left, shared)
@@ -95,7 +95,7 @@ def _clear(place: Path, order: dict[str, Any]) -> None:
     if order["fit"] in ("leave", "take_up"):
         shared = place / "supervised"
         shared.mkdir(mode=0o700)
-        supervised.Supervision(shared).set_terms(supervised.Terms(supervisor=os.getpid()))
+        supervision.Supervision(shared).set_terms(supervision.Terms(supervisor=os.getpid()))
 
 
 def _in_child(order: dict[str, Any], place: Path) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def _be_the_training(order: dict[str, Any], place: Path) -> None:
     faulthandler.enable(stderr)
     faulthandler.dump_traceback_later(HANGS_AFTER_S, exit=True, file=stderr)
     if order["fit"] in ("leave", "take_up"):
-        os.environ[supervised.VARIABLE] = str(place / "supervised")
+        os.environ[supervision.VARIABLE] = str(place / "supervised")
     training = Training(order, place)
     # Registered first, so called last: the agent's own functions have run by then.
     atexit.register(training.end, whole=order.get("whole_exit", False))
@@ -215,8 +215,8 @@ def _fail_allocations(action: str, first: int, count: int) -> None:
     None fails while TensorFlow traces a step or Protocol Buffers read one, since both crash then;
     that there is memory is seen before.
     """
-    performer: Any = importlib.import_module("kmonitor_agent.session.performer")
-    reclaim: Any = importlib.import_module("kmonitor_agent.frameworks.keras3_reclaim")
+    performer: Any = importlib.import_module("kmonitor_agent.recording.action_executor")
+    reclaim: Any = importlib.import_module("kmonitor_agent.frameworks.tensorflow.reclaim")
     hooks: Any = importlib.import_module("_testcapi")
     real = getattr(performer, action)
 

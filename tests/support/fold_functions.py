@@ -14,7 +14,7 @@ from typing import Any
 from typing_extensions import override
 
 from kmonitor_agent import Fold
-from kmonitor_agent.local.supervised import RESTART_STATUS, Leaving, supervision_of
+from kmonitor_agent.wire.local.supervision import RESTART_STATUS, Leaving, supervision_of
 
 LITTLE = 16 * 2**20
 

@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from kmonitor_agent.folds.tree import MARK
+from kmonitor_agent.studies.process_tree import MARK
 from tests.support.source_tree import ROOT
 from tests.support.waiting import DEADLINE_S
 

@@ -8,7 +8,7 @@ import sys
 import threading
 from contextlib import ExitStack
 
-from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.wire.local.folders import find_folders
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.waiting import wait_until
 

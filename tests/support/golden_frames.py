@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from kmonitor_agent.protocol.codec import (
+from kmonitor_agent.wire.messages.codec import (
     decode_event,
     encode_event,
     pack,
@@ -23,9 +23,9 @@ from kmonitor_agent.protocol.codec import (
     unpack_to_agent,
     unpack_to_desktop,
 )
-from kmonitor_agent.protocol.facts import AnyEvent
-from kmonitor_agent.protocol.messages import FromAgent, FromDesktop, ToAgent, ToDesktop
-from kmonitor_agent.protocol.version import MAGIC
+from kmonitor_agent.wire.messages.events import AnyEvent
+from kmonitor_agent.wire.messages.unions import FromAgent, FromDesktop, ToAgent, ToDesktop
+from kmonitor_agent.wire.messages.version import MAGIC
 
 FOLDER = Path(__file__).parents[1] / "data" / "golden_frames" / MAGIC.decode()
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kmonitor_agent.protocol.facts import (
+from kmonitor_agent.wire.messages.events import (
     EpochEnded,
     EpochStarted,
     Event,

@@ -10,8 +10,8 @@ import typing
 
 import msgspec
 
-from kmonitor_agent.protocol.facts import AnyEvent, Verdict
-from kmonitor_agent.protocol.messages import FromAgent
+from kmonitor_agent.wire.messages.events import AnyEvent, Verdict
+from kmonitor_agent.wire.messages.unions import FromAgent
 
 _FIELD = re.compile(r"^(?:Attributes:\s*)?([a-z_][a-z0-9_, ]*): (.*)$")
 

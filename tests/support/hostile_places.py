@@ -6,56 +6,56 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from kmonitor.base.errors import Expected
 from kmonitor.cli.own_files import belongings
-from kmonitor.connect.host_file import FILE_NAME as HOSTS_NAME
-from kmonitor.connect.host_file import LOCK_NAME as HOSTS_LOCK
-from kmonitor.connect.host_file import HostFile
-from kmonitor.connect.shipper import newest_facts
+from kmonitor.connect.remembered_hosts import FILE_NAME as HOSTS_NAME
+from kmonitor.connect.remembered_hosts import LOCK_NAME as HOSTS_LOCK
+from kmonitor.connect.remembered_hosts import HostFile
+from kmonitor.connect.shipping import newest_facts
 from kmonitor.connect.silent_hub import lock_holder
-from kmonitor.desktop.alert_settings import load_alert_settings, save_alert_settings
-from kmonitor.desktop.crash_trail import crashes_left
-from kmonitor.desktop.settings_file import WindowSettings, load_settings, save_settings
-from kmonitor.errors import Expected
-from kmonitor.hub.access.key_list import FILE_NAME as KEYS_NAME
-from kmonitor.hub.access.key_list import read_key_list
-from kmonitor.hub.hub_lock import HubLock
-from kmonitor.hub.logbook import LOG, close_log, open_log
+from kmonitor.hub.access.keys import FILE_NAME as KEYS_NAME
+from kmonitor.hub.access.keys import read_key_list
+from kmonitor.hub.lock import HubLock
+from kmonitor.hub.log import LOG, close_log, open_log
 from kmonitor.hub.options import Keep, read_keep, write_keep
-from kmonitor.hub.store.opening import stored_store, write_store
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
-from kmonitor.presenters.alert_rules import AlertSettings
-from kmonitor_agent.folds.ledger import Attempt
-from kmonitor_agent.folds.study_folder import StudyFacts, StudyFolder
+from kmonitor.hub.store.store_choice import stored_store, write_store
+from kmonitor.ui.alerts.alert_rules import AlertSettings
+from kmonitor.ui.alerts.alert_settings import load_alert_settings, save_alert_settings
+from kmonitor.ui.settings.window_settings import WindowSettings, load_settings, save_settings
+from kmonitor.ui.shell.crash_reports import crashes_left
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.commands_seen import CommandsSeen
-from kmonitor_agent.link.disk_reserve import DiskReserve
-from kmonitor_agent.link.spool_writer import SpoolWriter
-from kmonitor_agent.local.clock import SystemClock
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.host_mark import make_salt, read_salt
-from kmonitor_agent.local.key_pair import keys_folder, own_keys
-from kmonitor_agent.local.launcher import (
+from kmonitor_agent.reclaim.checkpoint_file import StoredVariable, Tag
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
+from kmonitor_agent.reclaim.restart.fit_state import FitStates
+from kmonitor_agent.studies.attempts import Attempt
+from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
+from kmonitor_agent.wire.local.clock import SystemClock
+from kmonitor_agent.wire.local.disk_reserve import DiskReserve
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.host_identity import keys_folder, own_keys
+from kmonitor_agent.wire.local.host_mark import make_salt, read_salt
+from kmonitor_agent.wire.local.interpreter_record import (
     Launcher,
     launcher_path,
     leave_launcher,
     read_launcher,
 )
-from kmonitor_agent.local.private_folders import make_private_folder
-from kmonitor_agent.local.retention import trim_root
-from kmonitor_agent.local.run_spool import RunSpool, spooled_runs
-from kmonitor_agent.local.sockets import hub_lock
-from kmonitor_agent.local.spool_format import (
+from kmonitor_agent.wire.local.private_files import make_private_folder
+from kmonitor_agent.wire.local.retention import trim_root
+from kmonitor_agent.wire.local.sockets import hub_lock
+from kmonitor_agent.wire.local.spool_folder import RunSpool, spooled_runs
+from kmonitor_agent.wire.local.spool_format import (
     Record,
     encode_record,
     segment_head,
     segment_name,
     unsafe_in,
 )
-from kmonitor_agent.local.spool_tail import SpoolTail, spools_below
-from kmonitor_agent.local.supervised import Supervision, Terms
-from kmonitor_agent.reclaim.archive import CheckpointStore
-from kmonitor_agent.reclaim.state_file import StoredVariable, Tag
-from kmonitor_agent.resuming.fit_state import FitStates
+from kmonitor_agent.wire.local.spool_reader import SpoolTail, spools_below
+from kmonitor_agent.wire.local.spool_writer import SpoolWriter
+from kmonitor_agent.wire.local.supervision import Supervision, Terms
 from tests.support.links import FACTS, body
 
 HOST: Final = "host"

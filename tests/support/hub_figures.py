@@ -3,11 +3,11 @@
 import time
 from collections.abc import Iterable
 
-from kmonitor.hub.figures.book import FigureBook
-from kmonitor.hub.figures.points import points
-from kmonitor.hub.figures.shelf import SnapshotShelf
-from kmonitor.hub.figures.snapshot import HubNow, Snapshot
-from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.metrics.book import FigureBook
+from kmonitor.hub.metrics.metric_values import points
+from kmonitor.hub.metrics.shelf import SnapshotShelf
+from kmonitor.hub.metrics.snapshot import HubNow, Snapshot
+from kmonitor.hub.runs.run_record import RunRecord
 
 HUB_NOW = HubNow(
     version="1.2.3",

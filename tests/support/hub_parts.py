@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.hub.event_body import TakenEvent, read_event
-from kmonitor.hub.guard import HubFaults
-from kmonitor.hub.ledger import Ledger
-from kmonitor.hub.local_process import own_pid_namespace
-from kmonitor.hub.run_record import RunRecord
-from kmonitor.hub.store.opening import open_database
+from kmonitor.hub.faults import HubFaults
+from kmonitor.hub.ingest.local_process import own_pid_namespace
+from kmonitor.hub.runs.event_body import TakenEvent, read_event
+from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
-from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.protocol.codec import encode_event
-from kmonitor_agent.protocol.facts import BootStarted, Event
-from kmonitor_agent.protocol.identity import new_id
+from kmonitor.hub.store.store_choice import open_database
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.messages.codec import encode_event
+from kmonitor_agent.wire.messages.events import BootStarted, Event
+from kmonitor_agent.wire.messages.identity import new_id
 from tests.support.clock import MovedClock
 
 

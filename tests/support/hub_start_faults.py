@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from kmonitor.hub import hub_loop, service
+from kmonitor.hub import loop, service
 from tests.support.source_tree import ROOT
 
 AUDITED: Final = frozenset(
@@ -43,7 +43,7 @@ Heard = Callable[[str, str], object]
 def main() -> None:
     """Args: a folder for homes; and `all` for each error at each line, not one of them."""
     folder, is_whole = Path(sys.argv[1]), "all" in sys.argv
-    assert hub_loop
+    assert loop
     sites = _sites(folder)
     cases = [
         (call, line, name)

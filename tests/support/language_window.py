@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kmonitor.desktop import language_keeper
-from kmonitor.desktop.settings_file import WindowSettings
+from kmonitor.ui.settings.qt import language_controller
+from kmonitor.ui.settings.window_settings import WindowSettings
 from tests.support.desk_window import DeskWindow
 from tests.support.made_up_runs import NOW_WALL_S
 
@@ -15,7 +15,7 @@ from tests.support.made_up_runs import NOW_WALL_S
 def chinese(monkeypatch: pytest.MonkeyPatch) -> Iterator[DeskWindow]:
     """Connected, without runs, at a moment that stands: ages are texts as well."""
     monkeypatch.setattr(time, "time", lambda: NOW_WALL_S)
-    monkeypatch.setattr(language_keeper, "has_chinese_font", lambda: True)
+    monkeypatch.setattr(language_controller, "has_chinese_font", lambda: True)
     made = DeskWindow(settings=WindowSettings(language="zh_CN"))
     made.connect()
     yield made

@@ -15,12 +15,12 @@ from kmonitor_agent.link.agent_thread import AgentThread
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.link.timing import Timing
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.run_spool import RunSpool, SpooledEvent
-from kmonitor_agent.local.spool_format import BootFacts
-from kmonitor_agent.protocol.codec import decode_event, encode_event
-from kmonitor_agent.protocol.commands import Command
-from kmonitor_agent.protocol.facts import AnyEvent, BootStarted, EpochEnded, Sample
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.spool_folder import RunSpool, SpooledEvent
+from kmonitor_agent.wire.local.spool_format import BootFacts
+from kmonitor_agent.wire.messages.codec import decode_event, encode_event
+from kmonitor_agent.wire.messages.commands import Command
+from kmonitor_agent.wire.messages.events import AnyEvent, BootStarted, EpochEnded, Sample
 
 QUICK = Timing(
     hello_s=0.1,

@@ -10,8 +10,8 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import hub_answers
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.messages import HubTold
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.unions import HubTold
 from tests.support.waiting import DEADLINE_S, wait_until
 
 

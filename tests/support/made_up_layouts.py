@@ -1,6 +1,6 @@
 """Small models described by hand, whose memory can be worked out on paper."""
 
-from kmonitor_agent.protocol.model_layout import (
+from kmonitor_agent.wire.messages.model_layout import (
     CallLayout,
     LayerLayout,
     ModelLayout,

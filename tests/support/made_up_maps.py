@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from kmonitor.memory_map.estimate import Plan, estimate
-from kmonitor.presenters.map_subject import MapSubject, SizedLayout, size_words
-from kmonitor_agent.protocol.facts import (
+from kmonitor.memory.estimate import Plan, estimate
+from kmonitor.ui.memory.subjects import MapSubject, SizedLayout, size_words
+from kmonitor_agent.wire.messages.events import (
     Event,
     LayerFacts,
     LayoutPart,
@@ -13,8 +13,8 @@ from kmonitor_agent.protocol.facts import (
     SlotFacts,
     StepPeak,
 )
-from kmonitor_agent.protocol.memory_facts import packed_layout
-from kmonitor_agent.protocol.model_layout import (
+from kmonitor_agent.wire.messages.memory_facts import packed_layout
+from kmonitor_agent.wire.messages.model_layout import (
     CallLayout,
     LayerLayout,
     ModelLayout,

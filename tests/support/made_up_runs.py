@@ -4,10 +4,10 @@ import math
 import struct
 from typing import Any
 
-from kmonitor_agent.protocol.codec import encode_event
-from kmonitor_agent.protocol.commands import CommandName, LimitSpec
-from kmonitor_agent.protocol.facts import ActionRecord, Event, Footprint, SourceOf
-from kmonitor_agent.protocol.messages import (
+from kmonitor_agent.wire.messages.codec import encode_event
+from kmonitor_agent.wire.messages.commands import CommandName, LimitSpec
+from kmonitor_agent.wire.messages.events import ActionRecord, Event, Footprint, SourceOf
+from kmonitor_agent.wire.messages.unions import (
     Column,
     HubTold,
     MetricNow,

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from kmonitor_agent.protocol.facts import (
+from kmonitor_agent.wire.messages.events import (
     AnyEvent,
     EpochEnded,
     FoldBegan,
@@ -13,11 +13,11 @@ from kmonitor_agent.protocol.facts import (
     StudyStarted,
     StudyTally,
 )
-from kmonitor_agent.protocol.messages import MetricNow, RunSummary
+from kmonitor_agent.wire.messages.unions import MetricNow, RunSummary
 from tests.support.made_up_runs import GIB, NOW_WALL_S, made_up_run
 
 if TYPE_CHECKING:
-    from kmonitor_agent.protocol.study_facts import FoldCause
+    from kmonitor_agent.wire.messages.study_events import FoldCause
 
 STUDY: Final = "study1"
 BEGAN_WALL_S: Final = NOW_WALL_S - 3720.0

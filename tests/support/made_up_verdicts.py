@@ -1,6 +1,6 @@
 """A verdict with everything in it, for presenters and windows; it fits `made_up_runs`."""
 
-from kmonitor_agent.protocol.facts import GrewWith, LimitForecast, Verdict
+from kmonitor_agent.wire.messages.events import GrewWith, LimitForecast, Verdict
 from tests.support.made_up_runs import GIB, NOW_WALL_S
 
 __all__ = ["GIB", "LEAK", "NOW_WALL_S"]

@@ -15,7 +15,7 @@ import threading
 import time
 
 from kmonitor_agent.guard import FaultLog
-from kmonitor_agent.protocol.facts import Sample
+from kmonitor_agent.wire.messages.events import Sample
 from tests.support.steady_source import new_link
 from tests.support.waiting import wait_until
 

@@ -20,7 +20,7 @@ def measured(name: str, batch: int, optimizer: str) -> dict[str, Any]:
     import numpy as np  # noqa: PLC0415 - only in the child
     import tensorflow as tf  # noqa: PLC0415
 
-    from kmonitor_agent.frameworks.keras_layout import read_layout  # noqa: PLC0415
+    from kmonitor_agent.frameworks.layout_reader import read_layout  # noqa: PLC0415
     from tests.support.all_models import compiled  # noqa: PLC0415
 
     model = compiled(name, optimizer)

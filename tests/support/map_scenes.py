@@ -4,13 +4,13 @@ from typing import Final
 
 from PySide6.QtWidgets import QWidget
 
-from kmonitor.desktop.panels.model_file import ModelFileWindow
-from kmonitor.model_files.inspector import Compiled, ModelFile, StoredLayer
-from kmonitor.model_files.load_cost import LoadCost
-from kmonitor.presenters.load_cost import LoadCostDesk
-from kmonitor.presenters.map_subject import GIB, MapSubject
-from kmonitor.presenters.model_file import file_picture, reading_file, refused_file
-from kmonitor_agent.protocol import facts
+from kmonitor.memory.model_files.inspection import Compiled, ModelFile, StoredLayer
+from kmonitor.memory.model_files.load_cost import LoadCost
+from kmonitor.ui.memory.load_cost import LoadCostDesk
+from kmonitor.ui.memory.model_file import file_picture, reading_file, refused_file
+from kmonitor.ui.memory.qt.model_file import ModelFileWindow
+from kmonitor.ui.memory.subjects import GIB, MapSubject
+from kmonitor_agent.wire.messages import events
 from tests.support.made_up_maps import MIB, file_subject, told_layout, told_model
 from tests.support.made_up_runs import GIB as GIB_F
 from tests.support.stage import Stage
@@ -154,7 +154,7 @@ FILE: Final = ModelFile(
 )
 
 
-def gpu_readings() -> list[facts.Event]:
+def gpu_readings() -> list[events.Event]:
     """As a GPU's driver and TensorFlow's allocator tell it."""
     sources = {
         "device_total_bytes": "driver: NVML, device total",
@@ -164,11 +164,11 @@ def gpu_readings() -> list[facts.Event]:
         "allocator_peak_bytes": "tensorflow allocator, GPU:0 peak",
     }
     return [
-        facts.Sources(
+        events.Sources(
             t_s=3720.0,
-            sources=[facts.SourceOf(field, "bytes", text) for field, text in sources.items()],
+            sources=[events.SourceOf(field, "bytes", text) for field, text in sources.items()],
         ),
-        facts.Sample(
+        events.Sample(
             t_s=3721.0,
             device_total_bytes=80 * GIB_F,
             device_used_bytes=66 * GIB_F,

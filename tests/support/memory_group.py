@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.local.control_groups import group_folders
+from kmonitor_agent.wire.local.control_groups import group_folders
 from tests.support.waiting import wait_until
 
 _LIMITS = {1: "memory.limit_in_bytes", 2: "memory.max"}

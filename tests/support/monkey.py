@@ -22,9 +22,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from kmonitor.desktop.app import KmonitorApp
-from kmonitor.desktop.plots.limit_grip import LimitGrip
-from kmonitor.desktop.plots.live_chart import LiveChart
+from kmonitor.ui.plots.qt.limit_handle import LimitGrip
+from kmonitor.ui.plots.qt.live_chart import LiveChart
+from kmonitor.ui.shell.qt.app import KmonitorApp
 from tests.support.charts import Mouse
 
 T = TypeVar("T", bound=QWidget)

@@ -13,9 +13,9 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QPixmapCache
 from PySide6.QtWidgets import QApplication, QToolTip
 
-from kmonitor.desktop.app import KmonitorApp
-from kmonitor.presenters.run_states import has_ended
-from kmonitor.presenters.run_subject import run_split
+from kmonitor.ui.memory.run_subject import run_split
+from kmonitor.ui.runs.run_states import has_ended
+from kmonitor.ui.shell.qt.app import KmonitorApp
 from tests.support.watched_loop import WatchedLoop
 
 

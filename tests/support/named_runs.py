@@ -14,7 +14,7 @@ import keras
 import numpy as np
 
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.session.runs import RUNS
+from kmonitor_agent.recording.runs import RUNS
 from tests.support.waiting import wait_until
 
 X = np.zeros((8, 2), "float32")

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
-from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.protocol.facts import BootStarted, CommandProgress
-from kmonitor_agent.protocol.identity import new_id
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.messages.events import BootStarted, CommandProgress
+from kmonitor_agent.wire.messages.identity import new_id
 
 if TYPE_CHECKING:
-    from kmonitor_agent.protocol.commands import Command
+    from kmonitor_agent.wire.messages.commands import Command
 
 
 def main() -> None:

@@ -8,14 +8,14 @@ import numpy as np
 from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
 
-from kmonitor.desktop.crash_controller import CrashController
-from kmonitor.desktop.crash_trail import Crash
-from kmonitor.desktop.panels.crash_notice import CrashReportWindow
-from kmonitor.desktop.panels.keyboard import KeyboardWindow
-from kmonitor.desktop.panels.settings_window import SettingsWindow
-from kmonitor.desktop.panels.sheet import EndWindow
-from kmonitor.presenters.hub_settings import HubSettingsDesk
-from kmonitor_agent.protocol.messages import (
+from kmonitor.ui.events.qt.detail_windows import EndWindow
+from kmonitor.ui.guide.qt.keyboard_window import KeyboardWindow
+from kmonitor.ui.settings.hub_settings import HubSettingsDesk
+from kmonitor.ui.settings.qt.settings_window import SettingsWindow
+from kmonitor.ui.shell.crash_reports import Crash
+from kmonitor.ui.shell.qt.crash_controller import CrashController
+from kmonitor.ui.shell.qt.crash_views import CrashReportWindow
+from kmonitor_agent.wire.messages.unions import (
     Column,
     KeyGrant,
     KeysTold,

@@ -8,7 +8,7 @@ from typing import IO, Final
 
 from PySide6.QtWidgets import QApplication
 
-from kmonitor.desktop.app import KmonitorApp
+from kmonitor.ui.shell.qt.app import KmonitorApp
 from tests.support.live_hub import LiveHub
 from tests.support.monkey import Monkey
 from tests.support.monkey_home import Calm, bring_home, counted

@@ -16,9 +16,9 @@ from keras.src.random import seed_generator
 from tensorflow.python.framework import ops
 
 from kmonitor_agent.frameworks.base import Framework
-from kmonitor_agent.frameworks.detect import framework_for
+from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.reclaim.actions import Mode, Outcome, Tag, collect, reload, save
-from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 
 # What the imports made is never garbage; without it a collection takes a tenth of the time.
 gc.collect()

@@ -91,7 +91,7 @@ def _asking(monitor: Any, restarts: set[int], kills: set[int], result: Path) -> 
 
 def digest_of(model: Any) -> str:
     """Of all variables, optimizer slots and seeds; metrics begin anew with each epoch."""
-    from kmonitor_agent.frameworks.detect import framework_for  # noqa: PLC0415
+    from kmonitor_agent.frameworks.detection import framework_for  # noqa: PLC0415
 
     steps = framework_for(model).reclaim_steps()
     assert steps is not None

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import BootEnded, BootStarted, FitStarted
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.events import BootEnded, BootStarted, FitStarted
 from tests.support.source_tree import ROOT
 from tests.support.spooled import spooled_events
 from tests.support.waiting import DEADLINE_S

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from kmonitor.desktop.plots.live_chart import LiveChart
+from kmonitor.ui.plots.qt.live_chart import LiveChart
 
 _ROLES: Final = (
     Qt.ItemDataRole.DisplayRole,

@@ -19,7 +19,7 @@ from typing import IO, Final
 
 import zmq  # as a notebook has it already: importing it would fail first, and harmlessly
 
-from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.wire.local.folders import find_folders
 from tests.support.links import LinkUnderTest, epoch
 from tests.support.waiting import wait_until
 

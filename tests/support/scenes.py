@@ -18,18 +18,18 @@ from PySide6.QtCore import QLocale, QPoint
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTableView, QWidget
 
-from kmonitor.desktop.alert_controller import AlertController
-from kmonitor.desktop.panels.audit import AuditWindow
-from kmonitor.desktop.panels.connect_dialog import ConnectDialog
-from kmonitor.desktop.panels.guide import GuideWindow
-from kmonitor.desktop.panels.note_dialog import NoteDialog
-from kmonitor.desktop.panels.sheet import DiagnosisWindow, RecordWindow
-from kmonitor.desktop.panels.verdict_window import VerdictWindow
-from kmonitor.desktop.settings_file import WindowSettings
-from kmonitor.presenters.audit import AuditBook, AuditHub
-from kmonitor_agent.protocol import facts
-from kmonitor_agent.protocol.commands import CommandStatus
-from kmonitor_agent.protocol.messages import (
+from kmonitor.ui.alerts.qt.alert_controller import AlertController
+from kmonitor.ui.events.qt.detail_windows import DiagnosisWindow, RecordWindow
+from kmonitor.ui.guide.qt.guide_window import GuideWindow
+from kmonitor.ui.history.qt.note_dialog import NoteDialog
+from kmonitor.ui.hosts.audit import AuditBook, AuditHub
+from kmonitor.ui.hosts.qt.audit import AuditWindow
+from kmonitor.ui.hosts.qt.connect_dialog import ConnectDialog
+from kmonitor.ui.settings.window_settings import WindowSettings
+from kmonitor.ui.verdicts.qt.verdict_window import VerdictWindow
+from kmonitor_agent.wire.messages import events
+from kmonitor_agent.wire.messages.commands import CommandStatus
+from kmonitor_agent.wire.messages.unions import (
     AuditRow,
     AuditTold,
     CommandAsked,
@@ -138,8 +138,8 @@ def no_gpu(stage: Stage) -> QWidget:
         vram=MetricNow(value=866 * 1024.0, source=source),
         graph=MetricNow(absent="this backend keeps no graph"),
     )
-    missing = facts.SourceOf("device_used_bytes", "bytes", absent="no NVIDIA driver on this host")
-    stage.tell(facts.Sources(t_s=1.0, sources=[missing]))
+    missing = events.SourceOf("device_used_bytes", "bytes", absent="no NVIDIA driver on this host")
+    stage.tell(events.Sources(t_s=1.0, sources=[missing]))
     return stage.window
 
 
@@ -220,12 +220,15 @@ def record_sheet(stage: Stage) -> QWidget:
 
 def diagnosis(stage: Stage) -> QWidget:
     stage.judged()
-    found = facts.Diagnosis(
+    found = events.Diagnosis(
         t_s=3000.0,
         fit=1,
         epoch=30,
         seconds=0.08,
-        objects=[facts.ObjectGrowth("Tensor", 90_000, 1200), facts.ObjectGrowth("dict", 4000, 12)],
+        objects=[
+            events.ObjectGrowth("Tensor", 90_000, 1200),
+            events.ObjectGrowth("dict", 4000, 12),
+        ],
         holders=["12 traces held by `my_step` (user tf.function)"],
     )
     stage.tell(found)

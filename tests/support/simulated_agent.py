@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Self
 
 import zmq
 
-from kmonitor.hub.event_body import read_event
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import ingest_socket, ipc
-from kmonitor_agent.protocol.codec import encode_event, pack, unpack_to_agent
-from kmonitor_agent.protocol.commands import Command, CommandName, LimitSpec, SetLimits
-from kmonitor_agent.protocol.errors import Malformed
-from kmonitor_agent.protocol.facts import (
+from kmonitor.hub.runs.event_body import read_event
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import ingest_socket, ipc
+from kmonitor_agent.wire.messages.codec import encode_event, pack, unpack_to_agent
+from kmonitor_agent.wire.messages.commands import Command, CommandName, LimitSpec, SetLimits
+from kmonitor_agent.wire.messages.errors import Malformed
+from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     BootEnded,
     BootStarted,
@@ -39,8 +39,8 @@ from kmonitor_agent.protocol.facts import (
     Sources,
     StepTimes,
 )
-from kmonitor_agent.protocol.identity import new_id
-from kmonitor_agent.protocol.messages import (
+from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.unions import (
     Ack,
     Again,
     Batch,

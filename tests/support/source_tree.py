@@ -19,7 +19,7 @@ class SourceFile:
     """One Python file.
 
     Attributes:
-        name: Path from the project's root, "kmonitor/errors.py".
+        name: Path from the project's root, "kmonitor/base/errors.py".
         text: Its text.
     """
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.link.link import Link
-from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.protocol.facts import BootEnded, Sample
-from kmonitor_agent.protocol.identity import new_id
-from kmonitor_agent.session.privacy import Privacy
-from kmonitor_agent.session.process_facts import boot_started, default_run_name
+from kmonitor_agent.recording.privacy import Privacy
+from kmonitor_agent.recording.process_facts import boot_started, default_run_name
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.messages.events import BootEnded, Sample
+from kmonitor_agent.wire.messages.identity import new_id
 from tests.support.waiting import DEADLINE_S
 
 ROOT = Path(__file__).parents[2]

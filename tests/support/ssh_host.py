@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from kmonitor.connect.local_hub import stop_hub
-from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.folders import Folders, find_folders
 from tests.support.capabilities import sshd_path
 from tests.support.loopback import free_port
 from tests.support.waiting import DEADLINE_S, wait_until

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from PySide6.QtWidgets import QApplication, QTableView, QWidget
 
-from kmonitor_agent.protocol.commands import CommandName
-from kmonitor_agent.protocol.facts import Event
-from kmonitor_agent.protocol.messages import MetricNow, RunSummary
+from kmonitor_agent.wire.messages.commands import CommandName
+from kmonitor_agent.wire.messages.events import Event
+from kmonitor_agent.wire.messages.unions import MetricNow, RunSummary
 from tests.support.desk_window import DeskWindow
 from tests.support.made_up_runs import ACTIONS, GIB, NOW_WALL_S, limit, made_up_run, reload_record
 from tests.support.made_up_verdicts import LEAK
 
 if TYPE_CHECKING:
-    from kmonitor.desktop.alert_controller import AlertController
+    from kmonitor.ui.alerts.qt.alert_controller import AlertController
 
 SIZE: Final = (1280, 760)
 LONG: Final = "a_model_with_a_name_of_eighty_letters_that_somebody_really_gave_to_a_run_of_hers"

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from kmonitor.desktop.app import KmonitorApp
-from kmonitor.desktop.qt_application import make_qt_application
-from kmonitor.desktop.window_options import WindowOptions
-from kmonitor.presenters.formats import use_byte_units
-from kmonitor_agent.local.folders import Folders
+from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor.ui.shell.qt.app import KmonitorApp
+from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor.ui.text.formats import use_byte_units
+from kmonitor_agent.wire.local.folders import Folders
 
 
 @pytest.fixture

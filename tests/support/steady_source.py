@@ -16,9 +16,9 @@ from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.agent_thread import AgentThread
 from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.link.link import Link
-from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.protocol.facts import BootStarted, Sample
-from kmonitor_agent.protocol.identity import new_id
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.messages.events import BootStarted, Sample
+from kmonitor_agent.wire.messages.identity import new_id
 
 
 def new_link(

@@ -7,17 +7,17 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from kmonitor.hub.event_body import TakenEvent, read_event
-from kmonitor.hub.guard import HubFaults
-from kmonitor.hub.ledger import Ledger
-from kmonitor.hub.logbook import LOG
-from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.faults import HubFaults
+from kmonitor.hub.log import LOG
+from kmonitor.hub.runs.event_body import TakenEvent, read_event
+from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.sample_blocks import BLOCK_SAMPLES, SampleBlock, next_block
 from kmonitor.hub.store.sqlite_database import SqliteDatabase
-from kmonitor_agent.local.clock import SystemClock
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.codec import encode_event
-from kmonitor_agent.protocol.facts import (
+from kmonitor_agent.wire.local.clock import SystemClock
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.codec import encode_event
+from kmonitor_agent.wire.messages.events import (
     BootEnded,
     BootStarted,
     EpochEnded,
@@ -27,7 +27,7 @@ from kmonitor_agent.protocol.facts import (
     Sample,
     StepTimes,
 )
-from kmonitor_agent.protocol.identity import new_id
+from kmonitor_agent.wire.messages.identity import new_id
 
 EPOCHS = 90
 _GIB = 2.0**30

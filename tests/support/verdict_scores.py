@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from kmonitor.analysis.counters import Counter
-from kmonitor.analysis.diagnosis import diagnose
-from kmonitor.analysis.forecast import forecast_limit
-from kmonitor.analysis.leak import ALARMED, State, Verdict, next_verdict
+from kmonitor.hub.judge.causes import diagnose
+from kmonitor.hub.judge.counters import Counter
+from kmonitor.hub.judge.detectors import ALARMED, State, Verdict, next_verdict
+from kmonitor.hub.judge.forecast import forecast_limit
 from tests.support.verdict_series import (
     MIB,
     Floats,

@@ -11,8 +11,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from kmonitor.analysis.counters import CounterKind
-from kmonitor.analysis.diagnosis import Cause
+from kmonitor.hub.judge.causes import Cause
+from kmonitor.hub.judge.counters import CounterKind
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator

@@ -15,12 +15,12 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from kmonitor.desktop.app import KmonitorApp
-from kmonitor.desktop.plots.limit_grip import LimitGrip
-from kmonitor.desktop.qt_application import make_qt_application
-from kmonitor.desktop.window_options import WindowOptions
-from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor.ui.plots.qt.limit_handle import LimitGrip
+from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor.ui.shell.qt.app import KmonitorApp
+from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.waiting import wait_until
 
 _STEPS = 30

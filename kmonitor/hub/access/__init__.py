@@ -1,1 +1,1 @@
-"""Who may reach the hub over the network, and what they may do: keys, roles, a guarded door."""
+"""How the hub is reached: local and network endpoints, keys, roles, quotas."""

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import msgspec
 import zmq
 
-from kmonitor.hub.access.direct_door import DirectDoor, DirectRefused, parse_bind
-from kmonitor.hub.access.key_list import KeyList
+from kmonitor.hub.access.keys import KeyList
+from kmonitor.hub.access.network_endpoint import DirectDoor, DirectRefused, parse_bind
 from kmonitor.hub.access.proof import prove_refusal
 from kmonitor.hub.access.zap import ZapDesk
-from kmonitor.hub.guard import HubFaults
-from kmonitor_agent.local.direct_address import DirectAddress
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.key_pair import keys_folder, own_keys
-from kmonitor_agent.local.private_folders import NotPrivate
+from kmonitor.hub.faults import HubFaults
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.host_identity import keys_folder, own_keys
+from kmonitor_agent.wire.local.hub_address import DirectAddress
+from kmonitor_agent.wire.local.private_files import NotPrivate
 
 if TYPE_CHECKING:
-    from kmonitor_agent.local.key_pair import KeyPair
+    from kmonitor_agent.wire.local.host_identity import KeyPair
 
 
 class DirectAccess:

@@ -5,17 +5,17 @@ from typing import Final
 import msgspec
 
 from kmonitor.hub.access.allowance import RETRY_MS, Allowance
-from kmonitor.hub.access.key_list import KeyList
+from kmonitor.hub.access.authorization import Refusals
+from kmonitor.hub.access.keys import KeyList
 from kmonitor.hub.access.peers import LOCAL_USER, Peer, Send, key_of, peer_of
-from kmonitor.hub.access.refusals import Refusals
 from kmonitor.hub.access.roles import KNOWN_TAGS, may_send, why_not
-from kmonitor.hub.guard import HubFaults
-from kmonitor_agent.local.clock import Clock
-from kmonitor_agent.protocol.codec import event_type
-from kmonitor_agent.protocol.errors import ProtocolError
-from kmonitor_agent.protocol.identity import Count
-from kmonitor_agent.protocol.messages import ErrorMessage
-from kmonitor_agent.protocol.version import MAGIC
+from kmonitor.hub.faults import HubFaults
+from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.messages.codec import event_type
+from kmonitor_agent.wire.messages.errors import ProtocolError
+from kmonitor_agent.wire.messages.identity import Count
+from kmonitor_agent.wire.messages.unions import ErrorMessage
+from kmonitor_agent.wire.messages.version import MAGIC
 
 _FRAMES: Final = 3
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from kmonitor_agent.protocol.access_messages import KeyGrant, Role
+from kmonitor_agent.wire.messages.access_messages import KeyGrant, Role
 
 _FAR: Final = b"\x00key:"
 """Nobody on this host can have such a routing id: chosen ones never begin with a zero byte, and

@@ -6,9 +6,9 @@ from typing import Final
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from kmonitor.hub.access.direct_door import BindAddress, DirectDoor, DirectRefused
+from kmonitor.hub.access.network_endpoint import BindAddress, DirectDoor, DirectRefused
 from kmonitor.hub.access.zap import ZapDesk
-from kmonitor_agent.local.key_pair import KeyPair
+from kmonitor_agent.wire.local.host_identity import KeyPair
 
 _WITHIN_S: Final = 5.0
 _POLL_MS: Final = 20

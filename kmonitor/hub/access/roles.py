@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
-from kmonitor_agent.protocol.access_messages import AuditAsked, KeysAsked, Role
-from kmonitor_agent.protocol.messages import (
+from kmonitor_agent.wire.messages.access_messages import AuditAsked, KeysAsked, Role
+from kmonitor_agent.wire.messages.unions import (
     Batch,
     Bye,
     CommandAsked,

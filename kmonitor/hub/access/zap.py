@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import zmq
 
-from kmonitor.hub.access.key_list import KeyList
-from kmonitor.hub.guard import HubFaults
+from kmonitor.hub.access.keys import KeyList
+from kmonitor.hub.faults import HubFaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable

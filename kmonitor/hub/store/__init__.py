@@ -1,1 +1,1 @@
-"""What the hub keeps: one SQLite database, one writer, and readers that never block it."""
+"""Where the hub stores history: one SQLite database, one writer, readers that never block it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kmonitor.hub.logbook import LOG
+from kmonitor.hub.log import LOG
 
 _NANOSECONDS: Final = 1e9
 _STAMP: Final = re.compile(r"\.damaged-(\d{1,19})\Z")

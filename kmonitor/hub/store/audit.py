@@ -5,8 +5,8 @@ from typing import Final
 from kmonitor.hub.store.checked import text, wall
 from kmonitor.hub.store.connection import Connection
 from kmonitor.hub.store.numbering import Span
-from kmonitor_agent.protocol.messages import AuditRow
-from kmonitor_agent.protocol.version import MAX_ANSWER_ROWS_BYTES, MAX_TEXT
+from kmonitor_agent.wire.messages.unions import AuditRow
+from kmonitor_agent.wire.messages.version import MAX_ANSWER_ROWS_BYTES, MAX_TEXT
 
 MAX_ROWS: Final = 200_000
 """So many are kept, the newest."""

@@ -6,8 +6,8 @@ what was checked when it was taken is checked once more where it is given out.
 
 from typing import TypeGuard
 
-from kmonitor_agent.protocol.bounds import count_within, seconds_within, wall_within
-from kmonitor_agent.protocol.version import MAX_COUNT, MAX_EVENT_BYTES
+from kmonitor_agent.wire.messages.fields import count_within, seconds_within, wall_within
+from kmonitor_agent.wire.messages.version import MAX_COUNT, MAX_EVENT_BYTES
 
 DAMAGED = "damaged in the hub's database"
 

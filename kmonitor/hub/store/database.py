@@ -14,11 +14,11 @@ from kmonitor.hub.store.checked import whole
 from kmonitor.hub.store.connection import Connection, newest_row
 from kmonitor.hub.store.numbering import Span
 from kmonitor.hub.store.pages import Page, Wanted, read_page
-from kmonitor.hub.store.row_sums import SUMMED, NewEvent, summed
+from kmonitor.hub.store.row_checks import SUMMED, NewEvent, summed
 from kmonitor.hub.store.sample_blocks import SampleBlock, remove_blocks, write_blocks
-from kmonitor_agent.protocol.identity import is_id
-from kmonitor_agent.protocol.messages import AuditRow
-from kmonitor_agent.protocol.version import MAX_COUNT
+from kmonitor_agent.wire.messages.identity import is_id
+from kmonitor_agent.wire.messages.unions import AuditRow
+from kmonitor_agent.wire.messages.version import MAX_COUNT
 
 _PUT_EVENT = f"INSERT INTO events ({SUMMED}) VALUES (?,?,?,?,?,?,?,?)"  # noqa: S608 - constant
 _PUT_RUN = (

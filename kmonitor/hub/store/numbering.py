@@ -7,7 +7,7 @@ has one hub or many. In SQLite there is one, number 0.
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor_agent.protocol.version import MAX_COUNT
+from kmonitor_agent.wire.messages.version import MAX_COUNT
 
 _HUB_BITS: Final = 40
 """A hub may store 10^12 rows."""

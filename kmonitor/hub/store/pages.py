@@ -7,8 +7,8 @@ from typing import Any
 from kmonitor.hub.store.checked import is_event_body, number, seconds
 from kmonitor.hub.store.connection import Connection
 from kmonitor.hub.store.numbering import Span
-from kmonitor.hub.store.row_sums import SUMMED, is_sound
-from kmonitor_agent.protocol.version import MAX_BATCH_BYTES, MAX_COUNT
+from kmonitor.hub.store.row_checks import SUMMED, is_sound
+from kmonitor_agent.wire.messages.version import MAX_BATCH_BYTES, MAX_COUNT
 
 _WINDOW_ROWS = 20_000
 """Most rows that one page looks through, so that a sparse filter cannot hold up ingest."""

@@ -12,12 +12,12 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final
 
-from kmonitor.hub.logbook import LOG
+from kmonitor.hub.log import LOG
 from kmonitor.hub.store.aside import put_aside
 from kmonitor.hub.store.numbering import Span
-from kmonitor.hub.store.row_sums import SUMMED, is_sound, mended, summed
+from kmonitor.hub.store.row_checks import SUMMED, is_sound, mended, summed
 from kmonitor.hub.store.schema import as_text, open_writer
-from kmonitor_agent.local.plain_files import open_own
+from kmonitor_agent.wire.local.plain_files import open_own
 
 _TABLES: Final = {
     "runs": "key, run, change, record",

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from kmonitor.hub.store.checked import seconds, text
 from kmonitor.hub.store.connection import Connection
-from kmonitor.hub.store.row_sums import WITHIN_KIND, sound_bodies
-from kmonitor_agent.protocol.measured import DeviceNow
-from kmonitor_agent.protocol.sample_columns import MAX_COLUMN, SAMPLE_COLUMNS, extra_values
-from kmonitor_agent.protocol.version import MAX_DURATION_S
+from kmonitor.hub.store.row_checks import WITHIN_KIND, sound_bodies
+from kmonitor_agent.wire.messages.readings import DeviceNow
+from kmonitor_agent.wire.messages.sample_columns import MAX_COLUMN, SAMPLE_COLUMNS, extra_values
+from kmonitor_agent.wire.messages.version import MAX_DURATION_S
 
 Floats = NDArray[np.float64]
 

@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from kmonitor.errors import Expected
+from kmonitor.base.errors import Expected
 
 SCHEMA_VERSION = 1
 """`PRAGMA user_version` of a database that this program writes."""

@@ -10,7 +10,7 @@ import platform
 import sys
 from pathlib import Path
 
-from kmonitor_agent.release import VERSION
+from kmonitor_agent.wire.release import VERSION
 from tests.benchmarks.peers import cost, environment, history, results, scale, tell
 from tests.benchmarks.peers.results import table
 

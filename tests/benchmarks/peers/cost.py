@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.wire.local.folders import find_folders
 from tests.benchmarks.bench_delivery import hub_in
 from tests.support.live_hub import LiveHub
 

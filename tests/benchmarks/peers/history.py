@@ -19,7 +19,7 @@ from typing import Any
 
 import psutil
 
-from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.wire.local.folders import find_folders
 from tests.support.live_hub import LiveHub
 from tests.support.loopback import free_port
 from tests.support.stored_runs import store_runs

@@ -15,7 +15,7 @@ from time import monotonic
 
 import psutil
 
-from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.wire.local.folders import find_folders
 from tests.support.live_hub import LiveHub
 
 FLEETS = (10, 100, 1000)

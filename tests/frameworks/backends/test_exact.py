@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from kmonitor_agent.frameworks.detect import framework_for
+from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.reclaim.actions import collect, save
 from tests.support.backends import ON_BACKEND, backend_here, on_backend
 from tests.support.exactness import (

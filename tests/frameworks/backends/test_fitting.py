@@ -7,7 +7,7 @@ import pytest
 
 import kmonitor_agent
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.session.runs import RUNS
+from kmonitor_agent.recording.runs import RUNS
 from tests.support.backends import ON_BACKEND, on_backend
 from tests.support.exactness import seed_keras, state_of
 

@@ -10,8 +10,8 @@ import pytest
 import kmonitor_agent
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.frameworks.keras_architecture import architecture_of
-from kmonitor_agent.frameworks.keras_layout import layout_of
-from kmonitor_agent.session.runs import RUNS
+from kmonitor_agent.frameworks.layout_reader import layout_of
+from kmonitor_agent.recording.runs import RUNS
 from tests.support.backends import ON_BACKEND, on_backend
 
 keras, module_utils, data, models = on_backend(

@@ -11,14 +11,14 @@ import pytest
 
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent import collect as collect_between_models
-from kmonitor_agent.frameworks import jax_internals
 from kmonitor_agent.frameworks.base import KnowsHolders
-from kmonitor_agent.frameworks.detect import framework_for
-from kmonitor_agent.frameworks.jax_allocator import JaxAllocator
-from kmonitor_agent.frameworks.jax_internals import JaxInternals
-from kmonitor_agent.frameworks.jax_programs import JaxPrograms
+from kmonitor_agent.frameworks.detection import framework_for
+from kmonitor_agent.frameworks.jax import jax_internals
+from kmonitor_agent.frameworks.jax.jax_internals import JaxInternals
+from kmonitor_agent.frameworks.jax.memory import JaxAllocator
+from kmonitor_agent.frameworks.jax.programs import JaxPrograms
 from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
-from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.backends import ON_BACKEND, on_backend
 
 keras, jax, data, models = on_backend(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import ActionRecord
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.events import ActionRecord
 from tests.support.backends import ON_BACKEND, backend_here, on_backend
 from tests.support.restarts import fits_told, run, supervised_run, supervisor
 

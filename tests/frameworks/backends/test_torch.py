@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.frameworks import torch_allocator, torch_internals
-from kmonitor_agent.frameworks.detect import framework_for
-from kmonitor_agent.frameworks.torch_allocator import TorchAllocator
-from kmonitor_agent.frameworks.torch_graphs import TorchGraphs
-from kmonitor_agent.frameworks.torch_state import read_tensor, tensor_of, write_tensor
+from kmonitor_agent.frameworks.detection import framework_for
+from kmonitor_agent.frameworks.torch import memory, torch_internals
+from kmonitor_agent.frameworks.torch.graphs import TorchGraphs
+from kmonitor_agent.frameworks.torch.memory import TorchAllocator
+from kmonitor_agent.frameworks.torch.torch_state import read_tensor, tensor_of, write_tensor
 from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
-from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.backends import ON_BACKEND, on_backend
 from tests.support.exactness import EPOCH_END, assert_reloaded, run_reloaded
 
@@ -195,7 +195,7 @@ def gpu(*, started: bool = True, fraction: float | None = 1.0) -> Any:
 
 
 def test_a_gpus_memory_is_what_its_allocator_tells(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(torch_allocator, "torch_module", gpu)
+    monkeypatch.setattr(memory, "torch_module", gpu)
 
     readings = TorchAllocator("cuda").read()
 
@@ -206,10 +206,10 @@ def test_a_gpus_memory_is_what_its_allocator_tells(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_limit_is_the_share_that_the_script_set(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(torch_allocator, "torch_module", lambda: gpu(fraction=0.25))
+    monkeypatch.setattr(memory, "torch_module", lambda: gpu(fraction=0.25))
     assert TorchAllocator("cuda").read().limit.value == 250
 
-    monkeypatch.setattr(torch_allocator, "torch_module", lambda: gpu(fraction=None))
+    monkeypatch.setattr(memory, "torch_module", lambda: gpu(fraction=None))
     assert "no memory limit" in TorchAllocator("cuda").read().limit.absent
 
 
@@ -224,7 +224,7 @@ def test_the_limit_is_the_share_that_the_script_set(monkeypatch: pytest.MonkeyPa
 def test_a_gpu_that_cannot_be_asked_is_absent_with_the_reason(
     there: Any, words: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(torch_allocator, "torch_module", lambda: there)
+    monkeypatch.setattr(memory, "torch_module", lambda: there)
 
     assert words in TorchAllocator("cuda").read().in_use.absent
 

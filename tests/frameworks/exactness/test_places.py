@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from kmonitor_agent.frameworks.detect import framework_for
+from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.reclaim.actions import Mode, Tag, reload
-from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.frameworks.exactness import data, models
 from tests.support.exactness import (
     EPOCH_END,

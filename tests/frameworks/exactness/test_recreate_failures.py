@@ -8,12 +8,12 @@ import keras
 import pytest
 import tensorflow as tf
 
-from kmonitor_agent.frameworks import keras3_recreate
 from kmonitor_agent.frameworks.base import EmptyArray
-from kmonitor_agent.frameworks.detect import framework_for
-from kmonitor_agent.frameworks.keras3_reclaim import Keras3TensorFlowReclaim
+from kmonitor_agent.frameworks.detection import framework_for
+from kmonitor_agent.frameworks.tensorflow import recreate
+from kmonitor_agent.frameworks.tensorflow.reclaim import Keras3TensorFlowReclaim
 from kmonitor_agent.reclaim.actions import Outcome, Tag, reload
-from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore
+from kmonitor_agent.reclaim.checkpoints import Checkpoint, CheckpointStore
 from tests.frameworks.exactness import data, models
 from tests.support.exactness import (
     EPOCH_END,
@@ -204,7 +204,7 @@ def hide_value(monkeypatch: Patch) -> None:
 
 
 def hide_index(monkeypatch: Patch) -> None:
-    real = keras3_recreate._all_optimizers
+    real = recreate._all_optimizers
 
     def without_index(model: Any, ids: set[str]) -> list[Any]:
         found = real(model, ids)
@@ -212,7 +212,7 @@ def hide_index(monkeypatch: Patch) -> None:
             vars(each).pop("_trainable_variables_indices", None)
         return found
 
-    monkeypatch.setattr(keras3_recreate, "_all_optimizers", without_index)
+    monkeypatch.setattr(recreate, "_all_optimizers", without_index)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from kmonitor_agent.frameworks.base import Framework
 from kmonitor_agent.reclaim.actions import Mode, Outcome, Tag, foretell, reload
-from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.frameworks.exactness import generative, scenarios, tensorflow_scenarios
 from tests.support.exactness import (
     EPOCH_END,

@@ -6,8 +6,8 @@ from typing import Any
 import keras
 import pytest
 
-from kmonitor_agent.frameworks import keras3_reclaim
-from kmonitor_agent.frameworks.deferred_function import DeferredFunction
+from kmonitor_agent.frameworks.keras3.deferred_function import DeferredFunction
+from kmonitor_agent.frameworks.tensorflow import reclaim
 from kmonitor_agent.reclaim import actions
 from kmonitor_agent.reclaim.outcome import Mode
 from tests.frameworks.exactness import data, models
@@ -58,13 +58,13 @@ def failing(monkeypatch: Patch, owner: Any, name: str, *, times: int = 1) -> lis
 
 
 PLACES: list[tuple[Any, str]] = [
-    (keras3_reclaim, "untrack"),
-    (keras3_reclaim, "_graphs_of"),
-    (keras3_reclaim, "_forget_losses"),
-    (keras3_reclaim, "clear_session_keeping_settings"),
-    (keras3_reclaim.Keras3TensorFlowReclaim, "drop_functions"),
-    (keras3_reclaim.Keras3TensorFlowReclaim, "release_retained"),
-    (keras3_reclaim.Keras3TensorFlowReclaim, "make_functions"),
+    (reclaim, "untrack"),
+    (reclaim, "_graphs_of"),
+    (reclaim, "_forget_losses"),
+    (reclaim, "clear_session_keeping_settings"),
+    (reclaim.Keras3TensorFlowReclaim, "drop_functions"),
+    (reclaim.Keras3TensorFlowReclaim, "release_retained"),
+    (reclaim.Keras3TensorFlowReclaim, "make_functions"),
     (actions, "_clear"),
     (actions, "restore"),
     (actions, "collect_garbage"),

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kmonitor_agent.frameworks.detect import framework_for
-from kmonitor_agent.frameworks.tensorflow_internals import find_internals
-from kmonitor_agent.frameworks.tensorflow_same_step import arguments_of, is_same, trace_for
+from kmonitor_agent.frameworks.detection import framework_for
+from kmonitor_agent.frameworks.tensorflow.internals import find_internals
+from kmonitor_agent.frameworks.tensorflow.step_comparison import arguments_of, is_same, trace_for
 from kmonitor_agent.reclaim.outcome import Mode
 from tests.support.reloading import KERAS, Reclaim
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kmonitor_agent import run_folds
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import BootDied, BootStarted
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.events import BootDied, BootStarted
 from tests.support.fold_scripts import environ
 from tests.support.fold_trainings import EPOCHS, train_alike, train_fold
 from tests.support.spooled import spooled_events

@@ -11,8 +11,8 @@ import pytest
 from tensorflow.python.eager import context
 
 from kmonitor_agent import MonitorCallback, restore
-from kmonitor_agent.session.runs import RUNS
-from kmonitor_agent.session.wording import Record
+from kmonitor_agent.recording.action_results import Record
+from kmonitor_agent.recording.runs import RUNS
 from tests.frameworks.loops.loops import LOOPS, STEPS, Training, batches
 from tests.support.reloading import KERAS, clean_registry, seed_everything
 from tests.support.waiting import LONG

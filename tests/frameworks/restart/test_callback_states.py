@@ -6,9 +6,9 @@ from typing import Any
 import keras
 import pytest
 
-from kmonitor_agent.resuming.callback_states import read_callbacks, write_callbacks
-from kmonitor_agent.resuming.fit_state import CannotResume
-from kmonitor_agent.resuming.plain_values import ArrayShelf, from_json, to_json
+from kmonitor_agent.reclaim.restart.callback_states import read_callbacks, write_callbacks
+from kmonitor_agent.reclaim.restart.fit_state import CannotResume
+from kmonitor_agent.reclaim.restart.plain_values import ArrayShelf, from_json, to_json
 
 pytestmark = [pytest.mark.keras]
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import BootDied
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.events import BootDied
 from tests.support.restarts import fits_told, run, supervised_run, supervisor
 
 pytestmark = [pytest.mark.keras, pytest.mark.slow]

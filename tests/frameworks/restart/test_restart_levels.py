@@ -18,9 +18,9 @@ SCRIPT = """
     from pathlib import Path
     import keras, numpy as np
     from kmonitor_agent import Limit, MonitorCallback
-    from kmonitor_agent.protocol.commands import LimitSpec, SetLimits
-    from kmonitor_agent.protocol.facts import LimitsInForce, Notice
-    from kmonitor_agent.session.boot import Boot
+    from kmonitor_agent.wire.messages.commands import LimitSpec, SetLimits
+    from kmonitor_agent.wire.messages.events import LimitsInForce, Notice
+    from kmonitor_agent.recording.process_session import Boot
 
     told = []
     emit = Boot.emit

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.protocol.facts import BootDied
-from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor_agent.wire.messages.events import BootDied
+from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.memory_group import memory_group

@@ -10,11 +10,11 @@ from tensorflow.python.eager.polymorphic_function.atomic_function import RUNTIME
 from tensorflow.python.framework import ops
 
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.frameworks.detect import forget_frameworks, framework_for
-from kmonitor_agent.frameworks.tf_keras_session import backend_of
+from kmonitor_agent.frameworks.detection import forget_frameworks, framework_for
+from kmonitor_agent.frameworks.tf_keras.tf_keras_session import backend_of
 from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
-from kmonitor_agent.reclaim.archive import CheckpointStore
-from kmonitor_agent.session.runs import RUNS
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
+from kmonitor_agent.recording.runs import RUNS
 from tests.frameworks.tf_keras.scenarios import (
     INEXACT,
     SCENARIOS,

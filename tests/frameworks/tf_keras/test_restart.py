@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import ActionRecord
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.events import ActionRecord
 from tests.frameworks.tf_keras.scenarios import TF_KERAS
 from tests.support.restarts import fits_told, run, supervised_run, supervisor
 from tests.support.source_tree import ROOT

@@ -29,12 +29,12 @@ tf.compat.v1.disable_eager_execution()
 
 import kmonitor_agent  # noqa: E402
 from kmonitor_agent import Limit, MonitorCallback  # noqa: E402
-from kmonitor_agent.frameworks.detect import forget_frameworks, framework_for  # noqa: E402
-from kmonitor_agent.frameworks.tf_keras_session import backend_of  # noqa: E402
-from kmonitor_agent.protocol.facts import Notice  # noqa: E402
+from kmonitor_agent.frameworks.detection import forget_frameworks, framework_for  # noqa: E402
+from kmonitor_agent.frameworks.tf_keras.tf_keras_session import backend_of  # noqa: E402
 from kmonitor_agent.reclaim.actions import Tag, collect, reload, save  # noqa: E402
-from kmonitor_agent.reclaim.archive import CheckpointStore  # noqa: E402
-from kmonitor_agent.session.boot import Boot  # noqa: E402
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore  # noqa: E402
+from kmonitor_agent.recording.process_session import Boot  # noqa: E402
+from kmonitor_agent.wire.messages.events import Notice  # noqa: E402
 
 EPOCHS: Final = 5
 K: Final = tf_keras.backend

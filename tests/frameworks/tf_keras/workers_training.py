@@ -36,10 +36,10 @@ def main(index: int, ports: list[str], folder: Path, way: str) -> None:
     tf_keras: Any = importlib.import_module("tf_keras")
 
     from kmonitor_agent import Limit, MonitorCallback  # noqa: PLC0415
-    from kmonitor_agent.session import meeting  # noqa: PLC0415
+    from kmonitor_agent.recording import worker_agreement  # noqa: PLC0415
 
     if way in UNWATCHED:
-        meeting.__dict__["COMES_WITHIN_S"] = 2.0
+        worker_agreement.__dict__["COMES_WITHIN_S"] = 2.0
     tf_keras.utils.set_random_seed(7)
     with strategy.scope():
         model = _model(tf_keras)
@@ -94,9 +94,9 @@ def _ask_amid(monitor: Any, way: str, index: int, batch: int) -> None:
 
 
 def _fill() -> None:
-    from kmonitor_agent.reclaim import archive  # noqa: PLC0415 - not before the strategy
+    from kmonitor_agent.reclaim import checkpoints  # noqa: PLC0415 - not before the strategy
 
-    archive.__dict__["_free_bytes"] = lambda _: 0
+    checkpoints.__dict__["_free_bytes"] = lambda _: 0
 
 
 def _model(tf_keras: Any) -> Any:
@@ -124,7 +124,7 @@ def _data(tf: Any) -> Any:
 
 
 def _digest(model: Any) -> list[str]:
-    from kmonitor_agent.frameworks.detect import framework_for  # noqa: PLC0415
+    from kmonitor_agent.frameworks.detection import framework_for  # noqa: PLC0415
 
     steps = framework_for(model).reclaim_steps()
     assert steps is not None

@@ -1,7 +1,7 @@
 import pytest
 
-from kmonitor.analysis.counters import CounterGrowth, CounterKind
-from kmonitor.analysis.diagnosis import (
+from kmonitor.base.trend import Slope
+from kmonitor.hub.judge.causes import (
     PYTHON_VALUES,
     Advice,
     Cause,
@@ -11,8 +11,8 @@ from kmonitor.analysis.diagnosis import (
     of_first_unit,
     slowed_by,
 )
-from kmonitor.analysis.growth import Growth, WhyNot
-from kmonitor.analysis.trend import Slope
+from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
+from kmonitor.hub.judge.growth import Growth, WhyNot
 
 GROWING = Growth(None, 3, 30, rise=100.0)
 STEADY = Growth(WhyNot.TOO_SMALL, 3, 30)

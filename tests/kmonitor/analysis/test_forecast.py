@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmonitor.analysis.forecast import (
+from kmonitor.hub.judge.forecast import (
     forecast_limit,
 )
 

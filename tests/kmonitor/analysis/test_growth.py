@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmonitor.analysis.growth import RAM_FLOOR, Floor, WhyNot, judge_growth, window_start
+from kmonitor.hub.judge.growth import RAM_FLOOR, Floor, WhyNot, judge_growth, window_start
 
 MIB = 2.0**20
 FLOOR = Floor(16.0, 0.005)

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmonitor.analysis.counters import Counter, CounterKind, counter_growth
-from kmonitor.analysis.growth import RAM_FLOOR, Growth, judge_growth
-from kmonitor.analysis.leak import (
+from kmonitor.hub.judge.counters import Counter, CounterKind, counter_growth
+from kmonitor.hub.judge.detectors import (
     ALARMED,
     TO_ALARM,
     TO_CLEAR,
@@ -17,7 +16,8 @@ from kmonitor.analysis.leak import (
     next_verdict,
     unit_of,
 )
-from kmonitor.analysis.slowdown import next_slowdown, relative_to_own_kind
+from kmonitor.hub.judge.growth import RAM_FLOOR, Growth, judge_growth
+from kmonitor.hub.judge.slowdown import next_slowdown, relative_to_own_kind
 
 MIB = 2.0**20
 LINE = (1000.0 + 8.0 * np.arange(60.0)) * MIB

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor.analysis.trend import MAX_POINTS, theil_sen_interval, theil_sen_slope
+from kmonitor.base.trend import MAX_POINTS, theil_sen_interval, theil_sen_slope
 
 NUMBERS = st.floats(-1e6, 1e6)
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from kmonitor.cli.demo_digits import SIDE, draw_digits
+from kmonitor.demo.digits import SIDE, draw_digits
 
 
 def test_images_are_ink_on_paper_with_the_digits_in_turn():

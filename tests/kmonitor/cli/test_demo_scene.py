@@ -4,8 +4,8 @@ import sys
 import pytest
 from typing_extensions import override
 
-from kmonitor.cli.demo_scene import DemoScene
-from kmonitor_agent.local.folders import Folders
+from kmonitor.cli.demo.processes import DemoScene
+from kmonitor_agent.wire.local.folders import Folders
 
 
 class Interrupted(subprocess.Popen[bytes]):

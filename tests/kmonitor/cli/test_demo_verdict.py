@@ -1,6 +1,6 @@
-from kmonitor.cli.demo_report import FoldDone, as_line, from_line
-from kmonitor.cli.demo_verdict import growth_per_model, missing, what_events_show
-from kmonitor_agent.protocol.facts import (
+from kmonitor.cli.demo.evidence import growth_per_model, missing, what_events_show
+from kmonitor.demo.reports import FoldDone, as_line, from_line
+from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     AnyEvent,
     EpochEnded,

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.cli.desktop_entry import entry_path, entry_text, installed_files, own_command
+from kmonitor.base.resource_files import resource_path
+from kmonitor.cli.common.desktop_entry import entry_path, entry_text, installed_files, own_command
 from kmonitor.cli.main import main
 from kmonitor.cli.own_files import belongings
-from kmonitor.resource_files import resource_path
-from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.wire.local.folders import find_folders
 
 pytestmark = [pytest.mark.gui, pytest.mark.skipif(sys.platform != "linux", reason="of Linux")]
 

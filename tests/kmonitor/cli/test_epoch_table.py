@@ -1,9 +1,9 @@
 import pytest
 
-from kmonitor.cli.epoch_table import EPOCHS_SHOWN, say_epochs
-from kmonitor_agent.protocol.codec import encode_event
-from kmonitor_agent.protocol.facts import EpochEnded, Event, GraphSize
-from kmonitor_agent.protocol.messages import Row
+from kmonitor.cli.show.sections import EPOCHS_SHOWN, say_epochs
+from kmonitor_agent.wire.messages.codec import encode_event
+from kmonitor_agent.wire.messages.events import EpochEnded, Event, GraphSize
+from kmonitor_agent.wire.messages.unions import Row
 
 
 def printed(capsys: pytest.CaptureFixture[str], *events: Event) -> str:

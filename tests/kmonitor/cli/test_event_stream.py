@@ -2,9 +2,9 @@
 
 import pytest
 
-from kmonitor.cli.event_stream import epoch_sentence
-from kmonitor.presenters.formats import plain_text
-from kmonitor_agent.protocol.facts import EpochEnded
+from kmonitor.cli.common.event_text import epoch_sentence
+from kmonitor.ui.text.formats import plain_text
+from kmonitor_agent.wire.messages.events import EpochEnded
 
 
 @pytest.mark.parametrize(

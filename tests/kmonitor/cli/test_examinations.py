@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 import kmonitor
-from kmonitor.cli import disk_probe, examinations
-from kmonitor.cli.examinations import Finding, examine
-from kmonitor.desktop.chinese_font import has_chinese_font
-from kmonitor.errors import Expected
-from kmonitor_agent.local import file_system
-from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor.base.errors import Expected
+from kmonitor.cli.doctor import command, disk_probe
+from kmonitor.cli.doctor.command import Finding, examine
+from kmonitor.ui.text.chinese_font import has_chinese_font
+from kmonitor_agent.wire.local import file_system
+from kmonitor_agent.wire.local.folders import Folders, find_folders
 from tests.support.made_up_runs import told_hub
 
 
@@ -53,7 +53,7 @@ def test_a_database_on_a_network_file_system_is_bad(mounts: Callable[..., None],
 def test_a_machine_without_chinese_letters_is_told_which_package_has_them(
     *, has_one: bool, state: str, monkeypatch: pytest.MonkeyPatch, folders: Folders
 ):
-    monkeypatch.setattr(examinations, "has_chinese_font", lambda: has_one)
+    monkeypatch.setattr(command, "has_chinese_font", lambda: has_one)
 
     finding = found_by(folders)["fonts"]
 
@@ -98,7 +98,7 @@ def test_a_hub_of_another_version_is_told_with_how_to_replace_it(
     monkeypatch: pytest.MonkeyPatch, folders: Folders
 ):
     told = msgspec.structs.replace(told_hub(), version="9.9.9")
-    monkeypatch.setattr(examinations, "hub_answers", lambda folders: told)
+    monkeypatch.setattr(command, "hub_answers", lambda folders: told)
 
     finding = found_by(folders)["hub"]
 
@@ -110,7 +110,7 @@ def test_a_hub_of_another_version_is_told_with_how_to_replace_it(
 def test_faults_of_a_hub_are_told_in_words(monkeypatch: pytest.MonkeyPatch, folders: Folders):
     told = msgspec.structs.replace(told_hub(), version=kmonitor.__version__)
     told = msgspec.structs.replace(told, faults={"view: store": 5, "retention": 1})
-    monkeypatch.setattr(examinations, "hub_answers", lambda folders: told)
+    monkeypatch.setattr(command, "hub_answers", lambda folders: told)
 
     assert found_by(folders)["hub"].found.endswith("; faults: retention 1, view: store 5")
 
@@ -121,7 +121,7 @@ def test_a_hub_that_cannot_be_asked_is_bad_and_the_rest_is_still_examined(
     def refuse(folders: Folders) -> None:
         raise Expected("The hub refused: no.")
 
-    monkeypatch.setattr(examinations, "hub_answers", refuse)
+    monkeypatch.setattr(command, "hub_answers", refuse)
 
     found = found_by(folders)
 

@@ -5,15 +5,15 @@ from contextlib import contextmanager
 
 import pytest
 
-from kmonitor.cli import following as module
-from kmonitor.cli.following import Following, HubWay
-from kmonitor.connect.host_trouble import HostTrouble, way_lost
+from kmonitor.base.errors import Expected
+from kmonitor.cli.show import following as module
+from kmonitor.cli.show.following import Following, HubWay
+from kmonitor.connect.host_errors import HostTrouble, way_lost
 from kmonitor.connect.hub_client import HubUnreachable
-from kmonitor.errors import Expected
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import view_socket
-from kmonitor_agent.protocol.codec import encode_event
-from kmonitor_agent.protocol.messages import Row, RowsTold, RunSummary
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import view_socket
+from kmonitor_agent.wire.messages.codec import encode_event
+from kmonitor_agent.wire.messages.unions import Row, RowsTold, RunSummary
 from tests.support.links import epoch
 from tests.support.made_up_runs import made_up_run
 

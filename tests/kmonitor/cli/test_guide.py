@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from kmonitor.base.resource_files import resource_path
 from kmonitor.cli.main import build_app
-from kmonitor.hub.liveness import SILENT_AFTER_S
-from kmonitor.resource_files import resource_path
-from kmonitor_agent.protocol.commands import LIMIT_ACTIONS, LIMIT_METRICS
+from kmonitor.hub.ingest.liveness import SILENT_AFTER_S
+from kmonitor_agent.wire.messages.commands import LIMIT_ACTIONS, LIMIT_METRICS
 from tests.support.guide_fields import field_rows, heading, structs_that_leave
 
 PAGES = sorted(path.name for path in resource_path("guide").glob("*.md"))

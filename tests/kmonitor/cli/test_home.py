@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor.cli.main import main
-from kmonitor_agent.config import check_home
+from kmonitor_agent.recording.settings import check_home
 
 TOLD = "KMONITOR_HOME='a/home' is another folder from each place it is used at; write an absolute"
 

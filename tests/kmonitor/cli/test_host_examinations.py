@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.cli import host_examinations
-from kmonitor.cli.host_examinations import examine_hosts, examine_ssh
+from kmonitor.cli.doctor import host_checks
+from kmonitor.cli.doctor.host_checks import examine_hosts, examine_ssh
 from kmonitor.cli.main import main
 from kmonitor.connect.host_book import HostBook, RememberedHost
-from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.wire.local.folders import Folders
 from tests.support.waiting import DEADLINE_S
 
 _SSH = """
@@ -89,7 +89,7 @@ def test_hosts_are_asked_side_by_side_each_within_its_bound(
     for address in ("slow-1", "slow-2"):
         book.add(address)
     with monkeypatch.context() as patch:
-        patch.setattr(host_examinations, "HOST_S", 0.3)
+        patch.setattr(host_checks, "HOST_S", 0.3)
         found = list(examine_hosts(folders))
 
     assert [each.subject for each in found] == ["host slow-1", "host slow-2"]
@@ -100,7 +100,7 @@ def test_hosts_are_asked_side_by_side_each_within_its_bound(
 def test_a_host_that_nobody_knows_is_told_with_what_to_do(
     folders: Folders, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(host_examinations, "HOST_S", DEADLINE_S)
+    monkeypatch.setattr(host_checks, "HOST_S", DEADLINE_S)
     HostBook(folders).add("nosuch")
 
     (unknown,) = examine_hosts(folders)

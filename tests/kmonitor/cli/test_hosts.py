@@ -9,7 +9,7 @@ from kmonitor.cli.main import main
 from kmonitor.cli.own_files import belongings
 from kmonitor.connect.host_book import HostBook
 from kmonitor.connect.local_hub import stop_hub
-from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.wire.local.folders import Folders
 
 
 def test_hosts_are_remembered_listed_renamed_and_forgotten(

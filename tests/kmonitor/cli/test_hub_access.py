@@ -8,17 +8,17 @@ from contextlib import contextmanager
 import msgspec
 import pytest
 
-from kmonitor.cli import hub_access
-from kmonitor.cli.hub import say_troubles
-from kmonitor.cli.hub_access import folder_faults_named, open_hub
-from kmonitor.connect.host_trouble import HostTrouble
+from kmonitor.base.errors import Expected
+from kmonitor.cli.common import hub_access
+from kmonitor.cli.common.hub_access import folder_faults_named, open_hub
+from kmonitor.cli.hub.command import say_troubles
+from kmonitor.connect.host_errors import HostTrouble
 from kmonitor.connect.hub_client import HubUnreachable
 from kmonitor.connect.silent_hub import HubSilent
-from kmonitor.errors import Expected
-from kmonitor.hub.hub_lock import HubLock
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.private_folders import make_private_folder
-from kmonitor_agent.local.sockets import hub_lock, ipc, view_socket
+from kmonitor.hub.lock import HubLock
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.private_files import make_private_folder
+from kmonitor_agent.wire.local.sockets import hub_lock, ipc, view_socket
 from tests.support.made_up_runs import told_hub
 
 

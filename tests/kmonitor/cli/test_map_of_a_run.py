@@ -5,14 +5,14 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from kmonitor.cli import memory_map
+from kmonitor.base.errors import Expected
+from kmonitor.cli import map
+from kmonitor.cli.common.statuses import Misuse
+from kmonitor.cli.map import Training
 from kmonitor.cli.map_lines import say_map
-from kmonitor.cli.memory_map import Training
-from kmonitor.cli.statuses import Misuse
-from kmonitor.errors import Expected
-from kmonitor.memory_map.calibration import Measured
-from kmonitor.memory_map.estimate import Plan, estimate
-from kmonitor.memory_map.telemetry import FitMemory, measurements_of
+from kmonitor.memory.calibration import Measured
+from kmonitor.memory.estimate import Plan, estimate
+from kmonitor.memory.telemetry import FitMemory, measurements_of
 from tests.support.made_up_layouts import chain, layer, tensor, two_dense, variable
 
 RUN = "run:tokens"
@@ -27,7 +27,7 @@ def tells(monkeypatch: pytest.MonkeyPatch, then: str = "Dropout") -> None:
     )
     measured = Measured(16, 2**30, steps=5, between_bytes=2**20, device="CPU")
     fit = FitMemory(1, told, 16, measured, "CPU")
-    monkeypatch.setattr(memory_map, "run_memory", lambda _: (fit, measurements_of([fit])))
+    monkeypatch.setattr(map, "run_memory", lambda _: (fit, measurements_of([fit])))
 
 
 def test_a_length_that_is_said_gives_the_map(
@@ -35,7 +35,7 @@ def test_a_length_that_is_said_gives_the_map(
 ):
     tells(monkeypatch)
 
-    memory_map.memory_map(RUN, training=Training(sequence=40), as_json=True)
+    map.memory_map(RUN, training=Training(sequence=40), as_json=True)
 
     told = json.loads(capsys.readouterr().out)
     assert (told["tier"], told["batch"]) == (3, 16)
@@ -55,7 +55,7 @@ def test_no_part_is_told_as_larger_than_its_whole(
 
 def test_the_name_of_a_run_alone_is_answered_with_how_to_ask():
     with pytest.raises(Expected, match="no file cnn-of-monday") as caught:
-        memory_map.memory_map("cnn-of-monday")
+        map.memory_map("cnn-of-monday")
 
     assert "run:cnn-of-monday" in caught.value.remedy
 
@@ -64,7 +64,7 @@ def test_without_a_length_it_is_asked_for(monkeypatch: pytest.MonkeyPatch):
     tells(monkeypatch)
 
     with pytest.raises(Expected, match="leaves a length open") as caught:
-        memory_map.memory_map(RUN)
+        map.memory_map(RUN)
 
     assert "--sequence 128" in caught.value.remedy
 
@@ -73,7 +73,7 @@ def test_a_layer_that_may_change_the_length_is_refused(monkeypatch: pytest.Monke
     tells(monkeypatch, then="Conv1D")
 
     with pytest.raises(Expected, match="may change a length") as caught:
-        memory_map.memory_map(RUN, training=Training(sequence=40))
+        map.memory_map(RUN, training=Training(sequence=40))
 
     assert "script" in caught.value.remedy
 
@@ -91,6 +91,6 @@ def test_what_cannot_be_meant_is_said(
     tells(monkeypatch)
 
     with pytest.raises(Misuse) as caught:
-        memory_map.memory_map(RUN, training=training)
+        map.memory_map(RUN, training=training)
 
     assert words in str(caught.value)

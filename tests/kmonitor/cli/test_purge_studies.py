@@ -1,7 +1,7 @@
 """`kmonitor purge`, studies of `run_folds` and `kmonitor run`: its own files go, a fold's stay."""
 
 from kmonitor.cli.own_files import belongings, remove_emptied
-from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.wire.local.folders import Folders
 
 OURS = (
     "study.json",

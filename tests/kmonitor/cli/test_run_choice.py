@@ -1,7 +1,7 @@
 import pytest
 
-from kmonitor.cli.run_choice import AmbiguousRun, UnknownRun, choose_run
-from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor.cli.common.run_choice import AmbiguousRun, UnknownRun, choose_run
+from kmonitor_agent.wire.messages.unions import RunSummary
 
 
 def run(id_: str, name: str = "resnet", started_wall_s: float = 1.8e9) -> RunSummary:

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.cli import screen
-from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
+from kmonitor.cli.common import display
+from kmonitor.cli.common.display import Display, find_display, install_line, missing_libraries
 
 TABLE = Path(__file__).parents[3] / "packaging" / "system_libraries.toml"
 
@@ -12,9 +12,9 @@ TABLE = Path(__file__).parents[3] / "packaging" / "system_libraries.toml"
 def test_the_libraries_are_those_that_set_up_installs():
     rows = tomllib.loads(TABLE.read_text())["needed"]
     by_purpose = {
-        "window": screen.OFFSCREEN_LIBRARIES,
-        "x11": screen.X11_LIBRARIES,
-        "wayland": screen.WAYLAND_LIBRARIES,
+        "window": display.OFFSCREEN_LIBRARIES,
+        "x11": display.X11_LIBRARIES,
+        "wayland": display.WAYLAND_LIBRARIES,
     }
 
     for purpose, libraries in by_purpose.items():
@@ -27,7 +27,7 @@ def test_the_libraries_are_those_that_set_up_installs():
 
 def test_a_missing_library_comes_with_its_package(monkeypatch: pytest.MonkeyPatch):
     gone = {"libkmonitor-is-not-there.so.7": "libkmonitor7"}
-    monkeypatch.setattr(screen, "X11_LIBRARIES", gone)
+    monkeypatch.setattr(display, "X11_LIBRARIES", gone)
 
     found = missing_libraries(for_screen=True, environ={"DISPLAY": ":0"})
 
@@ -39,8 +39,8 @@ def test_libraries_of_a_screen_that_is_not_there_are_not_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ):
     gone = {"libkmonitor-is-not-there.so.7": "libkmonitor7"}
-    monkeypatch.setattr(screen, "X11_LIBRARIES", gone)
-    monkeypatch.setattr(screen, "OFFSCREEN_LIBRARIES", {})
+    monkeypatch.setattr(display, "X11_LIBRARIES", gone)
+    monkeypatch.setattr(display, "OFFSCREEN_LIBRARIES", {})
 
     assert missing_libraries(for_screen=False, environ={"DISPLAY": ":0"}) == {}
     assert missing_libraries(for_screen=True, environ={}) == {}

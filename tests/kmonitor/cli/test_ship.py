@@ -11,11 +11,11 @@ import pytest
 
 from kmonitor.cli import ship as command
 from kmonitor.cli.main import main
-from kmonitor.connect import shipper
-from kmonitor.connect.host_trouble import HostTrouble
-from kmonitor.connect.shipper import IngestDoor
-from kmonitor_agent.local.spool_format import encode_record, segment_head, segment_name
-from kmonitor_agent.protocol.messages import Ack, Batch, Hello, ToAgent, Welcome
+from kmonitor.connect import shipping
+from kmonitor.connect.host_errors import HostTrouble
+from kmonitor.connect.shipping import IngestDoor
+from kmonitor_agent.wire.local.spool_format import encode_record, segment_head, segment_name
+from kmonitor_agent.wire.messages.unions import Ack, Batch, Hello, ToAgent, Welcome
 from tests.support.links import FACTS, body
 
 _RUN = FACTS.run
@@ -105,7 +105,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Hub:
     hub = Hub()
     monkeypatch.setattr(command, "ShipTarget", lambda *_: Target(hub))
     monkeypatch.setattr(command, "_FIRST_PAUSE_S", 0.0)
-    monkeypatch.setattr(shipper, "IngestLink", lambda _hub: hub)
+    monkeypatch.setattr(shipping, "IngestLink", lambda _hub: hub)
     return hub
 
 

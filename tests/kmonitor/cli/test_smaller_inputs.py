@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from kmonitor.base.errors import Expected
 from kmonitor.cli import smaller_inputs as tried
-from kmonitor.errors import Expected
-from kmonitor.model_files.description import ModelSource
-from kmonitor_agent.protocol.model_layout import ModelLayout
+from kmonitor.memory.model_files.description import ModelSource
+from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from tests.support.made_up_layouts import tensor, two_dense
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kmonitor.cli.study_lines import say_study
-from kmonitor.cli.summary_words import epoch_words
+from kmonitor.cli.common.summary_text import epoch_words
+from kmonitor.cli.show.study_lines import say_study
 from tests.support.made_up_runs import made_up_row
 from tests.support.made_up_studies import RUNNING, STUDY, MadeUpStudy
 

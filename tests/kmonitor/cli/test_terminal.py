@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kmonitor.cli.terminal import PIPE_WIDTH, complain, plain, say, say_table, show_waiting
-from kmonitor.export.plain_data import fields_of, json_text
-from kmonitor_agent.protocol.facts import EpochEnded, StepTimes
+from kmonitor.base.plain_data import fields_of, json_text
+from kmonitor.cli.common.terminal import PIPE_WIDTH, complain, plain, say, say_table, show_waiting
+from kmonitor_agent.wire.messages.events import EpochEnded, StepTimes
 
 
 def test_control_characters_do_not_reach_the_terminal():

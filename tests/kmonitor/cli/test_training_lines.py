@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from kmonitor.cli.training_lines import say_training
-from kmonitor_agent.protocol.facts import EpochEnded
+from kmonitor.cli.show.training_lines import say_training
+from kmonitor_agent.wire.messages.events import EpochEnded
 from tests.support.made_up_runs import made_up_row
 
 

@@ -13,7 +13,7 @@ import psutil
 import pytest
 from typing_extensions import override
 
-from kmonitor.connect.alert_outlet import AlertOutlet, Delivery, why_no_command, why_no_webhook
+from kmonitor.ui.alerts.delivery import AlertOutlet, Delivery, why_no_command, why_no_webhook
 from tests.support.waiting import DEADLINE_S, wait_until
 
 FACTS: dict[str, str | float] = {"kind": "limit", "run": "a; touch /tmp/x", "wall_s": 1.5}

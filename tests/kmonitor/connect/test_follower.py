@@ -11,13 +11,13 @@ import pytest
 
 from kmonitor.connect.follower import ConditionTold, Connected, Disconnected, HubFollower
 from kmonitor.hub.options import KEEP_NAME, Keep, write_keep
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import ipc, view_socket
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.commands import NoArguments
-from kmonitor_agent.protocol.facts import ActionRecord
-from kmonitor_agent.protocol.identity import new_id
-from kmonitor_agent.protocol.messages import (
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import ipc, view_socket
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.commands import NoArguments
+from kmonitor_agent.wire.messages.events import ActionRecord
+from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.unions import (
     CommandAsked,
     CommandTold,
     EditAsked,

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.connect import host_file
+from kmonitor.base.errors import Expected
+from kmonitor.connect import remembered_hosts
 from kmonitor.connect.host_book import BookNotWritten, HostBook, NameTaken, RememberedHost
-from kmonitor.errors import Expected
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.run_lock import RunLock
+from kmonitor_agent.wire.local.folder_lock import RunLock
+from kmonitor_agent.wire.local.folders import Folders
 from tests.support.waiting import DEADLINE_S
 
 
@@ -154,7 +154,7 @@ def test_a_socket_and_a_name_written_by_hand_reach_neither_ssh_nor_the_screen(
 _WRITER = """
 import sys
 from kmonitor.connect.host_book import HostBook
-from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.wire.local.folders import find_folders
 book = HostBook(find_folders())
 sys.stdin.readline()
 for number in range(8):
@@ -192,7 +192,7 @@ def test_who_cannot_get_the_lock_says_so_and_what_cannot_be_read_is_not_written_
     book: HostBook, folders: Folders, monkeypatch: pytest.MonkeyPatch
 ):
     book.add("gpu-01")
-    monkeypatch.setattr(host_file, "_LOCK_S", 0.02)
+    monkeypatch.setattr(remembered_hosts, "_LOCK_S", 0.02)
     lock = RunLock.take(folders.settings, "hosts.lock")
     assert lock is not None
     with pytest.raises(BookNotWritten, match="being changed by another process"):
@@ -203,7 +203,7 @@ def test_who_cannot_get_the_lock_says_so_and_what_cannot_be_read_is_not_written_
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patched:
-        patched.setattr(host_file.HostFile, "read", refuse)
+        patched.setattr(remembered_hosts.HostFile, "read", refuse)
         with pytest.raises(BookNotWritten, match="cannot be read: Permission denied"):
             book.add("gpu-02")
     assert [host.address for host in book.hosts()] == ["gpu-01"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kmonitor.connect.host_trouble import ssh_trouble
+from kmonitor.connect.host_errors import ssh_trouble
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from kmonitor.connect import home, local_hub
 from kmonitor.connect.home import HomeUnusable, lack_of_room, make_home
 from kmonitor.connect.hub_client import HubClient, HubRefused, HubUnreachable
 from kmonitor.connect.local_hub import HubDidNotStart, ensure_hub, hub_answers, stop_hub
-from kmonitor.hub.hub_lock import HubLock
+from kmonitor.hub.lock import HubLock
 from kmonitor.hub.service import EXIT_ANOTHER
-from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.sockets import hub_lock
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.sockets import hub_lock
 from tests.support.waiting import DEADLINE_S
 
 pytestmark = pytest.mark.slow

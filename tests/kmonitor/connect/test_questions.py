@@ -3,8 +3,8 @@
 from msgspec.structs import replace
 
 from kmonitor.connect.questions import MAX_OPEN, Questions
-from kmonitor_agent.protocol.commands import CommandState, CommandStatus
-from kmonitor_agent.protocol.messages import (
+from kmonitor_agent.wire.messages.commands import CommandState, CommandStatus
+from kmonitor_agent.wire.messages.unions import (
     CommandAsked,
     CommandTold,
     EditAsked,

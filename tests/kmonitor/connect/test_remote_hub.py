@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from kmonitor.connect.host_trouble import HostTrouble
+from kmonitor.connect.host_errors import HostTrouble
 from kmonitor.connect.remote_hub import BadCommand, ensure_command_line, read_answer
-from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.local.launcher import Launcher, launcher_path, leave_launcher
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.local.interpreter_record import Launcher, launcher_path, leave_launcher
 from tests.support.waiting import DEADLINE_S
 
 ANSWER = {

@@ -9,14 +9,14 @@ from functools import partial
 import psutil
 import pytest
 
-from kmonitor.cli import examinations
-from kmonitor.cli import hub as cli_hub
-from kmonitor.cli.examinations import examine
+from kmonitor.cli.doctor import command
+from kmonitor.cli.doctor.command import examine
+from kmonitor.cli.hub import command as cli_hub
 from kmonitor.cli.main import main
 from kmonitor.connect.local_hub import ensure_hub, hub_answers
 from kmonitor.connect.silent_hub import HubSilent, end_silent_hub, lock_holder
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import hub_lock
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import hub_lock
 from tests.support.live_hub import LiveHub
 from tests.support.waiting import DEADLINE_S
 
@@ -38,7 +38,7 @@ def test_a_stopped_hub_is_named_everywhere_and_ended_by_hub_stop(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ):
-    for module in (cli_hub, examinations):
+    for module in (cli_hub, command):
         monkeypatch.setattr(module, "hub_answers", partial(hub_answers, timeout_s=0.2))
     pid = live_hub.process.pid
     os.kill(pid, signal.SIGSTOP)

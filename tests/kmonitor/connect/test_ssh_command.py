@@ -14,7 +14,7 @@ from kmonitor.connect.ssh_command import (
     ssh_environment,
     tunnel_arguments,
 )
-from kmonitor_agent.local.folders import SOCKET_PATH_LIMIT_BYTES, Folders
+from kmonitor_agent.wire.local.folders import SOCKET_PATH_LIMIT_BYTES, Folders
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ import pytest
 
 from kmonitor.connect.follower import Connected, Disconnected, News, WayTold
 from kmonitor.connect.host_book import RememberedHost
+from kmonitor.connect.host_errors import HostTrouble
 from kmonitor.connect.host_link import HostLink
-from kmonitor.connect.host_trouble import HostTrouble
 from kmonitor.connect.local_hub import ensure_hub, hub_answers
 from kmonitor.connect.remote_hub import Stopped, ensure_remote
-from kmonitor.connect.ssh_tunnel import place_for_socket
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import view_socket
-from kmonitor_agent.protocol.messages import RowsTold, RunsTold
+from kmonitor.connect.ssh import place_for_socket
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import view_socket
+from kmonitor_agent.wire.messages.unions import RowsTold, RunsTold
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.ssh_host import NAME, SshHost, live_ssh_host, ssh_host
 from tests.support.waiting import wait_until

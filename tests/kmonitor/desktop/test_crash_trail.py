@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.desktop.crash_trail import CrashTrail, crashes_left
+from kmonitor.ui.shell.crash_reports import CrashTrail, crashes_left
 
 FAULT = 'Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n  File "a"\n'
 

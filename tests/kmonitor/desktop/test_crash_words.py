@@ -3,8 +3,8 @@
 import logging
 import re
 
-from kmonitor.desktop import crash_words
-from kmonitor.errors import Expected
+from kmonitor.base.errors import Expected
+from kmonitor.ui.shell import crash_words
 
 
 def told(raiser: object) -> str:
@@ -15,7 +15,7 @@ def told(raiser: object) -> str:
     raise AssertionError
 
 
-def record(message: str, *args: object, name: str = "kmonitor.desktop") -> logging.LogRecord:
+def record(message: str, *args: object, name: str = "kmonitor.ui") -> logging.LogRecord:
     return logging.LogRecord(name, logging.INFO, "/x.py", 1, message, args, None)
 
 
@@ -64,13 +64,13 @@ def test_log_lines_keep_their_words_and_numbers_but_no_names():
     assert "%s" not in crash_words.log_text(record("alert: %s: %s", "leak", "resnet grows"))
     assert "resnet" not in crash_words.log_text(record("alert: %s: %s", "leak", "resnet grows"))
     assert "after 0.25 s" in crash_words.log_text(record("window after %.2f s", 0.25))
-    qt = record("%s", 'Could not find "secret" in /home/anna', name="kmonitor.desktop.qt")
+    qt = record("%s", 'Could not find "secret" in /home/anna', name="kmonitor.ui.qt")
     assert "Could not find '…' in …" in crash_words.log_text(qt)
 
 
 def test_user_home_and_places_of_files_are_left_out():
     text = (
-        '  File "/home/anna/work/kmonitor/desktop/app.py", line 3 in start\n'
+        '  File "/home/anna/work/kmonitor/ui/shell/qt/app.py", line 3 in start\n'
         '  File "/home/anna/.venv/lib/python3.11/site-packages/numpy/core.py", line 9 in f\n'
         '  File "/data/secret/script.py", line 1 in <module>\n'
         "see /home/anna/x, says anna; bananna stays\n"
@@ -78,7 +78,7 @@ def test_user_home_and_places_of_files_are_left_out():
 
     clean = crash_words.nameless(text, home="/home/anna", user="anna")
 
-    assert 'File "…/kmonitor/desktop/app.py"' in clean
+    assert 'File "…/kmonitor/ui/shell/qt/app.py"' in clean
     assert 'File "…/site-packages/numpy/core.py"' in clean
     assert 'File "script.py"' in clean
     assert "see ~/x, says USER; bananna stays" in clean

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from kmonitor.base.errors import Expected
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.errors import Expected
 from kmonitor.export.csv_logger import CsvLoggerExport, write_csv_logger
-from kmonitor.export.sample_table import TableColumn
+from kmonitor.export.table_formats import TableColumn
 from kmonitor.export.text_file import write_csv
-from kmonitor_agent.protocol.facts import EpochEnded
+from kmonitor_agent.wire.messages.events import EpochEnded
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
 

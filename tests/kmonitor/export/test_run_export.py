@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from kmonitor.base.errors import Expected
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.errors import Expected
 from kmonitor.export.run_export import ExportFormat, GivenUp, RunExport
 from kmonitor.export.runs_export import NamedExport, RunsExport
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME

@@ -4,12 +4,19 @@ import io
 import msgspec
 
 from kmonitor.export.events import event_object
-from kmonitor.export.sample_table import cells, table_columns
+from kmonitor.export.table_formats import cells, table_columns
 from kmonitor.export.text_file import write_csv
-from kmonitor_agent.local.printable import printable
-from kmonitor_agent.protocol.codec import encode_event
-from kmonitor_agent.protocol.facts import DeviceNow, EpochEnded, Event, Sample, SourceOf, StepTimes
-from kmonitor_agent.protocol.messages import Row
+from kmonitor_agent.wire.messages.codec import encode_event
+from kmonitor_agent.wire.messages.events import (
+    DeviceNow,
+    EpochEnded,
+    Event,
+    Sample,
+    SourceOf,
+    StepTimes,
+)
+from kmonitor_agent.wire.messages.unions import Row
+from kmonitor_agent.wire.printable import printable
 
 
 def rows_of(*events: Event, logs: tuple[str, ...] = ()) -> list[dict[str, str]]:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.errors import Expected
-from kmonitor.export.whole_file import whole_file
+from kmonitor.base.atomic_file import whole_file
+from kmonitor.base.errors import Expected
 
 
 def names_in(folder: Path) -> list[str]:

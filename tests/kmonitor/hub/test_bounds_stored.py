@@ -11,16 +11,16 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from kmonitor.hub.judging import Judging
-from kmonitor.hub.series_desk import SeriesDesk
+from kmonitor.hub.judge.judge_thread import VerdictDesk
+from kmonitor.hub.judge.judging import Judging
 from kmonitor.hub.store.sample_blocks import next_block
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME
-from kmonitor.hub.verdict_desk import VerdictDesk
-from kmonitor.hub.views import Views
-from kmonitor_agent.protocol.codec import pack, unpack_to_desktop
-from kmonitor_agent.protocol.facts import EpochEnded, EpochStarted, FitStarted, Sample
-from kmonitor_agent.protocol.identity import new_id
-from kmonitor_agent.protocol.messages import (
+from kmonitor.hub.views.series import SeriesDesk
+from kmonitor.hub.views.viewers import Views
+from kmonitor_agent.wire.messages.codec import pack, unpack_to_desktop
+from kmonitor_agent.wire.messages.events import EpochEnded, EpochStarted, FitStarted, Sample
+from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.unions import (
     CommandAsked,
     ErrorMessage,
     RowsAsked,
@@ -31,7 +31,7 @@ from kmonitor_agent.protocol.messages import (
     SeriesTold,
     VerdictsAsked,
 )
-from kmonitor_agent.protocol.version import MAX_COUNT
+from kmonitor_agent.wire.messages.version import MAX_COUNT
 from tests.support.hub_parts import HubParts
 from tests.support.waiting import wait_until
 

@@ -6,13 +6,13 @@ import sqlite3
 import pytest
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
-from kmonitor.hub.command_book import MAX_OPEN_PER_RUN
-from kmonitor.hub.command_desk import CommandDesk
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.commands import CommandStatus, LimitSpec, NoArguments, SetLimits
-from kmonitor_agent.protocol.facts import BootEnded, BootStarted, CommandProgress
-from kmonitor_agent.protocol.identity import new_id
-from kmonitor_agent.protocol.messages import CommandAsked, CommandTold
+from kmonitor.hub.runs.command_queue import MAX_OPEN_PER_RUN
+from kmonitor.hub.views.commands import CommandDesk
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.commands import CommandStatus, LimitSpec, NoArguments, SetLimits
+from kmonitor_agent.wire.messages.events import BootEnded, BootStarted, CommandProgress
+from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.unions import CommandAsked, CommandTold
 from tests.support.hub_parts import HubParts, on_both_stores
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent

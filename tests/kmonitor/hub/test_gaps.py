@@ -2,8 +2,8 @@
 
 import pytest
 
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import AnyEvent, Lost, Notice
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import AnyEvent, Lost, Notice
 from tests.support import hub_parts
 from tests.support.hub_parts import HubParts, on_both_stores
 

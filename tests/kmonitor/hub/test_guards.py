@@ -5,14 +5,14 @@ import typing
 import pytest
 
 from kmonitor.hub.access.allowance import BYTES_PER_S, MESSAGES_PER_S, Allowance
-from kmonitor.hub.access.key_list import KeyList, NameTaken
+from kmonitor.hub.access.authorization import Refusals
+from kmonitor.hub.access.keys import KeyList, NameTaken
+from kmonitor.hub.access.memory_guard import CLIMB_BYTES, JUMP_BYTES, MemoryGuard
 from kmonitor.hub.access.peers import Peer
-from kmonitor.hub.access.refusals import Refusals
-from kmonitor.hub.memory_guard import CLIMB_BYTES, JUMP_BYTES, MemoryGuard
 from kmonitor.hub.store import audit as audit_table
-from kmonitor_agent.protocol.access_messages import KeyGrant
-from kmonitor_agent.protocol.codec import pack
-from kmonitor_agent.protocol.messages import AuditAsked, CommandAsked, EditAsked, KeysAsked
+from kmonitor_agent.wire.messages.access_messages import KeyGrant
+from kmonitor_agent.wire.messages.codec import pack
+from kmonitor_agent.wire.messages.unions import AuditAsked, CommandAsked, EditAsked, KeysAsked
 from tests.support.clock import MovedClock
 from tests.support.hub_parts import HubParts
 

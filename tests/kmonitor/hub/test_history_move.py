@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from kmonitor.cli.hub.history_move import moved_to
 from kmonitor.cli.main import main
-from kmonitor.hub.history_move import moved_to
-from kmonitor.hub.hub_lock import AnotherHub, HubLock
-from kmonitor.hub.run_columns import RunColumns
-from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub import history_move
+from kmonitor.hub.lock import AnotherHub, HubLock
+from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.pages import Wanted
-from kmonitor.hub.store.postgresql import moving
 from kmonitor.hub.store.sample_blocks import next_block
-from kmonitor_agent.protocol.facts import BootEnded, Event, Sample
+from kmonitor.hub.views.run_columns import RunColumns
+from kmonitor_agent.wire.messages.events import BootEnded, Event, Sample
 from tests.support.hub_parts import HubParts
 from tests.support.team_server import TeamServer, database_of
 
@@ -117,8 +117,8 @@ def test_a_move_that_was_interrupted_is_gone_on_with(
     here: HubParts, moved: Callable[[], HubParts], team_url: str, monkeypatch: pytest.MonkeyPatch
 ):
     before = told(here)
-    monkeypatch.setattr(moving, "_ROWS_AT_ONCE", 7)
-    put, puts = moving.put_events, [0]
+    monkeypatch.setattr(history_move, "_ROWS_AT_ONCE", 7)
+    put, puts = history_move.put_events, [0]
 
     def breaking(*arguments: object) -> None:
         puts[0] += 1
@@ -126,7 +126,7 @@ def test_a_move_that_was_interrupted_is_gone_on_with(
             raise KeyboardInterrupt
         put(*arguments)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(moving, "put_events", breaking)
+    monkeypatch.setattr(history_move, "put_events", breaking)
     with pytest.raises(KeyboardInterrupt):
         moved()
     half = HubParts(here.folders.database, team_url)
@@ -144,14 +144,14 @@ def test_what_arrives_differently_is_not_shown(
     here: HubParts, team_url: str, monkeypatch: pytest.MonkeyPatch
 ):
     here.database.close()
-    put = moving.put_events
+    put = history_move.put_events
     monkeypatch.setattr(
-        moving,
+        history_move,
         "put_events",
         lambda server, rows: put(server, [(*row[:6], row[6][:-1], row[7]) for row in rows]),
     )
 
-    with pytest.raises(moving.CannotMove, match="not what was sent"):
+    with pytest.raises(history_move.CannotMove, match="not what was sent"):
         moved_to(here.folders, team_url, lambda _number, _of: None)
 
     half = HubParts(here.folders.database, team_url)
@@ -197,7 +197,7 @@ def test_another_history_is_not_moved_to_the_same_place(
     assert second.ledger.commit()
     second.database.close()
 
-    with pytest.raises(moving.CannotMove, match="Another history"):
+    with pytest.raises(history_move.CannotMove, match="Another history"):
         moved_to(here.folders, team_url, lambda _number, _of: None)
 
 
@@ -238,7 +238,7 @@ def test_a_move_that_is_interrupted_says_how_it_goes_on(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kmonitor.cli.hub_store.moved_to", interrupted)
+    monkeypatch.setattr("kmonitor.cli.hub.store.moved_to", interrupted)
 
     with pytest.raises(SystemExit) as ended:
         main(["hub", "move-history", "postgresql://db.example/team"])

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from kmonitor.hub.guard import HubFaults
-from kmonitor.hub.hub_lock import AnotherHub, HubLock
-from kmonitor.hub.logbook import LOG, close_log, open_log
+from kmonitor.base.wakeup import Wake
+from kmonitor.hub.faults import HubFaults
+from kmonitor.hub.ingest.connections import MAX_RUNS_PER_SOCKET, MAX_SESSIONS, Session, Sessions
+from kmonitor.hub.lock import AnotherHub, HubLock
+from kmonitor.hub.log import LOG, close_log, open_log
 from kmonitor.hub.schedule import Schedule
-from kmonitor.hub.sessions import MAX_RUNS_PER_SOCKET, MAX_SESSIONS, Session, Sessions
-from kmonitor.hub.wake import Wake
 
 
 @pytest.fixture

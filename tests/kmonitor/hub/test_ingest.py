@@ -3,10 +3,10 @@
 import pytest
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.hub.ledger import COMMIT_INTERVAL_S
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import Lost, Notice
+from kmonitor.hub.runs.event_log import COMMIT_INTERVAL_S
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import Lost, Notice
 from tests.support.hub_parts import HubParts
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import MIB, SimulatedAgent

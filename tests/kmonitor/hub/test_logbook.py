@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.hub import logbook
-from kmonitor.hub.logbook import LOG, close_log, is_journal, open_log
+from kmonitor.hub import log
+from kmonitor.hub.log import LOG, close_log, is_journal, open_log
 
 
 def test_the_journal_is_known_by_device_and_inode(tmp_path: Path):
@@ -24,7 +24,7 @@ def test_the_journal_is_known_by_device_and_inode(tmp_path: Path):
 def test_under_systemd_lines_carry_their_level_and_no_file_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr(logbook, "is_journal", lambda _environ: True)
+    monkeypatch.setattr(log, "is_journal", lambda _environ: True)
     handler = open_log(tmp_path / "logs")
     record = LOG.makeRecord(LOG.name, logging.WARNING, "", 0, "disk is\nfull", (), None)
     handler.handle(record)

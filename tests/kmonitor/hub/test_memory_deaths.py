@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.hub.memory_deaths import LastKills, MemoryDeaths
-from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.ingest.memory_deaths import LastKills, MemoryDeaths
+from kmonitor.hub.runs.run_record import RunRecord
 from tests.support.clock import MovedClock
 
 NO_KILL = LastKills(why="the kernel counted no kill for want of memory")

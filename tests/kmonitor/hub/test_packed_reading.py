@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from kmonitor.hub.packed_reading import read_packed, read_part
-from kmonitor.hub.run_judge import RunJudge
-from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.judge.packed_reading import read_packed, read_part
+from kmonitor.hub.judge.run_judge import RunJudge
+from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.connection import Connection
 from kmonitor.hub.store.sample_blocks import next_block
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import Event, Verdict
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import Event, Verdict
 from tests.support.growing_run import Growing, events_of
 from tests.support.hub_parts import HubParts, on_both_stores
 
@@ -93,7 +93,7 @@ def test_no_packed_sample_is_decoded_as_an_event(
         decoded.append(decode_event(body))
         return decoded[-1]
 
-    monkeypatch.setattr("kmonitor.hub.packed_reading.decode_event", decode)
+    monkeypatch.setattr("kmonitor.hub.judge.packed_reading.decode_event", decode)
 
     read_packed(connection, record.key, RunJudge())
 

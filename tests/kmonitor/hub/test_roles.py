@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from kmonitor.hub.access.roles import MAY_SEND, may_send
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import ingest_socket, ipc, view_socket
-from kmonitor_agent.protocol.access_messages import ROLES, Role
-from kmonitor_agent.protocol.messages import (
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import ingest_socket, ipc, view_socket
+from kmonitor_agent.wire.messages.access_messages import ROLES, Role
+from kmonitor_agent.wire.messages.unions import (
     FromAgent,
     FromDesktop,
     HubAsked,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kmonitor.hub.store.row_sums import checksum, is_sound, mended
-from kmonitor_agent.protocol.codec import encode_event
+from kmonitor.hub.store.row_checks import checksum, is_sound, mended
+from kmonitor_agent.wire.messages.codec import encode_event
 from tests.support.links import sample
 
 EVENT = (7, 3, 5, 12.5, 1.8e9, "sample", encode_event(sample(4)))

@@ -2,8 +2,8 @@
 
 import math
 
-from kmonitor.hub.run_columns import EpochColumns
-from kmonitor_agent.protocol.facts import EpochEnded, EpochStarted
+from kmonitor.hub.views.run_columns import EpochColumns
+from kmonitor_agent.wire.messages.events import EpochEnded, EpochStarted
 
 
 def test_an_epoch_that_a_later_process_began_again_leaves_the_first_one_as_it_was():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kmonitor.hub.run_fold import fold
-from kmonitor.hub.run_record import RunRecord
-from kmonitor_agent.protocol.facts import (
+from kmonitor.hub.runs.apply_events import fold
+from kmonitor.hub.runs.run_record import RunRecord
+from kmonitor_agent.wire.messages.events import (
     BootDied,
     BootEnded,
     BootStarted,

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import pytest
 from msgspec.structs import replace
 
-from kmonitor.hub.run_judge import RunJudge
-from kmonitor_agent.protocol.commands import LimitSpec
-from kmonitor_agent.protocol.facts import (
+from kmonitor.hub.judge.run_judge import RunJudge
+from kmonitor_agent.wire.messages.commands import LimitSpec
+from kmonitor_agent.wire.messages.events import (
     AllocationGrowth,
     BootStarted,
     Diagnosis,

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from kmonitor.analysis.leak import Per
-from kmonitor.hub.run_units import RunUnits
-from kmonitor_agent.protocol.facts import (
+from kmonitor.hub.judge.detectors import Per
+from kmonitor.hub.judge.units import RunUnits
+from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     BootStarted,
     EpochEnded,

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor.hub import run_columns, sample_packing
-from kmonitor.hub.run_columns import RunColumns
-from kmonitor.hub.run_record import RunRecord
-from kmonitor.hub.sample_packing import SamplePacking
-from kmonitor.hub.series_desk import SeriesDesk
+from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.connection import Connection
 from kmonitor.hub.store.sample_blocks import Samples, next_block, read_samples
-from kmonitor_agent.protocol.facts import DeviceNow, GraphSize, Sample
-from kmonitor_agent.protocol.messages import SeriesAsked, SeriesTold, Working
+from kmonitor.hub.views import run_columns, sample_packing
+from kmonitor.hub.views.run_columns import RunColumns
+from kmonitor.hub.views.sample_packing import SamplePacking
+from kmonitor.hub.views.series import SeriesDesk
+from kmonitor_agent.wire.messages.events import DeviceNow, GraphSize, Sample
+from kmonitor_agent.wire.messages.unions import SeriesAsked, SeriesTold, Working
 from tests.support.hub_parts import HubParts, on_both_stores
 from tests.support.waiting import DEADLINE_S, wait_until
 

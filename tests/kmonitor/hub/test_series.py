@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import GraphSize
-from kmonitor_agent.protocol.messages import Column, SeriesTold
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.events import GraphSize
+from kmonitor_agent.wire.messages.unions import Column, SeriesTold
 from tests.support.simulated_agent import MIB, SimulatedAgent
 
 

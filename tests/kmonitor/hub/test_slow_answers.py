@@ -8,19 +8,21 @@ from typing import Any
 import pytest
 import zmq
 
+from kmonitor.base.wakeup import Wake
 from kmonitor.connect import hub_client
 from kmonitor.connect.hub_client import HubClient, HubStuck
-from kmonitor.hub import hub_loop, packed_reading, run_columns
-from kmonitor.hub.guard import HubFaults
-from kmonitor.hub.hub_loop import HubLoop
-from kmonitor.hub.logbook import LOG
+from kmonitor.hub import loop
+from kmonitor.hub.faults import HubFaults
+from kmonitor.hub.judge import packed_reading
+from kmonitor.hub.log import LOG
+from kmonitor.hub.loop import HubLoop
 from kmonitor.hub.store.sample_blocks import Samples, read_samples
-from kmonitor.hub.wake import Wake
-from kmonitor_agent.local.clock import SystemClock
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.private_folders import make_private_folder
-from kmonitor_agent.local.sockets import ipc, view_socket
-from kmonitor_agent.protocol.messages import Working
+from kmonitor.hub.views import run_columns
+from kmonitor_agent.wire.local.clock import SystemClock
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.private_files import make_private_folder
+from kmonitor_agent.wire.local.sockets import ipc, view_socket
+from kmonitor_agent.wire.messages.unions import Working
 from tests.support.clock import MovedClock
 from tests.support.stored_runs import store_runs
 from tests.support.waiting import DEADLINE_S
@@ -71,7 +73,7 @@ class SlowHub:
 
 @pytest.fixture
 def slow_hub(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowHub]:
-    monkeypatch.setattr(hub_loop, "_WORKING_EVERY_S", 0.02)
+    monkeypatch.setattr(loop, "_WORKING_EVERY_S", 0.02)
     make_private_folder(folders.runtime)
     hub = SlowHub(folders)
     for reader in (run_columns, packed_reading):

@@ -7,17 +7,17 @@ from typing import Never
 
 import pytest
 
-from kmonitor.hub import spool_shipping as module
-from kmonitor.hub.sessions import Session, Sessions
-from kmonitor.hub.spool_shipping import SpoolShipping
+from kmonitor.hub.ingest import spools as module
+from kmonitor.hub.ingest.connections import Session, Sessions
+from kmonitor.hub.ingest.spools import SpoolShipping
 from kmonitor.hub.store.pages import Wanted
-from kmonitor_agent.local.clock_doubt import ClockDoubt
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.run_spool import RunSpool
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import Lost
-from kmonitor_agent.restart.death import Death
-from kmonitor_agent.restart.last_words import tell_death
+from kmonitor_agent.reclaim.restart.crash_diagnosis import tell_death
+from kmonitor_agent.reclaim.restart.death import Death
+from kmonitor_agent.wire.local.clock_doubt import ClockDoubt
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.spool_folder import RunSpool
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import Lost
 from tests.support.hub_parts import HubParts
 from tests.support.links import LinkUnderTest, sample
 

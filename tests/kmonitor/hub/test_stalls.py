@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from kmonitor.hub.run_record import RunRecord
-from kmonitor.hub.stalls import Stalls
+from kmonitor.hub.judge.stalls import Stalls
+from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.pages import Wanted
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import (
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     CommandProgress,
     EpochEnded,

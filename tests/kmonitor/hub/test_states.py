@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kmonitor.hub.ledger import Origin
-from kmonitor.hub.liveness import Liveness
-from kmonitor.hub.local_process import ProcessWatch
-from kmonitor.hub.run_record import RunRecord
-from kmonitor.hub.sessions import Session, Sessions
+from kmonitor.hub.ingest.connections import Session, Sessions
+from kmonitor.hub.ingest.liveness import Liveness
+from kmonitor.hub.ingest.local_process import ProcessWatch
+from kmonitor.hub.runs.event_log import Origin
+from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.pages import Wanted
-from kmonitor_agent.local.host_mark import host_mark, make_salt
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import (
+from kmonitor_agent.wire.local.host_mark import host_mark, make_salt
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     BootEnded,
     BootStarted,
@@ -32,11 +32,11 @@ from kmonitor_agent.protocol.facts import (
     SourceOf,
     Sources,
 )
-from kmonitor_agent.protocol.identity import new_id
+from kmonitor_agent.wire.messages.identity import new_id
 from tests.support.hub_parts import HubParts, on_both_stores
 
 if TYPE_CHECKING:
-    from kmonitor.hub.ledger import Ledger
+    from kmonitor.hub.runs.event_log import Ledger
 
 FIT = FitStarted(t_s=1.0, fit=1, model="net", epochs=3)
 

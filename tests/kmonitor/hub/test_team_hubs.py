@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
-from kmonitor.hub.edit_desk import EditDesk
-from kmonitor.hub.event_body import read_event
 from kmonitor.hub.options import Keep
-from kmonitor.hub.retention import Retention
+from kmonitor.hub.runs.event_body import read_event
+from kmonitor.hub.runs.retention import Retention
+from kmonitor.hub.runs.team_runs import QUIET_AFTER_S, TeamWatch
 from kmonitor.hub.store.pages import Wanted
-from kmonitor.hub.team_watch import QUIET_AFTER_S, TeamWatch
-from kmonitor_agent.local.clock_doubt import ClockDoubt
-from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.protocol.codec import encode_event
-from kmonitor_agent.protocol.facts import BootEnded, Sample
-from kmonitor_agent.protocol.messages import EditAsked, ErrorMessage
+from kmonitor.hub.views.edits import EditDesk
+from kmonitor_agent.wire.local.clock_doubt import ClockDoubt
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.messages.codec import encode_event
+from kmonitor_agent.wire.messages.events import BootEnded, Sample
+from kmonitor_agent.wire.messages.unions import EditAsked, ErrorMessage
 from tests.support.hub_parts import HubParts
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import MIB, SimulatedAgent

@@ -7,10 +7,13 @@ from urllib.parse import quote
 
 import pytest
 
+from kmonitor.base.errors import Expected
+from kmonitor.cli.doctor.store_checks import examine_store
 from kmonitor.cli.main import main
-from kmonitor.cli.store_examination import examine_store
-from kmonitor.errors import Expected
-from kmonitor.hub.store.opening import (
+from kmonitor.hub.store.postgresql.address import Address, AddressUnreadable
+from kmonitor.hub.store.postgresql.tables import SCHEMA_VERSION
+from kmonitor.hub.store.schema import OtherDatabase
+from kmonitor.hub.store.store_choice import (
     StoreRefused,
     check_store,
     shown_store,
@@ -18,10 +21,7 @@ from kmonitor.hub.store.opening import (
     try_store,
     write_store,
 )
-from kmonitor.hub.store.postgresql.address import Address, AddressUnreadable
-from kmonitor.hub.store.postgresql.tables import SCHEMA_VERSION
-from kmonitor.hub.store.schema import OtherDatabase
-from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.wire.local.folders import Folders
 from tests.support.hub_parts import HubParts
 from tests.support.live_hub import LiveHub
 from tests.support.team_server import TeamServer, database_of

@@ -9,14 +9,14 @@ from typing import Any
 import psutil
 import pytest
 
-from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.connection import StoreAway, StoreDiffers
 from kmonitor.hub.store.pages import Wanted
-from kmonitor.hub.store.postgresql import link
+from kmonitor.hub.store.postgresql import server
 from kmonitor.hub.store.postgresql.faults import TakenOver
-from kmonitor.hub.store.postgresql.link import BoundedConnection, WritingConnection
+from kmonitor.hub.store.postgresql.server import BoundedConnection, WritingConnection
 from kmonitor.hub.store.postgresql.team_database import TeamDatabase
-from kmonitor_agent.protocol.facts import Sample
+from kmonitor_agent.wire.messages.events import Sample
 from tests.support.hub_parts import HubParts
 from tests.support.team_server import TeamServer, database_of
 from tests.support.waiting import wait_until
@@ -221,7 +221,7 @@ def test_no_more_is_taken_than_can_be_kept(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ):
-    monkeypatch.setattr("kmonitor.hub.ledger._MAX_PENDING_BYTES", 2000)
+    monkeypatch.setattr("kmonitor.hub.runs.event_log._MAX_PENDING_BYTES", 2000)
     record = team.started_run(pid=1)
     committed(team)
     team_server.cut(database_of(team.store))
@@ -265,7 +265,7 @@ def test_hours_without_the_server_take_no_more_memory_than_the_runs(
 def test_questions_are_answered_again_once_the_server_is_back(
     team: HubParts, team_server: TeamServer, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(link, "_AGAIN_S", 0.0)
+    monkeypatch.setattr(server, "_AGAIN_S", 0.0)
     team.started_run(pid=1)
     committed(team)
     reader = team.database.open_reader()

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor.hub.thinning import thin, with_gaps
+from kmonitor.base.thinning import thin, with_gaps
 
 
 @given(

@@ -7,17 +7,17 @@ import msgspec
 import pytest
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
-from kmonitor.hub import verdict_desk
-from kmonitor.hub.event_body import read_event
-from kmonitor.hub.judging import Judging
-from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.judge import judge_thread
+from kmonitor.hub.judge.judge_thread import MAX_WAITING, VerdictDesk
+from kmonitor.hub.judge.judging import Judging
+from kmonitor.hub.runs.event_body import read_event
+from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.pages import Wanted
-from kmonitor.hub.verdict_desk import MAX_WAITING, VerdictDesk
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.codec import decode_event, encode_event
-from kmonitor_agent.protocol.errors import Malformed
-from kmonitor_agent.protocol.facts import BootEnded, Event, Verdict
-from kmonitor_agent.protocol.messages import ErrorMessage, VerdictsAsked, VerdictsTold
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.codec import decode_event, encode_event
+from kmonitor_agent.wire.messages.errors import Malformed
+from kmonitor_agent.wire.messages.events import BootEnded, Event, Verdict
+from kmonitor_agent.wire.messages.unions import ErrorMessage, VerdictsAsked, VerdictsTold
 from tests.support.growing_run import Growing, events_of
 from tests.support.hub_parts import HubParts
 from tests.support.simulated_agent import SimulatedAgent
@@ -141,7 +141,7 @@ def test_a_fault_of_the_judgement_is_counted_and_the_next_look_works(
         raise sqlite3.OperationalError("database is locked")
 
     with monkeypatch.context() as patched:
-        patched.setattr("kmonitor.hub.verdict_desk.read_part", broken)
+        patched.setattr("kmonitor.hub.judge.judge_thread.read_part", broken)
         bench.desk.start()
         bench.take(*events_of(LEAK, 40))
         bench.desk.ask(b"who", VerdictsAsked(ask=3, run=bench.record.run), bench.record.key)
@@ -172,7 +172,7 @@ def test_of_a_thousand_living_runs_none_is_read_from_its_beginning_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ):
     begun: list[int] = []
-    monkeypatch.setattr(verdict_desk, "read_packed", lambda _c, key, _j: begun.append(key))
+    monkeypatch.setattr(judge_thread, "read_packed", lambda _c, key, _j: begun.append(key))
     runs = [bench.parts.started_run(pid=1) for _ in range(1000)]
     assert bench.parts.ledger.commit()
     for record in runs:

@@ -10,18 +10,18 @@ from typing import Any, Final
 
 import pytest
 
+from kmonitor.hub.runs.verification import Verification
 from kmonitor.hub.store.checked import DAMAGED
 from kmonitor.hub.store.pages import Wanted
 from kmonitor.hub.store.salvage import DAMAGE, salvage
-from kmonitor.hub.verification import Verification
-from kmonitor_agent.local.spool_format import (
+from kmonitor_agent.wire.local.spool_format import (
     BootFacts,
     encode_record,
     segment_head,
     segment_name,
 )
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import EpochEnded, Lost
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import EpochEnded, Lost
 from tests.support.hub_parts import HubParts
 from tests.support.links import sample
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from kmonitor.cli.doctor.store_checks import verify_store
 from kmonitor.cli.main import main
-from kmonitor.cli.store_examination import verify_store
-from kmonitor.hub.store.opening import write_store
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME
-from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor.hub.store.store_choice import write_store
+from kmonitor_agent.wire.local.folders import Folders, find_folders
 from tests.support.hub_parts import HubParts, on_both_stores
 from tests.support.links import flip_byte, sample
 

@@ -6,10 +6,10 @@ import pytest
 
 from kmonitor.connect.follower import HubFollower
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.hub.views import Views
-from kmonitor_agent.local.sockets import ipc, view_socket
-from kmonitor_agent.protocol.codec import pack
-from kmonitor_agent.protocol.messages import Ping
+from kmonitor.hub.views.viewers import Views
+from kmonitor_agent.wire.local.sockets import ipc, view_socket
+from kmonitor_agent.wire.messages.codec import pack
+from kmonitor_agent.wire.messages.unions import Ping
 from tests.support.hub_parts import HubParts
 from tests.support.live_hub import LiveHub
 from tests.support.waiting import wait_until

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kmonitor.integrations.handed_over import HandedOver, NotTold, taken
-from kmonitor_agent.folds.plain import packed, unpacked
+from kmonitor_agent.studies.values import packed, unpacked
 
 
 class Callback:

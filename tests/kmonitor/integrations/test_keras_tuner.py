@@ -12,7 +12,7 @@ import keras_tuner as kt
 import pytest
 
 from kmonitor.integrations import keras_tuner as ours
-from kmonitor_agent.folds.function_source import FoldsRefused
+from kmonitor_agent.studies.function_source import FoldsRefused
 from tests.support import tuned_models as models
 from tests.support.fold_scripts import environ, run_script
 

@@ -10,7 +10,7 @@ import optuna
 import pytest
 
 from kmonitor.integrations.optuna import TrialError, in_processes
-from kmonitor_agent.folds.function_source import FoldsRefused
+from kmonitor_agent.studies.function_source import FoldsRefused
 from tests.support import optuna_objectives as objectives
 from tests.support.fold_scripts import environ, run_script
 from tests.support.waiting import DEADLINE_S

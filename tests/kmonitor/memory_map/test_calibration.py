@@ -5,15 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from kmonitor.memory_map.calibration import (
+from kmonitor.memory.calibration import (
     Measured,
     Measurements,
     NotIdentifiable,
     calibrated,
     measurement_key,
 )
-from kmonitor.memory_map.estimate import Plan, estimate
-from kmonitor_agent.protocol.model_layout import OptimizerLayout
+from kmonitor.memory.estimate import Plan, estimate
+from kmonitor_agent.wire.messages.model_layout import OptimizerLayout
 from tests.support.made_up_layouts import two_dense
 
 LAYOUT = two_dense()

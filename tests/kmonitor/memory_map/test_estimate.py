@@ -6,9 +6,9 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from kmonitor.memory_map.dtypes import OpenShape
-from kmonitor.memory_map.estimate import MemoryMap, Plan, backend_of, estimate
-from kmonitor_agent.protocol.model_layout import CallLayout, ModelLayout, OptimizerLayout
+from kmonitor.memory.estimate import MemoryMap, Plan, backend_of, estimate
+from kmonitor.memory.tensor_sizes import OpenShape
+from kmonitor_agent.wire.messages.model_layout import CallLayout, ModelLayout, OptimizerLayout
 from tests.support.made_up_layouts import chain, layer, tensor, two_dense, variable
 
 WEIGHTS = 4 * (100 * 1000 + 1000 + 1000 * 10 + 10)

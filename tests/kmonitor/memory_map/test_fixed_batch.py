@@ -1,12 +1,12 @@
 """What a batch that is known when a step is traced makes of it: constants, and sums in turn."""
 
-from kmonitor.memory_map.simulation.fixed_batch import (
+from kmonitor.memory.simulation.grappler import (
     sums_in_need,
     with_constants,
     with_sums_in_turn,
 )
-from kmonitor.memory_map.simulation.outcome import Simulation
-from kmonitor_agent.protocol.step_program import Extent, StepGraph, StepOperation, StepProgram
+from kmonitor.memory.simulation.outcome import Simulation
+from kmonitor_agent.wire.messages.step_program import Extent, StepGraph, StepOperation, StepProgram
 
 MIB = 2**20
 BIG = 4 * MIB

@@ -2,11 +2,11 @@
 
 import pytest
 
-from kmonitor.memory_map.calibration import Measured, telling
-from kmonitor.memory_map.dtypes import OpenShape
-from kmonitor.memory_map.estimate import Plan, estimate
-from kmonitor.memory_map.open_lengths import is_open, with_length
-from kmonitor_agent.protocol.model_layout import ModelLayout
+from kmonitor.memory.calibration import Measured, telling
+from kmonitor.memory.estimate import Plan, estimate
+from kmonitor.memory.open_lengths import is_open, with_length
+from kmonitor.memory.tensor_sizes import OpenShape
+from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from tests.support.made_up_layouts import chain, layer, tensor, two_dense, variable
 
 

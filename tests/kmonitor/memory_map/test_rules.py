@@ -2,9 +2,9 @@
 
 import pytest
 
-from kmonitor.memory_map.effects import Backend
-from kmonitor.memory_map.estimate import MemoryMap, Plan, estimate
-from kmonitor_agent.protocol.model_layout import Setting
+from kmonitor.memory.effects import Backend
+from kmonitor.memory.estimate import MemoryMap, Plan, estimate
+from kmonitor_agent.wire.messages.model_layout import Setting
 from tests.support.made_up_layouts import chain, layer, tensor, variable
 
 STEPS, WIDTH = 64, 256

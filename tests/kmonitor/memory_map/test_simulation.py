@@ -5,14 +5,14 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor.memory_map.estimate import Plan, estimate
-from kmonitor.memory_map.simulation.chunks import Chunks
-from kmonitor.memory_map.simulation.heap import NOTHING, Heap
-from kmonitor.memory_map.simulation.outcome import Simulation, expected_highest
-from kmonitor.memory_map.simulation.turns_ahead import waiting_bytes
-from kmonitor.memory_map.traced import Traced
-from kmonitor_agent.protocol.model_layout import LayerLayout, ModelLayout, OptimizerLayout
-from kmonitor_agent.protocol.step_program import Extent, StepGraph, StepOperation, StepProgram
+from kmonitor.memory.estimate import Plan, estimate
+from kmonitor.memory.simulation.chunks import Chunks
+from kmonitor.memory.simulation.heap import NOTHING, Heap
+from kmonitor.memory.simulation.outcome import Simulation, expected_highest
+from kmonitor.memory.simulation.turns_ahead import waiting_bytes
+from kmonitor.memory.traced_step import Traced
+from kmonitor_agent.wire.messages.model_layout import LayerLayout, ModelLayout, OptimizerLayout
+from kmonitor_agent.wire.messages.step_program import Extent, StepGraph, StepOperation, StepProgram
 
 MIB = 2**20
 BIG = 4 * MIB

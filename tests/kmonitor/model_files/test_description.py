@@ -2,8 +2,8 @@
 
 import pytest
 
-from kmonitor.errors import Expected
-from kmonitor.model_files.description import GivenUp, answer_of
+from kmonitor.base.errors import Expected
+from kmonitor.memory.model_files.description import GivenUp, answer_of
 
 LATE = (
     "import json, sys, threading\n"

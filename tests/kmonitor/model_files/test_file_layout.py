@@ -12,13 +12,13 @@ import pytest
 
 keras: Any = pytest.importorskip("keras")
 
-from kmonitor.errors import Expected  # noqa: E402 - after the skip
-from kmonitor.memory_map.calibration import measurement_key  # noqa: E402 - after the skip
-from kmonitor.memory_map.estimate import Plan, estimate  # noqa: E402
-from kmonitor.model_files.file_layout import layout_of_file  # noqa: E402
-from kmonitor.model_files.output_shapes import CannotTell  # noqa: E402
-from kmonitor_agent.frameworks.keras_layout import read_layout  # noqa: E402
-from kmonitor_agent.protocol.model_layout import ModelLayout, VariableLayout  # noqa: E402
+from kmonitor.base.errors import Expected  # noqa: E402 - after the skip
+from kmonitor.memory.calibration import measurement_key  # noqa: E402 - after the skip
+from kmonitor.memory.estimate import Plan, estimate  # noqa: E402
+from kmonitor.memory.model_files.file_layout import layout_of_file  # noqa: E402
+from kmonitor.memory.model_files.output_shapes import CannotTell  # noqa: E402
+from kmonitor_agent.frameworks.layout_reader import read_layout  # noqa: E402
+from kmonitor_agent.wire.messages.model_layout import ModelLayout, VariableLayout  # noqa: E402
 from tests.support.model_files import CONFIG, write_archive  # noqa: E402
 
 pytestmark = pytest.mark.slow

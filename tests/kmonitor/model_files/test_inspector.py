@@ -12,9 +12,9 @@ import pytest
 
 pytest.importorskip("h5py", reason="comes with Keras")
 
-from kmonitor.errors import Expected
-from kmonitor.model_files.inspector import inspect_file
-from kmonitor.model_files.target import source_of
+from kmonitor.base.errors import Expected
+from kmonitor.memory.model_files.inspection import inspect_file
+from kmonitor.memory.model_files.target import source_of
 from tests.support.model_files import (
     CONFIG,
     weights_file,

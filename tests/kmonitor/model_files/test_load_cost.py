@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("h5py", reason="comes with Keras")
 
-from kmonitor.errors import Expected
-from kmonitor.model_files import load_cost
-from kmonitor.model_files.description import ModelSource
-from kmonitor.model_files.load_cost import (
+from kmonitor.base.errors import Expected
+from kmonitor.memory.model_files import load_cost
+from kmonitor.memory.model_files.description import ModelSource
+from kmonitor.memory.model_files.load_cost import (
     LoadCost,
     measure,
     possible_ways,

@@ -4,8 +4,8 @@ from typing import get_args
 
 import pytest
 
-from kmonitor.presenters.action_ways import arguments_of, ways_of
-from kmonitor_agent.protocol.commands import (
+from kmonitor.ui.actions.action_ways import arguments_of, ways_of
+from kmonitor_agent.wire.messages.commands import (
     CommandName,
     NoArguments,
     ReloadArguments,

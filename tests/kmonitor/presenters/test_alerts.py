@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor.presenters.alert_dry_run import DryRun, dry_run, dry_run_words
-from kmonitor.presenters.alert_rules import (
+from kmonitor.ui.alerts.alert_evaluator import Alert, AlertDesk
+from kmonitor.ui.alerts.alert_rules import (
     AlertKind,
     AlertRule,
     AlertSettings,
@@ -14,25 +14,25 @@ from kmonitor.presenters.alert_rules import (
     rule_name,
     rule_words,
 )
-from kmonitor.presenters.alerts import Alert, AlertDesk
-from kmonitor_agent.protocol import facts
+from kmonitor.ui.limits.dry_run import DryRun, dry_run, dry_run_words
+from kmonitor_agent.wire.messages import events
 from tests.support.made_up_runs import GIB, NOW_WALL_S
 
-CROSSED = facts.LimitCrossed(
+CROSSED = events.LimitCrossed(
     t_s=1.0, metric="ram", action="reload", value=9 * GIB, threshold=8 * GIB
 )
-RELEASED = facts.LimitCrossed(
+RELEASED = events.LimitCrossed(
     t_s=1.0, metric="ram", action="reload", value=7 * GIB, threshold=8 * GIB, crossed=False
 )
-SUSPECTED = facts.Verdict(t_s=1.0, metric="ram", state="suspected", per="epoch", turned=True)
-NO_STEPS = facts.Notice(
+SUSPECTED = events.Verdict(t_s=1.0, metric="ram", state="suspected", per="epoch", turned=True)
+NO_STEPS = events.Notice(
     t_s=1.0,
     level="warning",
     code="no_steps",
     text="no step for 25 s within an epoch, where the longest pause was 1 s",
 )
-FINISHED = facts.BootEnded(t_s=1.0, why="finished")
-DIED = facts.BootDied(t_s=1.0, boot="b", how="signal", signal="SIGKILL")
+FINISHED = events.BootEnded(t_s=1.0, why="finished")
+DIED = events.BootDied(t_s=1.0, boot="b", how="signal", signal="SIGKILL")
 
 
 def desk(kind: AlertKind = "limit", **rule: Any) -> AlertDesk:
@@ -40,7 +40,7 @@ def desk(kind: AlertKind = "limit", **rule: Any) -> AlertDesk:
     return AlertDesk(AlertSettings(rules=rules))
 
 
-def tell(alerts: AlertDesk, event: facts.AnyEvent, at_s: float = 0.0, age_s: float = 0.0) -> None:
+def tell(alerts: AlertDesk, event: events.AnyEvent, at_s: float = 0.0, age_s: float = 0.0) -> None:
     now_s = NOW_WALL_S + at_s
     alerts.happened("run1", "resnet", "gpu-07", event, wall_s=now_s - age_s, now_wall_s=now_s)
 
@@ -56,10 +56,10 @@ def due(alerts: AlertDesk, at_s: float) -> list[Alert]:
         (SUSPECTED, "verdict", "warning", "leak suspected"),
         (NO_STEPS, "verdict", "warning", "No step for 25 s"),
         (FINISHED, "ended", "info", "finished"),
-        (facts.BootEnded(t_s=1.0, why="failed", error_type="OOM"), "died", "error", "OOM"),
+        (events.BootEnded(t_s=1.0, why="failed", error_type="OOM"), "died", "error", "OOM"),
         (DIED, "died", "error", "SIGKILL"),
         (
-            facts.Notice(t_s=1.0, level="error", code="lost", text="is gone"),
+            events.Notice(t_s=1.0, level="error", code="lost", text="is gone"),
             "died",
             "error",
             "gone",
@@ -67,7 +67,7 @@ def due(alerts: AlertDesk, at_s: float) -> list[Alert]:
     ],
 )
 def test_what_happens_is_told_once_in_its_own_words(
-    event: facts.AnyEvent, kind: AlertKind, gravity: str, words: str
+    event: events.AnyEvent, kind: AlertKind, gravity: str, words: str
 ):
     alerts = AlertDesk()
     tell(alerts, event)
@@ -87,14 +87,14 @@ def test_what_happens_is_told_once_in_its_own_words(
 @pytest.mark.parametrize(
     "event",
     [
-        facts.EpochStarted(t_s=1.0, fit=1, epoch=0),
-        facts.BootEnded(t_s=1.0, why="restart"),
-        facts.Notice(t_s=1.0, level="info", code="other", text="x"),
-        facts.Verdict(t_s=1.0, metric="ram", state="steady", per="epoch", turned=True),
-        facts.Verdict(t_s=1.0, metric="ram", state="growing", per="epoch"),
+        events.EpochStarted(t_s=1.0, fit=1, epoch=0),
+        events.BootEnded(t_s=1.0, why="restart"),
+        events.Notice(t_s=1.0, level="info", code="other", text="x"),
+        events.Verdict(t_s=1.0, metric="ram", state="steady", per="epoch", turned=True),
+        events.Verdict(t_s=1.0, metric="ram", state="growing", per="epoch"),
     ],
 )
-def test_what_nobody_need_leave_their_work_for_is_not_told(event: facts.AnyEvent):
+def test_what_nobody_need_leave_their_work_for_is_not_told(event: events.AnyEvent):
     alerts = AlertDesk()
     tell(alerts, event)
 
@@ -104,12 +104,12 @@ def test_what_nobody_need_leave_their_work_for_is_not_told(event: facts.AnyEvent
 def test_a_hang_that_is_over_before_it_lasts_is_not_told_and_a_verdict_does_not_hide_it():
     rule = AlertRule(hold_s=30.0, cool_down_s=600.0)
     alerts = AlertDesk(AlertSettings(rules={"verdict:step_time": rule}))
-    slower = facts.Verdict(t_s=1.0, metric="step_time", state="growing", per="epoch", turned=True)
+    slower = events.Verdict(t_s=1.0, metric="step_time", state="growing", per="epoch", turned=True)
     tell(alerts, slower)
     assert len(due(alerts, 30.0)) == 1
 
     tell(alerts, NO_STEPS, at_s=40.0)
-    tell(alerts, facts.Notice(t_s=1.0, level="info", code="steps_again", text="x"), at_s=50.0)
+    tell(alerts, events.Notice(t_s=1.0, level="info", code="steps_again", text="x"), at_s=50.0)
     assert due(alerts, 100.0) == []
 
     tell(alerts, NO_STEPS, at_s=110.0)
@@ -196,7 +196,7 @@ def test_a_run_that_goes_on_at_once_has_not_ended():
     tell(alerts, FINISHED)
     tell(
         alerts,
-        facts.BootStarted(t_s=1.0, boot="b2", name="x", host="h", pid=1, started_wall_s=1.0),
+        events.BootStarted(t_s=1.0, boot="b2", name="x", host="h", pid=1, started_wall_s=1.0),
         1.0,
     )
 

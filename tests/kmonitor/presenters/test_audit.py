@@ -2,10 +2,10 @@
 
 import msgspec
 
-from kmonitor.presenters.audit import AuditBook, AuditHub, columns
-from kmonitor.presenters.connection import Connection
-from kmonitor.presenters.hosts import why_no_audit
-from kmonitor_agent.protocol.messages import AuditRow, AuditTold, ErrorMessage, RunsTold
+from kmonitor.ui.hosts.audit import AuditBook, AuditHub, columns
+from kmonitor.ui.hosts.connection_status import Connection
+from kmonitor.ui.hosts.hosts import why_no_audit
+from kmonitor_agent.wire.messages.unions import AuditRow, AuditTold, ErrorMessage, RunsTold
 from tests.support.made_up_runs import NOW_WALL_S, told_hub
 
 

@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor.presenters.axis_ticks import AIR_PX, axis_between, log_axis, value_axis, x_axis
-from kmonitor.presenters.chart_picture import XKind
-from kmonitor.presenters.formats import Unit
-from kmonitor.presenters.growing_series import MOST_CHARTED
+from kmonitor.ui.charts.series import MOST_CHARTED
+from kmonitor.ui.plots.axes import AIR_PX, axis_between, log_axis, value_axis, x_axis
+from kmonitor.ui.plots.chart_state import XKind
+from kmonitor.ui.text.formats import Unit
 
 GIB = 2.0**30
 MIB = 2.0**20

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kmonitor.presenters.chart_board import MOST_CHARTS, USUAL, Arrangement, ChartSetup
-from kmonitor.presenters.chart_choices import chart_choices, smoothing_choices
-from kmonitor.presenters.chart_kinds import better, chart_kind, chart_title, kinds_of
+from kmonitor.ui.charts.arrangement import MOST_CHARTS, USUAL, Arrangement, ChartSetup
+from kmonitor.ui.charts.chart_choices import chart_choices, smoothing_choices
+from kmonitor.ui.charts.chart_kinds import better, chart_kind, chart_title, kinds_of
 
 HAVE = [
     *("ram_bytes", "ram_process_bytes", "functions", "epoch:seconds", "epoch:learning_rate"),

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kmonitor.presenters.chart_picture import (
+from kmonitor.ui.plots.chart_state import (
     NO_POINTS,
     ChartPicture,
     CurvePicture,

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from kmonitor.presenters.chart_feed import ChartFeed
-from kmonitor.presenters.chart_picture import FloatArray
-from kmonitor.presenters.series_store import Window
-from kmonitor_agent.protocol.facts import Sample
-from kmonitor_agent.protocol.messages import Column, Row, SeriesAsked, SeriesTold
+from kmonitor.ui.charts.feed import ChartFeed
+from kmonitor.ui.charts.series_store import Window
+from kmonitor.ui.plots.chart_state import FloatArray
+from kmonitor_agent.wire.messages.events import Sample
+from kmonitor_agent.wire.messages.unions import Column, Row, SeriesAsked, SeriesTold
 from tests.support.made_up_runs import made_up_run
 
 RAM = "ram_bytes"

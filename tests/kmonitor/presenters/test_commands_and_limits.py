@@ -2,26 +2,26 @@ from typing import Any
 
 import pytest
 
-from kmonitor.presenters.action_panel import (
+from kmonitor.ui.actions.action_panel import (
     ActionsPicture,
     actions_picture,
     confirm_stop,
     question_before,
     where_it_stands,
 )
-from kmonitor.presenters.at_limit import at_limit_picture, choices_at_limit
-from kmonitor.presenters.command_desk import CommandDesk
-from kmonitor.presenters.formats import plain_text
-from kmonitor.presenters.limit_desk import LimitDesk, metric_now, round_threshold
-from kmonitor.presenters.limit_words import limit_text, threshold_value
-from kmonitor_agent.protocol.commands import (
+from kmonitor.ui.limits.limit_actions import at_limit_picture, choices_at_limit
+from kmonitor.ui.limits.limit_store import LimitDesk, metric_now, round_threshold
+from kmonitor.ui.limits.limit_text import limit_text, threshold_value
+from kmonitor.ui.runs.commands import CommandDesk
+from kmonitor.ui.text.formats import plain_text
+from kmonitor_agent.wire.messages.commands import (
     CommandName,
     CommandStatus,
     LimitAction,
     LimitSpec,
     SetLimits,
 )
-from kmonitor_agent.protocol.messages import (
+from kmonitor_agent.wire.messages.unions import (
     CommandAsked,
     CommandTold,
     ErrorMessage,

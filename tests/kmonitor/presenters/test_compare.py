@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from kmonitor.presenters.chart_feed import ChartFeed
-from kmonitor.presenters.compare import CompareDesk
-from kmonitor.presenters.compare_picture import CompareRow
-from kmonitor.presenters.compare_table import CompareTable
-from kmonitor.presenters.desk import Desk
-from kmonitor.presenters.formats import NOT_KNOWN, plain_text
-from kmonitor_agent.protocol.facts import EpochEnded, EpochStarted, Event, FitEnded, Sample
-from kmonitor_agent.protocol.messages import (
+from kmonitor.ui.charts.feed import ChartFeed
+from kmonitor.ui.compare.compare_state import CompareRow
+from kmonitor.ui.compare.compare_table import CompareTable
+from kmonitor.ui.compare.comparison import CompareDesk
+from kmonitor.ui.text.formats import NOT_KNOWN, plain_text
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.messages.events import EpochEnded, EpochStarted, Event, FitEnded, Sample
+from kmonitor_agent.wire.messages.unions import (
     ErrorMessage,
     MetricNow,
     RowsTold,

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from kmonitor.presenters.compare_names import compared_names
-from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor.ui.compare.compare_names import compared_names
+from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.made_up_runs import made_up_run
 
 NOW_S = 1_790_000_000.0

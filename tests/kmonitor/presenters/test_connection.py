@@ -2,9 +2,9 @@ import math
 
 import msgspec
 
-from kmonitor.presenters.connection import Connection
-from kmonitor.presenters.first_start import first_start_picture
-from kmonitor.presenters.formats import plain_text
+from kmonitor.ui.hosts.connection_status import Connection
+from kmonitor.ui.shell.first_start import first_start_picture
+from kmonitor.ui.text.formats import plain_text
 from tests.support.made_up_runs import told_hub
 
 

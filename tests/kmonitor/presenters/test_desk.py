@@ -3,13 +3,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kmonitor.presenters.chart_desk import ChartDesk
-from kmonitor.presenters.chart_feed import ChartFeed
-from kmonitor.presenters.desk import Desk
-from kmonitor.presenters.formats import plain_text
-from kmonitor_agent.protocol import facts
-from kmonitor_agent.protocol.commands import CommandStatus
-from kmonitor_agent.protocol.messages import (
+from kmonitor.ui.charts.feed import ChartFeed
+from kmonitor.ui.charts.standard_charts import ChartDesk
+from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.messages import events
+from kmonitor_agent.wire.messages.commands import CommandStatus
+from kmonitor_agent.wire.messages.unions import (
     CommandAsked,
     CommandTold,
     EditTold,
@@ -58,7 +58,7 @@ class Setup:
         for number, asked in self.hub.of_type(SeriesAsked):
             self.desk.take(told_series(asked, by_id[asked.run], number))
 
-    def tell(self, *events: facts.Event, run: str = "run1") -> None:
+    def tell(self, *events: events.Event, run: str = "run1") -> None:
         rows: list[Row] = []
         for event in events:
             self._row += 1
@@ -86,9 +86,9 @@ def test_rows_reach_log_readings_and_charts(setup: Setup):
     setup.desk.changed.clear()
 
     setup.tell(
-        facts.Sample(t_s=3721.0, ram_bytes=80 * GIB),
-        facts.Sources(t_s=3721.0, sources=[facts.SourceOf("ram_bytes", "bytes", "proc")]),
-        facts.Paused(t_s=3722.0, paused=True),
+        events.Sample(t_s=3721.0, ram_bytes=80 * GIB),
+        events.Sources(t_s=3721.0, sources=[events.SourceOf("ram_bytes", "bytes", "proc")]),
+        events.Paused(t_s=3722.0, paused=True),
     )
 
     assert setup.desk.changed == {"log", "readings", "series"}
@@ -109,13 +109,13 @@ def test_an_event_of_a_newer_version_is_passed_over(setup: Setup):
 
 def test_a_row_of_a_run_that_is_not_listed_yet_is_logged_under_its_id(setup: Setup):
     setup.desk.connected(told_hub())
-    setup.tell(facts.Paused(t_s=1.0, paused=True), run="abcdefghijkl")
+    setup.tell(events.Paused(t_s=1.0, paused=True), run="abcdefghijkl")
     assert setup.desk.log.rows()[0].run_name == "abcdefgh"
 
 
 def test_another_hub_begins_anew(setup: Setup):
     setup.show(made_up_run())
-    setup.tell(facts.Paused(t_s=1.0, paused=True), reload_record())
+    setup.tell(events.Paused(t_s=1.0, paused=True), reload_record())
     setup.desk.connected(told_hub("hub2"))
 
     assert setup.desk.log.rows() == []
@@ -196,7 +196,7 @@ def test_charts_are_drawn_from_an_outline_until_the_whole_is_read(setup: Setup):
     few = [replace(one, t_s=one.t_s[-80:], values=one.values[-80:]) for one in whole.columns]
     setup.desk.take(replace(whole, columns=few, one_of=150))
     outline = setup.charts.picture("ram", 300).curves[0]
-    setup.tell(facts.Sample(t_s=3730.0, ram_bytes=90 * GIB))
+    setup.tell(events.Sample(t_s=3730.0, ram_bytes=90 * GIB))
     card, of_epochs = (setup.charts.card(one, now_s=0.0) for one in ("ram", "step_time"))
     setup.desk.take(whole)
 
@@ -217,9 +217,9 @@ def test_rows_that_come_before_the_columns_are_not_lost_and_covered_ones_not_dou
     setup.desk.connected(told_hub())
     run = made_up_run()
     setup.desk.take(told_runs(run))
-    setup.tell(facts.Sample(t_s=3730.0, ram_bytes=90 * GIB))
+    setup.tell(events.Sample(t_s=3730.0, ram_bytes=90 * GIB))
     assert setup.charts.picture("ram", 300).empty_text == "Loading…"
-    covered = made_up_row(50, facts.Sample(t_s=4000.0, ram_bytes=1.0))
+    covered = made_up_row(50, events.Sample(t_s=4000.0, ram_bytes=1.0))
     setup.answer(run)
     setup.desk.take(RowsTold(ask=0, hub="hub1", cursor=50, rows=[covered], more=False, head=50))
 
@@ -230,7 +230,7 @@ def test_rows_that_come_before_the_columns_are_not_lost_and_covered_ones_not_dou
 
 def test_a_graph_size_counted_at_an_epochs_end_is_on_the_curve_at_once(setup: Setup):
     setup.show(made_up_run())
-    size = facts.GraphSize(t_s=3725.0, fit=1, epoch=36, operations=77, traces=1, functions=2)
+    size = events.GraphSize(t_s=3725.0, fit=1, epoch=36, operations=77, traces=1, functions=2)
     setup.tell(size)
     assert setup.charts.picture("graph", 300).curves[0].y[-1] == 77.0
 
@@ -436,7 +436,7 @@ def test_a_desk_whose_charts_are_not_loaded_yet_takes_everything(setup: Setup):
     desk.take(told_runs(run))
     for number, asked in setup.hub.of_type(SeriesAsked):
         desk.take(told_series(asked, run, number))
-    row = made_up_row(1, facts.Sample(t_s=1.0, functions=3.0))
+    row = made_up_row(1, events.Sample(t_s=1.0, functions=3.0))
     desk.take(RowsTold(ask=0, hub="hub1", cursor=1, rows=[row], more=False, head=1))
     desk.take(ErrorMessage(code="busy", text="later", ask=1))
     desk.connected(told_hub("hub2"))
@@ -456,10 +456,10 @@ def test_history_reaches_log_and_flags_but_no_column_twice(setup: Setup):
     before = len(setup.charts.picture("ram", 4000).curves[0].x)
     rows = [
         made_up_row(2000, reload_record()),
-        made_up_row(2001, facts.Sample(t_s=9000.0, ram_bytes=1.0)),
+        made_up_row(2001, events.Sample(t_s=9000.0, ram_bytes=1.0)),
         made_up_row(
             2002,
-            facts.ActionRecord(
+            events.ActionRecord(
                 t_s=1.0, action="save", ok=True, asked_by="x", fit=1, epoch=0, seconds=1.0
             ),
         ),

@@ -2,15 +2,15 @@
 
 import msgspec
 
-from kmonitor.presenters.diagnosis import (
+from kmonitor.ui.events.diagnosis import (
     MAX_KEPT,
     DiagnosisBook,
     DiagnosisPicture,
     empty_text,
     finding_lines,
 )
-from kmonitor.presenters.formats import plain_text
-from kmonitor_agent.protocol.facts import AllocationGrowth, Diagnosis, ObjectGrowth
+from kmonitor.ui.text.formats import plain_text
+from kmonitor_agent.wire.messages.events import AllocationGrowth, Diagnosis, ObjectGrowth
 
 FOUND = Diagnosis(
     t_s=1.0,

@@ -3,16 +3,16 @@ from typing import get_args
 import msgspec
 import pytest
 
-from kmonitor.presenters import event_log as module
-from kmonitor.presenters.event_log import LOG_KINDS, EventLog, event_line, overruled
-from kmonitor.presenters.formats import plain_text
-from kmonitor.presenters.record_facts import asked_text, record_picture
-from kmonitor_agent.protocol import facts
-from kmonitor_agent.protocol.commands import LimitSpec
-from kmonitor_agent.protocol.facts import Footprint
+from kmonitor.ui.events import event_log as module
+from kmonitor.ui.events.event_log import LOG_KINDS, EventLog, event_line, overruled
+from kmonitor.ui.events.record_facts import asked_text, record_picture
+from kmonitor.ui.text.formats import plain_text
+from kmonitor_agent.wire.messages import events as messages_events
+from kmonitor_agent.wire.messages.commands import LimitSpec
+from kmonitor_agent.wire.messages.events import Footprint
 from tests.support.made_up_runs import GIB, MIB, limit, reload_record
 
-BOOT = facts.BootStarted(
+BOOT = messages_events.BootStarted(
     t_s=0.0,
     boot="b",
     name="x",
@@ -23,7 +23,7 @@ BOOT = facts.BootStarted(
 )
 
 
-def text_of(event: facts.Event) -> str:
+def text_of(event: messages_events.Event) -> str:
     line = event_line(event, name="run x")  # type: ignore[arg-type]
     assert line is not None
     return plain_text(line.text)
@@ -33,106 +33,126 @@ def text_of(event: facts.Event) -> str:
     ("event", "level", "words"),
     [
         (BOOT, "info", "run x started on gpu-01, process 7 · keras 3.15 · tensorflow 2.21"),
-        (facts.BootEnded(t_s=1.0, why="finished"), "info", "Process finished"),
-        (facts.BootEnded(t_s=1.0, why="stopped"), "info", "Process ended after a stop"),
-        (facts.BootEnded(t_s=1.0, why="restart"), "info", "Process ends to start again"),
-        (facts.BootEnded(t_s=1.0, why="interrupted"), "warning", "Process was interrupted"),
+        (messages_events.BootEnded(t_s=1.0, why="finished"), "info", "Process finished"),
+        (messages_events.BootEnded(t_s=1.0, why="stopped"), "info", "Process ended after a stop"),
+        (messages_events.BootEnded(t_s=1.0, why="restart"), "info", "Process ends to start again"),
         (
-            facts.BootDied(t_s=1.0, boot="b", how="memory", why="out of memory: oom_kill"),
+            messages_events.BootEnded(t_s=1.0, why="interrupted"),
+            "warning",
+            "Process was interrupted",
+        ),
+        (
+            messages_events.BootDied(
+                t_s=1.0, boot="b", how="memory", why="out of memory: oom_kill"
+            ),
             "error",
             "Process died: out of memory: oom_kill",
         ),
         (
-            facts.BootDied(t_s=1.0, boot="b", how="memory", supervisor=7),
+            messages_events.BootDied(t_s=1.0, boot="b", how="memory", supervisor=7),
             "error",
             "Process was killed for want of memory; a new process follows",
         ),
         (
-            facts.BootDied(t_s=1.0, boot="b", how="signal", signal="SIGINT", asked=True),
+            messages_events.BootDied(t_s=1.0, boot="b", how="signal", signal="SIGINT", asked=True),
             "warning",
             "Process was ended by SIGINT",
         ),
         (
-            facts.BootDied(
+            messages_events.BootDied(
                 t_s=1.0, boot="b", how="signal", why="SIGINT, sent to kmonitor run", asked=True
             ),
             "warning",
             "Process was ended by SIGINT, sent to kmonitor run",
         ),
         (
-            facts.BootDied(t_s=1.0, boot="b", how="status", status=3),
+            messages_events.BootDied(t_s=1.0, boot="b", how="status", status=3),
             "error",
             "Process ended with exit status 3",
         ),
         (
-            facts.BootEnded(t_s=1.0, why="failed", error_type="ValueError", message="no"),
+            messages_events.BootEnded(
+                t_s=1.0, why="failed", error_type="ValueError", message="no"
+            ),
             "error",
             "run x failed: ValueError: no",
         ),
-        (facts.BootEnded(t_s=1.0, why="failed"), "error", "run x failed: unknown error"),
+        (messages_events.BootEnded(t_s=1.0, why="failed"), "error", "run x failed: unknown error"),
         (
-            facts.FitEnded(t_s=1.0, fit=2, how="finished", epochs_done=5),
+            messages_events.FitEnded(t_s=1.0, fit=2, how="finished", epochs_done=5),
             "info",
             "Fit 2 finished after 5 epochs",
         ),
         (
-            facts.FitEnded(t_s=1.0, fit=2, how="finished", epochs_done=1),
+            messages_events.FitEnded(t_s=1.0, fit=2, how="finished", epochs_done=1),
             "info",
             "Fit 2 finished after 1 epoch",
         ),
         (
-            facts.FitEnded(t_s=1.0, fit=2, how="finished", epochs_done=3, epochs_before=3),
+            messages_events.FitEnded(
+                t_s=1.0, fit=2, how="finished", epochs_done=3, epochs_before=3
+            ),
             "info",
             "Fit 2 finished after 6 epochs, 3 of them in this process",
         ),
         (
-            facts.FitEnded(t_s=1.0, fit=2, how="failed", error_type="OOM", epochs_before=1),
+            messages_events.FitEnded(
+                t_s=1.0, fit=2, how="failed", error_type="OOM", epochs_before=1
+            ),
             "error",
             "Fit 2 failed after 1 epoch, none of them in this process: OOM",
         ),
         (
-            facts.FitStarted(t_s=1.0, fit=1, model="m", epochs=3, initial_epoch=2, steps=1),
+            messages_events.FitStarted(
+                t_s=1.0, fit=1, model="m", epochs=3, initial_epoch=2, steps=1
+            ),
             "info",
             "Fit 1 began: m, 1 epoch of 1 step, from epoch 3 on",
         ),
-        (facts.FitEnded(t_s=1.0, fit=2, how="stopped"), "info", "Fit 2 stopped after 0 epochs"),
         (
-            facts.FitEnded(t_s=1.0, fit=2, how="interrupted"),
+            messages_events.FitEnded(t_s=1.0, fit=2, how="stopped"),
+            "info",
+            "Fit 2 stopped after 0 epochs",
+        ),
+        (
+            messages_events.FitEnded(t_s=1.0, fit=2, how="interrupted"),
             "warning",
             "Fit 2 was interrupted after 0 epochs",
         ),
         (
-            facts.FitEnded(t_s=1.0, fit=2, how="left", message="by an exception"),
+            messages_events.FitEnded(t_s=1.0, fit=2, how="left", message="by an exception"),
             "warning",
             "Fit 2 ended early after 0 epochs: by an exception",
         ),
         (
-            facts.FitEnded(t_s=1.0, fit=2, how="failed", error_type="OOM"),
+            messages_events.FitEnded(t_s=1.0, fit=2, how="failed", error_type="OOM"),
             "error",
             "Fit 2 failed after 0 epochs: OOM",
         ),
-        (facts.FitStarted(t_s=1.0, fit=1, model="m"), "info", "Fit 1 began: m"),
+        (messages_events.FitStarted(t_s=1.0, fit=1, model="m"), "info", "Fit 1 began: m"),
         (
-            facts.FitStarted(t_s=1.0, fit=1, model="m", epochs=6, initial_epoch=6, steps=2),
+            messages_events.FitStarted(
+                t_s=1.0, fit=1, model="m", epochs=6, initial_epoch=6, steps=2
+            ),
             "info",
             "Fit 1 began: m, none of its epochs is left",
         ),
         (
-            facts.FitStarted(
+            messages_events.FitStarted(
                 t_s=1.0, fit=1, model="m", epochs=9, initial_epoch=2, steps=1563, batch_size=64
             ),
             "info",
             "Fit 1 began: m, 7 epochs of 1 563 steps, batch 64, from epoch 3 on",
         ),
         (
-            facts.Diagnosis(
+            messages_events.Diagnosis(
                 t_s=1.0,
                 fit=1,
                 epoch=4,
                 seconds=0.1,
                 objects=[
-                    facts.ObjectGrowth(kind="builtins.dict", count=90_000, grown=1200),
-                    facts.ObjectGrowth(kind="builtins.list", count=9, grown=-2),
+                    messages_events.ObjectGrowth(kind="builtins.dict", count=90_000, grown=1200),
+                    messages_events.ObjectGrowth(kind="builtins.list", count=9, grown=-2),
                 ],
                 holders=["12 traces held by `f`"],
             ),
@@ -140,27 +160,29 @@ def text_of(event: facts.Event) -> str:
             "Diagnosis after epoch 5: 12 traces held by `f`; most new objects: dict (+1 200)",
         ),
         (
-            facts.Diagnosis(t_s=1.0, fit=1, epoch=0, seconds=0.1, holders=["`f`: traces 2"]),
+            messages_events.Diagnosis(
+                t_s=1.0, fit=1, epoch=0, seconds=0.1, holders=["`f`: traces 2"]
+            ),
             "info",
             "Diagnosis after epoch 1: nothing grew since the one before",
         ),
         (
-            facts.Diagnosis(t_s=1.0, fit=1, epoch=5, seconds=0.1),
+            messages_events.Diagnosis(t_s=1.0, fit=1, epoch=5, seconds=0.1),
             "info",
             "Diagnosis, followed to the end of epoch 6: no line of Python kept new memory",
         ),
-        (facts.LimitsInForce(t_s=1.0, limits=[]), "info", "No limit in force"),
-        (facts.Paused(t_s=1.0, paused=True), "info", "Training is paused"),
-        (facts.Paused(t_s=1.0, paused=False), "info", "Training goes on"),
-        (facts.Notice(t_s=1.0, level="error", code="c", text="Look."), "error", "Look."),
+        (messages_events.LimitsInForce(t_s=1.0, limits=[]), "info", "No limit in force"),
+        (messages_events.Paused(t_s=1.0, paused=True), "info", "Training is paused"),
+        (messages_events.Paused(t_s=1.0, paused=False), "info", "Training goes on"),
+        (messages_events.Notice(t_s=1.0, level="error", code="c", text="Look."), "error", "Look."),
         (
-            facts.Lost(t_s=1.0, first=3, last=5, why="spool full"),
+            messages_events.Lost(t_s=1.0, first=3, last=5, why="spool full"),
             "warning",
             "Events 3 to 5 are missing: spool full",
         ),
     ],
 )
-def test_each_event_is_one_sentence(event: facts.Event, level: str, words: str):
+def test_each_event_is_one_sentence(event: messages_events.Event, level: str, words: str):
     line = event_line(event, name="run x")  # type: ignore[arg-type]
 
     assert line is not None
@@ -170,24 +192,24 @@ def test_each_event_is_one_sentence(event: facts.Event, level: str, words: str):
 
 def test_events_that_come_each_second_have_no_line():
     for event in (
-        facts.Sample(t_s=1.0),
-        facts.EpochStarted(t_s=1.0, fit=1, epoch=0),
-        facts.EpochEnded(t_s=1.0, fit=1, epoch=0, seconds=1.0),
-        facts.GraphSize(t_s=1.0, fit=1, epoch=0, operations=1, traces=1, functions=1),
-        facts.Sources(t_s=1.0, sources=[]),
+        messages_events.Sample(t_s=1.0),
+        messages_events.EpochStarted(t_s=1.0, fit=1, epoch=0),
+        messages_events.EpochEnded(t_s=1.0, fit=1, epoch=0, seconds=1.0),
+        messages_events.GraphSize(t_s=1.0, fit=1, epoch=0, operations=1, traces=1, functions=1),
+        messages_events.Sources(t_s=1.0, sources=[]),
     ):
         assert event_line(event, name="x") is None
 
 
 def test_every_event_type_either_has_a_line_or_is_known_to_have_none():
-    tags = {t.__struct_config__.tag for t in get_args(facts.AnyEvent)}
+    tags = {t.__struct_config__.tag for t in get_args(messages_events.AnyEvent)}
     silent = {"sample", "epoch_start", "epoch_end", "graph", "sources", "layout", "step_peak"}
     silent |= {"fold_begin", "fold_now"}
     assert set(LOG_KINDS) | silent == tags
 
 
 def test_a_model_is_told_once_whatever_its_parts():
-    model = facts.ModelFacts(
+    model = messages_events.ModelFacts(
         t_s=1.0,
         fit=1,
         part=1,
@@ -200,8 +222,12 @@ def test_a_model_is_told_once_whatever_its_parts():
         optimizer="Adam",
         slot_bytes=int(8 * MIB),
     )
-    bare = facts.ModelFacts(t_s=1.0, fit=1, part=1, parts=1, name="m", kind="K", n_layers=1)
-    second = facts.ModelFacts(t_s=1.0, fit=1, part=2, parts=2, name="m", kind="K", n_layers=250)
+    bare = messages_events.ModelFacts(
+        t_s=1.0, fit=1, part=1, parts=1, name="m", kind="K", n_layers=1
+    )
+    second = messages_events.ModelFacts(
+        t_s=1.0, fit=1, part=2, parts=2, name="m", kind="K", n_layers=250
+    )
 
     assert text_of(model) == (
         "Model m: 250 layers, 1 000 000 parameters (4.0 MiB), Adam state 8.0 MiB"
@@ -261,7 +287,7 @@ def test_a_failed_action_is_a_warning_with_the_reason():
 
 
 def test_an_action_after_a_batch_names_the_step_and_unchanged_nothing_is_left_out():
-    record = facts.ActionRecord(
+    record = messages_events.ActionRecord(
         t_s=1.0,
         action="pause",
         ok=True,
@@ -287,7 +313,7 @@ def test_an_action_after_a_batch_names_the_step_and_unchanged_nothing_is_left_ou
 )
 def test_commands_are_told_when_they_begin_and_when_they_go_wrong(state: str, words: str):
     why = "" if state == "started" else "no room"
-    event = facts.CommandProgress(t_s=1.0, id="c", name="reload", state=state, why=why)  # type: ignore[arg-type]
+    event = messages_events.CommandProgress(t_s=1.0, id="c", name="reload", state=state, why=why)  # type: ignore[arg-type]
 
     line = event_line(event, name="x")
 
@@ -298,16 +324,16 @@ def test_commands_are_told_when_they_begin_and_when_they_go_wrong(state: str, wo
 
 def test_commands_that_end_well_are_told_by_their_record_only():
     for name, state in (("reload", "done"), ("reload", "received"), ("set_limits", "started")):
-        event = facts.CommandProgress(t_s=1.0, id="c", name=name, state=state)  # type: ignore[arg-type]
+        event = messages_events.CommandProgress(t_s=1.0, id="c", name=name, state=state)  # type: ignore[arg-type]
         assert event_line(event, name="x") is None
-    bare = facts.CommandProgress(t_s=1.0, id="c", name="save", state="failed")
+    bare = messages_events.CommandProgress(t_s=1.0, id="c", name="save", state="failed")
     assert text_of(bare) == "Save checkpoint failed"
 
 
 def test_crossings_say_what_follows():
     def crossing(**more: object) -> str:
         fields = {"metric": "ram", "action": "reload", "value": 1.5 * GIB, "threshold": GIB}
-        return text_of(facts.LimitCrossed(t_s=1.0, **{**fields, **more}))  # type: ignore[arg-type]
+        return text_of(messages_events.LimitCrossed(t_s=1.0, **{**fields, **more}))  # type: ignore[arg-type]
 
     assert crossing() == "RAM passed its limit of 1 GiB: 1.5 GiB; reload follows"
     assert crossing(action="notify") == "RAM passed its limit of 1 GiB: 1.5 GiB"
@@ -317,20 +343,20 @@ def test_crossings_say_what_follows():
 
 def test_limits_and_faults_are_told():
     limits = [limit(), LimitSpec(metric="vram", fraction=0.8, action="notify")]
-    assert text_of(facts.LimitsInForce(t_s=1.0, limits=limits)) == (
+    assert text_of(messages_events.LimitsInForce(t_s=1.0, limits=limits)) == (
         "Limits in force: RAM 128 GiB, reload, VRAM 80 %, notify"
     )
-    fault = facts.Fault(t_s=1.0, where="probe", count=2, text="OSError: x")
+    fault = messages_events.Fault(t_s=1.0, where="probe", count=2, text="OSError: x")
     assert text_of(fault).startswith("A fault of kmonitor's own in probe, 2 so far: OSError: x.")
 
 
 def filled() -> EventLog:
     log = EventLog()
-    log.add(3, facts.Paused(t_s=3.0, paused=True), run="r", name="x", wall_s=3.0)
+    log.add(3, messages_events.Paused(t_s=3.0, paused=True), run="r", name="x", wall_s=3.0)
     log.add(1, BOOT, run="r", name="x", wall_s=1.0)
     log.add(
         2,
-        facts.Notice(t_s=2.0, level="warning", code="c", text="w"),
+        messages_events.Notice(t_s=2.0, level="warning", code="c", text="w"),
         run="r",
         name="x",
         wall_s=2.0,
@@ -342,12 +368,12 @@ def test_the_log_is_newest_first_and_holds_each_row_once():
     log = filled()
 
     assert not log.add(3, BOOT, run="r", name="x", wall_s=3.0)
-    assert not log.add(9, facts.Sample(t_s=1.0), run="r", name="x", wall_s=1.0)
+    assert not log.add(9, messages_events.Sample(t_s=1.0), run="r", name="x", wall_s=1.0)
     assert [row.row for row in log.rows()] == [3, 2, 1]
 
 
-FINISHED = facts.BootEnded(t_s=2.0, why="finished")
-FAILED = facts.BootDied(
+FINISHED = messages_events.BootEnded(t_s=2.0, why="finished")
+FAILED = messages_events.BootDied(
     t_s=2.1, boot="boot", how="status", status=3, why="it left with exit status 3"
 )
 
@@ -355,7 +381,7 @@ FAILED = facts.BootDied(
 @pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1)], ids=["as it came", "older rows later"])
 def test_what_a_process_could_not_know_of_its_end_is_told_once(order: tuple[int, ...]):
     log = EventLog()
-    events: dict[int, facts.AnyEvent] = {1: BOOT, 2: FINISHED, 3: FAILED}
+    events: dict[int, messages_events.AnyEvent] = {1: BOOT, 2: FINISHED, 3: FAILED}
     for row in order:
         log.add(row, events[row], run="run1", name="x", wall_s=float(row))
         log.add(row, events[row], run="run2", name="y", wall_s=row + 0.5) if row != 3 else None
@@ -369,8 +395,8 @@ def test_what_a_process_could_not_know_of_its_end_is_told_once(order: tuple[int,
 def test_a_process_that_finished_before_another_died_is_still_told():
     assert overruled([BOOT, FINISHED, BOOT, FAILED]) == set()
     assert overruled([BOOT, FINISHED, None, FAILED]) == {1}
-    assert overruled([BOOT, facts.BootEnded(t_s=1.0, why="interrupted"), FAILED]) == {1}
-    assert overruled([BOOT, facts.BootEnded(t_s=1.0, why="stopped"), FAILED]) == set()
+    assert overruled([BOOT, messages_events.BootEnded(t_s=1.0, why="interrupted"), FAILED]) == {1}
+    assert overruled([BOOT, messages_events.BootEnded(t_s=1.0, why="stopped"), FAILED]) == set()
 
 
 def test_the_filter_shows_warnings_or_actions_and_says_when_there_are_none():
@@ -396,10 +422,10 @@ def test_the_oldest_rows_leave_a_full_log(monkeypatch: pytest.MonkeyPatch):
 def test_in_the_log_the_name_stands_beside_the_sentence_not_in_it():
     log = EventLog()
     name = "n" * 120
-    started = facts.BootStarted(
+    started = messages_events.BootStarted(
         t_s=0.0, boot="b", name=name, host="gpu-01", pid=7, started_wall_s=0.0
     )
-    failed = facts.BootEnded(
+    failed = messages_events.BootEnded(
         t_s=9.0, why="failed", error_type="ValueError", message="no such file"
     )
     log.add(1, started, run="r", name=name, wall_s=0.0)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from kmonitor.presenters.file_subject import file_begun, file_described, file_refused
-from kmonitor_agent.protocol.model_layout import ModelLayout
+from kmonitor.ui.memory.file_subject import file_begun, file_described, file_refused
+from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from tests.support.made_up_layouts import chain, layer, tensor
 from tests.support.made_up_maps import convolutions
 

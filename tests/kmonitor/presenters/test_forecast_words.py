@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kmonitor.presenters.forecast_words import (
+from kmonitor.ui.shell.header import header_picture
+from kmonitor.ui.text.formats import clock_text, day_minute_text, plain_text
+from kmonitor.ui.verdicts.forecast_text import (
     chip_words,
     forecast_words,
     nearest,
     short_forecast_words,
 )
-from kmonitor.presenters.formats import clock_text, day_minute_text, plain_text
-from kmonitor.presenters.header import header_picture
-from kmonitor.presenters.verdict_book import VerdictBook
-from kmonitor_agent.protocol.facts import LimitForecast, Verdict
+from kmonitor.ui.verdicts.verdict_store import VerdictBook
+from kmonitor_agent.wire.messages.events import LimitForecast, Verdict
 from tests.support.made_up_runs import made_up_run
 from tests.support.made_up_verdicts import GIB
 from tests.support.made_up_verdicts import LEAK as MADE_UP

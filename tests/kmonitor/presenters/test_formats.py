@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor.presenters import formats
-from kmonitor.presenters.formats import plain_text
-from kmonitor_agent.protocol.version import MAX_WALL_S
+from kmonitor.ui.text import formats
+from kmonitor.ui.text.formats import plain_text
+from kmonitor_agent.wire.messages.version import MAX_WALL_S
 
 MIB, GIB = 2.0**20, 2.0**30
 

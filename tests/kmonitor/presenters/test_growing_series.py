@@ -1,6 +1,6 @@
 import numpy as np
 
-from kmonitor.presenters.growing_series import HISTORY_POINTS, TAIL_SAMPLES, GrowingSeries
+from kmonitor.ui.charts.series import HISTORY_POINTS, TAIL_SAMPLES, GrowingSeries
 
 
 def filled(n: int) -> GrowingSeries:

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from kmonitor.presenters.guide import Place, after, places, reading_order, slug
-from kmonitor.resource_files import resource_path
+from kmonitor.base.resource_files import resource_path
+from kmonitor.ui.guide.pages import Place, after, places, reading_order, slug
 
 PAGES = {path.name: path.read_text("utf-8") for path in resource_path("guide").glob("*.md")}
 FEW = {"index.md": "See [b](b.md)", "a.md": "leak", "b.md": "A Leak and a leak"}

@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from kmonitor.presenters.guide import reading_order, slug
-from kmonitor.resource_files import resource_path
+from kmonitor.base.resource_files import resource_path
+from kmonitor.ui.guide.pages import reading_order, slug
 
 ENGLISH = resource_path("guide")
 CHINESE = ENGLISH / "zh_CN"

@@ -1,6 +1,6 @@
-from kmonitor.presenters.formats import plain_text
-from kmonitor.presenters.header import header_picture
-from kmonitor_agent.protocol.messages import MetricNow, RunSummary
+from kmonitor.ui.shell.header import header_picture
+from kmonitor.ui.text.formats import plain_text
+from kmonitor_agent.wire.messages.unions import MetricNow, RunSummary
 from tests.support.made_up_runs import GIB, NOW_WALL_S, limit, made_up_run
 
 

@@ -5,19 +5,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from kmonitor.presenters.action_panel import actions_picture
-from kmonitor.presenters.chart_desk import ChartDesk
-from kmonitor.presenters.chart_feed import ChartFeed
-from kmonitor.presenters.desk import Desk
-from kmonitor.presenters.formats import plain_text
-from kmonitor.presenters.hosts import (
+from kmonitor.ui.actions.action_panel import actions_picture
+from kmonitor.ui.charts.feed import ChartFeed
+from kmonitor.ui.charts.standard_charts import ChartDesk
+from kmonitor.ui.hosts.hosts import (
     confirm_remove,
     skew_of_versions,
     why_no_command,
 )
-from kmonitor.presenters.run_tree import HostRow, host_rows
-from kmonitor_agent.protocol import facts
-from kmonitor_agent.protocol.messages import HubTold, RowsTold, RunSummary, SeriesAsked
+from kmonitor.ui.run_tree.run_tree import HostRow, host_rows
+from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.messages import events
+from kmonitor_agent.wire.messages.unions import HubTold, RowsTold, RunSummary, SeriesAsked
 from tests.support.clock import MovedClock
 from tests.support.made_up_runs import (
     NOW_WALL_S,
@@ -62,7 +62,7 @@ class Setup:
             if asked.run in by_id:
                 self.desk.take(told_series(asked, by_id[asked.run], number), at)
 
-    def tell(self, row: int, event: facts.Event, run: str, at: str = "") -> None:
+    def tell(self, row: int, event: events.Event, run: str, at: str = "") -> None:
         hub = "far" if at else "near"
         rows = [made_up_row(row, event, run)]
         self.desk.take(RowsTold(ask=0, hub=hub, cursor=row, rows=rows, more=False, head=row), at)
@@ -161,7 +161,7 @@ def test_it_catches_up_when_it_returns(setup: Setup):
     setup.lose()
     setup.desk.way(FAR, "open", "", "", retry_in_s=None)
     setup.desk.connected(setup.told(), FAR)
-    setup.tell(2000, facts.Sample(t_s=1e6, ram_bytes=5.0), "run2", FAR)
+    setup.tell(2000, events.Sample(t_s=1e6, ram_bytes=5.0), "run2", FAR)
 
     assert setup.banner() is None
     assert not any(c.stale for c in setup.charts.picture("ram", 600).curves)
@@ -249,7 +249,8 @@ def test_a_viewer_sees_the_buttons_disabled_with_the_reason(
     assert setup.desk.why_no_command("run2") == ""
     why = "You may look at the runs of big one, not command them: your key there is a viewer's."
     monkeypatch.setattr(
-        "kmonitor.presenters.desk.why_no_command", lambda _hub, host: why.replace("big one", host)
+        "kmonitor.ui.workspace.workspace.why_no_command",
+        lambda _hub, host: why.replace("big one", host),
     )
 
     picture = actions_picture(

@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from kmonitor.presenters.host_settings import host_lines
-from kmonitor.presenters.hosts import HostDesk
-from kmonitor.presenters.hub_settings import HubSettingsDesk, confirm_keep, confirm_revoke
-from kmonitor_agent.protocol.access_messages import KeyGrant
-from kmonitor_agent.protocol.messages import ErrorMessage, HubAsked, KeysAsked, KeysTold
+from kmonitor.ui.hosts.host_settings import host_lines
+from kmonitor.ui.hosts.hosts import HostDesk
+from kmonitor.ui.settings.hub_settings import HubSettingsDesk, confirm_keep, confirm_revoke
+from kmonitor_agent.wire.messages.access_messages import KeyGrant
+from kmonitor_agent.wire.messages.unions import ErrorMessage, HubAsked, KeysAsked, KeysTold
 from tests.support.made_up_runs import told_hub
 
 NOW_S = 1_000_000.0

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from kmonitor.presenters.action_panel import _looks
-from kmonitor.presenters.action_ways import ways_of
-from kmonitor.presenters.keys import KEYS, Key, key_of, keyboard_map
-from kmonitor.resource_files import resource_path
+from kmonitor.base.resource_files import resource_path
+from kmonitor.ui.actions.action_panel import _looks
+from kmonitor.ui.actions.action_ways import ways_of
+from kmonitor.ui.shortcuts import KEYS, Key, key_of, keyboard_map
 
 LISTED = {keys for group in keyboard_map() for line in group.lines for keys in line.keys}
 

@@ -1,4 +1,4 @@
-from kmonitor.presenters.language import language_tag, tr, use_translation
+from kmonitor.ui.text.language import language_tag, tr, use_translation
 
 
 def test_texts_are_english_until_a_translation_is_in_use():

@@ -1,9 +1,9 @@
 """What a load takes and what a file holds, as the window says it."""
 
-from kmonitor.model_files.inspector import Compiled, ModelFile, StoredLayer
-from kmonitor.model_files.load_cost import LoadCost
-from kmonitor.presenters.load_cost import LoadCostDesk
-from kmonitor.presenters.model_file import file_picture, reading_file, refused_file
+from kmonitor.memory.model_files.inspection import Compiled, ModelFile, StoredLayer
+from kmonitor.memory.model_files.load_cost import LoadCost
+from kmonitor.ui.memory.load_cost import LoadCostDesk
+from kmonitor.ui.memory.model_file import file_picture, reading_file, refused_file
 
 MIB = 2**20
 COSTS = (

@@ -6,18 +6,18 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from kmonitor.memory_map.calibration import Measured
-from kmonitor.memory_map.estimate import MemoryMap, Plan, estimate
-from kmonitor.memory_map.what_if import Fit
-from kmonitor.presenters.map_controls import controls_picture
-from kmonitor.presenters.map_curve import advice_lines, batch_curve, fit_words
-from kmonitor.presenters.map_desk import MapDesk
-from kmonitor.presenters.map_layers import COLUMNS, rows, tiles
-from kmonitor.presenters.map_page import map_page
-from kmonitor.presenters.map_parts import PARTS, legend
-from kmonitor.presenters.map_subject import GIB, MapSubject, Reading, SizedLayout, batch_choices
-from kmonitor.presenters.map_totals import totals_picture
-from kmonitor_agent.protocol.model_layout import ModelLayout
+from kmonitor.memory.calibration import Measured
+from kmonitor.memory.estimate import MemoryMap, Plan, estimate
+from kmonitor.memory.what_if import Fit
+from kmonitor.ui.memory.layers import COLUMNS, rows, tiles
+from kmonitor.ui.memory.map_controls import controls_picture
+from kmonitor.ui.memory.map_estimator import MapDesk
+from kmonitor.ui.memory.map_page import map_page
+from kmonitor.ui.memory.map_parts import PARTS, legend
+from kmonitor.ui.memory.subjects import GIB, MapSubject, Reading, SizedLayout, batch_choices
+from kmonitor.ui.memory.totals import totals_picture
+from kmonitor.ui.memory.what_if import advice_lines, batch_curve, fit_words
+from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from tests.support.made_up_maps import convolutions, file_subject
 
 MIB = 2**20

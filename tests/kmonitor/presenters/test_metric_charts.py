@@ -8,17 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kmonitor.presenters.chart_axes import last_there, y_axis_of
-from kmonitor.presenters.chart_board import ChartSetup
-from kmonitor.presenters.chart_cards import CardPicture
-from kmonitor.presenters.chart_desk import ChartDesk
-from kmonitor.presenters.chart_feed import ChartFeed
-from kmonitor.presenters.chart_kinds import ChartKind, chart_kind
-from kmonitor.presenters.desk import Desk
-from kmonitor.presenters.formats import plain_text
-from kmonitor.presenters.metric_charts import MetricCharts
-from kmonitor_agent.local.clock import SystemClock
-from kmonitor_agent.protocol.facts import (
+from kmonitor.ui.charts.arrangement import ChartSetup
+from kmonitor.ui.charts.cards import CardPicture
+from kmonitor.ui.charts.chart_kinds import ChartKind, chart_kind
+from kmonitor.ui.charts.extra_charts import MetricCharts
+from kmonitor.ui.charts.feed import ChartFeed
+from kmonitor.ui.charts.standard_charts import ChartDesk
+from kmonitor.ui.plots.layout import last_there, y_axis_of
+from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.local.clock import SystemClock
+from kmonitor_agent.wire.messages.events import (
     EpochEnded,
     EpochStarted,
     Event,
@@ -26,7 +26,7 @@ from kmonitor_agent.protocol.facts import (
     SourceOf,
     Sources,
 )
-from kmonitor_agent.protocol.messages import (
+from kmonitor_agent.wire.messages.unions import (
     Column,
     ErrorMessage,
     Message,

@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kmonitor.memory_map.estimate import Plan, estimate
-from kmonitor.presenters.desk import Desk
-from kmonitor.presenters.map_controls import controls_picture
-from kmonitor.presenters.map_desk import MapDesk
-from kmonitor.presenters.map_subject import MapSubject
-from kmonitor.presenters.model_book import ModelBook
-from kmonitor.presenters.run_subject import run_split, run_subject, with_measured
-from kmonitor_agent.local.clock import SystemClock
-from kmonitor_agent.protocol.facts import Event, FitStarted, LayoutPart, Sample, StepPeak
-from kmonitor_agent.protocol.memory_facts import packed_layout
-from kmonitor_agent.protocol.messages import MetricNow, RowsTold
+from kmonitor.memory.estimate import Plan, estimate
+from kmonitor.ui.memory.map_controls import controls_picture
+from kmonitor.ui.memory.map_estimator import MapDesk
+from kmonitor.ui.memory.model_store import ModelBook
+from kmonitor.ui.memory.run_subject import run_split, run_subject, with_measured
+from kmonitor.ui.memory.subjects import MapSubject
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.local.clock import SystemClock
+from kmonitor_agent.wire.messages.events import Event, FitStarted, LayoutPart, Sample, StepPeak
+from kmonitor_agent.wire.messages.memory_facts import packed_layout
+from kmonitor_agent.wire.messages.unions import MetricNow, RowsTold
 from tests.support.made_up_layouts import chain, layer, tensor, variable
 from tests.support.made_up_maps import file_subject, told_layout, told_model
 from tests.support.made_up_runs import GIB, HUB, made_up_row, made_up_run, told_hub, told_runs

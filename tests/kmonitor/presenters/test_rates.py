@@ -1,8 +1,8 @@
 import numpy as np
 
-from kmonitor.presenters.formats import plain_text
-from kmonitor.presenters.rate_words import NO_RATE
-from kmonitor.presenters.rates import epoch_rate, rate_to_come, time_rate
+from kmonitor.ui.charts.rate_words import NO_RATE
+from kmonitor.ui.charts.rates import epoch_rate, rate_to_come, time_rate
+from kmonitor.ui.text.formats import plain_text
 from tests.support.made_up_runs import MIB, made_up_run
 
 X = np.linspace(0.0, 10.0, 101)

@@ -1,11 +1,17 @@
 import math
 import struct
 
-from kmonitor.presenters.formats import plain_text
-from kmonitor.presenters.history import History
-from kmonitor.presenters.readings import READING_COLUMNS, RunReadings
-from kmonitor_agent.protocol.facts import Sample, SourceOf, Sources
-from kmonitor_agent.protocol.messages import Column, RowsAsked, RowsTold, SeriesAsked, SeriesTold
+from kmonitor.ui.runs.readings import READING_COLUMNS, RunReadings
+from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.workspace.history import History
+from kmonitor_agent.wire.messages.events import Sample, SourceOf, Sources
+from kmonitor_agent.wire.messages.unions import (
+    Column,
+    RowsAsked,
+    RowsTold,
+    SeriesAsked,
+    SeriesTold,
+)
 from tests.support.made_up_runs import GIB, made_up_run
 from tests.support.questions_asked import QuestionsAsked
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import msgspec
 
-from kmonitor.presenters.formats import plain_text
-from kmonitor.presenters.reclaim_table import (
+from kmonitor.ui.events.reclaims import (
     MAX_ROWS,
     ReclaimBook,
     ReclaimRow,
@@ -13,8 +12,9 @@ from kmonitor.presenters.reclaim_table import (
     empty_text,
     table_text,
 )
-from kmonitor.presenters.record_facts import record_tooltip
-from kmonitor_agent.protocol.facts import ActionRecord, Footprint
+from kmonitor.ui.events.record_facts import record_tooltip
+from kmonitor.ui.text.formats import plain_text
+from kmonitor_agent.wire.messages.events import ActionRecord, Footprint
 from tests.support.made_up_runs import reload_record
 
 HELD = ["12 traces held by `my_step`", "3 custom gradients of a nested graph", "`<lambda>`"]

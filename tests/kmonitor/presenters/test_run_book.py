@@ -1,7 +1,7 @@
-from kmonitor.presenters.run_book import MAX_SHOWN, RunBook
-from kmonitor.presenters.run_states import stall_advice, state_picture
-from kmonitor.presenters.run_tree import empty_text, host_rows
-from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor.ui.run_tree.run_tree import empty_text, host_rows
+from kmonitor.ui.runs.run_states import stall_advice, state_picture
+from kmonitor.ui.runs.run_store import MAX_SHOWN, RunBook
+from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.made_up_runs import NOW_WALL_S, made_up_run, told_runs
 
 

@@ -4,11 +4,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kmonitor.presenters.connection import Connection
-from kmonitor.presenters.desk import Desk
-from kmonitor.presenters.formats import plain_text
-from kmonitor.presenters.history_selection import SelectionPicture, selection_picture
-from kmonitor.presenters.run_edits import (
+from kmonitor.ui.history.selection import SelectionPicture, selection_picture
+from kmonitor.ui.hosts.connection_status import Connection
+from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.workspace.run_edits import (
     MAX_NAME,
     MAX_NOTE,
     EditDesk,
@@ -16,7 +15,8 @@ from kmonitor.presenters.run_edits import (
     why_no_delete,
     why_no_edit,
 )
-from kmonitor_agent.protocol.messages import (
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.messages.unions import (
     EditAsked,
     EditTold,
     ErrorMessage,

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from kmonitor.presenters.formats import plain_text
-from kmonitor.presenters.last_minute import (
+from kmonitor.ui.events.last_minute import (
     asked_from_s,
     blocks,
     highest_words,
     last_minute,
     last_minute_words,
 )
-from kmonitor.presenters.run_end import EndBook, end_picture, going_on_words
-from kmonitor_agent.protocol.messages import Column, SeriesAsked, SeriesTold
+from kmonitor.ui.events.run_end import EndBook, end_picture, going_on_words
+from kmonitor.ui.text.formats import plain_text
+from kmonitor_agent.wire.messages.unions import Column, SeriesAsked, SeriesTold
 from tests.support.made_up_runs import GIB, NOW_WALL_S, made_up_run
 
 T = np.arange(0.0, 91.0)

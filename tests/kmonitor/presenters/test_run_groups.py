@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from kmonitor.presenters.run_book import RunBook
-from kmonitor.presenters.run_groups import groups_of
-from kmonitor.presenters.run_tree import RunRow, host_rows
-from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor.ui.run_tree.run_groups import groups_of
+from kmonitor.ui.run_tree.run_tree import RunRow, host_rows
+from kmonitor.ui.runs.run_store import RunBook
+from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.made_up_runs import NOW_WALL_S, made_up_run, told_runs
 
 _NAME = "job 7 \u00b7 train"

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from kmonitor.presenters.formats import NOT_KNOWN, plain_text
-from kmonitor.presenters.history_cells import history_cell, history_heads
-from kmonitor.presenters.run_book import RunBook
-from kmonitor.presenters.run_history import (
+from kmonitor.ui.history.history_table import history_cell, history_heads
+from kmonitor.ui.history.run_history import (
     EVERYTHING,
     HistoryColumn,
     HistoryFilter,
@@ -18,8 +16,10 @@ from kmonitor.presenters.run_history import (
     days_of,
     metric_of,
 )
-from kmonitor.presenters.run_tree import MOST_ENDED, host_rows
-from kmonitor_agent.protocol.messages import MetricNow, RunSummary
+from kmonitor.ui.run_tree.run_tree import MOST_ENDED, host_rows
+from kmonitor.ui.runs.run_store import RunBook
+from kmonitor.ui.text.formats import NOT_KNOWN, plain_text
+from kmonitor_agent.wire.messages.unions import MetricNow, RunSummary
 from tests.support.made_up_runs import GIB, MIB, NOW_WALL_S, made_up_run, told_runs
 
 HOUR_S = 3600.0

@@ -2,14 +2,14 @@
 
 import msgspec
 
-from kmonitor.presenters.event_log import event_line
-from kmonitor.presenters.history_cells import history_cell
-from kmonitor.presenters.run_book import RunBook
-from kmonitor.presenters.run_history import HubPlace, RunHistory
-from kmonitor.presenters.run_states import state_picture
-from kmonitor.presenters.run_tree import RunRow, host_rows
-from kmonitor_agent.protocol.facts import FoldEnded, StudyStarted, StudyTally
-from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor.ui.events.event_log import event_line
+from kmonitor.ui.history.history_table import history_cell
+from kmonitor.ui.history.run_history import HubPlace, RunHistory
+from kmonitor.ui.run_tree.run_tree import RunRow, host_rows
+from kmonitor.ui.runs.run_states import state_picture
+from kmonitor.ui.runs.run_store import RunBook
+from kmonitor_agent.wire.messages.events import FoldEnded, StudyStarted, StudyTally
+from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.made_up_runs import NOW_WALL_S, made_up_run, told_runs
 from tests.support.made_up_studies import RUNNING, STUDY, MadeUpStudy
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kmonitor.connect.alert_outlet import why_no_command, why_no_webhook
-from kmonitor.connect.host_trouble import (
+from kmonitor.connect.host_errors import (
     HostTrouble,
     no_forwarding,
     not_found,
@@ -13,9 +12,10 @@ from kmonitor.connect.host_trouble import (
     too_new,
     too_old,
 )
-from kmonitor.presenters.language import use_translation
-from kmonitor.presenters.said_elsewhere import said
-from kmonitor_agent.session.sampler import STEP_SOURCE
+from kmonitor.ui.alerts.delivery import why_no_command, why_no_webhook
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import use_translation
+from kmonitor_agent.recording.sampler import STEP_SOURCE
 
 WORDS = {
     "begin to begin": "a",

@@ -1,9 +1,9 @@
 import numpy as np
 
-from kmonitor.hub.run_columns import RunColumns
-from kmonitor.hub.thinning import with_gaps
-from kmonitor.presenters.series_store import STEP_TIME_COLUMN, SeriesStore, Window
-from kmonitor_agent.protocol.facts import (
+from kmonitor.base.thinning import with_gaps
+from kmonitor.hub.views.run_columns import RunColumns
+from kmonitor.ui.charts.series_store import STEP_TIME_COLUMN, SeriesStore, Window
+from kmonitor_agent.wire.messages.events import (
     BootStarted,
     EpochEnded,
     EpochStarted,
@@ -12,7 +12,7 @@ from kmonitor_agent.protocol.facts import (
     Sample,
     StepTimes,
 )
-from kmonitor_agent.protocol.messages import Column, SeriesTold
+from kmonitor_agent.wire.messages.unions import Column, SeriesTold
 
 RAM = "ram_bytes"
 SECONDS = Window("seconds", 0.0, 1_000.0, 400)

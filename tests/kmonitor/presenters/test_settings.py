@@ -4,18 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from kmonitor.presenters.axis_ticks import axis_between
-from kmonitor.presenters.formats import (
-    amount_text,
-    bytes_change_text,
-    bytes_text,
-    plain_text,
-    rate_text,
-    round_bytes_text,
-    use_byte_units,
-)
-from kmonitor.presenters.limit_desk import round_threshold
-from kmonitor.presenters.settings import (
+from kmonitor.ui.limits.limit_store import round_threshold
+from kmonitor.ui.plots.axes import axis_between
+from kmonitor.ui.settings.setting_values import (
     days_text,
     days_typed,
     frame_ms,
@@ -23,6 +14,15 @@ from kmonitor.presenters.settings import (
     pace_words,
     size_text,
     size_typed,
+)
+from kmonitor.ui.text.formats import (
+    amount_text,
+    bytes_change_text,
+    bytes_text,
+    plain_text,
+    rate_text,
+    round_bytes_text,
+    use_byte_units,
 )
 
 

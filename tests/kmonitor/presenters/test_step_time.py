@@ -2,12 +2,12 @@
 
 import struct
 
-from kmonitor.presenters.chart_desk import ChartDesk
-from kmonitor.presenters.chart_feed import ChartFeed
-from kmonitor.presenters.desk import Desk
-from kmonitor_agent.local.clock import SystemClock
-from kmonitor_agent.protocol.facts import EpochEnded, EpochStarted, Event, Sample, StepTimes
-from kmonitor_agent.protocol.messages import (
+from kmonitor.ui.charts.feed import ChartFeed
+from kmonitor.ui.charts.standard_charts import ChartDesk
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.local.clock import SystemClock
+from kmonitor_agent.wire.messages.events import EpochEnded, EpochStarted, Event, Sample, StepTimes
+from kmonitor_agent.wire.messages.unions import (
     Column,
     Message,
     MetricNow,

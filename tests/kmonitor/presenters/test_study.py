@@ -3,18 +3,18 @@
 import msgspec
 import pytest
 
-from kmonitor.presenters.study_book import StudyBook, StudyRecord, folds_of, is_study
-from kmonitor.presenters.study_folds import (
+from kmonitor.ui.studies.folds import (
     TryPicture,
     end_words,
     fold_words,
     last_tries,
     tries_of,
 )
-from kmonitor.presenters.study_forecast import StudyForecast, forecast_words, study_forecast
-from kmonitor.presenters.study_memory import memory_picture
-from kmonitor.presenters.study_page import StudyPicture, study_picture, tally_words
-from kmonitor_agent.protocol.facts import (
+from kmonitor.ui.studies.study_forecast import StudyForecast, forecast_words, study_forecast
+from kmonitor.ui.studies.study_memory import memory_picture
+from kmonitor.ui.studies.study_page import StudyPicture, study_picture, tally_words
+from kmonitor.ui.studies.study_store import StudyBook, StudyRecord, folds_of, is_study
+from kmonitor_agent.wire.messages.events import (
     AnyEvent,
     Fault,
     FoldBegan,
@@ -23,7 +23,7 @@ from kmonitor_agent.protocol.facts import (
     StudyStarted,
     StudyTally,
 )
-from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.made_up_runs import GIB, NOW_WALL_S, made_up_row, made_up_run
 from tests.support.made_up_studies import RUNNING, STUDY, MadeUpStudy
 

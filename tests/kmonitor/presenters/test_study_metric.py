@@ -5,9 +5,9 @@ import math
 import msgspec
 import pytest
 
-from kmonitor.presenters.study_metric import MetricPicture, StudyMetrics
-from kmonitor_agent.protocol.facts import EpochEnded
-from kmonitor_agent.protocol.messages import RowsAsked, RowsTold
+from kmonitor.ui.studies.fold_charts import MetricPicture, StudyMetrics
+from kmonitor_agent.wire.messages.events import EpochEnded
+from kmonitor_agent.wire.messages.unions import RowsAsked, RowsTold
 from tests.support.made_up_runs import HUB, made_up_row
 
 SIZE = (400, 160)

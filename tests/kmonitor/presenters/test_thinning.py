@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmonitor.presenters.thinning import MAX_BUCKETS, bucket_edges, thin
+from kmonitor.ui.plots.thinning import MAX_BUCKETS, bucket_edges, thin
 
 VALUES = st.floats(-1e9, 1e9)
 MANY = st.integers(100, 2_000)

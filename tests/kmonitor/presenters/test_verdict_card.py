@@ -6,23 +6,23 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kmonitor.presenters.forecast_picture import ForecastMaker
-from kmonitor.presenters.forecast_words import chip_words
-from kmonitor.presenters.formats import plain_text
-from kmonitor.presenters.rate_words import NO_RATE, RatePicture
-from kmonitor.presenters.run_book import RunBook
-from kmonitor.presenters.run_tree import host_rows
-from kmonitor.presenters.series_store import SeriesStore
-from kmonitor.presenters.verdict_book import VerdictBook
-from kmonitor.presenters.verdict_card import (
+from kmonitor.ui.charts.forecast_picture import ForecastMaker
+from kmonitor.ui.charts.rate_words import NO_RATE, RatePicture
+from kmonitor.ui.charts.series_store import SeriesStore
+from kmonitor.ui.run_tree.run_tree import host_rows
+from kmonitor.ui.runs.run_store import RunBook
+from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.verdicts.evidence import (
     evidence_picture,
     judged_rate,
     suspicion_words,
     verdict_picture,
 )
-from kmonitor.presenters.verdict_words import NO_VERDICT
-from kmonitor_agent.protocol.facts import EpochEnded, LimitForecast
-from kmonitor_agent.protocol.messages import Message, SeriesAsked, VerdictsAsked, VerdictsTold
+from kmonitor.ui.verdicts.forecast_text import chip_words
+from kmonitor.ui.verdicts.verdict_store import VerdictBook
+from kmonitor.ui.verdicts.verdict_text import NO_VERDICT
+from kmonitor_agent.wire.messages.events import EpochEnded, LimitForecast
+from kmonitor_agent.wire.messages.unions import Message, SeriesAsked, VerdictsAsked, VerdictsTold
 from tests.support.made_up_runs import made_up_run, told_runs, told_series
 from tests.support.made_up_verdicts import GIB, LEAK, NOW_WALL_S
 

@@ -3,11 +3,11 @@
 import pytest
 from msgspec.structs import replace
 
-from kmonitor.analysis import growth, leak
-from kmonitor.presenters import verdict_words
-from kmonitor.presenters.event_log import event_line
-from kmonitor.presenters.formats import plain_text
-from kmonitor.presenters.verdict_words import (
+from kmonitor.hub.judge import detectors, growth
+from kmonitor.ui.events.event_log import event_line
+from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.verdicts import verdict_text
+from kmonitor.ui.verdicts.verdict_text import (
     advice_of,
     cause_words,
     changed_words,
@@ -19,7 +19,7 @@ from kmonitor.presenters.verdict_words import (
     tone_of,
     why_not_words,
 )
-from kmonitor_agent.protocol.facts import GrewWith, LimitForecast, Verdict
+from kmonitor_agent.wire.messages.events import GrewWith, LimitForecast, Verdict
 from tests.support.made_up_verdicts import GIB
 from tests.support.made_up_verdicts import LEAK as MADE_UP
 
@@ -60,8 +60,8 @@ def test_each_state_has_its_words_and_tone(verdict: Verdict, words: str, tone: s
 
 
 def test_units_that_are_missing_are_those_of_the_judgement():
-    assert verdict_words.MIN_UNITS == growth.MIN_UNITS
-    assert verdict_words.UNITS_TO_GROW == growth.MIN_UNITS + leak.TO_ALARM - 1
+    assert verdict_text.MIN_UNITS == growth.MIN_UNITS
+    assert verdict_text.UNITS_TO_GROW == growth.MIN_UNITS + detectors.TO_ALARM - 1
 
 
 def test_learning_says_how_much_is_missing():

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from kmonitor.presenters.readings import RunReadings
-from kmonitor.presenters.vram_split import Resident, vram_split
-from kmonitor_agent.protocol.facts import Sample, SourceOf, Sources
+from kmonitor.ui.memory.device_split import Resident, vram_split
+from kmonitor.ui.runs.readings import RunReadings
+from kmonitor_agent.wire.messages.events import Sample, SourceOf, Sources
 from tests.support.made_up_runs import GIB, MIB
 
 RESIDENT = Resident(2 * GIB, "the model")

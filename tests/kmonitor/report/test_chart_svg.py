@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kmonitor.presenters.chart_picture import (
+from kmonitor.ui.plots.chart_state import (
     ChartPicture,
     CurvePicture,
     FlagPicture,
@@ -10,9 +10,9 @@ from kmonitor.presenters.chart_picture import (
     GapPicture,
     LimitPicture,
 )
-from kmonitor.presenters.palettes import DARK
-from kmonitor.report.chart_svg import CHART_SIZE, chart_svg
-from kmonitor.report.ink import Ink, page_variables
+from kmonitor.ui.report.chart_svg import CHART_SIZE, chart_svg
+from kmonitor.ui.report.ink import Ink, page_variables
+from kmonitor.ui.theme.palettes import DARK
 from tests.support.drawings import Drawing
 
 GIB = 2.0**30

@@ -3,7 +3,7 @@ import html
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmonitor.report.markup import Markup, joined, lines, tag
+from kmonitor.ui.report.markup import Markup, joined, lines, tag
 from tests.support.drawings import Page
 
 

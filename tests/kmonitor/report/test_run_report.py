@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from kmonitor.base.errors import Expected
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.errors import Expected
-from kmonitor.report.run_report import file_stem, write_report
-from kmonitor_agent.protocol.commands import LimitSpec
-from kmonitor_agent.protocol.facts import (
+from kmonitor.ui.report.run_report import file_stem, write_report
+from kmonitor_agent.wire.messages.commands import LimitSpec
+from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     Footprint,
     LayerFacts,

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from kmonitor.report.run_report import write_report
-from kmonitor_agent.protocol.facts import AnyEvent, Verdict
-from kmonitor_agent.protocol.messages import (
+from kmonitor.ui.report.run_report import write_report
+from kmonitor_agent.wire.messages.events import AnyEvent, Verdict
+from kmonitor_agent.wire.messages.unions import (
     HubTold,
     Row,
     RowsTold,

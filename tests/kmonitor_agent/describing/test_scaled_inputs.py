@@ -2,7 +2,7 @@
 
 import pytest
 
-from kmonitor_agent.describing.child import scaled_shape
+from kmonitor_agent.describing.layout_child import scaled_shape
 
 
 @pytest.mark.parametrize(

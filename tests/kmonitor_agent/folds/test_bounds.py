@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from kmonitor_agent.folds.bounds import (
+from kmonitor_agent.studies.bounds import (
     LEAST_S,
     Habits,
     Silence,
@@ -13,7 +13,7 @@ from kmonitor_agent.folds.bounds import (
     learned_timeout_s,
     too_much_memory,
 )
-from kmonitor_agent.folds.tidings import Phase, Stepped
+from kmonitor_agent.studies.fold_messages import Phase, Stepped
 
 HUNG_WITHIN = 3.0
 

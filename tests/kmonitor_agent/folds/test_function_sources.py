@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kmonitor_agent import FoldsRefused, run_folds
-from kmonitor_agent.folds.function_source import load, source_of
-from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.studies.function_source import load, source_of
+from kmonitor_agent.wire.local.folders import Folders
 from tests.support import fold_functions as functions
 from tests.support.fold_scripts import GUARDED, run_script
 
@@ -98,7 +98,7 @@ BREAKS = """
     import threading
     from pathlib import Path
     from kmonitor_agent import run_folds
-    from kmonitor_agent.local.fold_place import fold_place
+    from kmonitor_agent.wire.local.fold_identity import fold_place
 
     with Path("reads").open("a") as reads:
         reads.write("x")

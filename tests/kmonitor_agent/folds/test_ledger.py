@@ -4,8 +4,8 @@ import io
 
 from typing_extensions import override
 
-from kmonitor_agent.folds.ledger import Attempt, Ledger
-from kmonitor_agent.folds.progress import Progress, left_text
+from kmonitor_agent.studies.attempts import Attempt, Ledger
+from kmonitor_agent.studies.terminal_progress import Progress, left_text
 
 ATTEMPTS = (
     Attempt(0, 1, "finished", seconds=12.34, steps=500, peak_bytes=2**30, growth_bytes=2**20),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor_agent.folds.plain import NotPlain, packed, unpacked
+from kmonitor_agent.studies.values import NotPlain, packed, unpacked
 
 LEAVES = (
     st.none()

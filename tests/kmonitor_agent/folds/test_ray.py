@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent import run_folds
-from kmonitor_agent.folds import bounds
+from kmonitor_agent.studies import bounds
 from tests.support import fold_functions as functions
 from tests.support.ray_nodes import ray_nodes
 

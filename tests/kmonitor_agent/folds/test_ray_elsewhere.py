@@ -8,8 +8,8 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent import run_folds
-from kmonitor_agent.folds.on_ray import ray_runner
-from kmonitor_agent.folds.on_ray.messages import Errand, Verdict, packed
+from kmonitor_agent.studies.ray import runner
+from kmonitor_agent.studies.ray.messages import Errand, Verdict, packed
 from tests.support import fold_functions as functions
 from tests.support.fold_scripts import run_script
 from tests.support.fold_trainings import EPOCHS, die_once, train_fold
@@ -33,7 +33,7 @@ def far(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             )
         return packed(message)
 
-    monkeypatch.setattr(ray_runner, "packed", packed_far)
+    monkeypatch.setattr(runner, "packed", packed_far)
 
 
 def test_values_files_and_output_come_back_and_nothing_stays_on_the_node(
@@ -104,8 +104,8 @@ def test_the_script_comes_along(
         """
         import msgspec, pathlib
         from kmonitor_agent import run_folds
-        from kmonitor_agent.folds.on_ray import ray_runner
-        from kmonitor_agent.folds.on_ray.messages import packed
+        from kmonitor_agent.studies.ray import runner as ray_runner
+        from kmonitor_agent.studies.ray.messages import packed
 
         def train_fold(fold):
             return fold.index * 10

@@ -7,22 +7,22 @@ from types import SimpleNamespace
 import pytest
 
 from kmonitor_agent import FoldsRefused, run_folds
-from kmonitor_agent.folds.bounds import Habits, TimeBound
-from kmonitor_agent.folds.folding import place_of
-from kmonitor_agent.folds.launch import Known
-from kmonitor_agent.folds.on_ray.away import Away
-from kmonitor_agent.folds.on_ray.carrying import SpoolCarrier
-from kmonitor_agent.folds.on_ray.cluster import RayCluster, failure_of
-from kmonitor_agent.folds.on_ray.files import Unpacking, parts_of
-from kmonitor_agent.folds.on_ray.messages import Arrived, Events, Now, Part
-from kmonitor_agent.folds.study_folder import StudyPaths
-from kmonitor_agent.folds.tidings import Phase
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.run_spool import RunSpool
-from kmonitor_agent.local.spool_format import BootFacts
-from kmonitor_agent.local.supervised import make_studies, studies
-from kmonitor_agent.protocol.codec import encode_event
-from kmonitor_agent.protocol.facts import Notice
+from kmonitor_agent.studies.bounds import Habits, TimeBound
+from kmonitor_agent.studies.fold_messages import Phase
+from kmonitor_agent.studies.launch import Known
+from kmonitor_agent.studies.ray.away import Away
+from kmonitor_agent.studies.ray.carrying import SpoolCarrier
+from kmonitor_agent.studies.ray.cluster import RayCluster, failure_of
+from kmonitor_agent.studies.ray.files import Unpacking, parts_of
+from kmonitor_agent.studies.ray.messages import Arrived, Events, Now, Part
+from kmonitor_agent.studies.run_folds import place_of
+from kmonitor_agent.studies.study_folder import StudyPaths
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.spool_folder import RunSpool
+from kmonitor_agent.wire.local.spool_format import BootFacts
+from kmonitor_agent.wire.local.supervision import make_studies, studies
+from kmonitor_agent.wire.messages.codec import encode_event
+from kmonitor_agent.wire.messages.events import Notice
 from tests.support import fold_functions as functions
 
 

@@ -5,11 +5,11 @@ from typing import Any, cast
 
 import pytest
 
-from kmonitor_agent.folds import running
-from kmonitor_agent.folds.bounds import Habits, TimeBound
-from kmonitor_agent.folds.running import Bounds, Running
-from kmonitor_agent.folds.tidings import Ready, Returned
-from kmonitor_agent.local.memory_kills import MemoryKills
+from kmonitor_agent.studies import local_attempt
+from kmonitor_agent.studies.bounds import Habits, TimeBound
+from kmonitor_agent.studies.fold_messages import Ready, Returned
+from kmonitor_agent.studies.local_attempt import Bounds, Running
+from kmonitor_agent.wire.local.memory_kills import MemoryKills
 
 MIB = 2**20
 
@@ -61,9 +61,9 @@ class MadeUpGroup:
 @pytest.fixture
 def process(monkeypatch: pytest.MonkeyPatch) -> MadeUpProcess:
     made_up = MadeUpProcess()
-    monkeypatch.setattr(running, "resident_bytes", lambda _: made_up.held)
-    monkeypatch.setattr(running, "peak_bytes", lambda _: made_up.held)
-    monkeypatch.setattr(running, "memory_kills", lambda: MemoryKills(host=0))
+    monkeypatch.setattr(local_attempt, "resident_bytes", lambda _: made_up.held)
+    monkeypatch.setattr(local_attempt, "peak_bytes", lambda _: made_up.held)
+    monkeypatch.setattr(local_attempt, "memory_kills", lambda: MemoryKills(host=0))
     return made_up
 
 
@@ -111,7 +111,7 @@ def test_a_kill_at_the_folds_own_bound_is_not_the_hosts(
     attempt = attempt_of(process, MadeUpGroup())
     process.code = -signal.SIGKILL
     attempt._seen.kills = MemoryKills(host=0)  # pyright: ignore[reportPrivateUsage]
-    monkeypatch.setattr(running, "memory_kills", lambda: MemoryKills(host=1))
+    monkeypatch.setattr(local_attempt, "memory_kills", lambda: MemoryKills(host=1))
 
     attempt.look(1.1)
     ended = attempt.finish(1.1)

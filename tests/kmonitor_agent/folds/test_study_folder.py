@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent import FoldsRefused, run_folds
-from kmonitor_agent.folds.child import write_whole
-from kmonitor_agent.folds.kept_value import sealed
-from kmonitor_agent.folds.ledger import Attempt
-from kmonitor_agent.folds.plain import packed
-from kmonitor_agent.folds.study import study_of
-from kmonitor_agent.folds.study_folder import StudyFacts, StudyFolder
+from kmonitor_agent.studies.attempts import Attempt
+from kmonitor_agent.studies.fold_child import write_whole
+from kmonitor_agent.studies.kept_value import sealed
+from kmonitor_agent.studies.study import study_of
+from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
+from kmonitor_agent.studies.values import packed
 from tests.support import fold_functions as functions
 
 FACTS = StudyFacts("study1", "train.py: train", 3)

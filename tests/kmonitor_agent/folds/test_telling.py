@@ -8,15 +8,15 @@ import msgspec
 import pytest
 
 from kmonitor_agent import run_folds
-from kmonitor_agent.folds.bounds import TimeBound
-from kmonitor_agent.folds.function_source import source_of
-from kmonitor_agent.folds.launch import Wanted
-from kmonitor_agent.folds.ledger import Attempt
-from kmonitor_agent.folds.study_folder import StudyFacts, StudyFolder
-from kmonitor_agent.folds.study_tally import Tallies
-from kmonitor_agent.folds.telling import Telling
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import (
+from kmonitor_agent.studies.attempts import Attempt
+from kmonitor_agent.studies.bounds import TimeBound
+from kmonitor_agent.studies.function_source import source_of
+from kmonitor_agent.studies.launch import Wanted
+from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
+from kmonitor_agent.studies.study_reporter import Telling
+from kmonitor_agent.studies.study_tally import Tallies
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.events import (
     AnyEvent,
     BootEnded,
     BootStarted,

@@ -7,23 +7,23 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kmonitor_agent.folds.account import Account
-from kmonitor_agent.folds.bounds import Habits, TimeBound
-from kmonitor_agent.folds.function_source import FoldsRefused, FunctionSource, source_of
-from kmonitor_agent.folds.launch import Wanted
-from kmonitor_agent.folds.ledger import Attempt
-from kmonitor_agent.folds.listeners import Listeners
-from kmonitor_agent.folds.study_folder import StudyFacts, StudyFolder
-from kmonitor_agent.folds.trials import Trials
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import (
+from kmonitor_agent.recording.process_facts import default_run_name, script_path
+from kmonitor_agent.studies.account import Account
+from kmonitor_agent.studies.attempts import Attempt
+from kmonitor_agent.studies.bounds import Habits, TimeBound
+from kmonitor_agent.studies.function_source import FoldsRefused, FunctionSource, source_of
+from kmonitor_agent.studies.launch import Wanted
+from kmonitor_agent.studies.listeners import Listeners
+from kmonitor_agent.studies.searches import Trials
+from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.events import (
     BootEnded,
     BootStarted,
     FoldEnded,
     StudyStarted,
     StudyTally,
 )
-from kmonitor_agent.session.process_facts import default_run_name, script_path
 from tests.support import asking
 from tests.support import fold_functions as functions
 from tests.support.spooled import spooled_events

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kmonitor_agent.frameworks.tensorflow_allocator import TensorFlowAllocator
-from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
+from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals
+from kmonitor_agent.frameworks.tensorflow.memory import TensorFlowAllocator
 
 GPU = object()
 

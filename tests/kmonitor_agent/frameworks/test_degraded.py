@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from kmonitor_agent.frameworks import detect, tensorflow_internals
-from kmonitor_agent.frameworks.detect import framework_for
+from kmonitor_agent.frameworks import detection
+from kmonitor_agent.frameworks.detection import framework_for
+from kmonitor_agent.frameworks.tensorflow import internals
 from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
-from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.reloading import KERAS, arrays, dense_model
 
 pytestmark = [*KERAS, pytest.mark.slow]
@@ -29,8 +30,8 @@ NAMES = (
 @pytest.fixture
 def hide(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Let chosen names be missing from the next framework that is probed."""
-    look = tensorflow_internals._name
-    monkeypatch.setattr(detect, "_known", {})
+    look = internals._name
+    monkeypatch.setattr(detection, "_known", {})
 
     def hide(*hidden: str) -> None:
         def name(module: str, wanted: str) -> Any:
@@ -38,7 +39,7 @@ def hide(monkeypatch: pytest.MonkeyPatch) -> Any:
                 raise AttributeError(f"module {module} has no attribute {wanted}")
             return look(module, wanted)
 
-        monkeypatch.setattr(tensorflow_internals, "_name", name)
+        monkeypatch.setattr(internals, "_name", name)
 
     return hide
 

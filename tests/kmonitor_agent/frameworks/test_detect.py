@@ -7,11 +7,11 @@ from pathlib import Path
 import keras
 import pytest
 
-from kmonitor_agent.frameworks import detect
-from kmonitor_agent.frameworks.detect import framework_for
+from kmonitor_agent.frameworks import detection
+from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.frameworks.unknown import UnknownFramework
 from kmonitor_agent.reclaim.actions import Tag, collect, reload
-from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.reloading import KERAS, dense_model
 
 pytestmark = KERAS
@@ -19,13 +19,13 @@ pytestmark = KERAS
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detect, "_known", {})
+    monkeypatch.setattr(detection, "_known", {})
 
 
 @pytest.mark.slow
 def test_importing_loads_no_framework():
     code = (
-        "import sys, kmonitor_agent.frameworks.detect as d, kmonitor_agent.reclaim.actions;"
+        "import sys, kmonitor_agent.frameworks.detection as d, kmonitor_agent.reclaim.actions;"
         "d.framework_for(object());"
         "sys.exit(any(m in sys.modules for m in ('keras', 'tensorflow', 'jax', 'torch', 'h5py')))"
     )

@@ -10,12 +10,12 @@ import pytest
 import tensorflow as tf
 
 from kmonitor_agent.frameworks.base import FitFacts
-from kmonitor_agent.frameworks.keras_facts import (
+from kmonitor_agent.frameworks.live_objects import models_in_use
+from kmonitor_agent.frameworks.model_facts import (
     read_description,
     read_fit_facts,
     read_learning_rate,
 )
-from kmonitor_agent.frameworks.live_models import models_in_use
 from kmonitor_agent.frameworks.sequence_length import sequence_length_of
 from tests.support.reloading import BATCH, KERAS, arrays, dense_model
 

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import layers
 
-from kmonitor.memory_map.dtypes import variable_bytes
-from kmonitor.memory_map.estimate import Plan, estimate
-from kmonitor.memory_map.rules import rule_of
-from kmonitor_agent.frameworks.keras_layout import WrongShape, read_layout
+from kmonitor.memory.estimate import Plan, estimate
+from kmonitor.memory.layer_rules import rule_of
+from kmonitor.memory.tensor_sizes import variable_bytes
+from kmonitor_agent.frameworks.layout_reader import WrongShape, read_layout
 from tests.support.reloading import KERAS
 
 pytestmark = KERAS

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from kmonitor_agent.frameworks.keras_facts import read_description, read_fit_facts
-from kmonitor_agent.protocol.codec import decode_event, encode_event
-from kmonitor_agent.protocol.facts import FitStarted
+from kmonitor_agent.frameworks.model_facts import read_description, read_fit_facts
+from kmonitor_agent.wire.messages.codec import decode_event, encode_event
+from kmonitor_agent.wire.messages.events import FitStarted
 from tests.support.odd_values import ODD
 
 ATTRIBUTES = (

@@ -9,13 +9,13 @@ import keras
 import numpy as np
 import pytest
 
-from kmonitor_agent.frameworks import (
-    tensorflow_graphs,
-    tensorflow_internals,
-    tensorflow_owners,
-    tensorflow_retained,
-)
 from kmonitor_agent.frameworks.base import Framework
+from kmonitor_agent.frameworks.tensorflow import (
+    graphs,
+    internals,
+    tensorflow_owners,
+    traces,
+)
 from kmonitor_agent.reclaim.actions import collect
 from tests.support.reloading import KERAS, arrays, clean_registry, dense_model
 
@@ -75,7 +75,7 @@ def test_without_a_private_name_all_are_asked_and_the_result_is_the_same(
 ):
     monkeypatch.setattr(tensorflow_owners, hidden, "_no_such_name")
     if hidden == "VARIABLES":
-        monkeypatch.setattr(tensorflow_retained, hidden, "_no_such_name")
+        monkeypatch.setattr(traces, hidden, "_no_such_name")
     model = used()
     live = framework.graph(None).step_entries
     for _ in range(2):
@@ -110,9 +110,9 @@ def test_a_function_that_is_of_no_known_class_still_owns_its_trace(
 
 
 def test_a_function_that_another_thread_frees_while_it_is_read_counts_as_nothing():
-    context = tensorflow_internals.find_internals().eager_context
+    context = internals.find_internals().eager_context
     assert context is not None
 
-    facts = tensorflow_graphs._read_function(context(), "__inference_gone_1")
+    facts = graphs._read_function(context(), "__inference_gone_1")
 
     assert facts.operations == 0

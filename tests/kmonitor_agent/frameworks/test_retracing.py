@@ -14,8 +14,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.eager.polymorphic_function import polymorphic_function
 
-from kmonitor_agent.frameworks import detect
-from kmonitor_agent.frameworks.tensorflow_same_step import traced_functions
+from kmonitor_agent.frameworks import detection
+from kmonitor_agent.frameworks.tensorflow.step_comparison import traced_functions
 from kmonitor_agent.reclaim.actions import Mode
 from tests.support.reloading import BATCH, KERAS, Reclaim, Training, arrays, dense_model
 
@@ -65,7 +65,7 @@ def begin_anew(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     def begin_anew() -> None:
         fresh = polymorphic_function._FrequentTracingDetectorManager()
         monkeypatch.setattr(polymorphic_function, "_frequent_tracing_detector_manager", fresh)
-        monkeypatch.setattr(detect, "_known", {})
+        monkeypatch.setattr(detection, "_known", {})
 
     begin_anew()
     return begin_anew

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from kmonitor_agent.frameworks.base import ReclaimSteps
 from kmonitor_agent.reclaim.actions import Tag, reload
-from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.reloading import KERAS, dense_model, tensorflow_framework
 from tests.support.waiting import DEADLINE_S
 

@@ -10,9 +10,9 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from kmonitor.memory_map.simulation.outcome import Simulation
-from kmonitor_agent.frameworks.step_tracing import CannotTrace, retrained, trace
-from kmonitor_agent.protocol.model_layout import OptimizerLayout
+from kmonitor.memory.simulation.outcome import Simulation
+from kmonitor_agent.frameworks.tensorflow.step_tracing import CannotTrace, retrained, trace
+from kmonitor_agent.wire.messages.model_layout import OptimizerLayout
 from tests.support.reloading import KERAS
 
 pytestmark = [*KERAS, pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="graphs")]

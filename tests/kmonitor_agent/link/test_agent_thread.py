@@ -16,10 +16,10 @@ from kmonitor_agent.link.agent_thread import (
     Turns,
 )
 from kmonitor_agent.link.hub_choice import HubChoice
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.run_spool import RunSpool
-from kmonitor_agent.local.sockets import ingest_socket
-from kmonitor_agent.protocol.facts import EpochEnded, Notice
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.spool_folder import RunSpool
+from kmonitor_agent.wire.messages.events import EpochEnded, Notice
 from tests.support.clock import MovedClock
 from tests.support.fake_hub import FakeHub
 from tests.support.links import QUICK, LinkUnderTest, epoch, spooled_events

@@ -15,13 +15,13 @@ from kmonitor_agent.link.hub_connection import HubConnection, Surroundings
 from kmonitor_agent.link.hub_place import Sighting
 from kmonitor_agent.link.hub_search import HubReach
 from kmonitor_agent.link.outbox import Outbox
-from kmonitor_agent.link.spool_writer import SpoolWriter
 from kmonitor_agent.link.timing import Timing
-from kmonitor_agent.local.private_folders import NotPrivate
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.commands import Command
-from kmonitor_agent.protocol.facts import Event, Lost, Notice
-from kmonitor_agent.protocol.messages import (
+from kmonitor_agent.wire.local.private_files import NotPrivate
+from kmonitor_agent.wire.local.spool_writer import SpoolWriter
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.commands import Command
+from kmonitor_agent.wire.messages.events import Event, Lost, Notice
+from kmonitor_agent.wire.messages.unions import (
     Ack,
     Again,
     Batch,

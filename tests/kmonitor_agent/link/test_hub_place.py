@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent.link.hub_place import look_for_hub
-from kmonitor_agent.local.private_folders import NotPrivate, make_private_folder
+from kmonitor_agent.wire.local.private_files import NotPrivate, make_private_folder
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from kmonitor_agent.link import inbox as module
-from kmonitor_agent.link.inbox import Inbox, Wake
-from kmonitor_agent.protocol.facts import Sample
+from kmonitor_agent.link import event_queue as module
+from kmonitor_agent.link.event_queue import Inbox, Wake
+from kmonitor_agent.wire.messages.events import Sample
 from tests.support.links import epoch, sample
 from tests.support.waiting import DEADLINE_S
 

@@ -8,17 +8,17 @@ import pytest
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link import agent_thread, run_stream
 from kmonitor_agent.link.agent_thread import THREAD_NAME, AgentThread
+from kmonitor_agent.link.event_queue import Wake
 from kmonitor_agent.link.hub_choice import HubChoice
-from kmonitor_agent.link.inbox import Wake
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.link.timing import Timing
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.launcher import read_launcher
-from kmonitor_agent.local.run_spool import RunSpool
-from kmonitor_agent.local.sockets import ingest_socket
-from kmonitor_agent.protocol.commands import Command
-from kmonitor_agent.protocol.facts import BootEnded, CommandProgress, Notice, Sample
-from kmonitor_agent.protocol.messages import Bye, Hello
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.interpreter_record import read_launcher
+from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.spool_folder import RunSpool
+from kmonitor_agent.wire.messages.commands import Command
+from kmonitor_agent.wire.messages.events import BootEnded, CommandProgress, Notice, Sample
+from kmonitor_agent.wire.messages.unions import Bye, Hello
 from tests.support.clock import MovedClock
 from tests.support.fake_hub import FakeHub
 from tests.support.links import (
@@ -262,7 +262,7 @@ def test_a_spool_held_for_good_leaves_memory(folders: Folders):
 
 
 def test_events_that_find_no_room_are_told_of(folders: Folders, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("kmonitor_agent.link.inbox.EVENTS_LIMIT", 2)
+    monkeypatch.setattr("kmonitor_agent.link.event_queue.EVENTS_LIMIT", 2)
     test = LinkUnderTest(folders)
     for number in range(5):
         test.link.emit(epoch(number))

@@ -1,8 +1,8 @@
 """What the disk refused is held; the oldest samples go first, epochs never."""
 
 from kmonitor_agent.link.memory_ring import MemoryRing, rank_of
-from kmonitor_agent.local.spool_format import Record
-from kmonitor_agent.protocol.facts import GraphSize
+from kmonitor_agent.wire.local.spool_format import Record
+from kmonitor_agent.wire.messages.events import GraphSize
 from tests.support.links import boot_started, epoch, sample
 
 

@@ -12,13 +12,13 @@ from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link import outbox as module
 from kmonitor_agent.link.memory_ring import MemoryRing
 from kmonitor_agent.link.outbox import Outbox
-from kmonitor_agent.link.spool_writer import SpoolHeld, SpoolWriter
-from kmonitor_agent.local import run_spool
-from kmonitor_agent.local.run_spool import RunSpool
-from kmonitor_agent.local.spool_format import segment_name, segments_in
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.commands import LimitSpec
-from kmonitor_agent.protocol.facts import (
+from kmonitor_agent.wire.local import spool_folder
+from kmonitor_agent.wire.local.spool_folder import RunSpool
+from kmonitor_agent.wire.local.spool_format import segment_name, segments_in
+from kmonitor_agent.wire.local.spool_writer import SpoolHeld, SpoolWriter
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.commands import LimitSpec
+from kmonitor_agent.wire.messages.events import (
     AnyEvent,
     BootStarted,
     Event,
@@ -170,7 +170,7 @@ def test_a_disk_that_gives_nothing_back_is_asked_again_before_it_counts_as_lost(
     assert spool is not None
     spool._parsed = None
     with monkeypatch.context() as patch:
-        patch.setattr(run_spool, "read_segment", _full)
+        patch.setattr(spool_folder, "read_segment", _full)
         for _ in range(module.UNREAD_LIMIT - 1):
             with pytest.raises(OSError, match="No space"):
                 case.outbox.read(1, 1, LOTS)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmonitor_agent.link.pace import Pace
-from kmonitor_agent.protocol.version import MAX_BATCH_EVENTS, MAX_WINDOW_EVENTS
+from kmonitor_agent.wire.messages.version import MAX_BATCH_EVENTS, MAX_WINDOW_EVENTS
 
 
 def test_no_more_than_the_window_is_sent_ahead():

@@ -6,16 +6,16 @@ from typing import Never
 
 import pytest
 
-from kmonitor_agent.link.spool_writer import SpoolHeld, SpoolWriter
-from kmonitor_agent.local.private_folders import NotPrivate
-from kmonitor_agent.local.run_spool import RunSpool
-from kmonitor_agent.local.spool_format import (
+from kmonitor_agent.wire.local.private_files import NotPrivate
+from kmonitor_agent.wire.local.spool_folder import RunSpool
+from kmonitor_agent.wire.local.spool_format import (
     SEGMENT_BYTES,
     SEGMENT_S,
     Record,
     segment_name,
     segments_in,
 )
+from kmonitor_agent.wire.local.spool_writer import SpoolHeld, SpoolWriter
 from tests.support.clock import MovedClock
 from tests.support.links import FACTS, body
 

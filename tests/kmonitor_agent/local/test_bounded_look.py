@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.local import bounded_look
-from kmonitor_agent.local.bounded_look import BoundedLook
+from kmonitor_agent.wire.local import bounded_look
+from kmonitor_agent.wire.local.bounded_look import BoundedLook
 from tests.support.waiting import DEADLINE_S, wait_until
 
 

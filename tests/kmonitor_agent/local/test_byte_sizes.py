@@ -2,7 +2,7 @@
 
 import pytest
 
-from kmonitor_agent.local.byte_sizes import bytes_text
+from kmonitor_agent.wire.text import bytes_text
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from kmonitor_agent.local.cluster import Job, find_job
-from kmonitor_agent.session.process_facts import default_run_name
+from kmonitor_agent.recording.process_facts import default_run_name
+from kmonitor_agent.wire.local.batch_job import Job, find_job
 
 SLURM = {"SLURM_JOB_ID": "1234", "SLURM_JOB_NAME": "train"}
 STEP = {**SLURM, "SLURM_STEP_ID": "0", "SLURM_PROCID": "2", "SLURM_NTASKS": "4"}

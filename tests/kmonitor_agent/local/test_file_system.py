@@ -6,8 +6,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kmonitor_agent.local import file_system
-from kmonitor_agent.local.file_system import file_system_of, is_shared, mounted, parse_mount
+from kmonitor_agent.wire.local import file_system
+from kmonitor_agent.wire.local.file_system import file_system_of, is_shared, mounted, parse_mount
 
 
 def test_a_line_of_mountinfo_is_read():

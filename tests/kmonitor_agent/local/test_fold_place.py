@@ -2,8 +2,8 @@
 
 import pytest
 
-from kmonitor_agent.local.fold_place import VARIABLE, FoldPlace, fold_place
-from kmonitor_agent.session.process_facts import default_run_name, script_path
+from kmonitor_agent.recording.process_facts import default_run_name, script_path
+from kmonitor_agent.wire.local.fold_identity import VARIABLE, FoldPlace, fold_place
 
 PLACE = FoldPlace(study="a1", fold=2, folds=5, attempt=2, script="/home/ada/train.py")
 

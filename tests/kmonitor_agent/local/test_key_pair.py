@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import zmq
 
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.key_pair import key_text, key_z85, keys_folder, own_keys
-from kmonitor_agent.local.plain_files import write_private
-from kmonitor_agent.local.private_folders import NotPrivate
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.host_identity import key_text, key_z85, keys_folder, own_keys
+from kmonitor_agent.wire.local.plain_files import write_private
+from kmonitor_agent.wire.local.private_files import NotPrivate
 
 
 @pytest.fixture

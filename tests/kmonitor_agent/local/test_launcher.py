@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.launcher import (
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.interpreter_record import (
     Launcher,
     launcher_path,
     leave_launcher,

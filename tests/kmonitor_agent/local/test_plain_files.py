@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.local.plain_files import (
+from kmonitor_agent.wire.local.plain_files import (
     UnsafeFile,
     check_own,
     check_plain,
@@ -18,7 +18,7 @@ from kmonitor_agent.local.plain_files import (
     read_plain,
     write_private,
 )
-from kmonitor_agent.local.private_folders import NotPrivate, UnsafePath
+from kmonitor_agent.wire.local.private_files import NotPrivate, UnsafePath
 from tests.support.hostile_entries import KINDS, OTHER_USER, SECRET, Kind
 
 NO_FILES = [kind for kind in KINDS if not kind.is_file and "file " not in kind.name]

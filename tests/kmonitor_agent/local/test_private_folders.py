@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.local.private_folders import (
+from kmonitor_agent.wire.local.private_files import (
     NotPrivate,
     check_own_folder,
     check_private_folder,
@@ -87,7 +87,7 @@ def test_each_folder_is_made_with_mode_700_whatever_the_umask(tmp_path: Path, ma
     script = (
         "import os, sys\n"
         "from pathlib import Path\n"
-        "from kmonitor_agent.local.private_folders import make_own_folder\n"
+        "from kmonitor_agent.wire.local.private_files import make_own_folder\n"
         "make_own_folder(Path(sys.argv[1]))\n"
         "print(oct(os.umask(0)))\n"
     )
@@ -196,7 +196,7 @@ def test_the_group_of_one_user_alone_is_no_other():
     script = (
         "import grp, os, pwd, sys\n"  # before it may not read where Python lies
         "from pathlib import Path\n"
-        "from kmonitor_agent.local.private_folders import check_own_folder, make_own_folder\n"
+        "from kmonitor_agent.wire.local.private_files import check_own_folder, make_own_folder\n"
         f"os.setgroups([]); os.setgid({user.pw_gid}); os.setuid({user.pw_uid})\n"
         "make_own_folder(Path(sys.argv[1]) / 'state')\n"
         "print(check_own_folder(Path(sys.argv[1])))\n"

@@ -6,11 +6,11 @@ from typing import Never
 
 import pytest
 
-from kmonitor_agent.local.retention import spooled_bytes, trim_root
-from kmonitor_agent.local.run_spool import RunSpool
-from kmonitor_agent.local.spool_format import encode_record, segment_head, segment_name
-from kmonitor_agent.protocol.codec import decode_event, encode_event
-from kmonitor_agent.protocol.facts import EpochEnded, Lost
+from kmonitor_agent.wire.local.retention import spooled_bytes, trim_root
+from kmonitor_agent.wire.local.spool_folder import RunSpool
+from kmonitor_agent.wire.local.spool_format import encode_record, segment_head, segment_name
+from kmonitor_agent.wire.messages.codec import decode_event, encode_event
+from kmonitor_agent.wire.messages.events import EpochEnded, Lost
 from tests.support.links import FACTS, body, epoch
 
 

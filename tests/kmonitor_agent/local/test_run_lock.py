@@ -8,11 +8,11 @@ from typing import Never
 
 import pytest
 
-from kmonitor_agent.local.run_lock import LOCK_NAME, RunLock
+from kmonitor_agent.wire.local.folder_lock import LOCK_NAME, RunLock
 
 HOLD = """
 import sys, pathlib
-from kmonitor_agent.local.run_lock import RunLock
+from kmonitor_agent.wire.local.folder_lock import RunLock
 lock = RunLock.take(pathlib.Path(sys.argv[1]))
 print("held" if lock else "refused", flush=True)
 sys.stdin.read()

@@ -6,8 +6,8 @@ from typing import Never
 
 import pytest
 
-from kmonitor_agent.local import run_spool
-from kmonitor_agent.local.run_spool import (
+from kmonitor_agent.wire.local import spool_folder
+from kmonitor_agent.wire.local.spool_folder import (
     ACKED_NAME,
     KEEP_ACKED_S,
     RunSpool,
@@ -15,14 +15,14 @@ from kmonitor_agent.local.run_spool import (
     spooled_runs,
     time_of,
 )
-from kmonitor_agent.local.spool_format import (
+from kmonitor_agent.wire.local.spool_format import (
     BootFacts,
     encode_record,
     segment_head,
     segment_name,
 )
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import Lost
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import Lost
 from tests.support.links import FACTS, body, flip_byte
 
 LATER = BootFacts(run="run1", boot="boot2", host="here", pid=2, started_wall_s=1.9e9)
@@ -219,7 +219,7 @@ def test_where_open_files_cannot_be_deleted_the_lock_is_closed_first(
     monkeypatch.setattr(Path, "unlink", as_on_windows)
     with pytest.raises(PermissionError):
         spool.remove_if_empty()
-    monkeypatch.setattr(run_spool, "OPEN_FILES_CAN_GO", False)
+    monkeypatch.setattr(spool_folder, "OPEN_FILES_CAN_GO", False)
 
     assert spool.remove_if_empty()
     assert not folder.exists()

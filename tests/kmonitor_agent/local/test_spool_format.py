@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmonitor_agent.local.spool_format import (
+from kmonitor_agent.wire.local.spool_format import (
     RECORD_HEADER,
     SEGMENT_MAGIC,
     Record,
@@ -17,7 +17,7 @@ from kmonitor_agent.local.spool_format import (
     segment_name,
     segments_in,
 )
-from kmonitor_agent.protocol.version import MAX_EVENT_BYTES
+from kmonitor_agent.wire.messages.version import MAX_EVENT_BYTES
 from tests.support.links import FACTS
 
 HEAD = segment_head(FACTS)

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.local.run_lock import RunLock
-from kmonitor_agent.local.run_spool import RunSpool
-from kmonitor_agent.local.spool_format import (
+from kmonitor_agent.wire.local.folder_lock import RunLock
+from kmonitor_agent.wire.local.spool_folder import RunSpool
+from kmonitor_agent.wire.local.spool_format import (
     encode_record,
     segment_head,
     segment_name,
     segments_in,
 )
-from kmonitor_agent.local.spool_tail import LARGE_GAP, SETTLED_S, SpoolTail, spools_below
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import Lost
+from kmonitor_agent.wire.local.spool_reader import LARGE_GAP, SETTLED_S, SpoolTail, spools_below
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import Lost
 from tests.support.links import FACTS, body, flip_byte
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kmonitor_agent.local.supervised import Leaving, Supervision
+from kmonitor_agent.wire.local.supervision import Leaving, Supervision
 
 
 def test_a_process_knows_who_asked_the_one_before_it_to_leave(tmp_path: Path):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kmonitor_agent.probes.gpu import NO_DRIVER, Gpu
-from kmonitor_agent.protocol.facts import DeviceNow
+from kmonitor_agent.wire.messages.events import DeviceNow
 
 
 class FakeNvml:

@@ -8,25 +8,25 @@ from typing import Any
 import msgspec
 import pytest
 
-from kmonitor_agent.folds.ledger import Attempt
-from kmonitor_agent.folds.study_folder import StudyFacts
-from kmonitor_agent.local.fold_place import FoldPlace
-from kmonitor_agent.local.launcher import Launcher
-from kmonitor_agent.local.spool_format import BootFacts
-from kmonitor_agent.local.supervised import Leaving, Terms
-from kmonitor_agent.protocol.bounds import (
+from kmonitor_agent.studies.attempts import Attempt
+from kmonitor_agent.studies.study_folder import StudyFacts
+from kmonitor_agent.wire.local.fold_identity import FoldPlace
+from kmonitor_agent.wire.local.interpreter_record import Launcher
+from kmonitor_agent.wire.local.spool_format import BootFacts
+from kmonitor_agent.wire.local.supervision import Leaving, Terms
+from kmonitor_agent.wire.messages.codec import decode_event, encode_event, unpack_from_agent
+from kmonitor_agent.wire.messages.errors import Malformed, ProtocolError
+from kmonitor_agent.wire.messages.events import EpochEnded, FitStarted, LimitsInForce, Sample
+from kmonitor_agent.wire.messages.fields import (
     count_within,
     read_within,
     seconds_within,
     wall_within,
     within,
 )
-from kmonitor_agent.protocol.codec import decode_event, encode_event, unpack_from_agent
-from kmonitor_agent.protocol.errors import Malformed, ProtocolError
-from kmonitor_agent.protocol.facts import EpochEnded, FitStarted, LimitsInForce, Sample
-from kmonitor_agent.protocol.messages import Batch
-from kmonitor_agent.protocol.model_layout import ModelLayout
-from kmonitor_agent.protocol.version import (
+from kmonitor_agent.wire.messages.model_layout import ModelLayout
+from kmonitor_agent.wire.messages.unions import Batch
+from kmonitor_agent.wire.messages.version import (
     MAGIC,
     MAX_COUNT,
     MAX_DURATION_S,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmonitor_agent.protocol.codec import (
+from kmonitor_agent.wire.messages.codec import (
     decode_event,
     encode_event,
     event_type,
@@ -18,15 +18,15 @@ from kmonitor_agent.protocol.codec import (
     unpack_to_agent,
     unpack_to_desktop,
 )
-from kmonitor_agent.protocol.commands import Command, LimitSpec, SetLimits
-from kmonitor_agent.protocol.errors import (
+from kmonitor_agent.wire.messages.commands import Command, LimitSpec, SetLimits
+from kmonitor_agent.wire.messages.errors import (
     Malformed,
     NotOurs,
     ProtocolError,
     TooLarge,
     UnsupportedType,
 )
-from kmonitor_agent.protocol.facts import (
+from kmonitor_agent.wire.messages.events import (
     BootStarted,
     CommandProgress,
     EpochEnded,
@@ -37,8 +37,8 @@ from kmonitor_agent.protocol.facts import (
     Sample,
     StepTimes,
 )
-from kmonitor_agent.protocol.identity import new_id
-from kmonitor_agent.protocol.messages import (
+from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.unions import (
     Ack,
     Again,
     Batch,
@@ -51,7 +51,7 @@ from kmonitor_agent.protocol.messages import (
     RunsAsked,
     Welcome,
 )
-from kmonitor_agent.protocol.version import (
+from kmonitor_agent.wire.messages.version import (
     MAGIC,
     MAX_AMOUNT,
     MAX_BATCH_EVENTS,

@@ -12,16 +12,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor_agent.reclaim import archive
-from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore, SaveRefused, export_path
-from kmonitor_agent.reclaim.disk_file import DiskFile
-from kmonitor_agent.reclaim.state_file import (
+from kmonitor_agent.reclaim import checkpoints
+from kmonitor_agent.reclaim.checkpoint_file import (
     NotAStateFile,
     StoredVariable,
     Tag,
     read_architecture,
     read_facts,
 )
+from kmonitor_agent.reclaim.checkpoints import (
+    Checkpoint,
+    CheckpointStore,
+    SaveRefused,
+    export_path,
+)
+from kmonitor_agent.reclaim.disk_file import DiskFile
 from tests.support.checkpoint_files import flip, flip_in_making, flip_in_value, unseal
 from tests.support.clock import MovedClock
 
@@ -257,14 +262,14 @@ def test_a_disk_that_fills_up_half_way_leaves_nothing(store: CheckpointStore, fo
 def test_damage_while_writing_is_found_before_it_counts(
     store: CheckpointStore, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    write = archive.write_state
+    write = checkpoints.write_state
 
     def damaging(disk: DiskFile, *args: Any, **kwargs: Any) -> Any:
         header = write(disk, *args, **kwargs)
         flip_in_value(disk.path, 0, 99)
         return header
 
-    monkeypatch.setattr(archive, "write_state", damaging)
+    monkeypatch.setattr(checkpoints, "write_state", damaging)
 
     with pytest.raises(SaveRefused, match="did not read back"):
         saved(store)
@@ -324,14 +329,14 @@ def test_one_other_bit_in_the_file_is_found(store: CheckpointStore, place: int):
 def test_a_bit_that_flips_while_it_is_written_refuses_the_save(
     store: CheckpointStore, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    write = archive.write_state
+    write = checkpoints.write_state
 
     def flipping(disk: DiskFile, *args: Any, **kwargs: Any) -> Any:
         header = write(disk, *args, **kwargs)
         flip_in_value(disk.path, 2, LARGE // 2 + 5)
         return header
 
-    monkeypatch.setattr(archive, "write_state", flipping)
+    monkeypatch.setattr(checkpoints, "write_state", flipping)
 
     with pytest.raises(SaveRefused, match="did not read back"):
         saved(store, large_values())

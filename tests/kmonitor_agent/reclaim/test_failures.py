@@ -9,9 +9,9 @@ import pytest
 import tensorflow as tf
 
 from kmonitor_agent.frameworks.base import EmptyArray, ReclaimSteps
-from kmonitor_agent.frameworks.keras3_reclaim import Keras3TensorFlowReclaim
+from kmonitor_agent.frameworks.tensorflow.reclaim import Keras3TensorFlowReclaim
 from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
-from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore
+from kmonitor_agent.reclaim.checkpoints import Checkpoint, CheckpointStore
 from tests.support.reloading import (
     KERAS,
     Reclaim,

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kmonitor_agent.frameworks import keras3_recreate
-from kmonitor_agent.frameworks.keras3_reclaim import Keras3TensorFlowReclaim
+from kmonitor_agent.frameworks.tensorflow import recreate
+from kmonitor_agent.frameworks.tensorflow.reclaim import Keras3TensorFlowReclaim
 from kmonitor_agent.reclaim.actions import Outcome, Tag, reload
-from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.reloading import KERAS, state_of, tensorflow_framework
 
 pytestmark = [*KERAS, pytest.mark.slow]
@@ -160,7 +160,7 @@ def test_a_variable_that_cannot_be_made_carefully_is_made_plainly(
 
     model = fitted(Narrow(100))
     before = values(model)
-    monkeypatch.setattr(keras3_recreate, "counted", fail)
+    monkeypatch.setattr(recreate, "counted", fail)
 
     outcome = reloaded(model, tmp_path, mode="recreate")
 

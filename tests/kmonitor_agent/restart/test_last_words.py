@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.link.spool_writer import SpoolWriter
-from kmonitor_agent.local.clock import SystemClock
-from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.memory_kills import MemoryKills, memory_kills
-from kmonitor_agent.local.spool_format import BootFacts, Record
-from kmonitor_agent.protocol.codec import encode_event
-from kmonitor_agent.protocol.facts import BootDied, BootEnded, BootStarted, Event
-from kmonitor_agent.restart.child import Ended
-from kmonitor_agent.restart.death import Death, cause_of
-from kmonitor_agent.restart.last_words import tell_death
+from kmonitor_agent.reclaim.restart.child_process import Ended
+from kmonitor_agent.reclaim.restart.crash_diagnosis import tell_death
+from kmonitor_agent.reclaim.restart.death import Death, cause_of
+from kmonitor_agent.wire.local.clock import SystemClock
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.memory_kills import MemoryKills, memory_kills
+from kmonitor_agent.wire.local.spool_format import BootFacts, Record
+from kmonitor_agent.wire.local.spool_writer import SpoolWriter
+from kmonitor_agent.wire.messages.codec import encode_event
+from kmonitor_agent.wire.messages.events import BootDied, BootEnded, BootStarted, Event
 from tests.support.spooled import spooled_events
 
 RUN = "a" * 32

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kmonitor_agent.frameworks.base import StateVariable
-from kmonitor_agent.resuming.fit_state import (
+from kmonitor_agent.reclaim.restart.fit_state import (
     CannotResume,
     FitState,
     FitStates,

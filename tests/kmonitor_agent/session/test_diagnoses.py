@@ -4,9 +4,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from kmonitor_agent.frameworks.base import GraphCount, TraceHolder
-from kmonitor_agent.protocol.facts import Diagnosis, Event, FunctionTraces
-from kmonitor_agent.session.diagnoses import Diagnoses
-from kmonitor_agent.session.privacy import Privacy
+from kmonitor_agent.recording.diagnosis import Diagnoses
+from kmonitor_agent.recording.privacy import Privacy
+from kmonitor_agent.wire.messages.events import Diagnosis, Event, FunctionTraces
 
 
 class Holding:

@@ -5,7 +5,12 @@ from typing import Any, cast
 
 import pytest
 
-from kmonitor_agent.protocol.commands import (
+from kmonitor_agent.recording.action_executor import Performer
+from kmonitor_agent.recording.action_requests import MOST_WAITING, RequestQueue
+from kmonitor_agent.recording.command_handler import Intake
+from kmonitor_agent.recording.limit_enforcer import LimitKeeper
+from kmonitor_agent.recording.privacy import Privacy
+from kmonitor_agent.wire.messages.commands import (
     Command,
     CommandName,
     LimitSpec,
@@ -14,12 +19,7 @@ from kmonitor_agent.protocol.commands import (
     SaveArguments,
     SetLimits,
 )
-from kmonitor_agent.protocol.facts import CommandProgress, Event, LimitsInForce
-from kmonitor_agent.session.intake import Intake
-from kmonitor_agent.session.limit_keeper import LimitKeeper
-from kmonitor_agent.session.performer import Performer
-from kmonitor_agent.session.privacy import Privacy
-from kmonitor_agent.session.requests import MOST_WAITING, RequestQueue
+from kmonitor_agent.wire.messages.events import CommandProgress, Event, LimitsInForce
 
 
 class Desk:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kmonitor_agent.session import keras_base
-from kmonitor_agent.session.keras_base import with_keras_callback
+from kmonitor_agent.frameworks import callback_base
+from kmonitor_agent.frameworks.callback_base import with_keras_callback
 
 
 class Ours:
@@ -53,7 +53,7 @@ def test_keras_3_is_taken_before_tf_keras_unless_the_old_one_is_asked_for(
 
 
 def test_without_any_keras_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(keras_base, "find_spec", lambda _: None)
+    monkeypatch.setattr(callback_base, "find_spec", lambda _: None)
 
     with pytest.raises(ImportError, match="install keras"):
         with_keras_callback(Ours)

@@ -4,11 +4,11 @@ import msgspec
 import pytest
 
 from kmonitor_agent.limit_watch import LimitWatch
-from kmonitor_agent.limits import Limit
-from kmonitor_agent.protocol.commands import LimitSpec, SetLimits
-from kmonitor_agent.protocol.facts import Event, LimitCrossed, LimitsInForce, Notice
-from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper, refusal_of
-from kmonitor_agent.session.requests import Request
+from kmonitor_agent.recording.action_requests import Request
+from kmonitor_agent.recording.limit_enforcer import Bound, LimitKeeper, refusal_of
+from kmonitor_agent.wire.limits import Limit
+from kmonitor_agent.wire.messages.commands import LimitSpec, SetLimits
+from kmonitor_agent.wire.messages.events import Event, LimitCrossed, LimitsInForce, Notice
 
 
 class Kept:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kmonitor_agent.frameworks.tensorflow_workers import Workers
-from kmonitor_agent.protocol.facts import Footprint
+from kmonitor_agent.frameworks.tensorflow.tensorflow_workers import Workers
 from kmonitor_agent.reclaim.outcome import Outcome
-from kmonitor_agent.session import meeting
-from kmonitor_agent.session.meeting import Meeting
-from kmonitor_agent.session.requests import Request
+from kmonitor_agent.recording import worker_agreement
+from kmonitor_agent.recording.action_requests import Request
+from kmonitor_agent.recording.worker_agreement import Meeting
+from kmonitor_agent.wire.messages.events import Footprint
 from tests.support.waiting import DEADLINE_S
 
 MEMBERS = ("worker 0", "worker 1")
@@ -118,14 +118,14 @@ def test_when_one_cannot_save_none_acts_and_both_say_why() -> None:
 
 
 def test_who_does_not_come_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meeting, "COMES_WITHIN_S", 0.05)
+    monkeypatch.setattr(worker_agreement, "COMES_WITHIN_S", 0.05)
     board, said = Notes(), list[Any]()
     other = worker(board, 1)
 
     for epoch in range(2):
         other.call(Request("reload"), epoch)
         at_the_end(other, epoch, said)
-        monkeypatch.setattr(meeting, "COMES_WITHIN_S", 60.0)
+        monkeypatch.setattr(worker_agreement, "COMES_WITHIN_S", 60.0)
 
     assert [each.ok for _, each in said] == [False, False]
     assert "worker 0 gave no answer" in said[0][1].why
@@ -133,7 +133,7 @@ def test_who_does_not_come_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_who_comes_when_the_others_gave_up_does_not_act(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meeting, "COMES_WITHIN_S", 0.05)
+    monkeypatch.setattr(worker_agreement, "COMES_WITHIN_S", 0.05)
     board, said = Notes(), list[Any]()
     chief, other = worker(board, 0), worker(board, 1)
     other.call(Request("reload"), 0)

@@ -7,13 +7,13 @@ from typing import Any, cast
 
 import pytest
 
-from kmonitor_agent.protocol.commands import LimitSpec
-from kmonitor_agent.protocol.facts import ActionRecord, Event, Notice, Paused
-from kmonitor_agent.session.fit import Fit, FitOrigin
-from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper
-from kmonitor_agent.session.performer import Performer
-from kmonitor_agent.session.privacy import Privacy
-from kmonitor_agent.session.requests import Request, RequestQueue
+from kmonitor_agent.recording.action_executor import Performer
+from kmonitor_agent.recording.action_requests import Request, RequestQueue
+from kmonitor_agent.recording.fit import Fit, FitOrigin
+from kmonitor_agent.recording.limit_enforcer import Bound, LimitKeeper
+from kmonitor_agent.recording.privacy import Privacy
+from kmonitor_agent.wire.messages.commands import LimitSpec
+from kmonitor_agent.wire.messages.events import ActionRecord, Event, Notice, Paused
 
 
 def _parts(emit: Callable[[Event], None]) -> tuple[Performer, RequestQueue, LimitKeeper]:

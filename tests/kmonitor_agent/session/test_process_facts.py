@@ -7,16 +7,16 @@ from typing import get_args
 
 import pytest
 
-from kmonitor_agent.protocol.codec import decode_event, encode_event
-from kmonitor_agent.protocol.commands import CommandName
-from kmonitor_agent.session.privacy import Privacy
-from kmonitor_agent.session.process_facts import (
+from kmonitor_agent.recording.privacy import Privacy
+from kmonitor_agent.recording.process_facts import (
     boot_started,
     default_run_name,
     possible_actions,
 )
+from kmonitor_agent.wire.messages.codec import decode_event, encode_event
+from kmonitor_agent.wire.messages.commands import CommandName
 
-NAME = "from kmonitor_agent.session.process_facts import default_run_name as n; print(n())"
+NAME = "from kmonitor_agent.recording.process_facts import default_run_name as n; print(n())"
 
 
 def printed(*arguments: str, cwd: Path | None = None) -> str:

@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from kmonitor_agent.limit_watch import LimitWatch
-from kmonitor_agent.protocol.commands import LimitSpec
-from kmonitor_agent.session.requests import MOST_WAITING, Request, RequestQueue
+from kmonitor_agent.recording.action_requests import MOST_WAITING, Request, RequestQueue
+from kmonitor_agent.wire.messages.commands import LimitSpec
 from tests.support.waiting import DEADLINE_S
 
 

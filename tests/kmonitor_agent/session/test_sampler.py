@@ -6,14 +6,14 @@ from typing import cast
 import pytest
 
 from kmonitor_agent.frameworks.base import AllocatorReadings, Framework
-from kmonitor_agent.limits import Limit
 from kmonitor_agent.probes.gpu import DeviceReadings, Gpu
 from kmonitor_agent.probes.gpu_load import no_load
-from kmonitor_agent.protocol.facts import Event, Notice, Sample, Sources
-from kmonitor_agent.reading import Reading
-from kmonitor_agent.session.limit_keeper import LimitKeeper
-from kmonitor_agent.session.privacy import Privacy
-from kmonitor_agent.session.sampler import Sampler, Watched
+from kmonitor_agent.recording.limit_enforcer import LimitKeeper
+from kmonitor_agent.recording.privacy import Privacy
+from kmonitor_agent.recording.sampler import Sampler, Watched
+from kmonitor_agent.wire.limits import Limit
+from kmonitor_agent.wire.messages.events import Event, Notice, Sample, Sources
+from kmonitor_agent.wire.messages.reading import Reading
 
 TOTAL = Reading(80e9, "bytes", "driver: NVML, device total")
 USED = Reading(30e9, "bytes", "driver: NVML, all processes")
@@ -115,7 +115,7 @@ def test_what_runs_into_its_limit_is_sampled_at_once(
     assert told == []
     monkeypatch.setattr(sampler, "_last", (14.5e9 if resident > 14e9 else 5e9, 16e9))
     reading = Reading(resident, "bytes", "process: made up")
-    monkeypatch.setattr("kmonitor_agent.session.sampler.resident_bytes", lambda: reading)
+    monkeypatch.setattr("kmonitor_agent.recording.sampler.resident_bytes", lambda: reading)
 
     sampler.sample_in_a_rush()
 

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from kmonitor_agent.protocol.facts import ActionRecord, Footprint
-from kmonitor_agent.session.wording import Record, Records
+from kmonitor_agent.recording.action_results import Record, Records
+from kmonitor_agent.wire.messages.events import ActionRecord, Footprint
 
 RELOAD = ActionRecord(
     t_s=5.0,

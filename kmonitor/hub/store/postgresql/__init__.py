@@ -1,1 +1,1 @@
-"""A team's history on a PostgreSQL server that several hubs share; needs an extra."""
+"""A team's history on a PostgreSQL server that several hubs share; needs psycopg."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from kmonitor.errors import Expected
+from kmonitor.base.errors import Expected
 
 _SECRET: Final = ("password", "sslpassword", "oauth_client_secret", "scram_client_key")
 

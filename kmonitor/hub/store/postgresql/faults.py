@@ -8,7 +8,7 @@ from typing import Final
 import psycopg
 from psycopg import errors
 
-from kmonitor.errors import Expected
+from kmonitor.base.errors import Expected
 from kmonitor.hub.store.connection import RowConflicts, RowRefused, StoreAway
 from kmonitor.hub.store.postgresql.address import Address
 

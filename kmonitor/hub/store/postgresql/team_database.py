@@ -19,7 +19,7 @@ from kmonitor.hub.store.database import Changes, Database
 from kmonitor.hub.store.numbering import MOST_HUBS, Span
 from kmonitor.hub.store.postgresql.address import Address
 from kmonitor.hub.store.postgresql.faults import StoreUnusable, TakenOver, unusable
-from kmonitor.hub.store.postgresql.link import (
+from kmonitor.hub.store.postgresql.server import (
     WRITE_WITHIN_S,
     BoundedConnection,
     ReadingConnection,
@@ -28,9 +28,9 @@ from kmonitor.hub.store.postgresql.link import (
     connect,
 )
 from kmonitor.hub.store.postgresql.tables import make_tables
-from kmonitor.hub.store.row_sums import SUMMED, NewEvent, summed
-from kmonitor_agent.local.plain_files import KEY_BYTES, read_own, write_private
-from kmonitor_agent.protocol.identity import new_id
+from kmonitor.hub.store.row_checks import SUMMED, NewEvent, summed
+from kmonitor_agent.wire.local.plain_files import KEY_BYTES, read_own, write_private
+from kmonitor_agent.wire.messages.identity import new_id
 
 IDENTITY_NAME: Final = "team-hub-id"
 """File beside the hub's own database: as which hub it stores in team databases."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.wire.local.folders import find_folders
 from tests.benchmarks.peers.tell import process
 from tests.support.live_hub import LiveHub
 

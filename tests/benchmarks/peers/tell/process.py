@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from kmonitor_agent.local.control_groups import group_folders
+from kmonitor_agent.wire.local.control_groups import group_folders
 
 _EVERY_S = 0.02
 _LONGEST_S = 240.0

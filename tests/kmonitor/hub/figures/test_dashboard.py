@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from kmonitor.base.resource_files import resource_path
 from kmonitor.cli.main import main
-from kmonitor.hub.figures.table import FIGURES
-from kmonitor.resource_files import resource_path
+from kmonitor.hub.metrics.metric_table import FIGURES
 
 _ADDED = {"instance", "job"}
 """Labels that Prometheus adds to what it scrapes."""

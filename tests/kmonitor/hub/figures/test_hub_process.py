@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from kmonitor.cli.examinations import _figures
+from kmonitor.cli.doctor.command import _figures
 from kmonitor.connect.local_hub import hub_answers
-from kmonitor_agent.protocol.facts import Sample
-from kmonitor_agent.protocol.messages import HubTold
+from kmonitor_agent.wire.messages.events import Sample
+from kmonitor_agent.wire.messages.unions import HubTold
 from tests.support import live_hub, otlp_collector
 from tests.support.live_hub import LiveHub
 from tests.support.loopback import refusing_url as refusing_url  # noqa: PLC0414 - a fixture

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from kmonitor.hub.figures.book import FigureBook
-from kmonitor.hub.figures.otlp import OtlpSender
-from kmonitor.hub.figures.shelf import SnapshotShelf
-from kmonitor.hub.figures.table import SENT
-from kmonitor_agent.protocol.facts import Sample
+from kmonitor.hub.metrics.book import FigureBook
+from kmonitor.hub.metrics.metric_table import SENT
+from kmonitor.hub.metrics.otlp import OtlpSender
+from kmonitor.hub.metrics.shelf import SnapshotShelf
+from kmonitor_agent.wire.messages.events import Sample
 from tests.support import otlp_collector
 from tests.support.hub_figures import shelf
 from tests.support.hub_parts import HubParts

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from kmonitor.hub.figures.outlets import Outlets, is_loopback, metrics_endpoint
-from kmonitor.hub.figures.shelf import OutletRefused
-from kmonitor.hub.guard import HubFaults
+from kmonitor.hub.faults import HubFaults
+from kmonitor.hub.metrics.exporters import Outlets, is_loopback, metrics_endpoint
+from kmonitor.hub.metrics.shelf import OutletRefused
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_a_library_that_is_not_here_is_named_with_its_extra(
     outlets: Outlets, monkeypatch: pytest.MonkeyPatch, module: str, option: str, extra: str
 ):
     for name in list(sys.modules):
-        if name in {"kmonitor.hub.figures.prometheus", "kmonitor.hub.figures.otlp"}:
+        if name in {"kmonitor.hub.metrics.prometheus", "kmonitor.hub.metrics.otlp"}:
             monkeypatch.delitem(sys.modules, name)
         elif name.startswith(f"{module}."):
             monkeypatch.setitem(sys.modules, name, None)

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from kmonitor.hub.figures import table
-from kmonitor.hub.figures.book import FigureBook
-from kmonitor.hub.figures.points import STALE_S
-from kmonitor.hub.figures.snapshot import MOST_LOGS, MOST_RUNS
-from kmonitor.hub.run_record import RunRecord
-from kmonitor.resource_files import resource_path
-from kmonitor_agent.protocol.facts import (
+from kmonitor.base.resource_files import resource_path
+from kmonitor.hub.metrics import metric_table
+from kmonitor.hub.metrics.book import FigureBook
+from kmonitor.hub.metrics.metric_values import STALE_S
+from kmonitor.hub.metrics.snapshot import MOST_LOGS, MOST_RUNS
+from kmonitor.hub.runs.run_record import RunRecord
+from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     BootEnded,
     EpochEnded,
@@ -154,10 +154,10 @@ def test_what_a_hub_that_hangs_knew_of_its_runs_is_not_told_for_ever(
 
 
 def test_names_are_as_prometheus_wants_them():
-    names = [figure.exposed for figure in table.FIGURES]
+    names = [figure.exposed for figure in metric_table.FIGURES]
 
     assert len(set(names)) == len(names) > 40
-    for figure in table.FIGURES:
+    for figure in metric_table.FIGURES:
         assert re.fullmatch(r"kmonitor_[a-z]+(_[a-z]+)*", figure.exposed)
         assert figure.about
         assert figure.source
@@ -171,4 +171,4 @@ def test_names_are_as_prometheus_wants_them():
 def test_every_figure_is_in_the_guide(language: str):
     page = resource_path("guide", language, "other-tools.md").read_text(encoding="utf-8")
 
-    assert [each.exposed for each in table.FIGURES if f"`{each.exposed}`" not in page] == []
+    assert [each.exposed for each in metric_table.FIGURES if f"`{each.exposed}`" not in page] == []

@@ -13,11 +13,11 @@ from prometheus_client.openmetrics.parser import (
 )
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
-from kmonitor.hub.access.direct_door import parse_bind
-from kmonitor.hub.figures.book import FigureBook
-from kmonitor.hub.figures.prometheus import PrometheusPage
-from kmonitor.hub.figures.shelf import OutletRefused, SnapshotShelf
-from kmonitor_agent.protocol.facts import Sample
+from kmonitor.hub.access.network_endpoint import parse_bind
+from kmonitor.hub.metrics.book import FigureBook
+from kmonitor.hub.metrics.prometheus import PrometheusPage
+from kmonitor.hub.metrics.shelf import OutletRefused, SnapshotShelf
+from kmonitor_agent.wire.messages.events import Sample
 from tests.support.hub_figures import shelf
 from tests.support.hub_parts import HubParts
 from tests.support.hub_parts import parts as parts  # noqa: PLC0414 - a fixture
@@ -134,7 +134,7 @@ def test_however_often_it_is_asked_it_is_written_once_a_second(
 
     monkeypatch.setattr(SnapshotShelf, "points", counted)
     now_s = 1e9
-    monkeypatch.setattr("kmonitor.hub.figures.prometheus.monotonic", lambda: now_s)
+    monkeypatch.setattr("kmonitor.hub.metrics.prometheus.monotonic", lambda: now_s)
     pages = {ask(page, Accept=f"text/plain; version=1.0.{n}")[2] for n in range(5)}
     now_s += 1.0
 

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from kmonitor.resource_files import resource_path
-from kmonitor_agent.protocol.facts import Sample
-from kmonitor_agent.protocol.messages import HubTold
+from kmonitor.base.resource_files import resource_path
+from kmonitor_agent.wire.messages.events import Sample
+from kmonitor_agent.wire.messages.unions import HubTold
 from tests.support import live_hub
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent

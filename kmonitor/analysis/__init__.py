@@ -1,1 +1,0 @@
-"""Judgement on series: pure functions, no IO, no clock."""

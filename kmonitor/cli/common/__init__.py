@@ -1,0 +1,4 @@
+"""What several commands share.
+
+Output and exit statuses, options, access to hubs, choice of a run.
+"""

@@ -1,0 +1,160 @@
+"""The desktop's menu: an entry and icons that open this very installation, and their removal.
+
+Source: freedesktop.org's Desktop Entry, Icon Theme and Base Directory specifications.
+"""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from kmonitor.base.errors import Expected
+from kmonitor.base.resource_files import resource_path
+from kmonitor_agent.wire.local.folders import PLACE_VARIABLES
+
+NAME: Final = "kmonitor"
+"""Of entry and icons; the window calls itself so too, and desktops match them by it."""
+
+_HOME: Final = "KMONITOR_HOME"
+
+
+def installed_files(environ: Mapping[str, str] | None = None) -> list[Path]:
+    """Where the entry and its icons go for this user, whether they are there or not."""
+    return [target for target, _ in _icons(environ)] + [entry_path(environ)]
+
+
+def entry_path(environ: Mapping[str, str] | None = None) -> Path:
+    """Where the entry goes for this user."""
+    return _data_home(environ) / "applications" / f"{NAME}.desktop"
+
+
+def install_entry(environ: Mapping[str, str] | None = None) -> Path:
+    """Write entry and icons where this user's desktop looks for them, over those that are there.
+
+    Args:
+        environ: None: that of the process.
+
+    Returns:
+        The entry.
+
+    Raises:
+        Expected: A file cannot be written, or the call was root's on another's behalf.
+    """
+    environ = os.environ if environ is None else environ
+    _see_whose(environ)
+    path = entry_path(environ)
+    text = entry_text(own_command(), environ)
+    try:
+        for target, source in _icons(environ):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # The entry last, and whole: a desktop reads it the moment it is there.
+        whole = path.with_suffix(".new")
+        whole.write_text(text, encoding="utf-8")
+        whole.replace(path)
+    except OSError as exc:
+        raise Expected(
+            f"{exc.filename or path} cannot be written: {exc.strerror or exc}."
+        ) from exc
+    return path
+
+
+def remove_entry(environ: Mapping[str, str] | None = None) -> list[Path]:
+    """Remove what `install_entry` wrote; what is not there is no fault.
+
+    Returns:
+        What was removed.
+
+    Raises:
+        Expected: A file cannot be removed, or the call was root's on another's behalf.
+    """
+    environ = os.environ if environ is None else environ
+    _see_whose(environ)
+    there = [path for path in installed_files(environ) if path.is_file() or path.is_symlink()]
+    for path in there:
+        try:
+            path.unlink()
+        except OSError as exc:
+            raise Expected(f"{path} cannot be removed: {exc.strerror or exc}.") from exc
+    return there
+
+
+def is_entry_of_home(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether the entry that is there opens the window on this `KMONITOR_HOME`, not on another."""
+    environ = os.environ if environ is None else environ
+    path = entry_path(environ)
+    if path.is_symlink() or not path.is_file():
+        return False
+    text = path.read_text("utf-8", "replace")
+    home = environ.get(_HOME, "")
+    return _quoted(f"{_HOME}={home}") in text if home else f"{_HOME}=" not in text
+
+
+def own_command() -> list[str]:
+    """What opens the window of this very installation."""
+    if getattr(sys, "frozen", False):
+        return [sys.executable]
+    return [sys.executable, "-m", "kmonitor"]
+
+
+def entry_text(command: Sequence[str], environ: Mapping[str, str]) -> str:
+    """The entry.
+
+    Args:
+        command: Program and arguments that open the window.
+        environ: `KMONITOR_HOME` and `KMONITOR_SPOOL` are passed on if they are set.
+    """
+    named = [f"{name}={environ[name]}" for name in PLACE_VARIABLES if environ.get(name)]
+    words = ["/usr/bin/env", *named, *command] if named else command
+    text = resource_path("desktop", f"{NAME}.desktop").read_text(encoding="utf-8")
+    lines = {"Exec": " ".join(map(_quoted, words)), "TryExec": _escaped(command[0])}
+    for key, value in lines.items():
+        text = re.sub(rf"(?m)^{key}=.*$", lambda _, line=f"{key}={value}": line, text)
+    return text
+
+
+def _quoted(word: str) -> str:
+    r"""A word of `Exec`: quoted if it has to be, then escaped as every string of the file is.
+
+    Source: Desktop Entry Specification, "The Exec key": a backslash is written as four.
+    """
+    plain = word.replace("%", "%%")
+    if not re.fullmatch(r"[\w./=:+,@%-]+", plain, re.ASCII):
+        plain = '"' + re.sub(r'(["`$\\])', r"\\\1", plain) + '"'
+    return _escaped(plain)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _icons(environ: Mapping[str, str] | None) -> list[tuple[Path, Path]]:
+    """Where each icon goes, and where it comes from."""
+    theme = _data_home(environ) / "icons" / "hicolor"
+    drawn = resource_path("icons", f"{NAME}.svg")
+    found = [(theme / "scalable" / "apps" / drawn.name, drawn)]
+    for picture in sorted(resource_path("icons", "program").glob("*.png")):
+        size = f"{picture.stem}x{picture.stem}"
+        found.append((theme / size / "apps" / f"{NAME}.png", picture))
+    return found
+
+
+def _data_home(environ: Mapping[str, str] | None) -> Path:
+    named = (os.environ if environ is None else environ).get("XDG_DATA_HOME", "")
+    # What is not absolute is to be ignored, says the specification.
+    return Path(named) if Path(named).is_absolute() else Path("~/.local/share").expanduser()
+
+
+def _see_whose(environ: Mapping[str, str]) -> None:
+    if not sys.platform.startswith(("linux", "freebsd")):
+        raise Expected("A desktop entry is for Linux; here there is no such menu.")
+    user = environ.get("SUDO_USER", "")
+    if os.geteuid() == 0 and user not in ("", "root"):
+        raise Expected(
+            f"This would be root's menu, not that of {user}.",
+            "Run it without sudo: it needs no rights that you do not have.",
+        )

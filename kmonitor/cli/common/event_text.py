@@ -1,0 +1,57 @@
+"""Stored events of a run as sentences."""
+
+from typing import Final
+
+from kmonitor.cli.common.terminal import plain
+from kmonitor.export.events import read_event
+from kmonitor.ui.events.diagnosis import finding_lines
+from kmonitor.ui.events.event_log import event_line
+from kmonitor.ui.text.formats import duration_text, number_text, plain_text, seconds_text
+from kmonitor_agent.wire.messages.events import Diagnosis, EpochEnded
+from kmonitor_agent.wire.messages.unions import Row
+
+_INDENT = " " * 16
+_SHORT_S: Final = 10.0
+_MARKS = {"info": " ", "warning": "!", "error": "X"}
+
+
+def event_words(row: Row, *, name: str, epochs: bool = False) -> str:
+    """A row as a line: run time, how loud, and the sentence; empty if there is none.
+
+    Of a diagnosis, what it found follows on lines of its own.
+
+    Args:
+        row: The row.
+        name: The run's name.
+        epochs: Also tell of each epoch's end, which otherwise stands in the table.
+    """
+    event = read_event(row)
+    if event is None:
+        return ""
+    if epochs and isinstance(event, EpochEnded):
+        return _line(row, " ", epoch_sentence(event))
+    line = event_line(event, name=name)
+    if line is None:
+        return ""
+    lines = [_line(row, _MARKS[line.level], line.text)]
+    if isinstance(event, Diagnosis):
+        lines += [f"{_INDENT}{plain(plain_text(found))}" for found in finding_lines(event)]
+    return "\n".join(lines)
+
+
+def epoch_sentence(event: EpochEnded) -> str:
+    """An epoch's end: time, step time and logs."""
+    parts = [f"Epoch {event.epoch + 1} of fit {event.fit} took {_took(event.seconds)}"]
+    if event.step_times is not None:
+        parts.append(f"step {seconds_text(event.step_times.p50_s)}")
+    parts += [f"{key} {number_text(value)}" for key, value in event.logs.items()]
+    return ", ".join(parts)
+
+
+def _took(seconds: float) -> str:
+    """How long an epoch took; a short one is not "0 s"."""
+    return duration_text(seconds) if seconds >= _SHORT_S else seconds_text(seconds)
+
+
+def _line(row: Row, mark: str, sentence: str) -> str:
+    return f"{row.t_s:9.1f} s {mark} {plain(plain_text(sentence))}"

@@ -1,0 +1,135 @@
+"""The hub as the commands use it: found or started, asked, and let go."""
+
+import errno
+import threading
+import time
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from kmonitor.base.errors import Expected
+from kmonitor.cli.common.statuses import Misuse
+from kmonitor.cli.common.terminal import is_of_output, show_waiting
+from kmonitor.connect.folder_hub import FolderView
+from kmonitor.connect.host_access import remote_endpoint
+from kmonitor.connect.host_errors import way_lost
+from kmonitor.connect.hub_client import HubClient, HubUnreachable
+from kmonitor.connect.hub_socket import DirectHub, direct_hub
+from kmonitor.connect.local_hub import ensure_hub
+from kmonitor.connect.silent_hub import silence
+from kmonitor.ui.text.formats import plain_text, working_text
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.private_files import UnsafePath
+from kmonitor_agent.wire.messages.unions import Working
+
+_SHIPPING_S = 3.0
+"""How long a command waits for a hub that still takes the spools of dead processes, seconds."""
+
+_READING_S = 60.0
+"""How long a command waits until a folder is read to its end, seconds."""
+
+_LOOK_AGAIN_S = 0.05
+
+
+FolderOption = Annotated[Path | None, Parameter(name="--folder")]
+"""The option `--folder`, wherever a command only looks."""
+
+HostOption = Annotated[str | None, Parameter(name="--host")]
+"""The option `--host`, wherever a command asks a hub."""
+
+HubOption = Annotated[str | None, Parameter(name="--hub")]
+"""The option `--hub`, wherever a command asks a hub that may be elsewhere."""
+
+
+@contextmanager
+def open_hub(
+    host: str | None = None, *, folder: Path | None = None, hub: str | None = None
+) -> Generator[HubClient]:
+    """A client of this user's hub, which is started if none answers; or of another one.
+
+    Args:
+        host: On this host, over ssh: as for ssh, or a remembered name; None: this machine.
+        folder: One that only shows the spools of this folder; gone at the end.
+        hub: Directly: `tcp://HOST:PORT?key=KEY`; None: not so.
+
+    Raises:
+        Expected: The hub cannot be reached or started, with what to do.
+    """
+    folders = find_folders()
+    if sum(given is not None for given in (host, folder, hub)) > 1:
+        raise Misuse("--host, --hub and --folder name several hubs.", "Give one of them.")
+    with ExitStack() as stack:
+        endpoint = None
+        if folder is not None:
+            folders = stack.enter_context(FolderView(folder)).folders
+        elif hub is not None:
+            endpoint = direct_hub(hub, folders)
+        elif host is None:
+            see_hub(folders)
+        else:
+            with folder_faults_named(folders):
+                endpoint = stack.enter_context(remote_endpoint(folders, host))
+        client = stack.enter_context(HubClient(endpoint, folders=folders))
+        client.on_working = _show_working
+        with _loss_named(folders, host, endpoint):
+            _wait_for_spools(client, _SHIPPING_S if folder is None else _READING_S)
+            yield client
+
+
+@contextmanager
+def _loss_named(
+    folders: Folders, host: str | None, endpoint: str | DirectHub | None
+) -> Generator[None]:
+    # The forwarded socket is no place that a user knows, and no hub is to be started here.
+    try:
+        yield
+    except HubUnreachable as exc:
+        silent = silence(folders) if endpoint is None else None
+        if silent is not None:
+            raise silent from exc
+        if host is None or not isinstance(endpoint, str):
+            raise
+        remedy = f"Ask again. What is wrong, if it stays so: kmonitor doctor --host {host}"
+        raise way_lost(host, remedy) from exc
+
+
+def _show_working(working: Working | None) -> None:
+    show_waiting("" if working is None else plain_text(working_text(working.done, working.of)))
+
+
+def see_hub(folders: Folders) -> None:
+    """See that this user's hub answers; it is started if none does.
+
+    Raises:
+        Expected: It cannot be reached or started here, with what to do.
+    """
+    with folder_faults_named(folders):
+        ensure_hub(folders)
+
+
+def _wait_for_spools(client: HubClient, seconds: float) -> None:
+    # A hub that was just started answers before it has read what trainings left on the disk.
+    end_s = time.monotonic() + seconds
+    while client.hub().is_shipping and time.monotonic() < end_s:
+        threading.Event().wait(_LOOK_AGAIN_S)
+
+
+@contextmanager
+def folder_faults_named(folders: Folders) -> Generator[None]:
+    """Turn what is wrong with our folders into a message with what to do."""
+    try:
+        yield
+    except UnsafePath as exc:
+        raise Expected(f"{exc.path} cannot be used: it {exc.why}.") from exc
+    except OSError as exc:
+        if is_of_output(exc):
+            # No folder's fault: `main` tells of it.
+            raise
+        place = exc.filename or folders.state
+        remedy = "Set KMONITOR_HOME to a folder that you can write to."
+        if exc.errno in (errno.ENOSPC, errno.EDQUOT):
+            remedy = "Free some space there, or set KMONITOR_HOME to a folder on another disk."
+        raise Expected(f"{place} cannot be used: {exc.strerror or exc}.", remedy) from exc

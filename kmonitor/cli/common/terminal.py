@@ -1,0 +1,232 @@
+"""What the command line writes: lines, tables and JSON, safe to show on any terminal."""
+
+import errno
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from typing_extensions import override
+
+from kmonitor.base.plain_data import json_text
+from kmonitor.ui.text.formats import count_text, plain_text
+from kmonitor_agent.wire.printable import printable
+
+_GAP = 2
+_LEAST_CELLS = 12
+"""Between two columns, and of a text that gives way."""
+
+_OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
+
+PIPE_WIDTH = 200
+"""Columns of a table that goes into a file or a pipe, where nobody can widen the window."""
+
+
+def say(text: str = "") -> None:
+    """Lines to standard output, without what could act on a terminal."""
+    print(_lines_of(text), flush=True)
+
+
+def complain(text: str) -> None:
+    """Lines to standard error, likewise."""
+    print(_lines_of(text), file=sys.stderr, flush=True)
+
+
+def _lines_of(text: str) -> str:
+    return "\n".join(map(plain, text.expandtabs(8).split("\n")))
+
+
+def show_waiting(line: str) -> None:
+    """A line on standard error, if that is a terminal, in the place of the one before.
+
+    Args:
+        line: Empty: there is nothing to wait for any more.
+    """
+    if sys.stderr.isatty():
+        print(f"\r{plain(line)}\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def is_of_output(fault: OSError) -> bool:
+    """Whether it is standard output that failed: its disk is full, or its reader has gone.
+
+    Args:
+        fault: What was raised while a command ran.
+    """
+    if fault.filename is not None or fault.errno not in _OUTPUT_FAULTS:
+        return False
+    try:
+        # Without a buffer (PYTHONUNBUFFERED) a flush alone would find nothing to fail with.
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return False
+
+
+def discard_output() -> None:
+    """Let go of what standard output holds; else Python complains of it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def say_json(value: object) -> None:
+    """One JSON document on one line to standard output."""
+    say(json_text(value))
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """A number with its noun: "1 run", "2 runs"; `many` where that is not `one` with an s."""
+    return f"{plain_text(count_text(n))} {one if n == 1 else many or f'{one}s'}"
+
+
+def plain(text: str) -> str:
+    """A text from a training, without what could move the cursor or colour the terminal."""
+    return printable(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One column, and how narrow it may become; a number is never shortened."""
+
+    title: str
+    cells: tuple[str, ...]
+    is_right: bool
+    is_elided: bool
+    is_folded: bool
+
+    @property
+    def natural(self) -> int:
+        return max(map(cell_len, (self.title, *self.cells)))
+
+    @property
+    def least(self) -> int:
+        if not (self.is_elided or self.is_folded):
+            return self.natural
+        return min(self.natural, max(_LEAST_CELLS, cell_len(self.title)))
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(cell.strip("-\N{EN DASH} ") for cell in self.cells)
+
+
+def say_table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Iterable[str] = (),
+    folds: Iterable[str] = (),
+    elided: str = "",
+    drops: Sequence[str] = (),
+) -> None:
+    """A table to standard output, in lines that are as wide as the terminal at most.
+
+    Texts become shorter first, then whole columns are left out, and named below the table. In a
+    file or pipe nothing is left out.
+
+    Args:
+        headers: Column titles.
+        rows: Cells, as many as there are headers.
+        right: Titles of the columns that are aligned to the right: numbers, which stay whole.
+        folds: Titles of the columns that go on in further lines where there is no room.
+        elided: Title of the column whose cells lose their middle where the line is too long.
+        drops: Titles of the columns that are left out first, the first one before all; then empty
+            ones and those furthest to the right. The first column stays.
+    """
+    cells = [[plain(cell) for cell in row] for row in rows]
+    every = [
+        _Column(
+            plain(title),
+            tuple(row[place] for row in cells),
+            is_right=title in set(right),
+            is_elided=title == elided,
+            is_folded=title in set(folds),
+        )
+        for place, title in enumerate(headers)
+    ]
+    console = _PipedConsole(file=sys.stdout, width=PIPE_WIDTH, highlight=False, soft_wrap=False)
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        shown = _that_fit(every, width, drops)
+    else:
+        width, shown = max(PIPE_WIDTH, _together(every)), every
+    widths = _widths(shown, width)
+    console.width = max(width, sum(widths) + _GAP * (len(shown) - 1))
+    console.print(_table(shown, widths))
+    if left_out := [each.title for each in every if each not in shown]:
+        say(f"Not shown at {width} columns: {', '.join(left_out)}.")
+
+
+def _table(columns: Sequence[_Column], widths: Sequence[int]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    made: list[list[Text]] = []
+    for column, width in zip(columns, widths, strict=True):
+        justify = "right" if column.is_right else "left"
+        is_whole = not column.is_folded
+        table.add_column(
+            Text(column.title), justify=justify, overflow="fold", no_wrap=is_whole, width=width
+        )
+        texts = column.cells
+        if column.is_elided:
+            texts = [elided_middle(cell, width) for cell in texts]
+        made.append([Text(cell) for cell in texts])
+    for row in zip(*made, strict=True):
+        table.add_row(*row)
+    return table
+
+
+def _together(columns: Sequence[_Column]) -> int:
+    """The least cells of a line with these columns."""
+    return sum(each.least for each in columns) + _GAP * (len(columns) - 1)
+
+
+def _that_fit(every: Sequence[_Column], width: int, drops: Sequence[str]) -> list[_Column]:
+    shown = list(every)
+    order = [each for title in drops for each in every if each.title == title]
+    order += [each for each in reversed(every) if each.is_empty]
+    order += reversed(every)
+    for each in order:
+        if _together(shown) <= width:
+            break
+        if each in shown and each is not every[0]:
+            shown.remove(each)
+    return shown
+
+
+def _widths(columns: Sequence[_Column], width: int) -> list[int]:
+    """How wide each is, where folded ones give way before the elided one."""
+    widths = [each.natural for each in columns]
+    excess = sum(widths) + _GAP * (len(columns) - 1) - width
+    for place, column in sorted(enumerate(columns), key=lambda each: each[1].is_elided):
+        taken = max(0, min(excess, widths[place] - column.least))
+        widths[place] -= taken
+        excess -= taken
+    return widths
+
+
+def elided_middle(text: str, cells: int) -> str:
+    """A text in so many cells of a terminal, with an ellipsis in place of its middle."""
+    if cell_len(text) <= cells:
+        return text
+    head, tail = "", ""
+    for left, right in zip(text, reversed(text), strict=True):
+        if cell_len(head + left + tail) >= cells:
+            break
+        head += left
+        if cell_len(head + right + tail) >= cells:
+            break
+        tail = right + tail
+    return f"{head}\N{HORIZONTAL ELLIPSIS}{tail}"
+
+
+class _PipedConsole(Console):
+    """Leaves it to `main` that the reader has gone; rich would exit with a status of its own."""
+
+    @override
+    def on_broken_pipe(self) -> NoReturn:
+        """Raise the `BrokenPipeError` again that this is called for."""
+        raise BrokenPipeError

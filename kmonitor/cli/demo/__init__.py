@@ -1,0 +1,1 @@
+"""`kmonitor demo`: runs the demo's trainings and compares their results."""

@@ -1,0 +1,187 @@
+"""`kmonitor demo`: a real training that leaks, watched, limited, reloaded, and proven equal."""
+
+import importlib.util
+import os
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from kmonitor.base.errors import Expected
+from kmonitor.base.installation import how_to_add
+from kmonitor.cli.common.display import Display, find_display
+from kmonitor.cli.common.hub_access import folder_faults_named
+from kmonitor.cli.common.statuses import DONE, FAILED, Misuse
+from kmonitor.cli.common.terminal import complain, say
+from kmonitor.cli.demo.demo_story import tell_story
+from kmonitor.cli.demo.evidence import missing
+from kmonitor.cli.demo.processes import DemoScene
+from kmonitor.cli.window import ready_for_qt, see_name, see_place
+from kmonitor.connect.local_hub import stop_hub
+from kmonitor.demo.training import MODELS_BEFORE_LIMIT
+from kmonitor_agent.wire.local.folders import find_folders
+
+PICTURE = Path("kmonitor-demo.png")
+
+_WATCHED_S = 120.0
+_UNWATCHED_S = 30.0
+"""About how long the models are trained, with a screen and without, seconds."""
+
+_FEWEST_FOLDS = MODELS_BEFORE_LIMIT + 2
+"""Two models give the limit, the fourth crosses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoPlan:
+    """What the demo is to do.
+
+    Attributes:
+        folds: Models.
+        epochs: Of each.
+        seconds: About how long they are trained; 0: as fast as it goes.
+        plain: Whether to train the same beside it without kmonitor.
+        picture: Where the window's picture goes; None: show a window.
+        window: Whether there is a window at all.
+    """
+
+    folds: int
+    epochs: int
+    seconds: float
+    plain: bool
+    picture: Path | None
+    window: bool
+
+    def arguments(self) -> list[str]:
+        """For `kmonitor.demo.training`."""
+        pace_s = self.seconds / (self.folds * self.epochs)
+        return [f"--folds={self.folds}", f"--epochs={self.epochs}", f"--pace={pace_s:.3f}"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of `kmonitor demo`.
+
+    Attributes:
+        folds: Models that are trained one after the other.
+        epochs: Epochs of each model.
+        seconds: About how long the training lasts; epochs are held back so that people can
+            watch. 0: as fast as it goes. Without it: 120 with a screen, 30 without.
+        no_plain: Leave out the same training without kmonitor, and the comparison with it.
+        no_window: Neither window nor picture.
+        png: Draw the window into this file instead of showing it; without a screen this is
+            done anyway, into kmonitor-demo.png.
+        temporary: Keep every file in a folder that is removed at the end, instead of among
+            your other runs.
+    """
+
+    folds: Annotated[int, Parameter(validator=Number(gte=_FEWEST_FOLDS))] = 6
+    epochs: Annotated[int, Parameter(validator=Number(gte=2))] = 4
+    seconds: Annotated[float | None, Parameter(validator=Number(gte=0))] = None
+    no_plain: Annotated[bool, Parameter(negative="")] = False
+    no_window: Annotated[bool, Parameter(negative="")] = False
+    png: Path | None = None
+    temporary: Annotated[bool, Parameter(negative="")] = False
+
+
+def demo(*, options: Options = Options()) -> int:
+    """Watch a real Keras training that leaks, and what kmonitor does about it.
+
+    A cross-validation on handwriting-like digits: small convolutional networks, trained one
+    after the other in one process. Keras keeps the traced graphs of each, so graph and memory
+    grow. After two models the demo sets a limit; the fourth crosses it, the training saves,
+    clears and reloads itself in the middle of `fit` and goes on. The same training runs beside
+    it without kmonitor, and the results are compared bit for bit.
+
+    Exit status 1 when growth, crossing, record or equality is missing.
+    """
+    plan = _plan(options)
+    _see_picture(options, plan)
+    _see_keras()
+    if plan.window:
+        ready_for_qt(offscreen=plan.picture is not None)
+    with _home(temporary=options.temporary):
+        return _play(plan)
+
+
+def _plan(options: Options) -> DemoPlan:
+    on_screen = find_display().display is Display.SCREEN
+    picture = options.png if on_screen else options.png or PICTURE
+    shown = picture is None and not options.no_window
+    return DemoPlan(
+        folds=options.folds,
+        epochs=options.epochs,
+        seconds=(_WATCHED_S if shown else _UNWATCHED_S)
+        if options.seconds is None
+        else options.seconds,
+        plain=not options.no_plain,
+        picture=picture,
+        window=not options.no_window,
+    )
+
+
+def _play(plan: DemoPlan) -> int:
+    folders = find_folders()
+    with folder_faults_named(folders), DemoScene(folders, plan.arguments()) as scene:
+        scene.start(plain=plan.plain)
+        if plan.window and plan.picture is None:
+            scene.open_window()
+        scene.watch()
+        shown = scene.what_was_stored()
+        tell_story(shown, scene.monitored, scene.plain, run=scene.run)
+        lacking = missing(shown, scene.monitored, scene.plain)
+        for sentence in lacking:
+            complain(f"kmonitor demo: missing: {sentence}")
+        if not lacking:
+            say("All shown: growth, crossing, record" + (", equality." if plan.plain else "."))
+        if plan.window and plan.picture is not None:
+            # Last: a picture that fails takes nothing of the result along.
+            scene.draw_window(plan.picture)
+        scene.wait_for_window()
+    return FAILED if lacking else DONE
+
+
+def _see_picture(options: Options, plan: DemoPlan) -> None:
+    if options.png is not None and options.no_window:
+        raise Misuse(
+            "--png draws the window, --no-window leaves it out.", "Leave out one of them."
+        )
+    if plan.picture is None or not plan.window:
+        return
+    try:
+        see_name(plan.picture)
+        see_place(plan.picture)
+    except Expected as exc:
+        raise Misuse(exc.what, exc.remedy) from exc
+
+
+def _see_keras() -> None:
+    lacking = [name for name in ("keras", "tensorflow") if importlib.util.find_spec(name) is None]
+    if lacking:
+        raise Expected(
+            f"The demo needs {' and '.join(lacking)}, not installed here.",
+            how_to_add("demo"),
+        )
+
+
+@contextmanager
+def _home(*, temporary: bool) -> Generator[None]:
+    if not temporary:
+        yield
+        return
+    before = os.environ.get("KMONITOR_HOME")
+    with tempfile.TemporaryDirectory(prefix="kmonitor-demo-") as home:
+        os.environ["KMONITOR_HOME"] = home
+        try:
+            yield
+        finally:
+            stop_hub(find_folders())
+            if before is None:
+                del os.environ["KMONITOR_HOME"]
+            else:
+                os.environ["KMONITOR_HOME"] = before

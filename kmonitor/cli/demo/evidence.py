@@ -1,0 +1,106 @@
+"""Whether the demo showed what it is there to show; pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kmonitor.demo.reports import FoldDone
+from kmonitor_agent.wire.messages.events import (
+    ActionRecord,
+    AnyEvent,
+    EpochEnded,
+    GraphSize,
+    LimitCrossed,
+)
+
+LEAST_GROWTH_PART = 0.5
+"""A model leaks that leaves behind at least this part of the first one's operations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the monitored training's events show.
+
+    Attributes:
+        crossings: Of the limit on the graph size.
+        reloads: That went well and gave something back.
+        failed: Reloads that did not.
+        peak_operations: Largest graph size counted; 0 if none was.
+        epochs_after: Epochs that ended after the first reload.
+    """
+
+    crossings: tuple[LimitCrossed, ...]
+    reloads: tuple[ActionRecord, ...]
+    failed: tuple[ActionRecord, ...]
+    peak_operations: int
+    epochs_after: int
+
+
+def what_events_show(events: Sequence[AnyEvent]) -> Shown:
+    """Gather what matters from a run's events, in their order."""
+    records = [e for e in events if isinstance(e, ActionRecord) and e.action == "reload"]
+    good = tuple(record for record in records if _gave_back(record))
+    sizes = [e.operations for e in events if isinstance(e, GraphSize)]
+    first_s = good[0].t_s if good else float("inf")
+    return Shown(
+        crossings=tuple(
+            e for e in events if isinstance(e, LimitCrossed) and e.metric == "graph" and e.crossed
+        ),
+        reloads=good,
+        failed=tuple(record for record in records if record not in good),
+        peak_operations=max(sizes, default=0),
+        epochs_after=sum(isinstance(e, EpochEnded) and e.t_s > first_s for e in events),
+    )
+
+
+def missing(
+    shown: Shown, monitored: Sequence[FoldDone], plain: Sequence[FoldDone] | None
+) -> list[str]:
+    """What should have been seen and was not, in sentences; empty when all is well.
+
+    Args:
+        shown: Of the monitored run.
+        monitored: Its models.
+        plain: Those of the training without kmonitor; None when it was not run.
+    """
+    lacking: list[str] = []
+    if not _grows(monitored[:2] if plain is None else plain):
+        lacking.append("growth: the graph did not grow from model to model on this TensorFlow")
+    if not shown.crossings:
+        lacking.append("crossing: the graph size never passed its limit")
+    if shown.failed:
+        lacking.append(f"record: a reload failed: {shown.failed[0].why or 'nothing came back'}")
+    if not shown.reloads:
+        lacking.append("record: no reload was recorded")
+    elif not shown.epochs_after:
+        lacking.append("record: no epoch ended after the reload")
+    if plain is not None:
+        lacking += _differences(monitored, plain)
+    return lacking
+
+
+def growth_per_model(folds: Sequence[FoldDone]) -> float:
+    """Operations that each further model added, on average."""
+    return (folds[-1].operations - folds[0].operations) / max(1, len(folds) - 1)
+
+
+def _gave_back(record: ActionRecord) -> bool:
+    if not record.ok or record.after is None:
+        return False
+    before, after = record.before.graph_operations, record.after.graph_operations
+    return before is not None and after is not None and after < before
+
+
+def _grows(folds: Sequence[FoldDone]) -> bool:
+    if len(folds) < 2:  # noqa: PLR2004 - growth needs two
+        return False
+    return growth_per_model(folds) >= LEAST_GROWTH_PART * folds[0].operations > 0
+
+
+def _differences(monitored: Sequence[FoldDone], plain: Sequence[FoldDone]) -> list[str]:
+    if len(monitored) != len(plain):
+        return [f"equality: {len(monitored)} models with kmonitor, {len(plain)} without"]
+    return [
+        f"equality: model {ours.fold} differs from the one trained without kmonitor"
+        for ours, theirs in zip(monitored, plain, strict=True)
+        if ours.digest != theirs.digest
+    ]

@@ -1,0 +1,188 @@
+"""The demo's processes: hub, the two trainings, the window; started, followed and ended."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+from queue import Queue
+from types import TracebackType
+from typing import Self, get_args
+
+from kmonitor.base.errors import Expected
+from kmonitor.cli.common.terminal import say
+from kmonitor.cli.demo.demo_process import DemoProcess
+from kmonitor.cli.demo.evidence import Shown, what_events_show
+from kmonitor.connect.hub_client import HubClient
+from kmonitor.connect.local_hub import ensure_hub
+from kmonitor.demo.reports import AnyTold, Began, FoldDone, LimitTaken
+from kmonitor.export.events import read_event
+from kmonitor.ui.text.formats import bytes_text, count_text, plain_text, seconds_text
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.private_files import make_own_folder
+from kmonitor_agent.wire.messages.unions import ENDED_STATES, RunState
+
+_DRAWING_S = 120.0
+_STORED_S = 20.0
+_LOOK_S = 0.2
+
+
+class DemoScene:
+    """Everything that the demo starts. Main thread only; leaving the context ends it all.
+
+    Attributes:
+        run: Run id of the monitored training; empty until it told.
+    """
+
+    def __init__(self, folders: Folders, arguments: Sequence[str]) -> None:
+        """Nothing is started yet.
+
+        Args:
+            folders: Where files and sockets are.
+            arguments: Of `kmonitor.demo.training`, for both trainings.
+        """
+        self.run = ""
+        self._folders = folders
+        self._arguments = list(arguments)
+        self._reports: Queue[tuple[DemoProcess, AnyTold | None]] = Queue()
+        self._trainings: dict[str, DemoProcess] = {}
+        self._window: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for training in self._trainings.values():
+            training.stop()
+        if self._window is not None and self._window.poll() is None:
+            self._window.terminate()
+            self._window.wait()
+
+    @property
+    def monitored(self) -> list[FoldDone]:
+        """Models of the training with kmonitor so far."""
+        return self._trainings["kmonitor"].folds
+
+    @property
+    def plain(self) -> list[FoldDone] | None:
+        """Models of the training without kmonitor so far; None when it was not asked for."""
+        return self._trainings["plain"].folds if "plain" in self._trainings else None
+
+    def start(self, *, plain: bool) -> None:
+        """Start hub and trainings, and wait for the monitored one to say its run id."""
+        ensure_hub(self._folders)
+        make_own_folder(self._folders.logs)
+        self._start_training("kmonitor", self._arguments)
+        if plain:
+            self._start_training("plain", [*self._arguments, "--plain"])
+        while not self.run:
+            if not self._take_report():
+                self._trainings["kmonitor"].wait()
+                raise Expected("The demo's training ended before it began.")
+
+    def open_window(self) -> None:
+        """Open the app with the demo's run selected, once the hub knows it."""
+        with HubClient(folders=self._folders) as client:
+            self._wait_for(client, get_args(RunState), "begin")
+        self._window = subprocess.Popen(self._window_command())  # noqa: S603 - our own program
+
+    def watch(self) -> None:
+        """Say what the trainings tell until both have ended.
+
+        Raises:
+            Expected: One of them failed.
+        """
+        running = len(self._trainings)
+        while running:
+            running -= not self._take_report()
+        for training in self._trainings.values():
+            training.wait()
+
+    def what_was_stored(self) -> Shown:
+        """The monitored run's events as the hub has stored them, once it knows of the end."""
+        with HubClient(folders=self._folders) as client:
+            # Events arrive in order: a hub that tells of the end has stored all before it.
+            self._wait_for(client, ENDED_STATES, "end")
+            events = [read_event(row) for row in client.all_rows(self.run)]
+        return what_events_show([event for event in events if event is not None])
+
+    def draw_window(self, picture: Path) -> None:
+        """Draw the real window into a file, without a screen.
+
+        Raises:
+            Expected: It failed.
+        """
+        command = [*self._window_command(), f"--screenshot={picture}"]
+        environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+        try:
+            drawn = subprocess.run(  # noqa: S603 - our own program
+                command, env=environment, timeout=_DRAWING_S, check=False
+            )
+        except subprocess.TimeoutExpired as exc:
+            raise Expected(f"The window was not drawn within {_DRAWING_S:g} s.") from exc
+        if drawn.returncode != 0 or not picture.is_file():
+            raise Expected(f"The window could not be drawn (status {drawn.returncode}).")
+        say(f"The window: {picture.absolute()}")
+
+    def wait_for_window(self) -> None:
+        """Until the user closes the window, or presses Ctrl+C, if one was opened."""
+        if self._window is not None and self._window.poll() is None:
+            say("The window stays open; close it, or press Ctrl+C here, to end the demo.")
+            # All is told by then, and this is the end that was offered: no failure of `make run`.
+            with suppress(KeyboardInterrupt):
+                self._window.wait()
+
+    def _start_training(self, name: str, arguments: list[str]) -> None:
+        log = self._folders.logs / f"demo-{name}.log"
+        self._trainings[name] = DemoProcess(name, arguments, self._reports, log=log)
+
+    def _wait_for(self, client: HubClient, states: Collection[RunState], what: str) -> None:
+        end_s = time.monotonic() + _STORED_S
+        while time.monotonic() < end_s:
+            if any(run.run == self.run and run.state in states for run in client.runs()):
+                return
+            time.sleep(_LOOK_S)
+        raise Expected(
+            f"The hub did not hear of the training's {what} within {_STORED_S:g} s.",
+            "See what it knows with: kmonitor show last",
+        )
+
+    def _take_report(self) -> bool:
+        """Take one report; False when it says that a training has no more to tell."""
+        training, told = self._reports.get()
+        match told:
+            case None:
+                return False
+            case Began():
+                self.run = self.run or told.run
+                say(f"{training.name:<9} {told.folds} models on {told.images} images")
+            case FoldDone():
+                say(f"{training.name:<9} {_fold_words(told)}")
+            case LimitTaken():
+                say(f"{training.name:<9} {_limit_words(told)}")
+        return True
+
+    def _window_command(self) -> list[str]:
+        return [sys.executable, "-m", "kmonitor", f"--run={self.run}"]
+
+
+def _fold_words(fold: FoldDone) -> str:
+    return plain_text(
+        f"model {fold.fold}: {count_text(fold.operations)} operations, "
+        f"{fold.functions} functions, RAM {bytes_text(fold.ram_bytes)}, "
+        f"accuracy {fold.accuracy:.3f}, {seconds_text(fold.seconds)}"
+    )
+
+
+def _limit_words(limit: LimitTaken) -> str:
+    return plain_text(
+        f"each model adds {count_text(limit.growth)} operations: "
+        f"reload above {count_text(limit.operations)} from now on"
+    )

@@ -1,0 +1,1 @@
+"""`kmonitor doctor`: examines this machine, its hub and its hosts."""

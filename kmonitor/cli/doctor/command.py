@@ -1,0 +1,326 @@
+"""What `kmonitor doctor` looks at, one function a subject; looking leaves nothing behind."""
+
+import importlib.metadata
+import platform
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pynvml  # pyright: ignore[reportMissingTypeStubs]
+
+import kmonitor
+from kmonitor.base.errors import Expected
+from kmonitor.base.installation import DISTRIBUTION, how_to_add
+from kmonitor.cli.common.display import Display, find_display, install_line, missing_libraries
+from kmonitor.cli.common.terminal import counted
+from kmonitor.cli.doctor.disk_probe import free_bytes, nearest_existing, write_fault
+from kmonitor.cli.doctor.finding import Finding, State
+from kmonitor.cli.doctor.host_checks import examine_hosts, examine_ssh
+from kmonitor.cli.doctor.store_checks import examine_store
+from kmonitor.cli.window import trouble_of, version_of, window_packages
+from kmonitor.connect.host_book import HostBook
+from kmonitor.connect.local_hub import hub_answers
+from kmonitor.connect.silent_hub import silence
+from kmonitor.hub.access.keys import FILE_NAME, Untrusted, read_key_list
+from kmonitor.hub.metrics.exporters import is_loopback
+from kmonitor.ui.text.chinese_font import PACKAGE, has_chinese_font
+from kmonitor.ui.text.formats import bytes_text, plain_text
+from kmonitor_agent.wire.local.file_system import NETWORK_FILE_SYSTEMS, file_system_of
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.host_identity import keys_folder
+from kmonitor_agent.wire.local.plain_files import is_plain
+from kmonitor_agent.wire.local.private_files import (
+    NotPrivate,
+    UnsafePath,
+    check_own_folder,
+    check_private_folder,
+)
+from kmonitor_agent.wire.local.spool_folder import ROOT_LIMIT_BYTES
+from kmonitor_agent.wire.messages.unions import HubTold
+
+NO_ROOM_BYTES = 64 * 1024**2
+LITTLE_ROOM_BYTES = ROOT_LIMIT_BYTES
+"""Less free space is bad or worth a note, bytes: all spools together may grow to the latter."""
+
+_ELSEWHERE = "set KMONITOR_HOME to a folder that you can write to"
+
+_BACKENDS = {
+    "TensorFlow": ("tensorflow", "tensorflow-cpu", "tf-nightly"),
+    "JAX": ("jax",),
+    "PyTorch": ("torch",),
+}
+"""Backend to the distributions that bring it."""
+
+
+def examine(folders: Folders) -> Iterator[Finding]:
+    """All findings, the most general first."""
+    yield _program()
+    yield _python()
+    yield _impostor()
+    yield _window_packages()
+    yield _libraries()
+    yield from _fonts()
+    yield _display()
+    yield _driver()
+    yield from _frameworks()
+    yield from _hub(folders)
+    yield from examine_store(folders)
+    yield from _keys(folders)
+    yield _state_folder(folders)
+    yield from _room(folders)
+    yield _runtime_folder(folders)
+    yield from _file_systems(folders)
+    yield _spool(folders)
+    yield from examine_ssh(HostBook(folders).hosts())
+    yield from examine_hosts(folders)
+
+
+def _program() -> Finding:
+    where = Path(kmonitor.__file__).parent
+    return Finding("kmonitor", "ok", f"{kmonitor.__version__} in {where}")
+
+
+def _python() -> Finding:
+    return Finding("Python", "ok", f"{platform.python_version()}, {sys.executable}")
+
+
+def _impostor() -> Finding:
+    """Whether the `kmonitor` that Python imports is ours alone."""
+    owners = importlib.metadata.packages_distributions().get("kmonitor", [])
+    # An editable install is no owner: it puts a folder on the path, not files.
+    impostor = ["kmonitor"] if version_of("kmonitor") else []
+    others = sorted({*owners, *impostor} - {DISTRIBUTION})
+    if others:
+        return Finding(
+            "package names",
+            "bad",
+            f"{', '.join(others)} also installs a package called kmonitor",
+            f"python -m pip uninstall {' '.join(others)}\nthen install {DISTRIBUTION} again",
+        )
+    if not version_of(DISTRIBUTION):
+        found = "it runs from a folder and is not installed"
+        return Finding("package names", "note", found, "python -m pip install .")
+    return Finding("package names", "ok", f"the imported kmonitor is {DISTRIBUTION}")
+
+
+def _window_packages() -> Finding:
+    found = window_packages()
+    words = ", ".join(f"{name} {version}" for name, version in found.items() if version)
+    if not all(found.values()):
+        lacking = " and ".join(name for name, version in found.items() if not version)
+        absent = f"{lacking} not installed; only the window needs that"
+        return Finding("window packages", "note", absent, how_to_add("desktop"))
+    trouble = trouble_of(*found.values())
+    if trouble:
+        return Finding("window packages", "bad", trouble, how_to_add("desktop"))
+    return Finding("window packages", "ok", words)
+
+
+def _libraries() -> Finding:
+    missing = missing_libraries(for_screen=find_display().display is Display.SCREEN)
+    if missing:
+        found = f"missing for the window: {', '.join(missing)}"
+        return Finding("system libraries", "note", found, install_line(missing))
+    return Finding("system libraries", "ok", "all that the window needs")
+
+
+def _fonts() -> Iterator[Finding]:
+    has_one = has_chinese_font()
+    if has_one is None:
+        return
+    if has_one:
+        yield Finding("fonts", "ok", "one for Chinese too")
+        return
+    found = "none has Chinese letters: names of runs in them are shown as boxes in the window"
+    remedy = install_line({"a font": PACKAGE}) + "\n(or fonts-noto-cjk, which has all weights)"
+    yield Finding("fonts", "note", found, remedy)
+
+
+def _display() -> Finding:
+    found = find_display()
+    if found.display in (Display.NONE, Display.SILENT):
+        remedy = "run the window on your desktop; here: kmonitor --screenshot window.png"
+        return Finding("screen", "note", found.said, remedy)
+    return Finding("screen", "ok", found.said)
+
+
+def _driver() -> Finding:
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        found = "no NVIDIA driver on this host; VRAM is then the framework's own allocator"
+        return Finding("NVIDIA driver", "note", found)
+    try:
+        version, count = pynvml.nvmlSystemGetDriverVersion(), pynvml.nvmlDeviceGetCount()
+    except pynvml.NVMLError as exc:
+        return Finding("NVIDIA driver", "note", f"it answers with an error: {exc}")
+    finally:
+        pynvml.nvmlShutdown()
+    return Finding("NVIDIA driver", "ok", f"{version}, {counted(count, 'device')}")
+
+
+def _frameworks() -> Iterator[Finding]:
+    """Versions only; importing a framework takes seconds and hundreds of megabytes."""
+    keras = version_of("keras")
+    backends = {name: _first_version(*packages) for name, packages in _BACKENDS.items()}
+    here = f"in {sys.prefix}"
+    if keras:
+        yield Finding("Keras", "ok", f"{keras} {here}")
+    else:
+        absent = f"not installed {here}; trainings may well use another environment"
+        yield Finding("Keras", "note", absent, f"for the demo: {how_to_add('demo')}")
+    found = [f"{name} {version}" for name, version in backends.items() if version]
+    if found:
+        yield Finding("Keras backends", "ok", ", ".join(found))
+
+
+def _hub(folders: Folders) -> Iterator[Finding]:
+    try:
+        told = hub_answers(folders)
+    except (Expected, NotPrivate, OSError) as exc:
+        yield Finding("hub", "bad", str(exc), "see the folders below")
+        return
+    if told is None and (silent := silence(folders)) is not None:
+        yield Finding("hub", "bad", silent.what, silent.remedy)
+        return
+    if told is None:
+        found = "none answers; one is started by kmonitor, kmonitor runs or kmonitor hub"
+        yield Finding("hub", "note", found)
+        return
+    yield _answering(told, folders)
+    for trouble in told.troubles:
+        yield Finding("hub's trouble", "note", trouble)
+    yield from _figures(told)
+
+
+def _figures(told: HubTold) -> Iterator[Finding]:
+    """Whether others can read the hub's figures, and who that is."""
+    if told.prometheus:
+        is_local = is_loopback(told.prometheus)
+        who = "every user of this host" if is_local else "whoever reaches that port"
+        found = f"{told.prometheus} has no login: {who} may read names and figures of runs"
+        remedy = "" if is_local else "to show them on this host alone: --prometheus 127.0.0.1:9188"
+        yield Finding("figures", "ok" if is_local else "note", found, remedy)
+    if told.otlp:
+        yield Finding("figures", "ok", f"they are sent to {told.otlp}")
+
+
+def _answering(told: HubTold, folders: Folders) -> Finding:
+    found = (
+        f"version {told.version} answers, process {told.pid}, {counted(told.agents, 'training')}"
+    )
+    if told.version != kmonitor.__version__:
+        remedy = "kmonitor hub stop (the next command starts this version's hub)"
+        return Finding("hub", "note", f"{found}; this program is {kmonitor.__version__}", remedy)
+    if told.faults:
+        faults = ", ".join(f"{part} {count}" for part, count in sorted(told.faults.items()))
+        return Finding("hub", "note", f"{found}; faults: {faults}", f"see {folders.logs}")
+    return Finding("hub", "ok", found)
+
+
+def _keys(folders: Folders) -> Iterator[Finding]:
+    path = keys_folder(folders) / FILE_NAME
+    try:
+        keys = read_key_list(path)
+    except Untrusted as exc:
+        found, _, remedy = str(exc).partition("; ")
+        yield Finding("list of keys", "bad", found, remedy)
+        return
+    if keys:
+        yield Finding("list of keys", "ok", f"{counted(len(keys), 'key')} in {path}")
+
+
+def _state_folder(folders: Folders) -> Finding:
+    existing = nearest_existing(folders.state)
+    if existing.exists() and not existing.is_dir():
+        found = f"{folders.state} cannot be used: {existing} is a file"
+        return Finding("state folder", "bad", found, _ELSEWHERE)
+    for place in (folders.state, folders.database, folders.spool, folders.logs):
+        fault = write_fault(place)
+        if fault:
+            found = f"{place} cannot be written: {fault}"
+            return Finding("state folder", "bad", found, f"{_ELSEWHERE}, or free some room")
+    return _owned(folders, "" if existing == folders.state else " (not made yet)")
+
+
+def _owned(folders: Folders, made: str) -> Finding:
+    """Whether only this user decides what lies in the state folder."""
+    warnings: list[str] = []
+    try:
+        warnings = check_own_folder(folders.state)
+    except FileNotFoundError:
+        pass  # what is above it was checked
+    except UnsafePath as exc:
+        why, _, remedy = exc.why.partition("; ")
+        return Finding("state folder", "bad", f"{exc.path} {why}", remedy)
+    except OSError as exc:
+        return Finding("state folder", "bad", f"{folders.state}: {exc.strerror}", _ELSEWHERE)
+    if warnings:
+        return Finding("state folder", "note", "; ".join(warnings), _ELSEWHERE)
+    return Finding("state folder", "ok", f"{folders.state}{made}, can be written")
+
+
+def _room(folders: Folders) -> Iterator[Finding]:
+    """What trainings tell waits on the disk, and the hub keeps all of it there."""
+    free = free_bytes(folders.state)
+    if free is None:
+        return
+    found = f"{plain_text(bytes_text(free))} free for {folders.state}"
+    if free < LITTLE_ROOM_BYTES:
+        state: State = "bad" if free < NO_ROOM_BYTES else "note"
+        remedy = f"free some, or {_ELSEWHERE} on another disk"
+        yield Finding("free space", state, f"only {found}", remedy)
+    else:
+        yield Finding("free space", "ok", found)
+
+
+def _runtime_folder(folders: Folders) -> Finding:
+    try:
+        check_private_folder(folders.runtime)
+    except FileNotFoundError:
+        fault = write_fault(folders.runtime)
+        if fault:
+            found = f"{folders.runtime} cannot be made: {fault}"
+            return Finding("socket folder", "bad", found, _ELSEWHERE)
+        return Finding("socket folder", "ok", f"{folders.runtime} (not made yet)")
+    except NotPrivate as exc:
+        return Finding("socket folder", "bad", f"{exc.path} {exc.why}")
+    except OSError as exc:
+        found = f"{folders.runtime}: {exc.strerror}"
+        return Finding("socket folder", "bad", found, _ELSEWHERE)
+    return Finding("socket folder", "ok", f"{folders.runtime}, yours alone")
+
+
+def _file_systems(folders: Folders) -> Iterator[Finding]:
+    for subject, path in (("database", folders.database), ("sockets", folders.runtime)):
+        kind = file_system_of(path)
+        if kind in NETWORK_FILE_SYSTEMS:
+            remedy = "set KMONITOR_HOME to a folder on a local disk; KMONITOR_SPOOL may stay there"
+            found = f"{path} lies on a network file system ({kind})"
+            yield Finding(f"disk of {subject}", "bad", found, remedy)
+        elif kind:
+            yield Finding(f"disk of {subject}", "ok", f"{kind}, local")
+    kind = file_system_of(folders.state)
+    if kind in NETWORK_FILE_SYSTEMS:
+        found = (
+            f"{folders.state} lies on a network file system ({kind}): database and sockets of"
+            f" this host are in {folders.database.parent} and {folders.runtime}"
+        )
+        yield Finding("network home", "note", found)
+    kind = file_system_of(folders.spool)
+    if kind in NETWORK_FILE_SYSTEMS:
+        found = f"{folders.spool} lies on a network file system ({kind}), this host's alone"
+        yield Finding("disk of spool", "ok", found)
+
+
+def _spool(folders: Folders) -> Finding:
+    files = [path for path in folders.spool.glob("*/*") if is_plain(path)]
+    size = sum(path.lstat().st_size for path in files)
+    runs = len({path.parent for path in files})
+    found = f"{plain_text(bytes_text(size))} of {counted(runs, 'run')} in {folders.spool}"
+    return Finding("spool", "ok", f"{found} (at most 1 GiB)")
+
+
+def _first_version(*distributions: str) -> str:
+    versions = [version_of(distribution) for distribution in distributions]
+    return next((version for version in versions if version), "")

@@ -1,0 +1,157 @@
+"""What `kmonitor doctor` sees of ssh, and of each remembered host, step by step."""
+
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Final
+
+from kmonitor.base.errors import Expected
+from kmonitor.cli.common.terminal import counted
+from kmonitor.cli.doctor.finding import Finding, State
+from kmonitor.connect.host_access import known_host, visit
+from kmonitor.connect.host_book import HostBook, RememberedHost
+from kmonitor.connect.host_errors import HostTrouble
+from kmonitor.connect.remote_hub import Stopped
+from kmonitor.connect.ssh_command import ssh_environment
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.hub_address import SCHEME
+from kmonitor_agent.wire.local.private_files import NotPrivate
+
+HOST_S: Final = 15.0
+"""How long one host may take, seconds; all are asked side by side."""
+
+_TOOL_S: Final = 5.0
+_AT_ONCE: Final = 16
+_NO_KEYS: Final = 1
+_NO_AGENT: Final = 2
+"""Exit statuses of `ssh-add -l`."""
+
+
+def examine_ssh(hosts: Sequence[RememberedHost]) -> Iterator[Finding]:
+    """The client, its settings and the agent.
+
+    Args:
+        hosts: For whom the settings are read.
+    """
+    client = shutil.which("ssh")
+    if client is None:
+        yield Finding("ssh", "note", "none; only remote hosts need it", _INSTALL)
+        return
+    said = _said([client, "-V"])
+    version = said[1].strip() if said is not None else ""
+    yield Finding("ssh", "ok", f"{version or 'it does not say its version'}, {client}")
+    addresses = [h.address for h in hosts if not h.address.startswith(SCHEME)] or ["localhost"]
+    yield _settings(client, addresses)
+    yield _agent()
+
+
+def examine_hosts(folders: Folders, name: str | None = None) -> list[Finding]:
+    """Each remembered host, or the one of that name or address: reached, and its hub.
+
+    Args:
+        folders: This user's.
+        name: Only this one; None: all.
+
+    Raises:
+        Expected: The address cannot be used.
+    """
+    book = HostBook(folders)
+    hosts = book.hosts() if name is None else [known_host(folders, name)]
+    found = [Finding("hosts", "bad", book.trouble)] if book.trouble else []
+    # Of many hosts one may well be off, and nothing is wrong here.
+    state: State = "note" if name is None else "bad"
+    if not hosts:
+        return found
+    with ThreadPoolExecutor(min(len(hosts), _AT_ONCE), "kmonitor-doctor") as pool:
+        return found + list(pool.map(partial(_host, folders, state), hosts))
+
+
+def _host(folders: Folders, state: State, host: RememberedHost) -> Finding:
+    subject = f"host {host.called}"
+    stop = threading.Event()
+    timer = threading.Timer(HOST_S, stop.set)
+    timer.start()
+    try:
+        found = visit(folders, host, stop=stop)
+    except Stopped:
+        what = f"{host.address} took longer than {HOST_S:g} s to answer"
+        return Finding(subject, state, what, f"see how long this takes: ssh {host.address} true")
+    except HostTrouble as exc:
+        step = _STEPS.get(exc.code, "its hub")
+        return Finding(subject, state, f"{step}: {exc.what.rstrip('.')}", exc.remedy)
+    except Expected as exc:
+        return Finding(subject, state, exc.what.rstrip("."), exc.remedy)
+    except (NotPrivate, OSError) as exc:
+        return Finding(subject, state, str(exc))
+    finally:
+        timer.cancel()
+    what = f"reached; kmonitor {found.version} answers on {found.host}, process {found.pid}"
+    return Finding(subject, "ok", what)
+
+
+_STEPS: Final = {
+    "host_unknown": "name",
+    "silent": "network",
+    "refused": "network",
+    "host_key_changed": "host key",
+    "host_key_unknown": "host key",
+    "key_refused": "login",
+    "settings": "settings of ssh",
+    "no_kmonitor": "kmonitor there",
+    "too_old": "kmonitor there",
+    "too_new": "kmonitor there",
+    "forwarding": "socket of its hub",
+    "broken": "connection",
+}
+"""Code of a trouble to the step that failed; what is not here is the hub's."""
+
+
+def _settings(client: str, addresses: Sequence[str]) -> Finding:
+    """Whether ssh can read its settings for these hosts; nothing is connected to."""
+    for address in addresses:
+        said = _said([client, "-G", "--", address])
+        if said is None or said[0]:
+            last = (said[1].strip().splitlines() or [""])[-1] if said is not None else ""
+            found = f"not read for {address}: {last or 'ssh -G does not answer'}"
+            return Finding("settings of ssh", "bad", found, "see ~/.ssh/config")
+    return Finding("settings of ssh", "ok", f"read for {counted(len(addresses), 'host')}")
+
+
+def _agent() -> Finding:
+    if not os.environ.get("SSH_AUTH_SOCK"):
+        found = "none; keys with a passphrase cannot be used without one"
+        return Finding("ssh agent", "note", found, 'eval "$(ssh-agent)" && ssh-add')
+    tool = shutil.which("ssh-add")
+    said = _said([tool, "-l"]) if tool is not None else None
+    if said is None or said[0] == _NO_AGENT:
+        found = "SSH_AUTH_SOCK names one, and it does not answer"
+        return Finding("ssh agent", "note", found, 'eval "$(ssh-agent)" && ssh-add')
+    if said[0] == _NO_KEYS:
+        found = "it holds no key; a key file without a passphrase needs none"
+        return Finding("ssh agent", "note", found, "ssh-add")
+    n_keys = len(said[2].strip().splitlines())
+    return Finding("ssh agent", "ok", f"it holds {counted(n_keys, 'key')}")
+
+
+_INSTALL: Final = "sudo apt-get install openssh-client"
+
+
+def _said(arguments: list[str]) -> tuple[int, str, str] | None:
+    """Exit status, standard error and output; None: it does not answer."""
+    try:
+        ran = subprocess.run(  # noqa: S603 - a list, never a shell; addresses were checked
+            arguments,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_TOOL_S,
+            check=False,
+            env=ssh_environment(),
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    err, out = (text.decode("utf-8", "replace") for text in (ran.stderr, ran.stdout))
+    return ran.returncode, err, out

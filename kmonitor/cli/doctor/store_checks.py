@@ -1,0 +1,76 @@
+"""What `kmonitor doctor` says of where history is kept, and of the events that are stored."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Final
+
+from kmonitor.base.errors import Expected
+from kmonitor.cli.doctor.finding import Finding
+from kmonitor.hub.store.connection import CANNOT_READ, Connection
+from kmonitor.hub.store.row_checks import SUMMED, is_sound
+from kmonitor.hub.store.sqlite_database import DATABASE_NAME
+from kmonitor.hub.store.store_choice import open_stored, shown_store, stored_store, try_store
+from kmonitor.ui.text.formats import count_text
+from kmonitor_agent.wire.local.folders import Folders
+
+_ROWS_AT_ONCE: Final = 10_000
+_MENDS: Final = (
+    "The hub mends what can be mended while it has little to do, and marks the rest as lost:"
+    " kmonitor hub status"
+)
+
+
+def examine_store(folders: Folders) -> Iterator[Finding]:
+    """Whether a team's database is set and can be used; nothing where history is kept here."""
+    try:
+        store = stored_store(folders)
+        if not store:
+            return
+        try_store(store)
+        found = Finding("history", "ok", f"in {shown_store(store)}, which answers")
+    except Expected as exc:
+        found = Finding("history", "bad", exc.what, exc.remedy)
+    yield found
+
+
+def verify_store(folders: Folders) -> Finding:
+    """Whether each stored event is what was stored; reads all of them."""
+    try:
+        store = stored_store(folders)
+        if not store and not (folders.database / DATABASE_NAME).exists():
+            return Finding("stored events", "ok", "none yet")
+        with closing(open_stored(folders, store)) as connection:
+            n_sound, n_damaged = _verified(connection)
+            broken = "" if store else _broken(connection)
+    except Expected as exc:
+        return Finding("stored events", "bad", exc.what, exc.remedy)
+    except (OSError, *CANNOT_READ) as exc:
+        return Finding("stored events", "bad", f"they cannot be read to their end: {exc}", _MENDS)
+    sound = f"{count_text(n_sound)} are as they were stored"
+    if n_damaged or broken:
+        found = f"{count_text(n_damaged)} are damaged{broken}; {sound}"
+        return Finding("stored events", "bad", found, _MENDS)
+    return Finding("stored events", "ok", sound)
+
+
+def _verified(connection: Connection) -> tuple[int, int]:
+    """How many events are sound, and how many are not."""
+    n_sound = n_damaged = 0
+    last = 0
+    while True:
+        found = connection.execute(
+            f"SELECT {SUMMED} FROM events WHERE row > ? ORDER BY row LIMIT ?",  # noqa: S608 - constant
+            (last, _ROWS_AT_ONCE),
+        ).fetchall()
+        if not found:
+            return n_sound, n_damaged
+        sound = sum(map(is_sound, found))
+        n_sound += sound
+        n_damaged += len(found) - sound
+        last = found[-1][0]
+
+
+def _broken(connection: Connection) -> str:
+    """What SQLite finds wrong with its own file; empty: nothing."""
+    (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    return "" if told == "ok" else f", and so is the database ({told})"

@@ -1,0 +1,331 @@
+"""`kmonitor hub`: the hub without a window; is it there, what it keeps, and make it stop."""
+
+import os
+import threading
+import time
+from contextlib import suppress
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from kmonitor.base.errors import Expected
+from kmonitor.base.plain_data import fields_of
+from kmonitor.cli.common.hub_access import folder_faults_named
+from kmonitor.cli.common.options import bytes_from
+from kmonitor.cli.common.statuses import DONE, FAILED, Misuse
+from kmonitor.cli.common.terminal import complain, counted, plain, say, say_json
+from kmonitor.cli.hub.service_unit import own_command, unit_path, unit_text
+from kmonitor.connect.home import lack_of_room
+from kmonitor.connect.hub_client import HubClient
+from kmonitor.connect.local_hub import hub_answers, somebody_listens, stop_hub
+from kmonitor.connect.silent_hub import end_silent_hub, lock_holder, silence
+from kmonitor.hub import service
+from kmonitor.hub.metrics.exporters import metrics_endpoint, page_address
+from kmonitor.hub.options import (
+    HubOptions,
+    Keep,
+    KeepUnreadable,
+    read_keep,
+    stored_keep,
+    write_keep,
+)
+from kmonitor.hub.store.store_choice import store_named
+from kmonitor.ui.text.formats import bytes_text, duration_text, plain_text
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.private_files import UnsafePath
+from kmonitor_agent.wire.local.sockets import view_socket
+from kmonitor_agent.wire.messages.unions import HubTold
+
+_MOST_DAYS = 100_000
+_LOOK_AGAIN_S = 0.05
+_STARTING_S = 3.0
+"""A hub that just starts holds its lock for so long before it answers, seconds."""
+
+_ANSWER_S = 0.5
+"""How long the hub of this process may take to answer itself, seconds."""
+
+app = App(
+    name="hub",
+    help="Run the hub in this terminal, without a window. Trainings send to it, `kmonitor` and "
+    "the other commands read from it; they start one by themselves when none answers.",
+)
+app.command(
+    "kmonitor.cli.hub.store:store",
+    name="store",
+    help="Say or set where every hub of yours keeps its history.",
+)
+app.command(
+    "kmonitor.cli.hub.store:move_history",
+    name="move-history",
+    help="Copy the history in this machine's file to a team's database.",
+)
+app.command("kmonitor.cli.hub.ensure:ensure", name="ensure", help="See that a hub runs here.")
+
+
+app.command(
+    "kmonitor.cli.hub.hub_dashboard:dashboard",
+    name="dashboard",
+    help="Write out a Grafana dashboard of the figures that `--prometheus` and `--otlp` tell.",
+)
+
+KeepDays = Annotated[float | None, Parameter(name="--keep-days")]
+KeepSize = Annotated[str | None, Parameter(name="--keep-size")]
+Prometheus = Annotated[str, Parameter(name="--prometheus", show_default=False)]
+Otlp = Annotated[str, Parameter(name="--otlp", show_default=False)]
+
+
+@app.default
+def run(
+    *,
+    keep_days: KeepDays = None,
+    keep_size: KeepSize = None,
+    bind: Annotated[str, Parameter(name="--bind")] = "",
+    store: Annotated[str | None, Parameter(name="--store")] = None,
+    prometheus: Prometheus = "",
+    otlp: Otlp = "",
+) -> int:
+    """Run the hub until Ctrl+C, SIGTERM or `kmonitor hub stop`.
+
+    Under systemd its log goes to the journal. What it keeps otherwise stands in the settings:
+    `kmonitor hub keep`.
+
+    Args:
+        keep_days: Remove runs that ended longer ago, bit by bit; pinned ones stay.
+        keep_size: Remove the oldest ended runs while the history is larger: `20GiB`.
+        bind: Also listen on the network at this ADDRESS:PORT, such as 0.0.0.0:5577: encrypted,
+            and only for keys that were let in with `kmonitor authorize`.
+        store: Keep the history in this team's database: `postgresql://USER@HOST/DATABASE`, without
+            a password; or `here`, in a file of its own. Otherwise as `kmonitor hub store` says.
+        prometheus: Serve figures for Prometheus at this ADDRESS:PORT, such as 127.0.0.1:9188,
+            without a login: whoever reaches the port reads names and figures of runs.
+        otlp: Send figures to this OpenTelemetry collector, such as http://127.0.0.1:4318.
+    """
+    folders = find_folders()
+    is_chosen = keep_days is not None or keep_size is not None
+    keep = chosen_keep(read_keep(folders), keep_days, keep_size) if is_chosen else None
+    is_over = threading.Event()
+    saying = threading.Thread(
+        target=_say_once_it_runs, args=(folders, is_over), name="kmonitor-hub-says", daemon=True
+    )
+    saying.start()
+    try:
+        with folder_faults_named(folders):
+            named = None if store is None else store_named(store)
+            options = HubOptions(
+                keep=keep, bind=bind, store=named, prometheus=prometheus, otlp=otlp
+            )
+            _serve(folders, options)
+    finally:
+        is_over.set()
+        saying.join()
+    return DONE
+
+
+def _serve(folders: Folders, options: HubOptions) -> None:
+    try:
+        service.run(folders, options)
+    except service.CannotStart as exc:
+        if isinstance(exc.__cause__, UnsafePath) or not lack_of_room(folders):
+            raise
+        remedy = "Free some space there, or set KMONITOR_HOME to a folder that you can write to."
+        raise Expected(exc.what, exc.remedy or remedy) from exc
+
+
+def _say_once_it_runs(folders: Folders, is_over: threading.Event) -> None:
+    while not is_over.wait(_LOOK_AGAIN_S):
+        # What is wrong with the folders, the main thread tells; a reader that left is no fault.
+        with suppress(Expected, OSError):
+            told = hub_answers(folders, timeout_s=_ANSWER_S)
+            if told is not None and told.pid == os.getpid():
+                say("The hub runs here until Ctrl+C, or: kmonitor hub stop")
+                say_where_it_listens(folders)
+                say_where_figures_go(told)
+                return
+
+
+def say_where_it_listens(folders: Folders) -> None:
+    """The address on the network, and why nobody can connect to it yet, if nobody can."""
+    with HubClient(folders=folders) as client:
+        told = client.keys()
+    if told.address:
+        say(f"It listens at: {told.address}")
+    if told.fault:
+        complain(f"{plain(told.fault)}.")
+    elif told.address and not told.keys:
+        say("No key may connect yet: kmonitor authorize KEY --role ROLE --name NAME")
+
+
+def say_where_figures_go(told: HubTold) -> None:
+    """Where others find the hub's figures, and that nobody is asked for a password there."""
+    if told.prometheus:
+        say(f"Figures for Prometheus, for whoever reaches it, without a login: {told.prometheus}")
+    if told.otlp:
+        say(f"Figures are sent to: {plain(told.otlp)}")
+
+
+@app.command
+def status(*, json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
+    """Say whether a hub answers for this user. Exit status 1 when none does.
+
+    Args:
+        json: One JSON object, or null when none answers.
+    """
+    folders = find_folders()
+    with folder_faults_named(folders):
+        told = hub_answers(folders)
+    if json:
+        say_json(None if told is None else fields_of(told))
+    elif told is None and (silent := silence(folders)) is not None:
+        complain(f"kmonitor: {plain(silent.what)}")
+        complain(silent.remedy)
+    elif told is None:
+        complain("No hub answers. One starts with: kmonitor, kmonitor runs, or kmonitor hub")
+    else:
+        say(hub_words(told))
+        say_where_figures_go(told)
+        say_troubles(told)
+    return FAILED if told is None else DONE
+
+
+@app.command
+def stop() -> int:
+    """Stop the hub. Trainings go on; what they tell waits on disk for the next hub."""
+    folders = find_folders()
+    with folder_faults_named(folders):
+        told = hub_answers(folders)
+        if told is None:
+            return _end_silent(folders)
+        stop_hub(folders)
+    say(f"Hub stopped (process {told.pid}).")
+    return DONE
+
+
+def _end_silent(folders: Folders) -> int:
+    """End a hub that does not answer; one that just starts is let come so far before."""
+    end_s = time.monotonic() + _STARTING_S
+    while not somebody_listens(view_socket(folders)) and time.monotonic() < end_s:
+        if lock_holder(folders) is None:
+            break
+        threading.Event().wait(_LOOK_AGAIN_S)
+    pid = end_silent_hub(folders)
+    if pid is None:
+        say("No hub answers; nothing to stop.")
+    else:
+        say(f"The hub of process {pid} did not answer; it was ended.")
+    return DONE
+
+
+@app.command
+def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
+    """Say or set how much history every hub of yours keeps; without options it only says.
+
+    A hub that runs takes it over within seconds, unless it was started with `--keep-days` or
+    `--keep-size`. Pinned runs and living ones stay in any case.
+
+    Args:
+        days: Remove runs that ended longer ago; 0: none for their age.
+        size: Remove the oldest ended runs while the history is larger: `20GiB`; 0: none.
+    """
+    folders = find_folders()
+    with folder_faults_named(folders):
+        told = hub_answers(folders)
+        found = chosen_keep(_keep_now(folders, told), days, size)
+        if days is not None or size is not None:
+            write_keep(folders, found)
+            if told is not None and told.keep_is_fixed:
+                complain("The hub that runs was started with --keep-days or --keep-size:")
+                complain("those count until it is started without them.")
+    try:
+        stored_keep(folders)
+    except KeepUnreadable as exc:
+        complain(f"kmonitor: {plain(exc.what)}; set it anew: {exc.remedy}")
+    say(keep_words(found.days, found.n_bytes))
+    return DONE
+
+
+def _keep_now(folders: Folders, told: HubTold | None) -> Keep:
+    """What counts until something else is set: what the hub read before the file was damaged."""
+    try:
+        return stored_keep(folders)
+    except KeepUnreadable:
+        return Keep() if told is None else Keep(told.keep_days, told.keep_bytes)
+
+
+@app.command(name="install-unit")
+def install_unit(
+    *,
+    show: Annotated[bool, Parameter(name="--print", negative="")] = False,
+    prometheus: Prometheus = "",
+    otlp: Otlp = "",
+) -> int:
+    """Write a systemd user unit that runs this hub, and say how to switch it on.
+
+    Args:
+        show: Only print it.
+        prometheus: As of `kmonitor hub`, for the hub that the unit runs.
+        otlp: Likewise.
+    """
+    options = {"--prometheus": prometheus, "--otlp": otlp}
+    if prometheus:
+        page_address(prometheus)
+    if otlp:
+        metrics_endpoint(otlp)
+    text = unit_text(own_command(options), os.environ)
+    if show:
+        say(text.rstrip())
+        return DONE
+    path = unit_path()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    except OSError as exc:
+        raise Expected(f"{path} cannot be written: {exc.strerror or exc}.") from exc
+    say(f"Written: {path}")
+    say("Switch it on: systemctl --user daemon-reload")
+    say("              systemctl --user enable --now kmonitor-hub")
+    say("To have it run while you are logged out: loginctl enable-linger")
+    say("Its log: journalctl --user -u kmonitor-hub")
+    return DONE
+
+
+def chosen_keep(stored: Keep, days: float | None, size: str | None) -> Keep:
+    """What is kept, as an option says it, else as it is stored.
+
+    Raises:
+        Misuse: An option is no time or size.
+    """
+    if days is not None and not 0 <= days < _MOST_DAYS:
+        raise Misuse(f"--keep-days {days:g}: write a number of days, such as 30; 0 keeps all.")
+    n_bytes = stored.n_bytes if size is None else bytes_from(size, "--keep-size")
+    return Keep(stored.days if days is None else days, n_bytes)
+
+
+def keep_words(days: float, n_bytes: int) -> str:
+    """What is kept, as a sentence."""
+    if not (days or n_bytes):
+        return "All history is kept."
+    parts = [f"runs that ended in the last {days:g} days"] if days else []
+    whose = "of them" if days else "of runs that ended"
+    parts += [f"at most {plain_text(bytes_text(n_bytes))} {whose}"] if n_bytes else []
+    return f"Kept: {', '.join(parts)}; pinned and living runs in any case."
+
+
+def say_troubles(told: HubTold, *, is_far: bool = False) -> None:
+    """What is wrong with a hub that answers, to standard error; of one elsewhere, where it is."""
+    where = f"on {told.host}: " if is_far else ""
+    for trouble in told.troubles:
+        complain(plain(f"kmonitor: {where}{trouble}."))
+
+
+def hub_words(told: HubTold) -> str:
+    """One line about a hub that answered."""
+    up_s = max(0.0, time.time() - told.started_wall_s)
+    text = (
+        f"Hub {told.version} answers: process {told.pid}, up {duration_text(up_s)}, "
+        f"{counted(told.agents, 'training')} and {counted(told.viewers, 'viewer')} connected, "
+        f"{counted(told.rows, 'event')} in {bytes_text(told.database_bytes)}"
+    )
+    if told.keep_days or told.keep_bytes:
+        text += f". {keep_words(told.keep_days, told.keep_bytes)}"
+        text += f" {counted(told.runs_removed, 'run')} removed for that since it started"
+    return plain_text(text)

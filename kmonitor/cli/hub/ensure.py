@@ -1,0 +1,81 @@
+"""`kmonitor hub ensure`: what a window on another machine runs here, over ssh."""
+
+import os
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from kmonitor.base.errors import Expected
+from kmonitor.base.plain_data import fields_of
+from kmonitor.cli.common.hub_access import folder_faults_named
+from kmonitor.cli.common.statuses import DONE, FAILED
+from kmonitor.cli.common.terminal import complain, plain, say, say_json
+from kmonitor.connect.local_hub import ensure_hub
+from kmonitor.connect.remote_hub import RemoteHub, RemoteRefusal
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.plain_files import read_own
+from kmonitor_agent.wire.local.sockets import view_socket
+from kmonitor_agent.wire.messages.version import MINOR_VERSIONS
+
+OFF_FILE = "no-hub"
+"""File among the settings whose presence keeps hubs from being started from elsewhere."""
+
+
+def ensure(*, json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
+    """See that a hub runs here, start one if none answers, and say where its socket is.
+
+    A window on another machine calls this over ssh. It refuses, with exit status 1, where
+    `KMONITOR_HUB=off` is set or the file `settings/no-hub` exists among kmonitor's files.
+
+    Args:
+        json: One JSON object: `socket`, `version`, `pid`, `host`, `hub`, `python`, `protocol`;
+            or `error` (`disabled` or `failed`), `what` and `remedy`.
+    """
+    folders = find_folders()
+    refusal = _why_disabled(folders)
+    found: RemoteHub | None = None
+    if refusal is None:
+        try:
+            found = _ensured(folders)
+        except Expected as exc:
+            refusal = RemoteRefusal("failed", exc.what[:4096], exc.remedy[:4096])
+    if json:
+        told = refusal if found is None else found
+        fields = fields_of(told)
+        say_json({name: value for name, value in fields.items() if name != "found_by"})
+    elif found is not None:
+        say(plain(f"Hub {found.version} answers at {found.socket} (process {found.pid})."))
+    elif refusal is not None:
+        complain(f"kmonitor: {refusal.what}")
+        complain(refusal.remedy)
+    return FAILED if found is None else DONE
+
+
+def _ensured(folders: Folders) -> RemoteHub:
+    with folder_faults_named(folders):
+        told = ensure_hub(folders)
+    return RemoteHub(
+        socket=str(view_socket(folders)),
+        version=told.version,
+        pid=told.pid,
+        host=told.host,
+        hub=told.hub,
+        python=sys.executable,
+        protocol=MINOR_VERSIONS,
+    )
+
+
+def _why_disabled(folders: Folders) -> RemoteRefusal | None:
+    if os.environ.get("KMONITOR_HUB", "").strip() == "off":
+        what = "the hub is switched off here: KMONITOR_HUB=off is set."
+        return RemoteRefusal("disabled", what, "Unset it for logins without a terminal.")
+    place = folders.settings / OFF_FILE
+    if not os.path.lexists(place):
+        return None
+    try:
+        why = " ".join(read_own(place).decode("utf-8", "replace").split())[:500]
+    except OSError:
+        why = ""
+    what = f"the hub is switched off here: {place} exists" + (f" ({why})." if why else ".")
+    return RemoteRefusal("disabled", what, "Remove that file to allow it.")

@@ -1,0 +1,105 @@
+"""The hub as a service of the user's systemd: its unit, written where systemd finds it."""
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from kmonitor_agent.wire.local.folders import PLACE_VARIABLES, Folders, find_folders
+
+_HOME: Final = "KMONITOR_HOME="
+
+UNIT_NAME: Final = "kmonitor-hub.service"
+
+_UNIT: Final = """\
+[Unit]
+Description=kmonitor hub: keeps what this user's Keras trainings tell
+Documentation=man:systemd.unit(5)
+StartLimitIntervalSec=0
+
+[Service]
+Type=exec
+ExecStart={command}
+{environment}# Python would look for modules in the folder that it is started in.
+WorkingDirectory=/
+# It commits what it has taken; trainings keep the rest on their disk meanwhile.
+KillSignal=SIGTERM
+TimeoutStopSec=20
+# Also when a window had started a hub before: this one takes over when that has ended.
+Restart=on-failure
+RestartSec=10
+UMask=0077
+LimitNOFILE=4096
+MemoryMax=2G
+NoNewPrivileges=yes
+
+[Install]
+WantedBy=default.target
+"""
+
+
+def unit_text(command: str, environ: Mapping[str, str]) -> str:
+    """The unit.
+
+    Args:
+        command: What starts the hub, as `ExecStart` wants it.
+        environ: `KMONITOR_HOME` and `KMONITOR_SPOOL` are passed on if they are set.
+    """
+    named = [f"{name}={environ[name]}" for name in PLACE_VARIABLES if environ.get(name)]
+    lines = "".join(f"Environment={_assigned(each)}\n" for each in named)
+    return _UNIT.format(command=command, environment=lines)
+
+
+def own_command(options: Mapping[str, str] | None = None) -> str:
+    """What starts a hub of this very installation, as `ExecStart` wants it.
+
+    Args:
+        options: Of the hub, each with its value; those that have none are left out.
+    """
+    said = [(name, quoted(value)) for name, value in (options or {}).items() if value]
+    words = (word for each in said for word in each)
+    return " ".join((quoted(sys.executable), "-m", "kmonitor.hub", *words))
+
+
+def quoted(word: str) -> str:
+    """A word of a command line in a unit file, with what systemd would replace in it escaped.
+
+    Source: systemd.service(5), "Command lines"; systemd.unit(5), "Specifiers".
+    """
+    return _assigned(word.replace("$", "$$"))
+
+
+def _assigned(word: str) -> str:
+    # In `Environment=` the dollar sign has no special meaning: systemd.exec(5).
+    plain = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return plain if re.fullmatch(r"[0-9A-Za-z_./=@:+,%-]+", plain) else f'"{plain}"'
+
+
+def unit_path(environ: Mapping[str, str] | None = None) -> Path:
+    """Where the user's systemd looks for it. Source: systemd.unit(5)."""
+    environ = os.environ if environ is None else environ
+    config = environ.get("XDG_CONFIG_HOME", "")
+    folder = Path(config) if config else Path("~/.config").expanduser()
+    return folder / "systemd" / "user" / UNIT_NAME
+
+
+def is_unit_of(path: Path, folders: Folders) -> bool:
+    """Whether a unit runs the hub of these folders, not one with another `KMONITOR_HOME`.
+
+    Args:
+        path: The unit.
+        folders: Of the user as the environment has it now.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    lines = path.read_text("utf-8", "replace").splitlines()
+    named = [line for line in lines if line.startswith("Environment=") and _HOME in line]
+    if not named:
+        environ = {name: text for name, text in os.environ.items() if f"{name}=" != _HOME}
+        return find_folders(environ).state == folders.state
+    homes = {str(folders.state), os.environ.get(_HOME.rstrip("="), "")}
+    ours = {f"Environment={_assigned(_HOME + home)}" for home in homes}
+    return any(line in ours for line in named)

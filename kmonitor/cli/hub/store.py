@@ -1,0 +1,95 @@
+"""`kmonitor hub store` and `move-history`: where every hub of this user keeps its history."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from kmonitor.cli.common.hub_access import folder_faults_named
+from kmonitor.cli.common.statuses import DONE, Misuse
+from kmonitor.cli.common.terminal import complain, counted, plain, say
+from kmonitor.cli.hub.history_move import moved_to
+from kmonitor.connect.local_hub import hub_answers
+from kmonitor.hub.store.store_choice import (
+    HERE,
+    shown_store,
+    store_named,
+    stored_store,
+    try_store,
+    write_store,
+)
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+
+_TELL_EVERY = 100
+
+
+def store(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:
+    """Say or set where every hub of yours keeps its history; without a URL it only says.
+
+    A team's database on a PostgreSQL server is shared by many hubs: each keeps the runs that are
+    told to it, and shows those of all. It is tried before it is set, and counts from the next
+    start of a hub on.
+
+    Args:
+        where: `postgresql://USER@HOST:PORT/DATABASE`, whose password libpq finds in ~/.pgpass or
+            PGPASSFILE; or `here`: in a file on this machine.
+    """
+    folders = find_folders()
+    with folder_faults_named(folders):
+        if where is not None:
+            named = store_named(where)
+            if named:
+                try_store(named)
+            write_store(folders, named)
+            _tell_to_start_anew(folders)
+        found = stored_store(folders)
+    say(f"History is kept in: {plain(store_words(folders, found))}")
+    return DONE
+
+
+def move_history(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:
+    """Copy the history in this machine's file to a team's database, as this hub's.
+
+    Each run is compared on the server with what was sent before it is shown there. The file stays
+    as it is. If it is interrupted, call it again: it goes on where it stopped.
+
+    Args:
+        where: As for `kmonitor hub store`; otherwise the database that is set.
+    """
+    folders = find_folders()
+    with folder_faults_named(folders):
+        url = stored_store(folders) if where is None else store_named(where)
+        if not url:
+            raise Misuse("No team's database is named.", "kmonitor hub move-history URL")
+        try:
+            moved = moved_to(folders, url, _progress)
+        except KeyboardInterrupt:
+            complain("Interrupted; what was moved stays. Call it again: it goes on from there.")
+            raise
+    say(f"Moved and compared: {counted(moved.runs, 'run')}, {counted(moved.events, 'event')}.")
+    if moved.before:
+        say(f"Moved before: {counted(moved.before, 'run')}.")
+    if moved.ahead:
+        say(f"{counted(moved.ahead, 'run')} went on in the team's database before this move: what")
+        say("came before that stays in the file only.")
+    if stored_store(folders) != url:
+        say("Have your hubs keep their history there: kmonitor hub store URL")
+    say(f"The file in {plain(str(folders.database))} is as it was.")
+    return DONE
+
+
+def _progress(number: int, of: int) -> None:
+    if number % _TELL_EVERY == 0:
+        complain(f"run {number} of {of} ...")
+
+
+def store_words(folders: Folders, url: str) -> str:
+    """Where history is kept, for people; `url` as it is stored."""
+    return shown_store(url) if url else f"{folders.database} ({HERE})"
+
+
+def _tell_to_start_anew(folders: Folders) -> None:
+    if hub_answers(folders) is not None:
+        complain(
+            "The hub that runs goes on as it was: end it with kmonitor hub stop, and the next"
+        )
+        complain("one keeps its history there. Trainings wait for it, and lose nothing.")

@@ -1,0 +1,95 @@
+"""`kmonitor inspect`: what a model file holds and how it was compiled."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from kmonitor.cli.common.statuses import DONE
+from kmonitor.cli.common.terminal import counted, plain, say, say_json, say_table
+from kmonitor.memory.model_files.inspection import Compiled, ModelFile, inspect_file
+from kmonitor.ui.memory.setting_words import settings_words
+from kmonitor.ui.text.formats import bytes_text, count_text, plain_text
+
+_FORMS = {"keras": "Keras archive", "h5": "HDF5 model", "weights": "HDF5 weights alone",
+          "json": "JSON, architecture alone"}  # fmt: skip
+
+
+def inspect_model(
+    file: Path,
+    /,
+    *,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Say how a model file was compiled, and what is in it by layer; no framework is loaded.
+
+    Example: `kmonitor inspect model.keras`
+
+    Nothing in the file runs, and no class of it is made. HDF5 is opened by another process, which
+    a damaged file may end.
+
+    Args:
+        file: A .keras, .h5, .weights.h5 or .json file.
+        as_json: Print one JSON document.
+    """
+    found = inspect_file(file)
+    if as_json:
+        say_json(found)
+        return DONE
+    if found.form != "json":
+        _say_layers(found)
+        say()
+    for line in _lines(found):
+        say(plain(line))
+    return DONE
+
+
+def _say_layers(found: ModelFile) -> None:
+    say_table(
+        ("layer", "kind", "parameters", "in the file", "shapes"),
+        [
+            (each.path, each.kind, plain_text(count_text(each.parameters)),
+             _size(each.stored_bytes), " ".join(str(shape) for shape in each.shapes))
+            for each in found.layers
+        ],
+        right=("parameters", "in the file"),
+        elided="shapes",
+    )  # fmt: skip
+
+
+def _lines(found: ModelFile) -> list[str]:
+    lines = [f"{found.path}: {_FORMS[found.form]}, {_size(found.file_bytes)}"]
+    if found.model:
+        lines.append(f"  model {found.model} ({found.kind}), {', '.join(found.precision)}")
+    versions = [
+        f"{name} {value}"
+        for name, value in (("Keras", found.keras_version), ("backend", found.backend),
+                            ("saved", found.saved))
+        if value
+    ]  # fmt: skip
+    if versions:
+        lines.append(f"  {', '.join(versions)}")
+    lines.append(
+        "  no weights"
+        if found.form == "json"
+        else f"  weights {_size(found.weight_bytes)} ({plain_text(count_text(found.parameters))}"
+        f" values); optimizer {_size(found.slot_bytes)} in {counted(found.slots, 'array')}"
+    )
+    lines += _compiled_lines(found.compiled)
+    if found.own_parts:
+        lines.append(f"  not Keras' own: {', '.join(found.own_parts)}")
+    return lines
+
+
+def _compiled_lines(compiled: Compiled | None) -> list[str]:
+    if compiled is None:
+        return ["  not compiled, or the file does not say how"]
+    settings = settings_words(compiled.settings)
+    return [
+        f"  optimizer {compiled.optimizer or 'none'}" + (f": {settings}" if settings else ""),
+        f"  loss {compiled.loss or 'none'}; metrics {', '.join(compiled.metrics) or 'none'}",
+    ]
+
+
+def _size(n_bytes: int) -> str:
+    return plain_text(bytes_text(n_bytes))

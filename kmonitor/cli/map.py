@@ -1,0 +1,289 @@
+"""`kmonitor map`: what a training will take, layer by layer, before it runs."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import msgspec
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from kmonitor.base.errors import Expected
+from kmonitor.cli.common.model_file_options import NO_OPTIONS, FileOptions
+from kmonitor.cli.common.options import bytes_from
+from kmonitor.cli.common.statuses import DONE, Misuse
+from kmonitor.cli.common.terminal import complain, say_json
+from kmonitor.cli.map_lines import say_advice, say_fit, say_map
+from kmonitor.cli.measured_before import measured_before, run_memory
+from kmonitor.cli.smaller_inputs import smaller_inputs
+from kmonitor.memory.advice import Advice, advise
+from kmonitor.memory.calibration import Measured, NotIdentifiable, foretold, telling
+from kmonitor.memory.effects import Backend
+from kmonitor.memory.estimate import MemoryMap, Plan, backend_of
+from kmonitor.memory.model_files.description import describe
+from kmonitor.memory.model_files.file_layout import layout_of_file
+from kmonitor.memory.model_files.output_shapes import CannotTell
+from kmonitor.memory.model_files.target import source_of
+from kmonitor.memory.model_files.tracing import TracedModel, has_tensorflow, trace_model
+from kmonitor.memory.open_lengths import with_length
+from kmonitor.memory.optimizer_slots import OPTIMIZERS
+from kmonitor.memory.telemetry import FitMemory
+from kmonitor.memory.tensor_sizes import OpenShape
+from kmonitor.memory.traced_step import Traced
+from kmonitor.memory.what_if import largest_batches, peaks_over_batch
+from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout, Setting
+
+Precision = Literal["float32", "mixed_float16", "mixed_bfloat16", "float16", "bfloat16", "float64"]
+BackendName = Literal["tensorflow", "jax", "torch", "xla"]
+
+_BACKENDS: dict[BackendName, Backend] = {
+    "tensorflow": "tensorflow",
+    "jax": "xla",
+    "xla": "xla",
+    "torch": "torch",
+}
+_BATCH: Final = 32
+_RUN: Final = "run:"
+_CURVE = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How the model would be trained.
+
+    Attributes:
+        batch: Examples a step; 32, or as the run was trained.
+        optimizer: Another than the model's, with settings after a colon: adam,
+            sgd:momentum=0.9.
+        precision: Another dtype policy than the model's.
+        backend: How the step is computed; xla is TensorFlow with jit_compile, its default on a
+            GPU.
+        input_shape: Another shape of the input, without the batch: 224,224,3. Again for each
+            further input.
+        sequence: Length of every axis that the model leaves open; of a run another than its data
+            had, or where they had several.
+        measured: A peak that was measured in this very training over at least five steps, to
+            correct the estimate by: 32=1.9GiB for a batch of 32. Again for further batches.
+        uncalibrated: Use nothing that was measured before.
+        by_rules: Do not trace the step; take rules for each class of layer.
+    """
+
+    batch: Annotated[int | None, Parameter(validator=Number(gte=1, lte=2**20))] = None
+    optimizer: str = ""
+    precision: Precision | None = None
+    backend: BackendName | None = None
+    input_shape: Annotated[list[str] | None, Parameter(negative="")] = None
+    sequence: Annotated[int, Parameter(validator=Number(gte=0, lte=2**20))] = 0
+    measured: Annotated[list[str] | None, Parameter(negative="")] = None
+    uncalibrated: Annotated[bool, Parameter(negative="")] = False
+    by_rules: Annotated[bool, Parameter(negative="")] = False
+
+
+_AS_IT_IS: Final = Training()
+
+
+def memory_map(
+    target: str,
+    /,
+    *,
+    training: Annotated[Training, Parameter(name="*")] = _AS_IT_IS,
+    limit: str = "",
+    advice: Annotated[bool, Parameter(negative="")] = False,
+    file: Annotated[FileOptions, Parameter(name="*")] = NO_OPTIONS,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Say what training a model will take, layer by layer, before it runs.
+
+    Examples: `kmonitor map model.keras --batch 64`,
+    `kmonitor map train.py:build_model --optimizer adam --limit 8GiB --advice`
+
+    `script.py:function` runs your script, up to its end and then that function, in a process of
+    its own. A model file is only built, without its weights; nothing in it that is code runs
+    unless you say `--allow-code`.
+
+    Where a training of the same model was watched, the estimate is corrected by what it took.
+
+    The peak is what the framework's own allocator has in use. The device also holds the
+    framework's context and what other processes take.
+
+    Args:
+        target: A .keras, .h5 or .json file, script.py:function, or run:NAME with a run's id,
+            the beginning of one, its name, or `last`.
+        training: How it would be trained.
+        limit: Say the largest batch that fits, for example 8GiB.
+        advice: Say what would lower the peak, and by how much.
+        file: How the file is read.
+        as_json: Print one JSON document.
+    """
+    limit_bytes = bytes_from(limit, "--limit") if limit else None
+    layout, plan, peaks, untraced = _what(target, training, file)
+    found = _estimated(layout, plan, peaks, untraced)
+    fit = largest_batches(layout, plan, limit_bytes, peaks) if limit_bytes is not None else None
+    advised = _advised(layout, plan, _smaller(target, layout, file)) if advice else None
+    if as_json:
+        more = {"fit": fit} if fit else {}
+        more |= {"advice": advised} if advised is not None else {}
+        curve = peaks_over_batch(layout, plan, _CURVE, peaks)
+        say_json({**_document(layout, found), "curve": curve, **more})
+        return DONE
+    say_map(layout, found)
+    if fit is not None:
+        say_fit(fit, limit)
+    if advised is not None:
+        say_advice(advised)
+    return DONE
+
+
+def _what(
+    target: str, training: Training, file: FileOptions
+) -> tuple[ModelLayout, Plan, Sequence[Measured], str]:
+    """The model, how it is trained, what was measured of that, and why no step is traced."""
+    before, told = measured_before, None
+    if target.startswith(_RUN):
+        if training.input_shape:
+            raise Misuse("--input-shape is for model files and scripts.")
+        fit, known = run_memory(target.removeprefix(_RUN))
+        layout, before = _of_length(fit, training.sequence), known.of
+        training = replace(training, batch=training.batch or fit.batch)
+    else:
+        told = _described(target, training, file)
+        layout = told.layout
+    plan = _plan(layout, training)
+    peaks: Sequence[Measured] = [_measured(each) for each in training.measured or ()]
+    if not (peaks or training.uncalibrated):
+        peaks = telling(layout, plan, before(layout, plan))
+    if told is None or told.program is None:
+        return layout, plan, peaks, told.untraced if told else ""
+    traced = Traced(told.program, layout, optimizer=plan.optimizer, precision=plan.precision)
+    return layout, replace(plan, traced=traced), peaks, ""
+
+
+def _of_length(fit: FitMemory, sequence: int) -> ModelLayout:
+    try:
+        return with_length(fit.open_layout or fit.layout, sequence) if sequence else fit.layout
+    except OpenShape as exc:
+        raise Expected(
+            "The run's model has a layer that may change a length, and the run did not tell how.",
+            "Map its file or script instead, with the same --sequence.",
+        ) from exc
+
+
+def _described(target: str, training: Training, file: FileOptions) -> TracedModel:
+    """With its step where its code is at hand; else by the file itself, where it says all."""
+    if not (Path(target).suffix or ":" in target or Path(target).exists()):
+        raise Expected(f"There is no file {target}.", f"A run's map: kmonitor map run:{target}")
+    source = source_of(target, config=file.config, custom=file.custom, allow_code=file.allow_code)
+    by_file = None
+    if target.endswith(".keras") and not (training.input_shape or training.sequence):
+        with suppress(CannotTell):  # the framework's classes may
+            by_file = layout_of_file(Path(target))
+    is_asked = training.backend in (None, "tensorflow") and not training.by_rules
+    if by_file is not None and not (is_asked and has_tensorflow()):
+        return TracedModel(by_file, None, "")
+    if source.script:
+        complain(f"kmonitor: running {source.script} in a process of its own.")
+    shape = [_lengths(each) for each in training.input_shape or ()]
+    if not is_asked:
+        return TracedModel(describe(source, [shape], sequence=training.sequence)[0], None, "")
+    try:
+        return trace_model(
+            source,
+            shape,
+            sequence=training.sequence,
+            # Whether the loss is scaled is told by the precision there.
+            optimizer=_optimizer(training.optimizer, ""),
+            precision=training.precision or "",
+        )
+    except Expected as exc:
+        if by_file is None:
+            raise
+        return TracedModel(by_file, None, exc.what)
+
+
+def _advised(
+    layout: ModelLayout, plan: Plan, smaller: dict[str, ModelLayout]
+) -> tuple[Advice, ...]:
+    """By rules on both sides: a trace is of one way to train."""
+    return advise(layout, replace(plan, traced=None), smaller)
+
+
+def _smaller(target: str, layout: ModelLayout, file: FileOptions) -> dict[str, ModelLayout]:
+    if target.startswith(_RUN):
+        return {}  # a run tells no way to make its model anew
+    source = source_of(target, config=file.config, custom=file.custom, allow_code=file.allow_code)
+    return smaller_inputs(source, layout)
+
+
+def _plan(layout: ModelLayout, training: Training) -> Plan:
+    precision = training.precision or layout.precision
+    return Plan(
+        batch=training.batch or _BATCH,
+        optimizer=_optimizer(training.optimizer, precision),
+        precision=training.precision,
+        backend=_BACKENDS[training.backend] if training.backend else backend_of(layout),
+    )
+
+
+def _document(layout: ModelLayout, found: MemoryMap) -> dict[str, object]:
+    fields = {name: getattr(found, name) for name in MemoryMap.__struct_fields__}
+    return {"model": layout.name, **fields}
+
+
+def _estimated(
+    layout: ModelLayout, plan: Plan, measured: Sequence[Measured], untraced: str
+) -> MemoryMap:
+    try:
+        found = foretold(layout, plan, measured)
+    except NotIdentifiable as exc:
+        raise Expected(f"--measured does not help: {exc.why}.") from exc
+    except OpenShape as exc:
+        shape = tuple("?" if length is None else length for length in exc.shape)
+        raise Expected(
+            f"The model leaves a length open: a tensor has the shape {shape}.",
+            "Say it with --sequence 128; of a file or script also the whole input, with"
+            " --input-shape 224,224,3.",
+        ) from exc
+    if not untraced:
+        return found
+    note = f"its step could not be traced, so rules tell: {untraced}"
+    return msgspec.structs.replace(found, notes=(*found.notes, note))
+
+
+def _measured(text: str) -> Measured:
+    batch, _, size = text.partition("=")
+    if not size or not batch.strip().isdigit() or not int(batch):
+        raise Misuse(f"--measured {text}: write a batch and its peak, such as 32=1.9GiB.")
+    return Measured(int(batch), bytes_from(size, "--measured"))
+
+
+def _lengths(text: str) -> list[int]:
+    parts = text.replace("x", ",").split(",")
+    if not all(part.strip().isdigit() and int(part) for part in parts):
+        raise Misuse(f"--input-shape {text}: write lengths, such as 224,224,3.")
+    return [int(part) for part in parts]
+
+
+def _optimizer(text: str, precision: str) -> OptimizerLayout | None:
+    """An optimizer by its name and settings; None for the model's own."""
+    if not text:
+        return None
+    name, _, settings = text.partition(":")
+    if name.lower() not in OPTIMIZERS:
+        raise Misuse(f"--optimizer {name}: known are {', '.join(OPTIMIZERS)}.")
+    return OptimizerLayout(
+        kind=name.lower(),
+        settings=dict(_setting(each) for each in settings.split(",") if each),
+        loss_scaling=precision == "mixed_float16",
+    )
+
+
+def _setting(text: str) -> tuple[str, Setting]:
+    name, _, value = text.partition("=")
+    if value.lower() in ("true", "false"):
+        return name.strip(), value.lower() == "true"
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        raise Misuse(f"--optimizer: {text} is no setting, such as momentum=0.9.") from None

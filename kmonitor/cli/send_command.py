@@ -1,0 +1,207 @@
+"""`kmonitor command`: have something done by a running training, and see what came of it."""
+
+import getpass
+from typing import Annotated, get_args
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from kmonitor.base.errors import Expected
+from kmonitor.cli.common.event_text import event_words
+from kmonitor.cli.common.hub_access import HostOption, HubOption, open_hub
+from kmonitor.cli.common.run_choice import choose_run
+from kmonitor.cli.common.statuses import DONE, FAILED, STILL_WAITING
+from kmonitor.cli.common.terminal import complain, plain, say
+from kmonitor.cli.limit_arguments import limits_from
+from kmonitor.connect.hub_client import HubClient
+from kmonitor.export.events import read_event
+from kmonitor_agent.wire.messages.commands import (
+    FINAL_STATES,
+    Arguments,
+    CommandName,
+    CommandStatus,
+    NoArguments,
+    ReloadArguments,
+    ReloadMode,
+    SafePoint,
+    SaveArguments,
+)
+from kmonitor_agent.wire.messages.events import ActionRecord, BootStarted, Diagnosis
+from kmonitor_agent.wire.messages.unions import ENDED_STATES, Row, RunSummary
+
+Action = CommandName
+"""What may be asked on the command line: all that a training takes."""
+
+
+def command(  # noqa: PLR0913 - the user's arguments
+    run: str,
+    action: Action,
+    /,
+    *limits: str,
+    at: Annotated[SafePoint, Parameter(name="--at")] = "epoch",
+    wait: Annotated[bool, Parameter(name="--wait", negative="")] = False,
+    timeout_s: Annotated[float, Parameter(name="--timeout", validator=Number(gte=0))] = 600.0,
+    mode: Annotated[ReloadMode | None, Parameter(name="--mode")] = None,
+    export: Annotated[bool, Parameter(name="--export", negative="")] = False,
+    host: HostOption = None,
+    hub: HubOption = None,
+) -> int:
+    """Ask a training to do something at its next safe point.
+
+    For example `kmonitor command last reload --wait`, or
+    `kmonitor command last set_limits ram=80%:reload step_time="250 ms" graph=off`
+
+    Exit status: 0 it was done (or, without `--wait`, asked); 1 it failed or was refused;
+    3 `--timeout` passed first (the command stays asked).
+
+    Args:
+        run: Id, the beginning of an id, name, or `last`.
+        action: save: write a checkpoint. collect: free what dead models left behind.
+            reload: save, clear and reload, with the same result.
+            restart: go on in a new process, with the same result; under `kmonitor run` only.
+            auto: collect, and reload if that left something to give back. diagnose: tell what
+            grows. pause, resume. stop: end the fit. set_limits: replace limits.
+        limits: For set_limits: METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off, where
+            METRIC is ram, vram, graph, step_time or functions and ACTION is notify, save,
+            collect, reload, restart, auto or stop.
+        at: At the end of the running epoch, or after the running batch.
+        wait: Wait until it is done and print the record.
+        timeout_s: Longest wait, seconds.
+        mode: For reload and auto: restore into the variables that there are (assign), or make
+            them anew where that is safe (recreate).
+        export: For save: also write a .keras file beside the checkpoint.
+        host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
+            `kmonitor hosts`.
+        hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
+    """
+    arguments = _arguments(action, limits, at, mode=mode, export=export)
+    with open_hub(host, hub=hub) as client:
+        chosen = choose_run(client.runs(), run)
+        _see_that_it_can(client, chosen, action)
+        asked_by = _who_asks()
+        status = client.command(chosen, action, arguments, asked_by=asked_by)
+        if wait and status.state not in FINAL_STATES:
+            status = client.wait_for(status, timeout_s=timeout_s)
+        return _tell(client, chosen, status, waited=wait)
+
+
+def _arguments(
+    action: Action,
+    limits: tuple[str, ...],
+    at: SafePoint,
+    *,
+    mode: ReloadMode | None,
+    export: bool,
+) -> Arguments:
+    if mode is not None and action not in ("reload", "auto"):
+        raise Expected(f"{action} has no mode.", "--mode is for reload and auto.")
+    if export and action != "save":
+        raise Expected(f"{action} writes no .keras file.", "--export is for save.")
+    if action == "set_limits":
+        return limits_from(limits, set_by=_who_asks())
+    if limits:
+        raise Expected(
+            f"{action} takes no further words: {' '.join(limits)}.",
+            "Limits are set with: kmonitor command RUN set_limits ram=80%:reload",
+        )
+    if mode is not None:
+        return ReloadArguments(at=at, mode=mode)
+    return SaveArguments(at=at, export=True) if export else NoArguments(at=at)
+
+
+def _see_that_it_can(client: HubClient, run: RunSummary, action: CommandName) -> None:
+    if run.state in ENDED_STATES:
+        raise Expected(
+            f'"{plain(run.name)}" has ended ({run.state}); nothing can be asked of it any more.',
+            "See the runs that go on with: kmonitor runs",
+        )
+    if run.is_shipped:
+        raise Expected(
+            f'"{plain(run.name)}" was read from a folder; its process cannot be asked from here.',
+            "Ask it on the host where it runs, if a hub is there.",
+        )
+    if run.is_elsewhere:
+        raise Expected(
+            f'"{plain(run.name)}" is kept by another hub of the team.',
+            f"Ask that one: kmonitor command --host {plain(run.host)} ...",
+        )
+    if action in run.actions:
+        return
+    can = ", ".join(run.actions) or "nothing: it was started with commands=False, or is starting"
+    told = _why_unavailable(client, run, action) if run.actions else ""
+    why = f": {plain(told)}" if told else " now."
+    raise Expected(f'"{plain(run.name)}" cannot {action}{why}', f"It can: {can}.")
+
+
+def _why_unavailable(client: HubClient, run: RunSummary, action: CommandName) -> str:
+    """What the run's newest process said of it when it began; empty if nothing."""
+    boots = [read_event(row) for row in client.all_rows(run.run, ("boot",))]
+    newest = next((each for each in reversed(boots) if isinstance(each, BootStarted)), None)
+    return "" if newest is None else newest.unavailable.get(action, "")
+
+
+def _who_asks() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "command line"
+
+
+def _tell(client: HubClient, run: RunSummary, status: CommandStatus, *, waited: bool) -> int:
+    told = _told_of(client, run, status) or _in_force(client, run, status)
+    for row in told:
+        say(event_words(row, name=run.name))
+    why = f": {plain(status.why)}" if status.why else ""
+    match status.state:
+        case "done":
+            if not told:
+                say(f"{status.name}: done.")
+            return DONE
+        case "failed" | "refused" | "expired" | "unknown":
+            complain(f"kmonitor: {status.name} {_ENDINGS[status.state]}{why}")
+            return FAILED
+        case "queued" | "received" | "started":
+            if waited:
+                complain(f"kmonitor: {status.name} is {status.state}; it will still be done.")
+                return STILL_WAITING
+            say(f"{status.name}: {status.state}. See what comes of it: kmonitor show {run.run}")
+            return DONE
+
+
+_ENDINGS = {
+    "failed": "failed",
+    "refused": "was refused",
+    "expired": "came too late and was dropped",
+    "unknown": "was lost sight of",
+}
+
+
+def _told_of(client: HubClient, run: RunSummary, status: CommandStatus) -> list[Row]:
+    """The records of what was done: one, or one for each level of `auto`; of a diagnosis all."""
+    if status.state not in ("done", "failed"):
+        return []
+    told: list[Row] = []
+    evidence: list[Row] = []
+    for row in client.all_rows(run.run, ("action", "diagnosis")):
+        event = read_event(row)
+        if isinstance(event, Diagnosis):
+            evidence = [row]
+        elif isinstance(event, ActionRecord) and event.command == status.id:
+            told += [*(evidence if event.action == "diagnose" else []), row]
+    return told
+
+
+def _in_force(client: HubClient, run: RunSummary, status: CommandStatus) -> list[Row]:
+    """What holds now, after a command that has no record of its own."""
+    kind = _IN_FORCE.get(status.name)
+    if status.state != "done" or kind is None:
+        return []
+    rows = list(client.all_rows(run.run, (kind,)))
+    return rows[-1:]
+
+
+_IN_FORCE = {"set_limits": "limits", "pause": "paused", "resume": "paused"}
+
+
+ACTIONS: tuple[Action, ...] = get_args(Action)
+"""What may be asked on the command line."""

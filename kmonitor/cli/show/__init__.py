@@ -1,0 +1,1 @@
+"""`kmonitor show`: one run as text, once or followed live."""

@@ -1,0 +1,110 @@
+"""A hub on another host for the length of one command."""
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import PurePosixPath
+
+from kmonitor.connect.host_book import HostBook, RememberedHost
+from kmonitor.connect.host_errors import no_forwarding
+from kmonitor.connect.hub_client import HubClient
+from kmonitor.connect.hub_socket import DirectHub, direct_hub, direct_ingest
+from kmonitor.connect.remote_hub import RemoteHub, Stopped, ensure_remote
+from kmonitor.connect.shipping import IngestDoor
+from kmonitor.connect.ssh import SshTunnel, place_for_socket
+from kmonitor.connect.ssh_command import checked_address
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.hub_address import SCHEME
+from kmonitor_agent.wire.local.sockets import INGEST_NAME, ipc
+
+
+@contextmanager
+def remote_endpoint(folders: Folders, host: str) -> Generator[str | DirectHub]:
+    """A host's hub, forwarded to here; it is started if none answers.
+
+    Args:
+        folders: This user's, for the socket and the remembered hosts.
+        host: As for ssh, or a remembered name, also of a hub on the network.
+
+    Raises:
+        HostTrouble: It is not reached, and why.
+        Expected: The address cannot be used, or there is no ssh here.
+        NotPrivate: The folder for the socket is open to others.
+    """
+    known = known_host(folders, host)
+    if known.address.startswith(SCHEME):
+        yield direct_hub(known.address, folders)
+        return
+    with reached(folders, known) as (_found, tunnel):
+        yield ipc(tunnel.local)
+
+
+@contextmanager
+def remote_ingest(folders: Folders, host: str) -> Generator[IngestDoor]:
+    """The door for trainings of a host's hub. Args and Raises: as `remote_endpoint`."""
+    known = known_host(folders, host)
+    if known.address.startswith(SCHEME):
+        yield IngestDoor(direct_ingest(known.address, folders))
+        return
+    with reached(folders, known, is_ingest=True) as (_found, tunnel):
+        yield IngestDoor(ipc(tunnel.local), tunnel.trouble)
+
+
+@contextmanager
+def reached(
+    folders: Folders,
+    host: RememberedHost,
+    *,
+    is_ingest: bool = False,
+    stop: threading.Event | None = None,
+) -> Generator[tuple[RemoteHub, SshTunnel]]:
+    """A host's hub, reached over ssh, and the way to one of its sockets.
+
+    Args:
+        folders: This user's.
+        host: Which one.
+        is_ingest: Whether the door for trainings is meant.
+        stop: Given up when it is set.
+
+    Raises:
+        Stopped: It was.
+        Expected: As `remote_endpoint`.
+    """
+    stop = stop or threading.Event()
+    found = ensure_remote(host.address, command=host.command, stop=stop)
+    # Both sockets lie in one folder, under names that never change.
+    ingest = str(PurePosixPath(found.socket).with_name(INGEST_NAME))
+    there = ingest if is_ingest else found.socket
+    tunnel = SshTunnel(host.address, there, place_for_socket(folders))
+    try:
+        tunnel.start()
+        if not tunnel.wait_up(stop):
+            raise Stopped
+        if not tunnel.reaches(stop):
+            # It has just answered there: only the way is missing.
+            raise tunnel.trouble() or no_forwarding(host.address)
+        yield found, tunnel
+    finally:
+        tunnel.stop()
+
+
+def known_host(folders: Folders, host: str) -> RememberedHost:
+    """The remembered host that is meant, else one of this address. Raises: `BadAddress`."""
+    return HostBook(folders).find(host) or RememberedHost(checked_address(host))
+
+
+def visit(
+    folders: Folders, host: RememberedHost, *, stop: threading.Event | None = None
+) -> RemoteHub:
+    """See whether a host's hub can be had from here; given up when `stop` is set.
+
+    Raises:
+        Stopped: `stop` was set.
+        Expected: As `remote_endpoint`.
+    """
+    if host.address.startswith(SCHEME):
+        with HubClient(direct_hub(host.address, folders)) as client:
+            told = client.hub()
+        return RemoteHub("", version=told.version, pid=told.pid, host=told.host, hub=told.hub)
+    with reached(folders, host, stop=stop) as (found, _tunnel):
+        return found

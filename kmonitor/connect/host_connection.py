@@ -1,0 +1,151 @@
+"""Keeps the way to one host's hub open: asks for the hub, forwards its socket, comes back."""
+
+import logging
+import random
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from kmonitor.base.errors import Expected
+from kmonitor.connect.follower import WayTold
+from kmonitor.connect.host_book import RememberedHost
+from kmonitor.connect.host_errors import HostTrouble, no_forwarding
+from kmonitor.connect.remote_hub import RemoteHub, Stopped, ensure_remote
+from kmonitor.connect.ssh import SshTunnel
+from kmonitor_agent.wire.local.private_files import NotPrivate
+
+LOG = logging.getLogger("kmonitor.connect")
+
+_BACK_OFF_FIRST_S: Final = 0.1
+_BACK_OFF_LAST_S: Final = 30.0
+_LOOK_S: Final = 0.1
+_JOIN_S: Final = 10.0
+
+
+class HostKeeper:
+    """Owns the thread `kmonitor-host`, its ssh processes, and nothing of the hub's messages.
+
+    What only the user can mend (a refused key, no kmonitor there) is not tried again before
+    `retry_now`: a server locks out who knocks for ever.
+    """
+
+    def __init__(self, host: RememberedHost, local: Path, told: Callable[[WayTold], None]) -> None:
+        """Nothing happens before `start`.
+
+        Args:
+            host: Which one, and what is remembered of it.
+            local: Where its hub's socket is to appear here.
+            told: Called from the keeper's thread when the way opened, closed or changed.
+        """
+        self._host = host
+        self._local = local
+        self._told = told
+        self._hub = RemoteHub(host.socket) if host.socket else None
+        self._back_off_s = _BACK_OFF_FIRST_S
+        self._is_missed = False
+        self._stop = threading.Event()
+        self._wake = threading.Event()
+        self._thread = threading.Thread(target=self._main, name="kmonitor-host", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and ssh; the hub there goes on."""
+        self._stop.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join(_JOIN_S)
+
+    def retry_now(self) -> None:
+        """Do not wait for the next attempt; from any thread."""
+        self._back_off_s = _BACK_OFF_FIRST_S
+        self._wake.set()
+
+    def missed(self) -> None:
+        """The way is open, and no hub answers at its end: see what is wrong; from any thread."""
+        self._is_missed = True
+        self._wake.set()
+
+    def reached(self) -> None:
+        """The hub answers: the next attempt, if there must be one, may be soon; any thread."""
+        self._is_missed = False
+        self._back_off_s = _BACK_OFF_FIRST_S
+
+    def _main(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._keep_open()
+            except HostTrouble as exc:
+                self._rest(exc, is_transient=exc.is_transient)
+            except Stopped:
+                return
+            except (Expected, NotPrivate, OSError) as exc:
+                self._rest(exc, is_transient=False)
+            except Exception as exc:
+                LOG.exception("the way to %s", self._host.address)
+                self._rest(exc, is_transient=False)
+
+    def _keep_open(self) -> None:
+        # A socket that is remembered saves the question; where nobody listens on it any more,
+        # the follower misses the hub, and then it is asked.
+        hub = self._hub or self._ensure()
+        self._told(WayTold("opening", hub=hub))
+        tunnel = SshTunnel(self._host.address, hub.socket, self._local)
+        try:
+            tunnel.start()
+            if not tunnel.wait_up(self._stop):
+                return
+            if not tunnel.reaches(self._stop):
+                self._see_why(tunnel, hub)
+                return
+            self._is_missed = False
+            self._told(WayTold("open", hub=hub))
+            self._watch(tunnel)
+        finally:
+            tunnel.stop()
+
+    def _see_why(self, tunnel: SshTunnel, hub: RemoteHub) -> None:
+        trouble = tunnel.trouble()
+        if trouble is not None:
+            raise trouble
+        if self._ensure().pid == hub.pid:
+            # It answers there before and after: only the way from here is missing.
+            raise no_forwarding(self._host.address)
+
+    def _watch(self, tunnel: SshTunnel) -> None:
+        """Until ssh ends, or the hub is found in another place."""
+        while not self._stop.is_set():
+            self._wake.wait(_LOOK_S)
+            self._wake.clear()
+            trouble = tunnel.trouble()
+            if trouble is not None:
+                raise trouble
+            if self._is_missed or tunnel.leads_nowhere:
+                # Also where the hub there is well: then the connection is frozen or half dead,
+                # and is made anew instead of waiting until ssh notices.
+                self._hub = None
+                self._ensure()
+                self._stop.wait(self._back_off_s)
+                self._back_off_s = min(2 * self._back_off_s, _BACK_OFF_LAST_S)
+                return
+
+    def _ensure(self) -> RemoteHub:
+        self._told(WayTold("asking"))
+        hub = ensure_remote(self._host.address, command=self._host.command, stop=self._stop)
+        self._hub = hub
+        return hub
+
+    def _rest(self, exc: Exception, *, is_transient: bool) -> None:
+        pause_s = self._back_off_s * random.uniform(0.7, 1.3)  # noqa: S311 - jitter
+        what = exc.what if isinstance(exc, Expected) else str(exc)
+        remedy = exc.remedy if isinstance(exc, Expected) else ""
+        if self._stop.is_set():
+            return
+        self._told(WayTold("closed", what, remedy, pause_s if is_transient else None))
+        LOG.info("%s: %s", self._host.address, what)
+        self._wake.wait(pause_s if is_transient else None)
+        self._wake.clear()
+        self._back_off_s = min(2 * self._back_off_s, _BACK_OFF_LAST_S)

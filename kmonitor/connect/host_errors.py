@@ -1,0 +1,233 @@
+"""Why a host's hub is not reached, in the user's terms: read from what ssh and the host said."""
+
+import re
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from kmonitor.base.errors import Expected
+
+TroubleCode = Literal[
+    "host_unknown",
+    "key_refused",
+    "host_key_changed",
+    "host_key_unknown",
+    "refused",
+    "silent",
+    "settings",
+    "forwarding",
+    "no_kmonitor",
+    "too_old",
+    "too_new",
+    "disabled",
+    "hub_failed",
+    "no_hub",
+    "broken",
+]
+"""What is wrong, for programs; `HostTrouble` says it in words."""
+
+_TRANSIENT: Final[frozenset[TroubleCode]] = frozenset(
+    ("host_unknown", "refused", "silent", "no_hub", "hub_failed", "broken")
+)
+"""What time alone can mend. The rest waits for the user: servers lock out who knocks for ever."""
+
+_LONGEST_SAID: Final = 300
+
+_INSTALL: Final = "python3 -m pip install ./kmonitor"
+"""Beside the clone: a full stop alone, as from inside of it, reads as the sentence's own."""
+
+_NO_WAY: Final = "closed by UNKNOWN port"
+"""What ssh ends with when the jump host or proxy that it goes through has ended."""
+
+_PAST_JUMP: Final = "stdio forwarding failed"
+"""What it says besides when that jump host was reached, and the host behind it was not."""
+
+
+class HostTrouble(Expected):
+    """A host's hub is not reached.
+
+    Attributes:
+        code: What is wrong.
+        address: Which host.
+    """
+
+    def __init__(self, code: TroubleCode, address: str, what: str, remedy: str = "") -> None:
+        super().__init__(what, remedy)
+        self.code: TroubleCode = code
+        self.address = address
+
+    @property
+    def is_transient(self) -> bool:
+        """Whether it is worth trying again without the user."""
+        return self.code in _TRANSIENT
+
+
+_PATTERNS: Final[tuple[tuple[str, TroubleCode], ...]] = (
+    (r"REMOTE HOST IDENTIFICATION HAS CHANGED", "host_key_changed"),
+    (r"Host key verification failed|host key is known for", "host_key_unknown"),
+    (
+        r"Permission denied|Too many authentication failures|No supported authentication",
+        "key_refused",
+    ),
+    (r"Could not resolve hostname|Name or service not known", "host_unknown"),
+    (r"Bad configuration option|Bad owner or permissions|terminating, \d+ bad config", "settings"),
+    (r"timed out|No route to host|Network is unreachable|not responding", "silent"),
+    (r"Connection refused", "refused"),
+    (
+        r"administratively prohibited|Could not request local forwarding|open failed: unknown",
+        "forwarding",
+    ),
+    (r"open failed: connect failed", "no_hub"),
+)
+
+
+def ssh_trouble(address: str, said: str) -> HostTrouble:
+    """What ssh's own words mean.
+
+    Args:
+        address: The host that it was to reach.
+        said: Its standard error.
+    """
+    code: TroubleCode = "broken"
+    for pattern, meant in reversed(_PATTERNS):
+        if re.search(pattern, said):
+            code = meant
+    what, remedy = _words(code, address)
+    if _NO_WAY in said and _PAST_JUMP not in said:
+        # The words are about the host in between: its key, its name, its silence.
+        what, remedy = _words("on the way", address)
+        first = _last_line(said.partition("\n")[0])
+        return HostTrouble(code, address, f"{what} ssh says: {first}", remedy)
+    last = _last_line(said)
+    if code in {"broken", "settings"} and last:
+        what = f"{what} ssh says: {last}"
+    return HostTrouble(code, address, what, remedy)
+
+
+def not_found(address: str, tried: Sequence[str]) -> HostTrouble:
+    """No place on the host has kmonitor.
+
+    Args:
+        address: The host.
+        tried: Which places, in words.
+    """
+    places = "; ".join(tried)
+    return HostTrouble(
+        "no_kmonitor",
+        address,
+        f"There is no kmonitor on {address}. Tried there: {places}.",
+        f"Install it there from a clone: {_INSTALL}   Where it is in an "
+        "environment that no login enters, name its command: "
+        f"kmonitor hosts add {address} --command /path/to/bin/kmonitor",
+    )
+
+
+def login_ended(address: str, status: int, said: str) -> HostTrouble:
+    """The key was accepted, and no command was run: no shell, or start-up files that end it.
+
+    Args:
+        address: The host.
+        status: Exit status of the login.
+        said: What it said.
+    """
+    last = _last_line(said)
+    told = f" It says: {last}" if last else ""
+    return HostTrouble(
+        "no_kmonitor",
+        address,
+        f"The login on {address} ended before it ran a command (exit status {status}).{told}",
+        f"Its shell must run commands; see what this says: ssh {address} echo works",
+    )
+
+
+def hub_silent(address: str, seconds: float) -> HostTrouble:
+    """The host was reached, and kmonitor there did not answer within so many seconds."""
+    return HostTrouble(
+        "silent",
+        address,
+        f"{address} was reached, and kmonitor there did not answer within {seconds:g} s.",
+        f"See what it says: ssh {address} kmonitor hub status   Its disk or network may hang.",
+    )
+
+
+def way_lost(address: str, remedy: str) -> HostTrouble:
+    """The way to a host's hub was there and is not any more; with what to do."""
+    what = f"The connection to {address} was lost, or its hub ended."
+    return HostTrouble("broken", address, what, remedy)
+
+
+def no_forwarding(address: str) -> HostTrouble:
+    """Its hub answers there, and ssh may not reach its socket from here."""
+    return HostTrouble("forwarding", address, *_words("forwarding", address))
+
+
+def too_old(address: str, version: str) -> HostTrouble:
+    """The hub there speaks no protocol that this kmonitor does.
+
+    Args:
+        address: The host.
+        version: kmonitor's version there; empty: so old that it does not say.
+    """
+    which = f"kmonitor {version}" if version else "The kmonitor"
+    return HostTrouble(
+        "too_old",
+        address,
+        f"{which} on {address} is too old for this one.",
+        f"Install this version there from a clone: {_INSTALL}",
+    )
+
+
+def too_new(address: str, version: str) -> HostTrouble:
+    """The hub there speaks only protocols newer than ours."""
+    return HostTrouble(
+        "too_new",
+        address,
+        f"kmonitor {version} on {address} is too new for this one.",
+        "Install that version here.",
+    )
+
+
+def _words(code: TroubleCode | Literal["on the way"], address: str) -> tuple[str, str]:
+    by_hand = f"Try it in a terminal, where it must work without a question: ssh {address}"
+    words: dict[str, tuple[str, str]] = {
+        "host_unknown": (
+            f"No host is called {address}.",
+            "See how it is spelled in ~/.ssh/config, and whether this machine is in its network.",
+        ),
+        "key_refused": (
+            f"{address} did not accept your key.",
+            f"Give it your key: ssh-copy-id {address}   Or unlock the key: ssh-add",
+        ),
+        "host_key_changed": (
+            f"{address} shows another host key than before: set up anew, or not the same machine.",
+            f"Ask who runs it. If it was set up anew, follow what this says: ssh {address}",
+        ),
+        "host_key_unknown": (
+            f"The host key of {address} is not known here yet.",
+            f"Compare and accept it once in a terminal: ssh {address}",
+        ),
+        "settings": ("ssh does not accept its own settings.", "See ~/.ssh/config."),
+        "silent": (
+            f"{address} does not answer.",
+            "It is off, asleep, or in a network that this machine does not reach.",
+        ),
+        "refused": (
+            f"{address} is there and refuses ssh.",
+            "Its ssh server is not running, or listens on another port (Port in ~/.ssh/config).",
+        ),
+        "forwarding": (
+            f"{address} does not let sockets be forwarded.",
+            "Its ssh server needs AllowStreamLocalForwarding yes (sshd_config).",
+        ),
+        "on the way": (
+            f"The way to {address} is cut: its jump host or proxy (ProxyJump in ~/.ssh/config).",
+            by_hand,
+        ),
+        "no_hub": (f"The hub on {address} has ended.", ""),
+    }
+    return words.get(code, (f"The connection to {address} ended.", by_hand))
+
+
+def _last_line(said: str) -> str:
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    shown = lines[-1] if lines else ""
+    return "".join(c for c in shown if c.isprintable())[:_LONGEST_SAID]

@@ -1,0 +1,128 @@
+"""A hub on the network as this device reaches it: the hub's pinned key, and our own.
+
+Nothing is trusted on first use: the hub's key is in the address that the user was given, and a hub
+with another key cannot even finish the handshake.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import zmq
+from zmq.utils.monitor import recv_monitor_message
+
+from kmonitor.base.errors import Expected
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.host_identity import KeyPair, key_z85, keys_folder, own_keys
+from kmonitor_agent.wire.local.hub_address import DirectAddress, parse_direct
+from kmonitor_agent.wire.local.private_files import NotPrivate
+from kmonitor_agent.wire.messages.access_messages import Role
+
+_REFUSED = zmq.EVENT_HANDSHAKE_FAILED_AUTH
+_OTHER_KEY = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+_NO_HUB = zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+_ANSWERED = zmq.EVENT_HANDSHAKE_SUCCEEDED
+
+_SURE_AFTER = 3
+"""A hub that just closes its door looks like one with another key, once or twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class DirectHub:
+    """A hub on the network.
+
+    Attributes:
+        address: Where it is, and which key it must have.
+        keys: This device's own.
+        role: What these keys are for.
+    """
+
+    address: DirectAddress
+    keys: KeyPair
+    role: Role = "viewer"
+
+
+def direct_hub(url: str, folders: Folders) -> DirectHub:
+    """The hub behind `tcp://HOST:PORT?key=KEY`, with this device's keys, made on first use.
+
+    Raises:
+        Expected: The address is none, or this device's keys cannot be used; says what to do.
+    """
+    try:
+        address = parse_direct(url)
+    except ValueError as exc:
+        raise Expected(f"{exc}.") from exc
+    return DirectHub(address, device_keys(folders))
+
+
+def direct_ingest(url: str, folders: Folders) -> DirectHub:
+    """The same hub as trainings on this device reach it, with their keys. Raises: `Expected`."""
+    hub = direct_hub(url, folders)
+    return DirectHub(hub.address, _made(folders, "agent"), role="agent")
+
+
+def device_keys(folders: Folders) -> KeyPair:
+    """The keys of this user's app and command line on this device, made on first use.
+
+    Raises:
+        Expected: They cannot be made, or others could know them.
+    """
+    return _made(folders, "desktop")
+
+
+def _made(folders: Folders, owner: Literal["desktop", "agent"]) -> KeyPair:
+    try:
+        return own_keys(folders, owner)
+    except NotPrivate as exc:
+        raise Expected(f"{exc.path} {exc.why}.") from exc
+    except OSError as exc:
+        place = exc.filename or keys_folder(folders)
+        what = f"This device's keys cannot be kept in {place}: {exc.strerror}."
+        remedy = "Free some space there, or set KMONITOR_HOME to a folder that you can write to."
+        raise Expected(what, remedy) from exc
+
+
+class Handshake:
+    """Encrypts a socket, and hears how its handshakes end. Owned by the socket's thread."""
+
+    def __init__(self, socket: "zmq.Socket[bytes]", hub: DirectHub) -> None:
+        """Before the socket is connected."""
+        self._socket = socket
+        self._hub = hub
+        self._refusal = ""
+        self._n_other_key = 0
+        socket.setsockopt(zmq.IPV6, hub.address.is_ipv6)
+        socket.setsockopt(zmq.CURVE_SERVERKEY, key_z85(hub.address.key))
+        socket.setsockopt(zmq.CURVE_PUBLICKEY, hub.keys.public)
+        socket.setsockopt(zmq.CURVE_SECRETKEY, hub.keys.secret)
+        self._monitor = socket.get_monitor_socket(_REFUSED | _OTHER_KEY | _NO_HUB | _ANSWERED)
+
+    def refusal(self) -> str:
+        """Why this device is not let in, in words; empty as long as nothing is known."""
+        while self._monitor.poll(0):
+            self._hear(recv_monitor_message(self._monitor)["event"])
+        return self._refusal
+
+    def close(self) -> None:
+        """Hear no more; before the socket is closed."""
+        self._socket.disable_monitor()
+        self._monitor.close(linger=0)
+
+    def _hear(self, event: int) -> None:
+        where = self._hub.address.endpoint
+        if event == _ANSWERED:
+            self._refusal, self._n_other_key = "", 0
+        elif event == _REFUSED:
+            mine = self._hub.keys.public_text
+            self._refusal = (
+                f"the hub at {where} does not know this device's key; on its host run: "
+                f"kmonitor authorize {mine} --role {self._hub.role} --name NAME"
+            )
+        elif event == _NO_HUB:
+            self._refusal = f"what answers at {where} is no hub that takes keys"
+        else:
+            self._n_other_key += 1
+            if self._n_other_key >= _SURE_AFTER:
+                self._refusal = (
+                    f"what answers at {where} does not have the key in this address; ask for the "
+                    "right one, which `kmonitor keys list` prints on its host"
+                )

@@ -1,0 +1,216 @@
+"""The file of remembered hosts: read whole, written whole, changed by one process at a time."""
+
+import contextlib
+import os
+import stat
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+
+from kmonitor.base.errors import Expected
+from kmonitor.connect.remote_hub import checked_command
+from kmonitor.connect.ssh_command import checked_address, is_forwardable
+from kmonitor_agent.wire.local.folder_lock import RunLock
+from kmonitor_agent.wire.local.hub_address import SCHEME, parse_direct
+from kmonitor_agent.wire.local.plain_files import is_plain, open_new, read_own
+from kmonitor_agent.wire.local.private_files import make_own_folder
+
+FILE_NAME: Final = "hosts.json"
+LOCK_NAME: Final = "hosts.lock"
+MOST_HOSTS: Final = 200
+_MODE: Final = 0o600
+_LOCK_S: Final = 5.0
+_LOOK_S: Final = 0.005
+
+Short = Annotated[str, msgspec.Meta(max_length=200)]
+Long = Annotated[str, msgspec.Meta(max_length=1000)]
+
+
+class RememberedHost(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A host.
+
+    Attributes:
+        address: As for ssh: `gpu-01` or `user@gpu-01`, or `tcp://HOST:PORT?key=KEY` of a hub
+            that listens; tells it from the others.
+        name: What the user calls it; empty: the address.
+        command: The command that is kmonitor there; empty: it is found without.
+        socket: Where its hub's socket was last, so that the next start need not ask.
+        error: Why it was not reached the last time; empty: it was.
+    """
+
+    address: Short
+    name: Short = ""
+    command: Long = ""
+    socket: Short = ""
+    error: Long = ""
+
+    @property
+    def called(self) -> str:
+        """What the host is called on screen."""
+        return self.name or short_address(self.address)
+
+
+def short_address(address: str) -> str:
+    """An address as it is shown: that of a hub that listens without its key."""
+    return address.removeprefix(SCHEME).partition("?")[0]
+
+
+class _File(msgspec.Struct, frozen=True):
+    hosts: Annotated[list[RememberedHost], msgspec.Meta(max_length=MOST_HOSTS)] = []
+
+
+class BookNotWritten(Expected):
+    """The file of hosts cannot be changed."""
+
+
+class HostFile:
+    """Owned by one thread; any number of processes may have one.
+
+    Attributes:
+        path: The file.
+    """
+
+    def __init__(self, settings: Path) -> None:
+        self.path = settings / FILE_NAME
+
+    def stamp(self) -> tuple[int, int, int]:
+        """Differs once the file was changed; all zeros: there is none."""
+        try:
+            found = self.path.lstat()
+        except OSError:
+            return (0, 0, 0)
+        return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+    def read(self) -> list[RememberedHost]:
+        """All hosts, oldest first.
+
+        Raises:
+            OSError: It cannot be read, or is not there.
+            ValueError: It is damaged, or names what is no host; in words.
+        """
+        self._tighten()
+        try:
+            return _checked(read_own(self.path))
+        except RecursionError as exc:
+            raise ValueError("nested too deeply") from exc
+        except (msgspec.MsgspecError, UnicodeDecodeError) as exc:
+            raise ValueError(str(exc)) from exc
+
+    def write(self, hosts: list[RememberedHost]) -> None:
+        """Replace it; by the holder of the lock. Raises: `BookNotWritten`."""
+        new = self.path.with_suffix(f".{os.getpid()}.new")
+        try:
+            with os.fdopen(open_new(new), "wb") as file:
+                file.write(msgspec.json.format(msgspec.json.encode(_File(hosts))))
+                file.flush()
+                # What is renamed before it is on the disk may be empty after a crash.
+                os.fsync(file.fileno())
+            new.replace(self.path)
+        except OSError as exc:
+            if is_plain(new):
+                new.unlink(missing_ok=True)
+            raise self._not_written(exc) from exc
+
+    @contextmanager
+    def locked(self) -> Generator[None]:
+        """Nobody else changes it meanwhile. Raises: `BookNotWritten`."""
+        lock = self._lock()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def put_aside(self) -> tuple[list[RememberedHost], str]:
+        """Move a damaged one away; by the holder of the lock.
+
+        Returns:
+            The hosts in it that are sound, which are kept, and what became of it in words.
+
+        Raises:
+            BookNotWritten: What is sound cannot be written.
+        """
+        kept = self._salvaged()
+        aside = self.path.with_name(f"hosts-damaged-{time.strftime('%Y%m%d-%H%M%S')}.json")
+        try:
+            self.path.replace(aside)
+        except OSError as exc:
+            return kept, f"It cannot be put aside: {exc.strerror or exc}."
+        if not kept:
+            return [], f"It was put aside as {aside.name}; no host is remembered now."
+        self.write(kept)
+        return kept, f"It was put aside as {aside.name}; the other hosts in it are remembered."
+
+    def _salvaged(self) -> list[RememberedHost]:
+        try:
+            found = msgspec.json.decode(read_own(self.path), type=_File).hosts
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return []
+        kept: list[RememberedHost] = []
+        for host in found:
+            with contextlib.suppress(ValueError):
+                kept.append(_checked_host(host))
+        return kept
+
+    def _lock(self) -> RunLock:
+        end_s = time.monotonic() + _LOCK_S
+        try:
+            make_own_folder(self.path.parent)
+            while (lock := RunLock.take(self.path.parent, LOCK_NAME)) is None:
+                if time.monotonic() > end_s:
+                    raise BookNotWritten(
+                        f"{self.path} is being changed by another process.", "Try again."
+                    )
+                time.sleep(_LOOK_S)
+        except OSError as exc:
+            raise self._not_written(exc) from exc
+        return lock
+
+    def _not_written(self, exc: OSError) -> BookNotWritten:
+        return BookNotWritten(
+            f"{self.path} cannot be written: {exc.strerror or exc}.",
+            "Free some space, or see who owns its folder.",
+        )
+
+    def _tighten(self) -> None:
+        """An older kmonitor let others read where this user works."""
+        found = self.path.lstat()
+        is_ours = stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+        if os.name == "posix" and is_ours and found.st_mode & 0o077:
+            with contextlib.suppress(OSError):
+                self.path.chmod(_MODE)
+
+
+def checked_host_address(address: str) -> str:
+    """An address of a host or of a hub that listens. Raises: `Expected`."""
+    if not address.strip().startswith(SCHEME):
+        return checked_address(address)
+    try:
+        return parse_direct(address).url
+    except ValueError as exc:
+        raise Expected(f"{exc}.") from exc
+
+
+def _checked(body: bytes) -> list[RememberedHost]:
+    return [_checked_host(host) for host in msgspec.json.decode(body, type=_File).hosts]
+
+
+def _checked_host(host: RememberedHost) -> RememberedHost:
+    # Somebody may have written it by hand.
+    try:
+        if checked_host_address(host.address) != host.address:
+            raise ValueError(f"{host.address!r} has blanks around it")
+        checked_command(host.command)
+    except Expected as exc:
+        raise ValueError(exc.what.rstrip(".")) from exc
+    # Only a hint: without it the host is asked.
+    socket = host.socket if is_forwardable(host.socket) else ""
+    return msgspec.structs.replace(host, name=clean_name(host.name), socket=socket)
+
+
+def clean_name(name: str) -> str:
+    """A name of a host without what no screen can show."""
+    return "".join(c for c in name if c.isprintable()).strip()[:200]

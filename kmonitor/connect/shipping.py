@@ -1,0 +1,312 @@
+"""Sends the spools of a folder to a hub as their agents would have: in order, once each.
+
+The hub says what it has of each run, and takes only what follows: shipping again tells nothing
+twice. Nothing in the folder is locked or changed.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+from kmonitor.base.errors import Expected
+from kmonitor.connect.hub_client import HubClosed, HubUnreachable
+from kmonitor.connect.hub_socket import DirectHub
+from kmonitor.connect.ingest_link import IngestLink
+from kmonitor_agent.wire.local.spool_folder import SpooledEvent, lost_body
+from kmonitor_agent.wire.local.spool_format import BootFacts, read_facts, segments_in
+from kmonitor_agent.wire.local.spool_reader import Piece, SpoolTail
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.errors import ProtocolError, UnsupportedType
+from kmonitor_agent.wire.messages.events import BootDied, BootEnded
+from kmonitor_agent.wire.messages.identity import is_id
+from kmonitor_agent.wire.messages.unions import (
+    Ack,
+    Again,
+    Batch,
+    Bye,
+    ErrorMessage,
+    Hello,
+    Nack,
+    ToAgent,
+    Welcome,
+)
+from kmonitor_agent.wire.messages.version import (
+    MAX_BATCH_BYTES,
+    MAX_BATCH_EVENTS,
+    MAX_WINDOW_EVENTS,
+    MINOR_VERSIONS,
+)
+
+_ANSWER_S: Final = 1.0
+_LOOK_S: Final = 0.2
+"""How often to see whether the way has ended, or the hub refuses this device."""
+
+_LONG_MS: Final = 5000
+"""Who is told to come back later than this is refused for now."""
+
+_STALLS: Final = 3
+"""After so many answers in a row that confirm nothing a run is given up for now."""
+
+_BATCH_BYTES: Final = MAX_BATCH_BYTES - 16 * 1024
+"""Leaves room for the frame around the events."""
+
+
+def _all_is_well() -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class IngestDoor:
+    """A hub's door for trainings.
+
+    Attributes:
+        hub: ZeroMQ address, or a hub on the network.
+        trouble: Why the way there has ended; None while it holds.
+    """
+
+    hub: str | DirectHub
+    trouble: Callable[[], Expected | None] = _all_is_well
+
+    @property
+    def endpoint(self) -> str:
+        """As ZeroMQ takes it."""
+        return self.hub.address.endpoint if isinstance(self.hub, DirectHub) else self.hub
+
+
+@dataclass(slots=True)
+class Shipped:
+    """What was done with one run's spool, over however many connections.
+
+    Attributes:
+        run: Run id.
+        host: Host of the process that wrote last; empty when it cannot be read.
+        events: How many were sent and the hub has, each once.
+        missing: Numbers up to there that nobody has any more.
+        waits: What could not be read yet and may still arrive; else empty.
+        refused: Why the hub did not take it; empty when it did.
+    """
+
+    run: str
+    host: str = ""
+    events: int = 0
+    missing: int = 0
+    waits: str = ""
+    refused: str = ""
+    _had: int = 0
+    _piece: Piece | None = None
+
+    def begin(self, piece: Piece) -> None:
+        """This is being sent; the way may be lost before the hub says what it has of it."""
+        self._piece = piece
+
+    def hub_has(self, seq: int) -> None:
+        """Count what was sent up to this number, and was not counted before."""
+        piece, had = self._piece, self._had
+        if piece is not None:
+            before, last = piece.events[0].seq - 1, min(seq, piece.events[-1].seq)
+            self.events += max(0, last - max(before, had))
+            self.missing += sum(had < lost <= last for lost in piece.lost)
+            if seq >= before:
+                self.missing += max(0, min(piece.skipped, before - had))
+        self._had = max(had, seq)
+
+
+class Shipper:
+    """One connection to a hub's ingest door, for one thread. Use as a context manager."""
+
+    def __init__(self, door: IngestDoor, *, timeout_s: float = 10.0) -> None:
+        """Connect; that no hub is there is noticed at the first spool.
+
+        Args:
+            door: The hub's.
+            timeout_s: How long the hub may take for an answer, seconds.
+        """
+        self._door = door
+        self._timeout_s = timeout_s
+        self._link = IngestLink(door.hub)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._link.close(linger_s=0.2)
+
+    def ship(self, tail: SpoolTail, done: Shipped) -> None:
+        """Send all that is there now and that the hub has not.
+
+        Args:
+            tail: The spool.
+            done: What was done with it before; goes on counting, also when this raises.
+
+        Raises:
+            HubUnreachable: No hub answers.
+            HubClosed: It does not let this device in.
+            Expected: The way there has ended, and why.
+            OSError: The spool cannot be read.
+        """
+        done.waits = done.refused = ""
+        if not is_id(tail.run):
+            done.refused = "the name of its folder is no run's id"
+            return
+        facts = newest_facts(tail)
+        if facts is None:
+            done.refused = "no file in it can be read as this run's"
+            return
+        done.host = facts.host
+        welcomed = self._greet(facts, 1, done)
+        if welcomed is None:
+            return
+        tail.go_on_after(welcomed)
+        self._send_all(tail, facts, done)
+        done.waits = tail.waits
+        self._link.send(Bye(run=tail.run, last=tail.seq, why="finished"))
+
+    def _send_all(self, tail: SpoolTail, facts: BootFacts, done: Shipped) -> None:
+        stalls = 0
+        while stalls < _STALLS:
+            piece = tail.read(MAX_WINDOW_EVENTS)
+            if not piece.events:
+                return
+            done.begin(piece)
+            # So that the hub writes the gap down.
+            if piece.skipped and self._greet(facts, piece.events[0].seq, done) is None:
+                return
+            acked = self._send(tail.run, facts, [checked(event) for event in piece.events])
+            first, last = piece.events[0].seq, piece.events[-1].seq
+            done.hub_has(acked)
+            if acked != last:
+                # The hub was started anew, and forgot what it had not confirmed or more.
+                stalls = 0 if acked >= first else stalls + 1
+                welcomed = self._greet(facts, first, done)
+                if welcomed is None:
+                    return
+                tail.go_on_after(welcomed)
+        done.refused = f"the hub does not take event {tail.seq + 1}"
+
+    def _greet(self, facts: BootFacts, first: int, done: Shipped) -> int | None:
+        """What the hub has of a run, or None if it does not want it from us."""
+        hello = Hello(
+            run=done.run,
+            boot=facts.boot,
+            proto=MINOR_VERSIONS,
+            first=first,
+            last=first,
+            pid=facts.pid,
+            host=facts.host,
+            start_wall=facts.started_wall_s,
+            mono=0.0,
+            pid_namespace=facts.pid_namespace,
+            ships=True,
+        )
+        busy = ""
+        for told in self._asked(hello):
+            match told:
+                case Welcome(boot=facts.boot):
+                    done.hub_has(told.acked)
+                    return told.acked
+                case ErrorMessage(fatal=True):
+                    done.refused = told.text
+                    return None
+                case ErrorMessage(code="busy"):
+                    # Perhaps by us, over a way that was lost: the hub gives it up in a moment.
+                    busy = told.text
+                case ErrorMessage(retry_ms=retry_ms) if retry_ms > _LONG_MS:
+                    done.refused = told.text
+                    return None
+                case _:
+                    continue
+        if busy:
+            done.refused = busy
+            return None
+        raise HubUnreachable(self._door.endpoint, self._timeout_s)
+
+    def _send(self, run: str, facts: BootFacts, events: list[SpooledEvent]) -> int:
+        """Send events and wait; up to where the hub has confirmed then."""
+        last, acked = events[-1].seq, events[0].seq - 1
+        for batch in _batches(events):
+            message = Batch(
+                run=run, boot=facts.boot, first=batch[0].seq, events=[e.body for e in batch]
+            )
+            if not self._link.send(message):
+                break
+        end_s = time.monotonic() + self._timeout_s
+        while acked < last and time.monotonic() < end_s and self._door.trouble() is None:
+            match self._link.receive(_ANSWER_S):
+                case Ack(run=told_run, acked=seq) if told_run == run:
+                    acked = seq
+                case Nack() | Again() | ErrorMessage() | None:
+                    break
+                case _:
+                    continue
+        return acked
+
+    def _asked(self, hello: Hello) -> Iterator[ToAgent]:
+        """What comes while the hub is greeted again and again, until it answers or time is up."""
+        end_s, send_s = time.monotonic() + self._timeout_s, 0.0
+        while (now_s := time.monotonic()) < end_s:
+            trouble = self._door.trouble()
+            if trouble is not None:
+                raise trouble
+            if self._link.refusal:
+                raise HubClosed(self._link.refusal)
+            if now_s >= send_s:
+                self._link.send(hello)
+                send_s = now_s + _ANSWER_S
+            told = self._link.receive(min(send_s - now_s, end_s - now_s, _LOOK_S))
+            if told is not None:
+                yield told
+
+
+def newest_facts(tail: SpoolTail) -> BootFacts | None:
+    """The boot that wrote the newest segment that can be read. Raises: OSError."""
+    for path in reversed(segments_in(tail.folder)):
+        facts = read_facts(path)
+        if facts is not None and facts.run == tail.run:
+            return facts
+    return None
+
+
+def checked(event: SpooledEvent) -> SpooledEvent:
+    """The event, or one that says that it cannot be decoded."""
+    try:
+        decode_event(event.body)
+    except UnsupportedType:
+        return event  # of a newer agent: kept as it is
+    except ProtocolError as exc:
+        return event._replace(body=lost_body(event.seq, 0.0, str(exc)))
+    return event
+
+
+def ends(body: bytes) -> bool:
+    """Whether an event says that the run's process ended, and none follows."""
+    try:
+        event = decode_event(body)
+    except ProtocolError:
+        return False
+    if isinstance(event, BootDied):
+        return not event.supervisor
+    return isinstance(event, BootEnded) and event.why != "restart"
+
+
+def _batches(events: list[SpooledEvent]) -> Iterator[list[SpooledEvent]]:
+    batch: list[SpooledEvent] = []
+    n_bytes = 0
+    for event in events:
+        size = len(event.body) + 8
+        if batch and (len(batch) >= MAX_BATCH_EVENTS or n_bytes + size > _BATCH_BYTES):
+            yield batch
+            batch, n_bytes = [], 0
+        batch.append(event)
+        n_bytes += size
+    if batch:
+        yield batch

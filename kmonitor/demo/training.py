@@ -1,0 +1,219 @@
+# pyright: basic
+# Keras and TensorFlow come without types.
+"""The demo's training: a cross-validation whose models are trained one after the other.
+
+An ordinary Keras script but for what it reports. Keras keeps each model's traced graphs for good
+(tensorflow#80895), so the process grows with each model, until kmonitor's limit is crossed and
+the training is reloaded in the middle. By itself: `python -m kmonitor.demo.training --help`.
+"""
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import cyclopts
+import numpy as np
+import psutil
+from cyclopts import Parameter
+
+from kmonitor.cli.common.terminal import say
+from kmonitor.demo.digits import SIDE, DigitSet, draw_digits
+from kmonitor.demo.reports import AnyTold, Began, FoldDone, LimitTaken, as_line
+from kmonitor_agent.frameworks.detection import framework_for
+
+RUN_NAME = "demo cross-validation"
+
+IMAGES = 1800
+BATCH = 32
+SEED = 7
+
+MODELS_BEFORE_LIMIT = 2
+"""Models trained without a limit, to see how much each adds."""
+
+ROOM_MODELS = 1.3
+"""How many models more may grow: the limit is then crossed by the fourth, not by the third."""
+
+COOLDOWN_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How long the training is.
+
+    Attributes:
+        folds: Models.
+        epochs: Of each.
+        pace_s: Least time of an epoch, so that people can watch; 0: as fast as it goes.
+    """
+
+    folds: int
+    epochs: int
+    pace_s: float
+
+
+def train(plan: Plan, *, monitored: bool, tell: Callable[[AnyTold], None]) -> None:
+    """Train all models, with kmonitor or without; the same models either way.
+
+    Args:
+        plan: How long.
+        monitored: With `MonitorCallback`.
+        tell: Gets each report.
+    """
+    import tensorflow as tf
+
+    # Sums in a fixed order, so that the two processes can be compared bit for bit.
+    tf.config.experimental.enable_op_determinism()
+    digits = draw_digits(IMAGES, seed=SEED)
+    callbacks = _Callbacks(plan.pace_s, monitored=monitored)
+    tell(Began(run=callbacks.run, images=IMAGES, folds=plan.folds))
+    grown: list[int] = []
+    for fold in range(1, plan.folds + 1):
+        done = _train_one(fold, plan, digits, callbacks.of_a_fit())
+        tell(done)
+        grown.append(done.operations)
+        if fold == MODELS_BEFORE_LIMIT and monitored:
+            tell(callbacks.take_limit(grown))
+
+
+def _train_one(fold: int, plan: Plan, digits: DigitSet, callbacks: list[Any]) -> FoldDone:
+    import keras
+
+    began = time.monotonic()
+    keras.utils.set_random_seed(SEED + fold)
+    model = build_model()
+    left_out = (np.arange(len(digits.labels)) // 10) % plan.folds == fold - 1
+    history = model.fit(
+        digits.images[~left_out],
+        digits.labels[~left_out],
+        validation_data=(digits.images[left_out], digits.labels[left_out]),
+        batch_size=BATCH,
+        epochs=plan.epochs,
+        verbose=0,
+        callbacks=callbacks,
+    )
+    size = framework_for(model).graph(model)
+    return FoldDone(
+        fold=fold,
+        seconds=time.monotonic() - began,
+        operations=size.operations or 0,
+        functions=size.functions,
+        ram_bytes=psutil.Process().memory_info().rss,
+        accuracy=float(history.history["val_accuracy"][-1]),
+        digest=digest_of(model, history.history),
+    )
+
+
+def build_model() -> Any:
+    """A small network with what makes an exact reload hard: Dropout, BatchNorm, Adam."""
+    import keras
+
+    layers = keras.layers
+    model = keras.Sequential(
+        [
+            keras.Input((SIDE, SIDE, 1)),
+            layers.Conv2D(16, 3, activation="relu"),
+            layers.BatchNormalization(),
+            layers.Conv2D(32, 3, activation="relu"),
+            layers.MaxPooling2D(),
+            layers.Dropout(0.25),
+            layers.Flatten(),
+            layers.Dense(512, activation="relu"),
+            layers.Dense(256, activation="relu"),
+            layers.Dense(10, activation="softmax"),
+        ],
+        name="digits",
+    )
+    model.compile(
+        optimizer=keras.optimizers.Adam(1e-3),
+        loss="sparse_categorical_crossentropy",
+        metrics=["accuracy"],
+    )
+    return model
+
+
+def digest_of(model: Any, history: dict[str, list[float]]) -> str:
+    """SHA-256 of every variable of model and optimizer, seeds included, and of the history."""
+    total = hashlib.sha256()
+    for variable in [*model.variables, *model.optimizer.variables]:
+        total.update(np.ascontiguousarray(variable.numpy()).tobytes())
+    for name in sorted(history):
+        total.update(name.encode())
+        total.update(np.asarray(history[name], np.float64).tobytes())
+    return total.hexdigest()
+
+
+class _Callbacks:
+    """The callbacks of each fit; main thread only."""
+
+    def __init__(self, pace_s: float, *, monitored: bool) -> None:
+        self._pace_s = pace_s
+        self._monitor: Any = _monitor() if monitored else None
+
+    @property
+    def run(self) -> str:
+        return "" if self._monitor is None else str(self._monitor.run_id)
+
+    def of_a_fit(self) -> list[Any]:
+        return [c for c in (self._monitor, *_paces(self._pace_s)) if c is not None]
+
+    def take_limit(self, grown: list[int]) -> LimitTaken:
+        """Watch the rest with a limit that follows from what the first models did."""
+        # Collections by chance make a model look smaller than it is, never larger.
+        growth = max(grown[-1] - grown[-2], grown[0])
+        operations = round(grown[-1] + ROOM_MODELS * growth)
+        self._monitor = _monitor(reload_at_operations=operations)
+        return LimitTaken(operations=operations, growth=growth)
+
+
+def _monitor(*, reload_at_operations: int | None = None) -> Any:
+    # Imported here so that the plain training has nothing of the callback in its process.
+    from kmonitor_agent import Limit, MonitorCallback  # noqa: PLC0415
+
+    if reload_at_operations is None:
+        return MonitorCallback(RUN_NAME)
+    limit = Limit("graph", reload_at_operations, action="reload", cooldown_s=COOLDOWN_S)
+    return MonitorCallback(RUN_NAME, limits=[limit])
+
+
+def _paces(pace_s: float) -> Iterator[Any]:
+    """A callback that holds each epoch back until the one before has had its time."""
+    import keras
+
+    next_s = 0.0
+
+    def hold(epoch: int, logs: object = None) -> None:
+        """Wait until the epoch before has had its time."""
+        nonlocal next_s
+        del epoch, logs
+        time.sleep(max(0.0, next_s - time.monotonic()))
+        next_s = time.monotonic() + pace_s
+
+    if pace_s > 0:
+        yield keras.callbacks.LambdaCallback(on_epoch_begin=hold)
+
+
+def main(
+    *,
+    folds: Annotated[int, Parameter(validator=cyclopts.validators.Number(gte=1))] = 6,
+    epochs: Annotated[int, Parameter(validator=cyclopts.validators.Number(gte=1))] = 4,
+    pace: Annotated[float, Parameter(validator=cyclopts.validators.Number(gte=0))] = 2.0,
+    plain: Annotated[bool, Parameter(negative="")] = False,
+) -> None:
+    """Train the demo's models in this process and print a JSON line for each.
+
+    Args:
+        folds: How many models, one after the other.
+        epochs: Of each.
+        pace: Least time of an epoch, seconds, so that people can watch.
+        plain: Without kmonitor.
+    """
+    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    plan = Plan(folds=folds, epochs=epochs, pace_s=pace)
+    train(plan, monitored=not plain, tell=lambda told: say(as_line(told)))
+
+
+if __name__ == "__main__":
+    cyclopts.run(main)

@@ -1,1 +1,0 @@
-"""The window: the only importer of PySide6."""

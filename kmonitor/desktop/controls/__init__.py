@@ -1,1 +1,0 @@
-"""Small controls that Qt lacks: chips, segments, a switch."""

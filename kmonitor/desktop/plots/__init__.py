@@ -1,1 +1,0 @@
-"""Charts: the only importer of pyqtgraph."""

@@ -1,0 +1,194 @@
+"""The hub's doors, near and far: what comes in passes the gate, what goes out finds its way."""
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+import zmq
+
+from kmonitor.hub.access.direct_access import DirectAccess
+from kmonitor.hub.access.gate import Gate
+from kmonitor.hub.access.keys import KeyList
+from kmonitor.hub.access.memory_guard import MemoryGuard
+from kmonitor.hub.access.peers import LOCAL_AGENT, LOCAL_USER, Peer, key_of
+from kmonitor.hub.access.sockets import Door, Flooded
+from kmonitor.hub.faults import HubFaults
+from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.host_identity import keys_folder
+from kmonitor_agent.wire.local.sockets import ingest_socket, view_socket
+
+Handle = Callable[[list[bytes]], None]
+"""Serves one message: the sender's identity and two frames."""
+
+_MAX_AT_ONCE: Final = 256
+"""Most messages of one socket before the other gets its turn."""
+
+_LAST_WORDS_S: Final = 0.2
+"""What was just answered is on its way for so long before connections are ended."""
+
+
+class Doors:
+    """Every socket of the hub. Owned by its main thread.
+
+    Attributes:
+        keys: Who may connect over the network.
+        gate: Judges who may send what.
+        on_ended: Told which keys' sessions are over.
+    """
+
+    def __init__(
+        self,
+        folders: Folders,
+        context: "zmq.Context[zmq.Socket[bytes]]",
+        faults: HubFaults,
+        clock: Clock,
+    ) -> None:
+        """Bind this user's own sockets.
+
+        Raises:
+            zmq.ZMQError: One cannot be bound.
+        """
+        self.on_ended: Callable[[set[str]], None] = _nothing
+        self.keys = KeyList(keys_folder(folders), faults)
+        self.gate = Gate(self.keys, faults, clock)
+        self._folders, self._context = folders, context
+        self._faults, self._clock = faults, clock
+        self._agents = Door(context, ingest_socket(folders))
+        self._desktops = Door(context, view_socket(folders))
+        self._direct: DirectAccess | None = None
+        self._memory = MemoryGuard(clock)
+        self._wake = -1
+        self._poller = zmq.Poller()
+        self._rebind_at_s = float("inf")
+
+    @property
+    def address(self) -> str:
+        """Where it listens on the network, with its key; empty: not there."""
+        return "" if self._direct is None else self._direct.url
+
+    @property
+    def unsent(self) -> int:
+        """Messages dropped because their receiver was too slow."""
+        far = 0 if self._direct is None else self._direct.unsent
+        return self._agents.unsent + self._desktops.unsent + far
+
+    def listen(self, bind: str) -> None:
+        """Also serve the network at `ADDRESS:PORT`, for keys that were let in.
+
+        Raises:
+            DirectRefused: Not there, or not safely.
+        """
+        self._direct = DirectAccess(self._context, bind, self._folders, self.keys, self._faults)
+        self._direct.tell_refused(lambda key: self.gate.refusals.of_stranger(key, "connect"))
+
+    def watch(self, wake: int) -> None:
+        """Begin to wait for all of them, and for this file descriptor."""
+        self._wake = wake
+        self._poller = poller = zmq.Poller()
+        poller.register(self._agents.socket, zmq.POLLIN)
+        poller.register(self._desktops.socket, zmq.POLLIN)
+        poller.register(wake, zmq.POLLIN)
+        if self._direct is not None:
+            self._direct.register(poller)
+
+    def wait(self, timeout_ms: int) -> None:
+        """Until something comes, or so long."""
+        self._poller.poll(timeout_ms)
+
+    def serve(self, ingest: Handle, views: Handle) -> None:
+        """Hand on what has come, as far as its sender may send it."""
+        try:
+            self._serve(self._agents, LOCAL_AGENT, "ingest", ingest)
+            self._serve(self._desktops, LOCAL_USER, "view", views)
+            if self._direct is not None:
+                self._serve_direct(self._direct, ingest, views)
+        except Flooded:
+            self._faults.record("flood: frames", "every connection was ended")
+            self._rebind()
+
+    def to_agent(self, identity: bytes, message: msgspec.Struct) -> bool:
+        """Send to an agent, near or far; False if it is gone."""
+        return self._send(self._agents, identity, message)
+
+    def to_desktop(self, identity: bytes, message: msgspec.Struct) -> bool:
+        """Send to a desktop, near or far; False if it is gone."""
+        return self._send(self._desktops, identity, message)
+
+    def is_in_place(self) -> bool:
+        """Whether this user's own sockets still lie where they were bound."""
+        return self._agents.is_in_place() and self._desktops.is_in_place()
+
+    def look_at_memory(self, *, is_working: bool) -> None:
+        """End every connection when somebody fills the memory; none of ours loses anything.
+
+        Args:
+            is_working: The hub itself computes something large.
+        """
+        if self._memory.look(is_working=is_working):
+            self._faults.record("flood: memory", "every connection was ended")
+            self._rebind()
+
+    def look_at_keys(self) -> None:
+        """Take over what changed in the list of keys, and end what is to end."""
+        self.gate.refusals.step()
+        changed = self.keys.look_again()
+        if changed:
+            self.end_sessions(changed)
+        if self._clock.monotonic_s() >= self._rebind_at_s:
+            self._rebind_at_s = float("inf")
+            self._rebind_direct()
+
+    def end_sessions(self, keys: set[str]) -> None:
+        """Nobody with these keys is connected any more."""
+        self.on_ended(keys)
+        # libzmq cannot end one connection: all on the network begin anew, these in vain. Nothing
+        # of theirs is served until then either: each message is judged by the list.
+        self._rebind_at_s = self._clock.monotonic_s() + _LAST_WORDS_S
+
+    def close(self) -> None:
+        """Close at once."""
+        self._agents.close()
+        self._desktops.close()
+        if self._direct is not None:
+            self._direct.close()
+
+    def _send(self, near: Door, identity: bytes, message: msgspec.Struct) -> bool:
+        if not key_of(identity):
+            return near.send(identity, message)
+        return self._direct is not None and self._direct.send(identity, message)
+
+    def _serve(self, door: Door, peer: Peer, name: str, handle: Handle) -> None:
+        for _ in range(_MAX_AT_ONCE):
+            frames = door.receive()
+            if frames is None:
+                return
+            with self._faults.guarded(name):
+                if self.gate.admit(peer, frames, name, door.send):
+                    handle(frames)
+
+    def _serve_direct(self, direct: DirectAccess, ingest: Handle, views: Handle) -> None:
+        direct.answer_handshakes()
+        for _ in range(_MAX_AT_ONCE):
+            frames = direct.receive()
+            if frames is None:
+                return
+            with self._faults.guarded("direct"):
+                peer = self.gate.who(frames[0])
+                if self.gate.admit(peer, frames, "direct", direct.send):
+                    is_agent = peer is not None and peer.role == "agent"
+                    (ingest if is_agent else views)(frames)
+
+    def _rebind(self) -> None:
+        self._agents.rebind()
+        self._desktops.rebind()
+        self._rebind_direct()
+
+    def _rebind_direct(self) -> None:
+        if self._direct is not None and not self._direct.rebind():
+            self._faults.record("direct: address taken", "nobody reaches this hub directly")
+            self._rebind_at_s = self._clock.monotonic_s() + 1.0
+        self.watch(self._wake)
+
+
+def _nothing(_keys: set[str]) -> None: ...

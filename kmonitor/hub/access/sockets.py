@@ -1,0 +1,158 @@
+"""The hub's ROUTER sockets on this user's private folder, and how a message is read from one."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import zmq
+
+from kmonitor_agent.wire.local.sockets import ipc
+from kmonitor_agent.wire.messages.codec import pack
+from kmonitor_agent.wire.messages.version import MAX_HUB_FRAME_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_HIGH_WATER = 256
+_HANDSHAKE_MS = 3000
+_BACKLOG = 128
+_FRAMES = 3
+"""Routing id, magic and body."""
+
+_MAX_FRAMES = 1000
+
+
+class Flooded(Exception):
+    """A peer sends a message of endless frames: no bound of ZeroMQ's applies to them."""
+
+
+class Door:
+    """One bound ROUTER socket. Owned by the hub's main thread."""
+
+    def __init__(self, context: "zmq.Context[zmq.Socket[bytes]]", path: Path) -> None:
+        """Bind to `path`.
+
+        Raises:
+            zmq.ZMQError: It cannot be bound.
+        """
+        self.path = path
+        self._context = context
+        self._bind()
+        self.unsent = 0
+        """Messages dropped because their receiver was too slow."""
+
+    def receive(self) -> list[bytes] | None:
+        """The frames of one message with the routing id first; None when there is none.
+
+        Raises:
+            Flooded: A message of endless frames.
+        """
+        got = read_frames(self.socket, is_keyed=False)
+        return None if got is None else got[0]
+
+    def send(self, identity: bytes, message: msgspec.Struct) -> bool:
+        """Send one message, or drop it: all that matters is asked for again.
+
+        Returns:
+            False when the receiver is gone.
+        """
+        sent = send_message(self.socket, identity, message)
+        if sent is None:
+            self.unsent += 1
+        return sent is not False
+
+    def rebind(self) -> None:
+        """End every connection and listen anew; every peer of ours comes back by itself.
+
+        Raises:
+            zmq.ZMQError: It cannot be bound any more.
+        """
+        self.socket.close(linger=0)
+        self._bind()
+
+    def is_in_place(self) -> bool:
+        """Whether the socket's file is still the one that was bound."""
+        try:
+            return self.path.stat().st_ino == self._inode
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        """Close at once; what was not yet sent is asked for again."""
+        self.socket.close(linger=0)
+        if self.is_in_place():
+            # libzmq leaves it, and who finds the file would wait for an answer.
+            self.path.unlink(missing_ok=True)
+
+    def _bind(self) -> None:
+        self.socket = self._context.socket(zmq.ROUTER)
+        set_door_options(self.socket)
+        if hasattr(os, "getuid"):
+            self.socket.setsockopt(zmq.IPC_FILTER_UID, os.getuid())
+        self.socket.bind(ipc(self.path))
+        self._inode = self.path.stat().st_ino
+
+
+def read_frames(socket: "zmq.Socket[bytes]", *, is_keyed: bool) -> tuple[list[bytes], str] | None:
+    """One message that is there: its first frames, and the key that its sender proved.
+
+    Frames beyond those of ours and one more are thrown away as they are read.
+
+    Args:
+        socket: Of a door.
+        is_keyed: Whether its senders prove a key.
+
+    Returns:
+        None when there is none; the key is empty where none is proven.
+
+    Raises:
+        Flooded: It has no end.
+    """
+    try:
+        frame = socket.recv(zmq.DONTWAIT, copy=False)
+    except zmq.Again:
+        return None
+    frames = [frame.bytes]
+    n_frames = 1
+    while frame.more:
+        frame = socket.recv(zmq.DONTWAIT, copy=False)
+        n_frames += 1
+        if len(frames) <= _FRAMES:
+            frames.append(frame.bytes)
+        elif n_frames > _MAX_FRAMES:
+            raise Flooded
+    if not is_keyed:
+        return frames, ""
+    try:
+        return frames, str(frame.get("User-Id"))
+    except zmq.ZMQError:
+        return frames, ""  # ZAP named nobody
+
+
+def send_message(
+    socket: "zmq.Socket[bytes]", routing_id: bytes, message: msgspec.Struct
+) -> bool | None:
+    """Send one message or drop it: None when it was dropped, False when nobody is there."""
+    frames: Sequence[bytes] = (routing_id, *pack(message))
+    try:
+        socket.send_multipart(frames, zmq.DONTWAIT)
+    except zmq.Again:
+        return None
+    except zmq.ZMQError as exc:
+        if exc.errno == zmq.EHOSTUNREACH:
+            return False
+        raise
+    return True
+
+
+def set_door_options(socket: "zmq.Socket[bytes]") -> None:
+    """What every socket of the hub has in common."""
+    socket.setsockopt(zmq.LINGER, 0)
+    socket.setsockopt(zmq.MAXMSGSIZE, MAX_HUB_FRAME_BYTES)
+    socket.setsockopt(zmq.SNDHWM, _HIGH_WATER)
+    socket.setsockopt(zmq.RCVHWM, _HIGH_WATER)
+    socket.setsockopt(zmq.BACKLOG, _BACKLOG)
+    socket.setsockopt(zmq.HANDSHAKE_IVL, _HANDSHAKE_MS)
+    # Without it a full or vanished peer makes ROUTER drop in silence; so it is counted.
+    socket.setsockopt(zmq.ROUTER_MANDATORY, 1)

@@ -1,0 +1,106 @@
+"""The hub's own faults: counted, logged at a bounded rate, never the end of the hub."""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
+
+from kmonitor.hub.log import LOG
+from kmonitor.hub.store.connection import CANNOT_NOW, Connection
+from kmonitor_agent.wire.messages.errors import ProtocolError
+
+_MAX_PLACES = 64
+_MAX_NAMED = 1000
+"""Offenders that are named once each; then they are only counted."""
+
+_MAX_WORDS = 500
+_READ_AGAIN_S = 1.0
+
+_NOT_OUR_FAULT = (ProtocolError, OSError, *CANNOT_NOW)
+"""A peer's bytes or the disk: where in our code it was noticed helps nobody."""
+
+
+class HubFaults:
+    """Counts faults by part. Owned by the hub's main thread."""
+
+    def __init__(self, log: logging.Logger) -> None:
+        self._log = log
+        self._counts: Counter[str] = Counter()
+        self._named: set[tuple[str, str]] = set()
+
+    def record(self, where: str, what: object = "", *, of: str = "") -> None:
+        """Count one fault of the part `where`; the 1st, 2nd, 4th, 8th ... is also logged.
+
+        Args:
+            where: Part of the hub.
+            what: Exception, or words.
+            of: The offender: a run, key, file or row. Each is logged once, the first time.
+        """
+        if where not in self._counts and len(self._counts) >= _MAX_PLACES:
+            where = "other"
+        self._counts[where] += 1
+        count = self._counts[where]
+        is_named = of and (where, of) in self._named
+        is_new = of and not is_named and len(self._named) < _MAX_NAMED
+        if is_new:
+            self._named.add((where, of))
+        # Powers of two: a peer that sends rubbish for a night fills no disk.
+        if is_new or (not is_named and count & (count - 1) == 0):
+            exc = what if isinstance(what, BaseException) else None
+            if isinstance(exc, _NOT_OUR_FAULT):
+                exc = None
+            told = f"{_words(of)}: {_words(what)}" if of else _words(what)
+            self._log.warning("%s (%d so far): %s", where, count, told, exc_info=exc)
+
+    def counts(self) -> dict[str, int]:
+        """Faults since the hub started, by part."""
+        return dict(self._counts)
+
+    @contextmanager
+    def guarded(self, where: str, *, of: str = "") -> Generator[None]:
+        """Let nothing that is raised inside reach the hub's loop. Args: as of `record`."""
+        try:
+            yield
+        except Exception as exc:  # noqa: BLE001 - one bad message must not end the hub
+            self.record(where, exc, of=of)
+
+
+def keep_reading(
+    what: str,
+    open_reader: Callable[[], Connection],
+    is_stopping: threading.Event,
+    turn: Callable[[Connection], None],
+) -> None:
+    """The main of a thread that reads the database: one turn after the other until it is to stop.
+
+    What a turn raises ends neither the thread nor its work: the next has another connection.
+
+    Args:
+        what: What it reads, for the log.
+        open_reader: Gives a connection for the thread.
+        is_stopping: Set when it is to stop.
+        turn: One turn.
+    """
+    said = ""
+    while not is_stopping.is_set():
+        try:
+            with closing(open_reader()) as connection:
+                while not is_stopping.is_set():
+                    turn(connection)
+        except Exception as exc:  # noqa: BLE001 - a thread's main
+            words = f"{what}: {_words(exc)}"
+            if words != said:
+                is_fault = not isinstance(exc, _NOT_OUR_FAULT)
+                LOG.warning("%s; tried again", words, exc_info=is_fault)
+            said = words
+            is_stopping.wait(_READ_AGAIN_S)
+
+
+def _words(what: object) -> str:
+    text = str(what)
+    if isinstance(what, BaseException):
+        text = f"{type(what).__name__}: {text}".removesuffix(": ")
+    # Some of it may be a peer's: it gets no line of its own, and no terminal's control codes.
+    plain = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+    return plain[:_MAX_WORDS] or "-"

@@ -1,1 +1,0 @@
-"""What the hub tells monitoring systems: one table of figures, two ways out."""

@@ -1,0 +1,91 @@
+"""What is wrong with a hub, for whoever asks; and what it keeps, which may be part of that."""
+
+from collections.abc import Callable
+
+from kmonitor.hub.log import LOG
+from kmonitor.hub.options import KeepUnreadable, stored_keep
+from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.runs.retention import Retention
+from kmonitor_agent.wire.local.folders import Folders
+
+LOOK_EVERY_S = 2.0
+"""How often the settings are asked for what is to be kept: window and command line change it."""
+
+_MOST_WORDS = 2000
+
+
+class Condition:
+    """Owned by the hub's main thread."""
+
+    def __init__(
+        self,
+        folders: Folders,
+        ledger: Ledger,
+        retention: Retention,
+        *,
+        is_fixed: bool,
+        of_spools: Callable[[], str] = str,
+        of_events: Callable[[], str] = str,
+    ) -> None:
+        """Nothing is known before the first `look`.
+
+        Args:
+            folders: This user's folders.
+            ledger: What may not be writable.
+            retention: Is told what is to be kept.
+            is_fixed: What is to be kept was said on the command line: the settings do not count.
+            of_spools: Tells what is wrong with the spools; empty: nothing.
+            of_events: Tells what is wrong with stored events; empty: nothing.
+        """
+        self._folders = folders
+        self._ledger = ledger
+        self._retention = retention
+        self._is_fixed, self._of_spools = is_fixed, of_spools
+        self._of_events = of_events
+        self._has_kept = False
+        self._keep_trouble = ""
+        self._store_trouble = ""
+        self.of_outlets: Callable[[], str] = str
+        """Tells what is wrong with the ways on which figures leave; empty: nothing."""
+
+    @property
+    def unwritten(self) -> str:
+        """Why nothing can be written now, and what to do; empty: it can."""
+        return self.troubles()[0] if self._ledger.trouble else ""
+
+    def troubles(self) -> list[str]:
+        """What is wrong and what to do, a sentence each, without a full stop."""
+        found = (
+            self._ledger.trouble,
+            self._store_trouble,
+            self._keep_trouble,
+            self._of_spools(),
+            self._of_events(),
+            self.of_outlets(),
+        )
+        # A path may hold bytes that are no text, which no message could carry.
+        told = dict.fromkeys(text for text in found if text)
+        return [text[:_MOST_WORDS].encode(errors="replace").decode() for text in told]
+
+    def look(self) -> None:
+        """See what is to be kept from now on, and what lies beside the database."""
+        if not self._is_fixed:
+            self._look_at_keep()
+        self._store_trouble = self._ledger.database.standing_trouble()
+
+    def _look_at_keep(self) -> None:
+        try:
+            keep = stored_keep(self._folders)
+        except KeepUnreadable as exc:
+            # What cannot be read says nothing: neither remove more, nor keep all.
+            goes_on = "what was set before counts" if self._has_kept else "all history is kept"
+            trouble = f"{exc.what}: {goes_on} until it is set anew ({exc.remedy})"
+            if trouble != self._keep_trouble:
+                LOG.warning("%s", trouble)
+            self._keep_trouble = trouble
+            return
+        self._keep_trouble = ""
+        if self._has_kept and keep != self._retention.keep:
+            LOG.info("keeps %g days and %d bytes of history from now on", keep.days, keep.n_bytes)
+        self._has_kept = True
+        self._retention.keep = keep

@@ -1,0 +1,294 @@
+"""The agents' side of the hub: hello, batch, ping, bye; acknowledgements after the commit."""
+
+from typing import assert_never
+
+from kmonitor.hub.access.intake import Intake
+from kmonitor.hub.access.peers import Send, key_of
+from kmonitor.hub.faults import HubFaults
+from kmonitor.hub.ingest.connections import MAX_RUNS_PER_SOCKET, Session, Sessions
+from kmonitor.hub.runs.command_queue import CommandEntry, as_command
+from kmonitor.hub.runs.event_body import read_event
+from kmonitor.hub.runs.event_log import Ledger, Origin
+from kmonitor.hub.runs.run_record import RunRecord
+from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.messages.codec import (
+    unpack_from_agent,
+)
+from kmonitor_agent.wire.messages.errors import ProtocolError
+from kmonitor_agent.wire.messages.unions import (
+    Ack,
+    Again,
+    Batch,
+    Bye,
+    ErrorMessage,
+    Hello,
+    Nack,
+    Ping,
+    Pong,
+    Welcome,
+)
+from kmonitor_agent.wire.messages.version import MAX_BATCH_EVENTS, MINOR_VERSIONS
+
+PING_MS = 500
+"""How often an agent is asked to ping."""
+
+MAX_RUNS_PER_KEY = 2000
+"""Most runs that one key from the network may tell of."""
+
+_ALIVE_S = 3.0
+"""A session heard within this time keeps its run against a process that started earlier."""
+
+
+class Ingest:
+    """Owned by the hub's main thread."""
+
+    def __init__(self, ledger: Ledger, faults: HubFaults, clock: Clock, send: Send) -> None:
+        self.sessions = Sessions()
+        self._ledger = ledger
+        self._faults = faults
+        self._clock = clock
+        self._send = send
+        self._intake = Intake("ingest", faults, send)
+        self._behind: set[str] = set()
+
+    def handle(self, frames: list[bytes]) -> None:
+        """Serve one message: routing id and two frames."""
+        message = self._intake.read(unpack_from_agent, frames)
+        if message is None:
+            return
+        identity = frames[0]
+        self.sessions.hear_socket(identity, self._clock.monotonic_s())
+        match message:
+            case Hello():
+                self._hello(identity, message)
+            case Batch():
+                self._batch(identity, message)
+            case Ping():
+                self._ping(identity, message)
+            case Bye():
+                self._bye(identity, message)
+            case ErrorMessage() | Pong():
+                if isinstance(message, ErrorMessage):
+                    self._faults.record("ingest: agent's error", message.text)
+            case _:
+                assert_never(message)
+
+    def end_sessions(self, keys: set[str]) -> None:
+        """Forget who came with these keys."""
+        for session in self.sessions.all():
+            if key_of(session.identity) in keys:
+                self.sessions.drop(session)
+
+    def acknowledge(self) -> None:
+        """After a commit: confirm what is stored, and fetch what was turned away before it."""
+        for session in self.sessions.all():
+            record = self._ledger.registry.get(session.run)
+            if record is not None:
+                with self._faults.guarded("acknowledge", of=session.run):
+                    self._acknowledge(session, record)
+
+    def _acknowledge(self, session: Session, record: RunRecord) -> None:
+        if session.run in self._behind:
+            self._behind.discard(session.run)
+            self._send(session.identity, Again(run=session.run, acked=record.accepted))
+        elif record.accepted > session.acked:
+            session.acked = record.accepted
+            self._send(session.identity, Ack(run=session.run, acked=record.accepted))
+
+    def send_commands(self) -> None:
+        """Send queued commands whose turn it is, and end those whose time is up."""
+        now_s = self._clock.monotonic_s()
+        for entry, left_s in self._ledger.book.due(now_s):
+            session = self.sessions.of_run(entry.run)
+            if session is not None and session.boot == entry.boot:
+                self._send_command(session, entry, left_s)
+        for entry, state, why in self._ledger.book.overdue(now_s):
+            self._ledger.settle(entry, state, why)
+
+    def _send_command(self, session: Session, entry: CommandEntry, left_s: float) -> None:
+        if entry.was_sent:
+            self._send(session.identity, as_command(entry, left_s))
+            return
+        # That it may have reached the agent must be known to the next hub too.
+        self._ledger.book.mark_sent(entry)
+        message = as_command(entry, left_s)
+        self._ledger.then(lambda: self._send(session.identity, message))
+
+    def _hello(self, identity: bytes, hello: Hello) -> None:
+        oldest, newest = MINOR_VERSIONS
+        minor = min(newest, hello.proto[1])
+        if minor < max(oldest, hello.proto[0]):
+            self._faults.record("ingest: version", hello.proto)
+            text = (
+                f"this hub speaks KM1 minor versions {oldest} to {newest}, the agent "
+                f"{hello.proto[0]} to {hello.proto[1]}: update the older one"
+            )
+            error = ErrorMessage(code="unsupported", text=text, fatal=True, run=hello.run)
+            self._send(identity, error)
+            return
+        if self._is_refused(identity, hello.run) or not self._take_session(identity, hello):
+            return
+        record = self._ledger.registry.get(hello.run)
+        # A run is known from its first event on: hellos alone take no memory.
+        if hello.first > 1 + (0 if record is None else record.accepted):
+            record = self._record(identity, hello.run)
+            origin = Origin(
+                hello.boot, hello.host, hello.pid, hello.pid_namespace, hello.start_wall
+            )
+            self._ledger.take_gap(record, hello.first - 1, origin)
+        session = self.sessions.of_run(hello.run)
+        # What is taken but not yet committed is not confirmed by a welcome either.
+        if session is not None:
+            self._ledger.then(lambda: self._welcome(session, minor))
+
+    def _is_refused(self, identity: bytes, run: str) -> bool:
+        """Whether a key from the network may not tell of this run; it is told so."""
+        key = key_of(identity)
+        if not key:
+            return False  # all that is here is this user's
+        record = self._ledger.registry.get(run)
+        session = self.sessions.of_run(run)
+        if record is not None:
+            is_foreign = record.owner != key
+        else:
+            is_foreign = session is not None and key_of(session.identity) != key
+        if is_foreign:
+            self._faults.record("ingest: foreign run", f"{run}, by key {key}")
+            text = "this run was begun with another key, and only that one may go on with it"
+            error = ErrorMessage(code="unauthorised", text=text, fatal=True, run=run)
+            self._send(identity, error)
+        elif record is None and self._ledger.registry.count_of(key) >= MAX_RUNS_PER_KEY:
+            is_foreign = True
+            text = f"this key has told of {MAX_RUNS_PER_KEY} runs; delete some"
+            self._send(identity, ErrorMessage(code="quota", text=text, retry_ms=30_000, run=run))
+        return is_foreign
+
+    def _record(self, identity: bytes, run: str) -> RunRecord:
+        record = self._ledger.registry.get(run)
+        if record is None:
+            record = self._ledger.registry.get_or_add(run)
+            record.owner = key_of(identity)
+        return record
+
+    def _take_session(self, identity: bytes, hello: Hello) -> bool:
+        now_s = self._clock.monotonic_s()
+        current = self.sessions.of_run(hello.run)
+        if hello.ships and self._may_not_ship(identity, hello.run, current):
+            return False
+        if not self.sessions.has_room(identity, hello.run):
+            text = f"{MAX_RUNS_PER_SOCKET} runs of this process are connected already"
+            error = ErrorMessage(code="quota", text=text, retry_ms=30_000, run=hello.run)
+            self._send(identity, error)
+            return False
+        if current is not None and current.boot != hello.boot:
+            text = "a newer process of this run is connected"
+            error = ErrorMessage(code="superseded", text=text, fatal=True, run=hello.run)
+            lives = now_s - current.heard_s < _ALIVE_S
+            if lives and hello.start_wall < current.start_wall_s:
+                self._send(identity, error)
+                return False
+            self._send(current.identity, error)
+        session = Session(identity, hello.run, hello.boot, hello.start_wall, now_s)
+        session.ships = hello.ships
+        self.sessions.add(session)
+        self._behind.discard(hello.run)
+        return True
+
+    def _may_not_ship(self, identity: bytes, run: str, current: Session | None) -> bool:
+        """Whether a run is not to be taken from a folder now; who ships it is told why."""
+        if self._ledger.registry.was_deleted(run):
+            text = "it was removed from this hub"
+            error = ErrorMessage(code="invalid", text=text, fatal=True, run=run)
+            self._send(identity, error)
+            return True
+        quiet_s = 0.0 if current is None else self._clock.monotonic_s() - current.heard_s
+        if current is None or current.identity == identity or quiet_s >= _ALIVE_S:
+            return False
+        text = "the training itself tells this hub of it"
+        error = ErrorMessage(code="superseded", text=text, fatal=True, run=run)
+        if current.ships:
+            text = "it is being shipped already"
+            error = ErrorMessage(code="busy", text=text, retry_ms=1000, run=run)
+        self._send(identity, error)
+        return True
+
+    def _welcome(self, session: Session, minor: int) -> None:
+        session.acked = self._confirmed(self._ledger.registry.get(session.run))
+        welcome = Welcome(
+            run=session.run,
+            hub=self._ledger.database.hub,
+            boot=session.boot,
+            proto=minor,
+            acked=session.acked,
+            ping_ms=PING_MS,
+            max_batch=MAX_BATCH_EVENTS,
+        )
+        self._send(session.identity, welcome)
+
+    def _batch(self, identity: bytes, batch: Batch) -> None:
+        session = self.sessions.on_socket(identity, batch.run)
+        if session is None or session.boot != batch.boot:
+            record = self._ledger.registry.get(batch.run)
+            self._send(identity, Again(run=batch.run, acked=self._confirmed(record)))
+            return
+        record = self._record(identity, batch.run)
+        if batch.first > record.accepted + 1:
+            self._send(identity, Again(run=batch.run, acked=self._confirmed(record)))
+            return
+        if self._ledger.is_full:
+            # Nothing can be committed now; the agent keeps it and hears of it when it can.
+            self._behind.add(batch.run)
+            self._faults.record("ingest: full", batch.run)
+            return
+        n_known = min(record.accepted + 1 - batch.first, len(batch.events))
+        if n_known:
+            self._compare_known(record, batch, n_known)
+        if n_known == len(batch.events):
+            self._ledger.then(
+                lambda: self._send(identity, Ack(run=batch.run, acked=record.accepted))
+            )
+            return
+        record.is_shipped = session.ships
+        self._take_new(identity, record, batch, n_known)
+
+    def _take_new(self, identity: bytes, record: RunRecord, batch: Batch, n_known: int) -> None:
+        new = enumerate(batch.events[n_known:], batch.first + n_known)
+        try:
+            taken = [read_event(seq, body) for seq, body in new]
+        except ProtocolError as exc:
+            self._faults.record("ingest: event", exc, of=batch.run)
+            nack = Nack(run=batch.run, first=batch.first, n=len(batch.events), why=str(exc)[:1000])
+            self._send(identity, nack)
+            return
+        if record.seen:
+            record.seen = record.seen_why = ""
+        self._ledger.take(record, taken)
+
+    def _compare_known(self, record: RunRecord, batch: Batch, n_known: int) -> None:
+        stored = self._ledger.database.bodies(record.key, batch.first, batch.first + n_known - 1)
+        for seq, body in enumerate(batch.events[:n_known], batch.first):
+            if seq in stored and stored[seq] != body:
+                what = f"{seq}: kept the first"
+                self._faults.record("ingest: conflict", what, of=record.run)
+
+    def _ping(self, identity: bytes, ping: Ping) -> None:
+        session = self.sessions.on_socket(identity, ping.run)
+        if session is None and ping.run:
+            self._send(identity, Again(run=ping.run, acked=0))
+            return
+        pong = Pong(
+            n=ping.n,
+            run=ping.run,
+            last=0 if session is None else session.acked,
+            mono=self._clock.monotonic_s(),
+            wall=self._clock.wall_s(),
+        )
+        self._send(identity, pong)
+
+    def _confirmed(self, record: RunRecord | None) -> int:
+        return 0 if record is None else self._ledger.confirmed(record)
+
+    def _bye(self, identity: bytes, bye: Bye) -> None:
+        session = self.sessions.on_socket(identity, bye.run)
+        if session is not None:
+            self.sessions.drop(session)

@@ -1,0 +1,130 @@
+"""Feeds a hub of its own with the spools of a folder, as far as their processes wrote them.
+
+Nothing is locked, changed or deleted there.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+from kmonitor.hub.faults import HubFaults
+from kmonitor.hub.ingest.spool_trouble import SpoolTrouble
+from kmonitor.hub.runs.event_body import take_spooled
+from kmonitor.hub.runs.event_log import Ledger, Origin
+from kmonitor.hub.runs.run_record import RunRecord
+from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.local.private_files import UnsafePath
+from kmonitor_agent.wire.local.spool_format import unsafe_in
+from kmonitor_agent.wire.local.spool_reader import Piece, SpoolTail, spools_below
+from kmonitor_agent.wire.messages.identity import is_id
+
+_SCAN_EVERY_S = 3.0
+_LOOK_EVERY_S = 0.5
+_CALM_EVERY_S = 10.0
+_CALM_AFTER_S = 120.0
+"""What gave nothing for so long is looked at less often: most of a folder's runs have ended."""
+
+_STEP_EVENTS = 256
+_STEP_S = 0.02
+_STEP_EVERY_S = 0.1
+
+
+@dataclass(slots=True)
+class _Watched:
+    tail: SpoolTail
+    due_s: float
+    gave_s: float
+    is_read: bool = False
+
+
+class FolderFeed:
+    """Owned by the hub's main thread; each `step` takes some 20 ms, as far as the disk does."""
+
+    def __init__(self, root: Path, ledger: Ledger, faults: HubFaults, clock: Clock) -> None:
+        self._root = root
+        self._ledger = ledger
+        self._faults = faults
+        self._clock = clock
+        self._trouble = SpoolTrouble(root)
+        self._watched: dict[str, _Watched] = {}
+        self._due: deque[str] = deque()
+        self._scan_s = float("-inf")
+
+    def step(self) -> None:
+        """Look for new spools, and take what is new in the ones that are known."""
+        begin_s = now_s = self._clock.monotonic_s()
+        if now_s - self._scan_s >= _SCAN_EVERY_S:
+            self._scan_s = now_s
+            self._scan(now_s)
+        if not self._due:
+            self._due.extend(run for run, each in self._watched.items() if each.due_s <= now_s)
+        while self._due and now_s - begin_s < _STEP_S and not self._ledger.is_full:
+            self._look(self._watched[self._due.popleft()], now_s)
+            now_s = self._clock.monotonic_s()
+
+    def wait_s(self) -> float:
+        """Seconds to the next step; none while there is more to read."""
+        return 0.0 if self.is_reading() else _STEP_EVERY_S
+
+    def is_reading(self) -> bool:
+        """Whether spools were not yet read to their end."""
+        has_scanned = self._scan_s > float("-inf")
+        return not has_scanned or any(not each.is_read for each in self._watched.values())
+
+    def is_settled(self, record: RunRecord) -> bool:
+        """Whether nothing more of a run is to be read."""
+        watched = self._watched.get(record.run)
+        return watched is None or watched.is_read
+
+    def _scan(self, now_s: float) -> None:
+        try:
+            known = {each.tail.folder for each in self._watched.values()}
+            found = spools_below(self._root, known=known, refused=self._name)
+        except OSError as exc:
+            self._faults.record("folder", exc)
+            return
+        for folder in found:
+            if not is_id(folder.name):
+                self._faults.record("folder: name", "its name is no run's id", of=folder.name)
+            elif folder.name not in self._watched:
+                self._watched[folder.name] = _Watched(SpoolTail(folder), now_s, now_s)
+                self._name_unsafe(folder)
+
+    def _name(self, entry: UnsafePath) -> None:
+        self._trouble.left_alone([entry])
+
+    def _name_unsafe(self, folder: Path) -> None:
+        try:
+            self._trouble.left_alone(unsafe_in(folder))
+        except OSError as exc:
+            self._faults.record("folder", exc)
+
+    def _look(self, watched: _Watched, now_s: float) -> None:
+        is_calm = now_s - watched.gave_s > _CALM_AFTER_S
+        watched.due_s = now_s + (_CALM_EVERY_S if is_calm else _LOOK_EVERY_S)
+        try:
+            piece = watched.tail.read(_STEP_EVENTS)
+        except OSError as exc:
+            self._faults.record("folder", exc)
+            watched.is_read = True  # as far as it goes
+            return
+        if not piece.events:
+            watched.is_read = True
+            return
+        watched.is_read = piece.is_last
+        watched.gave_s = now_s
+        if not piece.is_last:
+            watched.due_s = now_s
+        self._take(watched.tail.run, piece)
+
+    def _take(self, run: str, piece: Piece) -> None:
+        record = self._ledger.registry.get_or_add(run)
+        record.is_shipped = True
+        first = piece.events[0]
+        if first.seq > record.accepted + 1:
+            facts = first.facts
+            origin = None if facts is None else Origin.of(facts)
+            self._ledger.take_gap(record, first.seq - 1, origin)
+        self._ledger.take(record, take_spooled(run, piece.events, self._faults))
+        if record.seen:
+            record.seen = record.seen_why = ""

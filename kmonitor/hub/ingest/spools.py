@@ -1,0 +1,262 @@
+"""What processes left in their spools when they died is taken from the disk, bit by bit."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from pathlib import Path
+
+from kmonitor.hub.faults import HubFaults
+from kmonitor.hub.ingest.connections import Sessions
+from kmonitor.hub.ingest.spool_trouble import SpoolTrouble
+from kmonitor.hub.runs.event_body import take_spooled
+from kmonitor.hub.runs.event_log import Ledger, Origin
+from kmonitor.hub.runs.run_record import RunRecord
+from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.local.clock_doubt import ClockDoubt
+from kmonitor_agent.wire.local.private_files import check_private_folder
+from kmonitor_agent.wire.local.retention import trim_root
+from kmonitor_agent.wire.local.spool_folder import RunSpool, SpooledEvent, spooled_runs
+from kmonitor_agent.wire.local.spool_format import BootFacts, held_bytes, unsafe_in
+from kmonitor_agent.wire.messages.identity import is_id
+
+_SCAN_EVERY_S = 5.0
+_LOOK_AGAIN_S = 600.0
+"""A spool that was taken whole is looked at again so much later, to let its day of grace end."""
+
+_REFUSED_AGAIN_S = 60.0
+"""One that the disk refused is tried again so much later."""
+
+_SETTLED_S = 5.0
+_AWAITED_S = 5.0
+"""A living process finds a hub that just started within some seconds; so long it is awaited."""
+
+_QUIET_S = 3.0
+"""A living agent pings each half second. A session that was quiet for so long may be that of a
+process which died right after its hello; whether its spool is still locked tells."""
+
+_STEP_EVENTS = 256
+_STEP_S = 0.02
+
+
+@dataclass(slots=True)
+class _Shipment:
+    spool: RunSpool
+    record: RunRecord
+    events: Iterator[SpooledEvent]
+
+
+class SpoolShipping:
+    """Owned by the hub's main thread; each `step` takes some 20 ms at most.
+
+    Attributes:
+        is_far: Asked of who wrote events: whether on another host, from where somebody carried
+            them here while the process may live on.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        ledger: Ledger,
+        sessions: Sessions,
+        faults: HubFaults,
+        clock: Clock,
+        doubt: ClockDoubt,
+    ) -> None:
+        self.is_far: Callable[[BootFacts], bool] = _no
+        self._root = root
+        self._ledger = ledger
+        self._sessions = sessions
+        self._faults = faults
+        self._clock = clock
+        self._doubt = doubt
+        self._waiting: deque[str] = deque()
+        self._looked_s: dict[str, float] = {}
+        self._held_bytes: dict[str, int] = {}
+        self._scan_s = 0.0
+        self._has_scanned = False
+        self._began_s = clock.monotonic_s()
+        self._living: set[str] = set()
+        self._shipment: _Shipment | None = None
+        self._refused = SpoolTrouble(root)
+
+    @property
+    def trouble(self) -> str:
+        """Which spools the disk does not let be taken or freed, and why; empty: it does."""
+        return self._refused.words()
+
+    def bound(self) -> None:
+        """Bring all spools together below their bound; living agents do so with their own."""
+        try:
+            trim_root(self._root)
+        except FileNotFoundError:
+            return  # removed meanwhile, by who had it
+        except OSError as exc:
+            self._refused.refused("", exc)
+        else:
+            self._refused.obeyed("")
+
+    def step(self) -> None:
+        """Go on with the spool at hand, else with the next one of a process that is gone."""
+        begin_s = now_s = self._clock.monotonic_s()
+        if now_s >= self._scan_s:
+            self._scan_s = now_s + _SCAN_EVERY_S
+            self._scan(now_s)
+            self._has_scanned = True
+        while now_s - begin_s < _STEP_S and not self._ledger.is_full:
+            if self._shipment is not None:
+                self._ship(self._shipment)
+            elif self._waiting:
+                self._begin(self._waiting.popleft(), now_s)
+            else:
+                return
+            now_s = self._clock.monotonic_s()
+
+    def is_shipping(self) -> bool:
+        """Whether there is more to come: spools not taken yet, or trainings not heard of yet."""
+        is_taking = self._shipment is not None or bool(self._waiting)
+        return not self._has_scanned or is_taking or self._awaits_the_living()
+
+    def is_settled(self, record: RunRecord) -> bool:
+        """Whether a dead run's spool holds nothing more; if not, it comes next."""
+        run = record.run
+        if not (self._root / run).is_dir():
+            return True
+        looked_s = self._looked_s.get(run)
+        was_looked_at = looked_s is not None and self._clock.monotonic_s() - looked_s < _SETTLED_S
+        # Who had started the process writes down how it died right before it ends itself.
+        if was_looked_at and self._held_bytes.get(run) == self._bytes_of(run):
+            return True
+        is_at_hand = self._shipment is not None and self._shipment.record is record
+        if not is_at_hand and run not in self._waiting:
+            self._waiting.appendleft(run)
+        return False
+
+    def _awaits_the_living(self) -> bool:
+        if self._clock.monotonic_s() - self._began_s > _AWAITED_S:
+            return False
+        return any(self._sessions.of_run(run) is None for run in self._living)
+
+    def close(self) -> None:
+        """Let go of the spool at hand; what it still holds is taken by the next hub."""
+        if self._shipment is not None:
+            self._shipment.spool.close()
+            self._shipment = None
+
+    def _scan(self, now_s: float) -> None:
+        self._doubt.believes()  # asked so often that it sees time pass
+        named = {folder.name for folder in spooled_runs(self._root)}
+        found = {name for name in named if is_id(name)}
+        for name in sorted(named - found):
+            self._faults.record("spools: name", "its folder's name is no run's id", of=name)
+        self._looked_s = {run: at for run, at in self._looked_s.items() if run in found}
+        self._held_bytes = {run: n for run, n in self._held_bytes.items() if run in found}
+        self._refused.only(found)
+        for run in sorted(found.difference(self._waiting)):
+            looked_s = self._looked_s.get(run)
+            again_s = _REFUSED_AGAIN_S if self._refused.is_of(run) else _LOOK_AGAIN_S
+            is_due = looked_s is None or now_s - looked_s > again_s
+            # Who had started the process may have written down since how it died.
+            if is_due or self._held_bytes.get(run) != self._bytes_of(run):
+                self._waiting.append(run)
+
+    def _bytes_of(self, run: str) -> int:
+        try:
+            return held_bytes(self._root / run)
+        except OSError:
+            return -1  # gone, or not to be read now
+
+    def _begin(self, run: str, now_s: float) -> None:
+        session = self._sessions.of_run(run)
+        if session is not None and now_s - session.heard_s <= _QUIET_S:
+            return  # its agent sends what the spool holds
+        if self._ledger.registry.was_deleted(run):
+            return
+        spool: RunSpool | None = None
+        try:
+            check_private_folder(self._root / run)
+            self._refused.left_alone(unsafe_in(self._root / run))
+            spool = RunSpool.take(self._root / run)
+            if spool is None:
+                self._living.add(run)  # its process lives; asked again with the next scan
+                return
+            if session is not None:
+                self._sessions.drop(session)
+            self._living.discard(run)
+            self._looked_s[run] = now_s
+            self._held_bytes[run] = self._bytes_of(run)
+            record = self._ledger.registry.get_or_add(run)
+            events = spool.events(after=record.accepted)
+            self._shipment = _Shipment(spool, record, events)
+        except OSError as exc:
+            self._refuse(run, exc)
+            if spool is not None:
+                spool.close()
+
+    def _ship(self, shipment: _Shipment) -> None:
+        try:
+            batch = list(islice(shipment.events, _STEP_EVENTS))
+        except OSError as exc:
+            self._refuse(shipment.record.run, exc)
+            self.close()
+            return
+        if not batch:
+            self._finish(shipment)
+            return
+        record, facts = shipment.record, batch[0].facts
+        if facts is not None and self.is_far(facts):
+            record.is_shipped = True
+        for part in _without_jumps(batch):
+            first = part[0]
+            if first.seq > record.accepted + 1:
+                origin = None if first.facts is None else Origin.of(first.facts)
+                self._ledger.take_gap(record, first.seq - 1, origin)
+            self._ledger.take(record, take_spooled(record.run, part, self._faults))
+
+    def _refuse(self, run: str, exc: OSError) -> None:
+        # What can be had of it was had: whether the run has ended is judged without the rest.
+        self._looked_s[run] = self._clock.monotonic_s()
+        self._held_bytes[run] = self._bytes_of(run)
+        self._refused.refused(run, exc)
+
+    def _finish(self, shipment: _Shipment) -> None:
+        self._shipment = None
+        self._looked_s[shipment.record.run] = self._clock.monotonic_s()
+        spool, record = shipment.spool, shipment.record
+        if record.is_known and record.accepted < spool.acked:
+            # Some hub had them, this one does not, and the spool was cut before them.
+            self._ledger.take_gap(record, spool.acked, None)
+        seq = record.accepted
+
+        def confirm() -> None:
+            """Mark the spool as stored up to this event."""
+            try:
+                if spool.acked != seq:
+                    spool.mark_acked(seq)
+                if self._doubt.believes():
+                    spool.expire(self._clock.wall_s())
+                spool.remove_if_empty()
+            except OSError as exc:
+                self._refuse(shipment.record.run, exc)
+            else:
+                self._refused.obeyed(shipment.record.run)
+            finally:
+                spool.close()
+
+        # Only what is committed may be forgotten by the disk.
+        self._ledger.then(confirm)
+
+
+def _without_jumps(events: list[SpooledEvent]) -> list[list[SpooledEvent]]:
+    """Events in parts whose numbers rise by one."""
+    parts = [[events[0]]]
+    for before, event in pairwise(events):
+        if event.seq == before.seq + 1:
+            parts[-1].append(event)
+        else:
+            parts.append([event])
+    return parts
+
+
+def _no(_facts: BootFacts) -> bool:
+    return False

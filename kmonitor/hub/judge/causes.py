@@ -1,0 +1,266 @@
+"""What growing memory goes into, as far as counters tell, and what can be done about it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from kmonitor.base.trend import Slope
+from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
+from kmonitor.hub.judge.growth import Growth
+
+
+class Cause(StrEnum):
+    """What grows. Words for the reader are the presenters' matter."""
+
+    RETAINED_TRACES = "traces of models that are gone"
+    RETRACING = "a function is traced again and again"
+    REBUILT = "models or optimizers are built again and again, and something keeps them"
+    PYTHON = "Python keeps objects"
+    TENSORS = "tensors of the framework are kept"
+    WORKERS = "worker processes of the data pipeline"
+    MALLOC = "arrays or native code: memory taken with malloc, and no small objects of Python"
+    NATIVE = "native code: memory taken with malloc that no line of Python allocated"
+    CACHE = "what malloc was given back and keeps: a cache, or fragmentation"
+    DATA_CACHE = "data that is read once and kept"
+    UNKNOWN = "not told by what is counted"
+
+
+class Sureness(StrEnum):
+    """How much the counters say. None of them proves who is to blame."""
+
+    COUNTED = "counted: that very thing grew with memory"
+    FITTING = "fitting: what grew is usually caused by this"
+    OPEN = "open"
+
+
+class Advice(StrEnum):
+    """What may help; each names an action of ours or a change of the script."""
+
+    COLLECT = "collect"
+    RELOAD = "reload"
+    RESTART = "restart"
+    TENSORS_NOT_NUMBERS = "pass tensors instead of Python numbers to the function"
+    FUNCTION_ONCE = "make the function once, outside of the loop"
+    COLLECT_EACH = "call collect() after each model"
+    RUN_FOLDS = "train each model in a process of its own"
+    BUILD_ONCE = "build model and optimizer once, outside of the loop"
+    DIAGNOSE = "compare Python's allocations of two units"
+    FEWER_WORKERS = "start fewer workers, or anew for each epoch"
+    ONE_SHAPE = "pass batches of one shape, or declare the shapes that vary"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The cause that the counters speak for.
+
+    Attributes:
+        cause: What grows.
+        sureness: How much is known.
+        because: Counters that grew with memory and speak for it; may be empty.
+        function: The function with most new traces, or the line of the script that allocated most,
+            if the cause is about such and it is known.
+        advice: What may help, the mildest first.
+        changed: What the last two traces of that function differ in: `PYTHON_VALUES`, or words;
+            empty if it is not known, or the cause is another one.
+    """
+
+    cause: Cause
+    sureness: Sureness
+    because: tuple[CounterGrowth, ...] = ()
+    function: str | None = None
+    advice: tuple[Advice, ...] = ()
+    changed: str = ""
+
+
+PYTHON_VALUES: Final = "python"
+"""No tensor differs: a Python value or object does, or the function itself is another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstUnit:
+    """What the first unit did, for caches that fill once.
+
+    Attributes:
+        rise: Evenly, while it ran, in the unit of the series.
+        later_rise: From its end to now; below 0 where it fell again.
+    """
+
+    rise: float
+    later_rise: float
+
+
+_LATER: Final = 0.25
+"""What a cache took it keeps, and takes no more: less than such a part comes or goes later."""
+
+_RECLAIMS: Final = (Advice.COLLECT, Advice.RELOAD, Advice.RESTART)
+_ADVICE: Final[dict[Cause, tuple[Advice, ...]]] = {
+    Cause.RETAINED_TRACES: (
+        *_RECLAIMS,
+        Advice.COLLECT_EACH,
+        Advice.BUILD_ONCE,
+        Advice.RUN_FOLDS,
+    ),
+    Cause.RETRACING: (
+        Advice.TENSORS_NOT_NUMBERS,
+        Advice.FUNCTION_ONCE,
+        Advice.DIAGNOSE,
+        Advice.RELOAD,
+    ),
+    Cause.REBUILT: (
+        Advice.COLLECT_EACH,
+        Advice.BUILD_ONCE,
+        *_RECLAIMS,
+        Advice.RUN_FOLDS,
+    ),
+    Cause.PYTHON: (Advice.DIAGNOSE, Advice.RESTART),
+    Cause.TENSORS: (Advice.DIAGNOSE, Advice.RESTART),
+    Cause.WORKERS: (Advice.FEWER_WORKERS, Advice.RESTART),
+    Cause.MALLOC: (Advice.DIAGNOSE, Advice.RESTART),
+    Cause.NATIVE: (Advice.RESTART,),
+    Cause.CACHE: (Advice.COLLECT, Advice.RESTART),
+    Cause.DATA_CACHE: (),
+    Cause.UNKNOWN: (Advice.DIAGNOSE, Advice.RESTART),
+}
+_TRACES: Final = frozenset({CounterKind.TRACES, CounterKind.RETAINED})
+_BUILT: Final = _TRACES | {CounterKind.ALLOCATOR_BYTES}
+_SPEAKS_FOR: Final = {
+    Cause.RETAINED_TRACES: _BUILT,
+    Cause.RETRACING: _TRACES,
+    Cause.REBUILT: _BUILT,
+    Cause.PYTHON: frozenset({CounterKind.BLOCKS, CounterKind.PYTHON_BYTES}),
+    Cause.TENSORS: frozenset({CounterKind.ALLOCATOR_BYTES}),
+    Cause.WORKERS: frozenset({CounterKind.CHILDREN_BYTES}),
+    Cause.MALLOC: frozenset({CounterKind.NATIVE_BYTES}),
+    Cause.NATIVE: frozenset({CounterKind.NATIVE_BYTES}),
+    Cause.CACHE: frozenset({CounterKind.FREE_BYTES}),
+}
+_IN_ORDER: Final = (
+    (Cause.RETAINED_TRACES, {CounterKind.RETAINED}),
+    (Cause.REBUILT, {CounterKind.TRACES, CounterKind.ALLOCATOR_BYTES}),
+    (Cause.RETRACING, {CounterKind.TRACES}),
+    (Cause.WORKERS, {CounterKind.CHILDREN_BYTES}),
+    (Cause.PYTHON, {CounterKind.PYTHON_BYTES}),
+    (Cause.TENSORS, {CounterKind.ALLOCATOR_BYTES}),
+    (Cause.PYTHON, {CounterKind.BLOCKS}),
+    (Cause.MALLOC, {CounterKind.NATIVE_BYTES}),
+    (Cause.CACHE, {CounterKind.FREE_BYTES}),
+)
+"""The first whose counters all grew."""
+
+_STEPS_OF_KERAS: Final = frozenset(
+    f"{kind}_step_on_{what}"
+    for kind in ("one", "multi")
+    for what in ("iterator", "data", "data_distributed")
+) | {"train_function", "test_function", "predict_function"}
+"""What Keras traces of a model for `fit`, `evaluate` and `predict`, by name."""
+
+_COUNTED: Final = frozenset({Cause.RETAINED_TRACES, Cause.RETRACING, Cause.WORKERS})
+"""Here the counter is the cause; of objects, tensors or malloc it is not known who keeps them."""
+
+
+def diagnose(
+    growth: Growth,
+    grew_with: Sequence[CounterGrowth],
+    *,
+    changed: Mapping[str, str] | None = None,
+    is_per_fit: bool = False,
+    is_compared: bool = False,
+) -> Diagnosis | None:
+    """Name the cause of growth; None if there is none.
+
+    Args:
+        growth: The judgement of the memory's series.
+        grew_with: Counters that grew over the same window; one that was not read is absent, and
+            speaks for nothing.
+        changed: What the last two traces of functions differ in, by their names.
+        is_per_fit: Whether a unit is a fit and not an epoch.
+        is_compared: Whether what lines of Python allocate was looked at, so that its absence
+            among `grew_with` says that it does not grow.
+
+    Source: order and counters from trainings in which each cause was built in
+        (`tests/integration/test_verdict_causes.py`).
+    """
+    if not growth.is_growing:
+        return None
+    grown = {one.kind for one in grew_with}
+    cause = next((cause for cause, needed in _IN_ORDER if needed <= grown), Cause.UNKNOWN)
+    if cause is Cause.MALLOC and is_compared:
+        cause = Cause.NATIVE
+    if cause is Cause.RETRACING and _are_of_new_models(grew_with, changed or {}, is_per_fit):
+        cause = Cause.REBUILT
+    speaks_for = _SPEAKS_FOR.get(cause, frozenset[CounterKind]())
+    because = tuple(one for one in grew_with if one.kind in speaks_for)
+    function = _function(because)
+    found = Diagnosis(cause, _sureness(cause), because, function, _ADVICE[cause])
+    return found if cause is not Cause.RETRACING else _with_change(found, changed or {})
+
+
+def slowed_by(
+    grew_with: Sequence[CounterGrowth],
+    changed: Mapping[str, str] | None = None,
+    *,
+    is_per_fit: bool = False,
+) -> Diagnosis | None:
+    """What usually makes steps slower and slower; None where nothing that does was counted.
+
+    Args:
+        grew_with: Counters that grew over the same window.
+        changed: As of `diagnose`.
+        is_per_fit: As of `diagnose`.
+    """
+    traces = tuple(one for one in grew_with if one.kind in _TRACES)
+    if not traces:
+        return None
+    cause = Cause.RETRACING
+    if any(one.kind is CounterKind.RETAINED for one in traces):
+        cause = Cause.RETAINED_TRACES
+    elif _are_of_new_models(traces, changed or {}, is_per_fit):
+        cause = Cause.REBUILT
+    # Traces were counted, and not what they cost in time.
+    found = Diagnosis(cause, Sureness.FITTING, traces, _function(traces), _ADVICE[cause])
+    return found if cause is not Cause.RETRACING else _with_change(found, changed or {})
+
+
+def _with_change(found: Diagnosis, changed: Mapping[str, str]) -> Diagnosis:
+    what = changed.get(found.function or "", "")
+    if not what or what == PYTHON_VALUES:
+        return replace(found, changed=what)
+    return replace(found, changed=what, advice=(Advice.ONE_SHAPE, Advice.RELOAD))
+
+
+def of_first_unit(first: FirstUnit | None) -> Diagnosis | None:
+    """Name the cause of a rise in the first unit of a run that does not grow; None without one."""
+    if first is None or first.rise <= 0.0:
+        return None
+    if abs(first.later_rise) > _LATER * first.rise:
+        return None
+    cause, rise = Cause.DATA_CACHE, Slope(first.rise, first.rise, first.rise)
+    because = (CounterGrowth(CounterKind.FIRST_UNIT, rise),)
+    return Diagnosis(cause, Sureness.FITTING, because, advice=_ADVICE[cause])
+
+
+def _are_of_new_models(
+    grew_with: Sequence[CounterGrowth],
+    changed: Mapping[str, str],
+    is_per_fit: bool,  # noqa: FBT001 - as of its callers
+) -> bool:
+    """Whether new traces are steps of ever new models: a model makes its step once.
+
+    Nobody passes Keras' steps a Python value: where no tensor differs, another model does.
+    """
+    named = {one.function for one in grew_with if one.function}
+    if not named or not named <= _STEPS_OF_KERAS:
+        return False
+    return is_per_fit or all(changed.get(name) == PYTHON_VALUES for name in named)
+
+
+def _sureness(cause: Cause) -> Sureness:
+    if cause is Cause.UNKNOWN:
+        return Sureness.OPEN
+    return Sureness.COUNTED if cause in _COUNTED else Sureness.FITTING
+
+
+def _function(because: Sequence[CounterGrowth]) -> str | None:
+    named = [one for one in because if one.function]
+    return max(named, key=lambda one: one.per_unit.middle).function if named else None

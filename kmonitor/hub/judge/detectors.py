@@ -1,0 +1,146 @@
+"""A verdict on a run's memory that turns slowly: several judgements in a row, one way or back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmonitor.hub.judge.counters import Counter, CounterGrowth, CounterKind, counter_growth
+from kmonitor.hub.judge.growth import (
+    MIN_UNITS,
+    RAM_FLOOR,
+    Floor,
+    Growth,
+    WhyNot,
+    judge_growth,
+    pauses_as_before,
+    rises_between_falls,
+)
+
+UNITS_TO_SUSPECT: Final = 20
+"""A leak is not suspected earlier: what grows for 20 units may still stop by itself."""
+
+TO_ALARM: Final = 5
+"""Judgements in a row that find growth; fewer alarm on warm-ups that go on for long."""
+
+TO_CLEAR: Final = 3
+"""Judgements in a row that do not."""
+
+_MIN_FITS: Final = 3
+
+
+class State(StrEnum):
+    """What is known of a series; growth is a fact, a leak never more than a suspicion."""
+
+    LEARNING = "learning"
+    STEADY = "steady"
+    GROWING = "growing"
+    SUSPECTED = "leak suspected"
+    CLEARED = "cleared"
+
+
+ALARMED: Final = frozenset({State.GROWING, State.SUSPECTED})
+
+
+class Per(StrEnum):
+    """What one unit of a series is."""
+
+    EPOCH = "epoch"
+    FIT = "fit"
+    FOLD = "fold"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Where a series stands after its last unit.
+
+    Attributes:
+        state: What is known.
+        growth: The last judgement: window, slope with interval; None before the first.
+        grew_with: Counters that grew over the same window; empty unless alarmed.
+        alarmed_units: Units since it turned to growing; 0 unless alarmed.
+        in_a_row: Judgements in a row that contradict the state.
+    """
+
+    state: State = State.LEARNING
+    growth: Growth | None = None
+    grew_with: tuple[CounterGrowth, ...] = ()
+    alarmed_units: int = 0
+    in_a_row: int = 0
+
+
+def next_verdict(
+    before: Verdict,
+    values: NDArray[np.float64],
+    counters: Sequence[Counter] = (),
+    *,
+    floor: Floor = RAM_FLOOR,
+) -> Verdict:
+    """The verdict after one more unit.
+
+    An alarm stands over a restart or reload until enough units after it were judged.
+
+    Args:
+        before: The verdict of the unit before; `Verdict()` at first.
+        values: One value a unit since the last start of a process or reload, the new one last;
+            units that were not measured are left out, `[n]`, finite.
+        counters: Of the same units; looked at only while it grows.
+        floor: What is too small to speak of.
+    """
+    if len(values) < MIN_UNITS:
+        if before.state in ALARMED:
+            return replace(before, alarmed_units=before.alarmed_units + 1)
+        return Verdict()
+    growth = judge_growth(values, floor)
+    if before.state in ALARMED:
+        return _alarmed(before, growth, values, counters)
+    in_a_row = before.in_a_row + 1 if growth.is_growing else 0
+    if in_a_row >= TO_ALARM:
+        return _alarmed(Verdict(State.GROWING), growth, values, counters)
+    state = State.CLEARED if before.state is State.CLEARED else State.STEADY
+    if growth.is_growing and before.state is State.LEARNING:
+        state = State.LEARNING  # it rose from the first: not steady, and not yet known to grow
+    return Verdict(state, growth, in_a_row=in_a_row)
+
+
+def _alarmed(
+    before: Verdict, growth: Growth, values: NDArray[np.float64], counters: Sequence[Counter]
+) -> Verdict:
+    if not growth.is_growing and _goes_on(before, growth, values):
+        return replace(before, alarmed_units=before.alarmed_units + 1)
+    against = 0 if growth.is_growing else before.in_a_row + 1
+    if against >= TO_CLEAR:
+        return Verdict(State.CLEARED, growth)
+    units = before.alarmed_units + 1
+    if against:
+        # The evidence stays that of the last judgement that found growth.
+        return replace(before, alarmed_units=units, in_a_row=against)
+    found = (counter_growth(counter, growth) for counter in counters)
+    grew_with = tuple(one for one in found if one is not None)
+    explains = any(one.kind is not CounterKind.FREE_BYTES for one in grew_with)
+    is_suspected = len(values) >= UNITS_TO_SUSPECT and explains
+    state = State.SUSPECTED if is_suspected else State.GROWING
+    return Verdict(state, growth, grew_with, units)
+
+
+def _goes_on(before: Verdict, growth: Growth, values: NDArray[np.float64]) -> bool:
+    """Whether what speaks against growth is only that garbage is collected now and then."""
+    if growth.why_not is WhyNot.STOPPED and pauses_as_before(values, growth):
+        return True
+    found = before.growth.slope if before.growth is not None else None
+    return found is not None and rises_between_falls(values, found.middle)
+
+
+def unit_of(n_fits: int, n_folds: int = 0) -> Per:
+    """What to judge by: in a loop of models an epoch of one says nothing of the next.
+
+    Args:
+        n_fits: Fits that ended.
+        n_folds: Folds that ended.
+    """
+    if n_folds >= _MIN_FITS:
+        return Per.FOLD
+    return Per.FIT if n_fits >= _MIN_FITS else Per.EPOCH

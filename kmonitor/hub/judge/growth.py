@@ -1,0 +1,278 @@
+"""Whether a series grows as it is now: one judgement on one window, with what it rests on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
+from kmonitor.hub.judge.envelope import block_width, lower_envelope, noise_of
+from kmonitor.hub.judge.mann_kendall import p_of_no_rise
+from kmonitor.hub.judge.saturation import bend_over_line
+
+MIN_UNITS: Final = 10
+"""Fewer units since the start are not judged."""
+
+MAX_UNITS: Final = 200
+"""Only the last so many are judged: in longer windows growth that has stopped is seen late."""
+
+_P_OF_NO_RISE: Final = 0.002
+_NOISES: Final = 3.0
+_LARGEST_JUMP: Final = 0.5
+_TWO_LARGEST: Final = 0.75
+_BLOCKS_FOR_JUMP: Final = 6
+_BLOCKS_FOR_TWO: Final = 9
+_BLOCKS_FOR_BEND: Final = 8
+"""With fewer the single values are asked."""
+
+_BETTER_BEND: Final = 2.0
+_SLOWED: Final = 0.5
+_RECENT: Final = 15
+_RECENT_ENDS: Final = 5
+_STOPPED: Final = 0.3
+_FOR_LOW: Final = 10
+"""Units whose smallest value is a saw-tooth's low, wherever in its tooth it stands."""
+
+_LONGER_PAUSE: Final = 1.5
+"""Python collects all of its garbage when a quarter more has come: each pause is longer."""
+
+_HIGHER_LOW: Final = 0.3
+_SINCE_FALL: Final = 4
+
+_UNITS_TO_HALVE: Final = 32
+_MAX_WARM_UP: Final = 15
+_MIN_WARM_UP: Final = 3
+_WARM_UP_PART: Final = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """What is too small to speak of.
+
+    Attributes:
+        amount: In the unit of the values.
+        part: Of the level (the median).
+    """
+
+    amount: float
+    part: float
+
+
+RAM_FLOOR: Final = Floor(16 * 2.0**20, 0.005)
+"""16 MiB, or half a percent of what is used already."""
+
+
+class WhyNot(StrEnum):
+    """The first condition for growth that a window does not meet."""
+
+    TOO_FEW = "too few units"
+    TOO_SMALL = "the rise is small, or no larger than the noise"
+    NO_TREND = "no lasting trend"
+    STEPS = "it rises in few steps"
+    SLOWING = "it slows down"
+    BENDING = "it bends towards a ceiling"
+    STOPPED = "it rose before, and not lately"
+
+
+_BENT: Final = frozenset({WhyNot.STEPS, WhyNot.SLOWING, WhyNot.BENDING})
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """A judgement and what it rests on.
+
+    Attributes:
+        why_not: None: it grows.
+        first: Index of the first unit of the window, after the warm-up.
+        last: Index of the last, in the values that were given.
+        rise: From the first fifth of the envelope to the last, in the unit of the values.
+        slope: Change a unit with its 95 % interval; None for too few units.
+        p_of_no_rise: Mann-Kendall's, of the envelope.
+    """
+
+    why_not: WhyNot | None
+    first: int
+    last: int
+    rise: float = 0.0
+    slope: Slope | None = None
+    p_of_no_rise: float = 1.0
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether all conditions are met."""
+        return self.why_not is None
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    values: NDArray[np.float64]
+    envelope: NDArray[np.float64]
+    width: int
+    rise: float
+    floor: Floor
+
+    @property
+    def x(self) -> NDArray[np.float64]:
+        return np.arange(len(self.envelope), dtype=np.float64) * self.width
+
+
+def judge_growth(values: NDArray[np.float64], floor: Floor) -> Growth:
+    """Whether the last units grow: a trend, not noise, not stairs, not a warm-up, not a cache.
+
+    Args:
+        values: One value a unit since the last start of a process or reload, finite, `[n]`. For
+            trends of memory the smallest sample of each unit.
+        floor: What is too small.
+
+    Source: conditions and their constants were found on simulated and real series;
+        `tests/benchmarks/bench_verdicts.py` measures what they miss and where they err.
+    """
+    n = len(values)
+    whole = _judge(values, min(window_start(n), n), floor)
+    if n < _UNITS_TO_HALVE or whole.why_not not in _BENT:
+        return whole
+    # A long warm-up hides a leak that goes on after it: the later half alone may show it.
+    half = _judge(values, max(n // 2, n - MAX_UNITS), floor)
+    return half if half.is_growing else whole
+
+
+def _judge(values: NDArray[np.float64], first: int, floor: Floor) -> Growth:
+    last = len(values) - 1
+    if len(values) < MIN_UNITS:
+        return Growth(WhyNot.TOO_FEW, first, last)
+    window = _window(values[first:], floor)
+    why_not = next((why for why, holds in _CONDITIONS if not holds(window)), None)
+    return Growth(
+        why_not,
+        first,
+        last,
+        rise=window.rise,
+        slope=theil_sen_interval(window.x, window.envelope),
+        p_of_no_rise=p_of_no_rise(window.envelope),
+    )
+
+
+def window_start(n: int) -> int:
+    """Index of the first unit that is judged among so many: the warm-up is left out."""
+    warm_up = min(max(int(np.ceil(_WARM_UP_PART * n)), _MIN_WARM_UP), _MAX_WARM_UP)
+    return max(warm_up, n - MAX_UNITS)
+
+
+def _window(values: NDArray[np.float64], floor: Floor) -> _Window:
+    width = block_width(len(values))
+    envelope = lower_envelope(values, width)
+    fifth = max(1, len(envelope) // 5)
+    rise = float(np.median(envelope[-fifth:]) - np.median(envelope[:fifth]))
+    return _Window(values, envelope, width, rise, floor)
+
+
+def _is_large(window: _Window) -> bool:
+    floor = window.floor
+    noise = _NOISES * noise_of(window.values) / window.width**0.5
+    level = float(np.median(window.values))
+    return window.rise > 0.0 and window.rise >= max(floor.amount, floor.part * level, noise)
+
+
+def _has_trend(window: _Window) -> bool:
+    return p_of_no_rise(window.envelope) < _P_OF_NO_RISE
+
+
+def _has_no_steps(window: _Window) -> bool:
+    jumps = np.sort(np.diff(window.envelope))
+    n = len(window.envelope)
+    if n >= _BLOCKS_FOR_JUMP and jumps[-1] > _LARGEST_JUMP * window.rise:
+        return False
+    return n < _BLOCKS_FOR_TWO or jumps[-1] + jumps[-2] <= _TWO_LARGEST * window.rise
+
+
+def _keeps_pace(window: _Window) -> bool:
+    third = max(3, len(window.envelope) // 3)
+    whole, early, late = (
+        theil_sen_slope(window.x[part], window.envelope[part]) or 0.0
+        for part in (slice(None), slice(third), slice(-third, None))
+    )
+    return late >= _SLOWED * max(whole, early)
+
+
+def _is_straight(window: _Window) -> bool:
+    few = len(window.envelope) < _BLOCKS_FOR_BEND
+    return bend_over_line(window.values if few else window.envelope) <= _BETTER_BEND
+
+
+def _rises_lately(window: _Window) -> bool:
+    """The last 15 units rose by a fair share of what the whole window's slope promises."""
+    if len(window.values) < 2 * _RECENT:
+        return True
+    slope = theil_sen_slope(window.x, window.envelope) or 0.0
+    recent = window.values[-_RECENT:]
+    rise = float(np.median(recent[-_RECENT_ENDS:]) - np.median(recent[:_RECENT_ENDS]))
+    promised = slope * (_RECENT - _RECENT_ENDS)
+    if promised < _NOISES * noise_of(window.values):
+        return True
+    return rise >= _STOPPED * promised and _lows_rise(window, slope)
+
+
+def _lows_rise(window: _Window, slope: float) -> bool:
+    """Whether a saw-tooth's lows rose lately, whatever the phase of its last tooth."""
+    lows = window.values[-2 * _RECENT :].reshape(2, _RECENT).min(axis=-1)
+    return float(lows[1] - lows[0]) >= _STOPPED * slope * _RECENT
+
+
+def pauses_as_before(values: NDArray[np.float64], growth: Growth) -> bool:
+    """Whether it paused like this before and went on: garbage that is collected now and then.
+
+    Args:
+        values: What was judged, `[n]`.
+        growth: The judgement.
+    """
+    window = values[growth.first : growth.last + 1]
+    if growth.slope is None or len(window) < 2 * _RECENT:
+        return False
+    lows = sliding_window_view(window, _FOR_LOW).min(axis=-1)
+    is_low = lows[_FOR_LOW:] - lows[:-_FOR_LOW] < _STOPPED * growth.slope.middle * _FOR_LOW
+    # Where it begins low it had not begun to grow: that is no pause.
+    edges = np.flatnonzero(np.diff(is_low)) + 1
+    pauses = [len(part) for part in np.split(is_low, edges)[1:] if part[0]]
+    if not is_low[-1] or len(pauses) < 2:  # noqa: PLR2004 - this one, and one before
+        return False
+    return pauses[-1] <= _LONGER_PAUSE * max(pauses[:-1])
+
+
+def rises_between_falls(values: NDArray[np.float64], slope: float) -> bool:
+    """Whether it fell, not as far as it had risen, and rises on: a saw-tooth with rising lows.
+
+    Args:
+        values: What was judged, `[n]`.
+        slope: Of the growth that was found, change a unit.
+    """
+    window = values[window_start(len(values)) :]
+    steps = np.diff(window)
+    least = max(_NOISES * noise_of(window), _NOISES * slope)
+    falls = np.flatnonzero(-steps > least)
+    if not len(falls):
+        return False
+    begins = falls[-2] + 1 if len(falls) > 1 else 0
+    tooth, after = window[begins : falls[-1] + 1], window[falls[-1] + 1 :]
+    has_risen = float(tooth[-1] - tooth.min())
+    if float(after.min() - tooth.min()) < _HIGHER_LOW * has_risen:
+        return False
+    if len(after) < _SINCE_FALL:
+        return True  # it has just fallen: too early to say that it is over
+    lately = after[-2 * _SINCE_FALL :]
+    rise = theil_sen_slope(np.arange(len(lately), dtype=np.float64), lately) or 0.0
+    return rise >= _SLOWED * slope
+
+
+# The cheap ones first: most series are done after the first.
+_CONDITIONS: tuple[tuple[WhyNot, Callable[[_Window], bool]], ...] = (
+    (WhyNot.TOO_SMALL, _is_large),
+    (WhyNot.STEPS, _has_no_steps),
+    (WhyNot.STOPPED, _rises_lately),
+    (WhyNot.NO_TREND, _has_trend),
+    (WhyNot.SLOWING, _keeps_pace),
+    (WhyNot.BENDING, _is_straight),
+)

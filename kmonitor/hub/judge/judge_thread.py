@@ -1,0 +1,208 @@
+"""Runs are judged on a thread of its own, which only reads."""
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.hub.faults import keep_reading
+from kmonitor.hub.ingest.connections import MAX_SESSIONS
+from kmonitor.hub.judge.packed_reading import read_packed, read_part
+from kmonitor.hub.judge.run_judge import RunJudge
+from kmonitor.hub.pending_requests import OpenQuestion, OpenQuestions
+from kmonitor.hub.store.connection import CANNOT_NOW, Connection, newest_row
+from kmonitor_agent.wire.messages.events import Verdict
+from kmonitor_agent.wire.messages.unions import ErrorMessage, VerdictsAsked, VerdictsTold, Working
+
+MAX_WAITING: Final = MAX_SESSIONS
+"""Runs that wait to be judged; what comes while so many do is dropped and counted."""
+
+_MAX_ASKED: Final = 64
+_MAX_JUDGES: Final = MAX_SESSIONS
+"""A run that lives is not read from its beginning at each of its epochs; each takes
+some 100 KB."""
+
+_PAUSE_S: Final = 0.2
+"""From one round of looks to the next: a run whose epochs are shorter is judged for several at
+once. A question is answered without it."""
+
+_JOIN_S: Final = 10.0
+_RETRY_MS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came of one look.
+
+    Attributes:
+        run: Run id.
+        verdicts: To be stored; may be empty.
+        question: Whom it answers; None: nobody asked.
+        told: The answer for them.
+        fault: What failed; None if nothing did.
+    """
+
+    run: str
+    verdicts: tuple[Verdict, ...] = ()
+    question: OpenQuestion | None = None
+    told: VerdictsTold | ErrorMessage | None = None
+    fault: Exception | None = None
+
+
+class VerdictDesk:
+    """Owns the thread `kmonitor-hub-verdicts` and its read-only connection.
+
+    A run that it has not met is read from its beginning, later only what was stored since.
+    Everything but `_main` and below is for the hub's main thread.
+
+    Attributes:
+        dropped: Looks that were not taken because too many waited.
+    """
+
+    def __init__(self, open_reader: Callable[[], Connection], wake: Callable[[], None]) -> None:
+        """Nothing runs before `start`.
+
+        Args:
+            open_reader: Gives a connection for the thread.
+            wake: Makes the hub's loop take what was found; called from this desk's thread.
+        """
+        self.dropped = 0
+        self._open_reader = open_reader
+        self._wake = wake
+        self._news = threading.Condition()
+        self._is_stopping = threading.Event()
+        self._waiting: OrderedDict[str, int] = OrderedDict()
+        self._open = OpenQuestions(_MAX_ASKED)
+        self._asked: deque[tuple[OpenQuestion, int]] = deque()
+        self._found: deque[Found] = deque()
+        self._judges: OrderedDict[int, RunJudge] = OrderedDict()
+        self._thread = threading.Thread(
+            target=self._main, name="kmonitor-hub-verdicts", daemon=True
+        )
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread after the page that it reads."""
+        self._is_stopping.set()
+        with self._news:
+            self._news.notify()
+        if self._thread.is_alive():
+            self._thread.join(_JOIN_S)
+
+    def look(self, run: str, run_key: int) -> None:
+        """Units of a run may have ended: judge it, now or never."""
+        with self._news:
+            if run not in self._waiting and len(self._waiting) >= MAX_WAITING:
+                self.dropped += 1
+                return
+            self._waiting[run] = run_key
+            self._news.notify()
+
+    def ask(self, identity: bytes, asked: VerdictsAsked, run_key: int, n_events: int = 0) -> bool:
+        """Take a question, once; False when too many wait."""
+        if self._open.has(identity, asked):
+            return True
+        if self._open.is_full:
+            return False
+        question = self._open.add(identity, asked, n_events)
+        with self._news:
+            self._asked.append((question, run_key))
+            self._news.notify()
+        return True
+
+    def late(self) -> list[tuple[bytes, Working]]:
+        """What those are told who wait since the last call; as `OpenQuestions.late`."""
+        return self._open.late()
+
+    def take_found(self) -> list[Found]:
+        """What was found since."""
+        found: list[Found] = []
+        while self._found:
+            found.append(self._found.popleft())
+            if found[-1].question is not None:
+                self._open.end(found[-1].question)
+        return found
+
+    @property
+    def has_found(self) -> bool:
+        """Whether something waits to be taken."""
+        return bool(self._found)
+
+    def _main(self) -> None:
+        keep_reading("verdicts", self._open_reader, self._is_stopping, self._turn)
+
+    def _turn(self, connection: Connection) -> None:
+        self._round(connection)
+        with self._news:
+            self._news.wait_for(self._is_asked, _PAUSE_S)
+            self._news.wait_for(self._has_work)
+
+    def _has_work(self) -> bool:
+        return bool(self._waiting) or self._is_asked()
+
+    def _is_asked(self) -> bool:
+        return bool(self._asked) or self._is_stopping.is_set()
+
+    def _round(self, connection: Connection) -> None:
+        with self._news:
+            asked, waiting = list(self._asked), dict(self._waiting)
+            self._asked.clear()
+            self._waiting.clear()
+        for question, run_key in asked:
+            self._put(self._answer(connection, question, run_key))
+        for run, run_key in waiting.items():
+            if self._is_stopping.is_set():
+                return
+            found = self._look(connection, run, run_key)
+            if found.verdicts or found.fault is not None:
+                self._put(found)
+
+    def _put(self, found: Found) -> None:
+        self._found.append(found)
+        self._wake()
+
+    def _answer(self, connection: Connection, question: OpenQuestion, run_key: int) -> Found:
+        run, ask = question.asked.run, question.asked.ask
+        found = self._look(connection, run, run_key, question)
+        if found.fault is not None:
+            retry_ms = _RETRY_MS if isinstance(found.fault, CANNOT_NOW) else 0
+            text = f"the run could not be judged: {found.fault}"
+            told = ErrorMessage(code="busy", text=text, retry_ms=retry_ms, ask=ask)
+            return Found(run, question=question, told=told, fault=found.fault)
+        answer = VerdictsTold(ask=ask, run=run, verdicts=self._judges[run_key].now())
+        return Found(run, found.verdicts, question, answer)
+
+    def _look(
+        self, connection: Connection, run: str, run_key: int, question: OpenQuestion | None = None
+    ) -> Found:
+        try:
+            judge = self._judges.setdefault(run_key, RunJudge())
+            self._judges.move_to_end(run_key)
+            self._read(connection, run_key, judge, question)
+            verdicts = tuple(judge.judge())
+            while len(self._judges) > _MAX_JUDGES:
+                self._judges.popitem(last=False)
+            return Found(run, verdicts)
+        except Exception as exc:  # noqa: BLE001 - a thread's main: one run must not end all
+            self._judges.pop(run_key, None)
+            return Found(run, fault=exc)
+
+    def _read(
+        self,
+        connection: Connection,
+        run_key: int,
+        judge: RunJudge,
+        question: OpenQuestion | None,
+    ) -> None:
+        head = newest_row(connection, run_key)
+        if not judge.row:
+            read_packed(connection, run_key, judge)
+        while judge.row < head and not self._is_stopping.is_set():
+            n_samples = read_part(connection, run_key, judge, head)
+            self._open.beat += 1
+            if question is not None:
+                question.done += n_samples

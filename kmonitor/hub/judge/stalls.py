@@ -1,0 +1,141 @@
+"""Runs that make no step for longer than they ever did, told when it begins and ends."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from kmonitor.hub.ingest.connections import MAX_SESSIONS
+from kmonitor.hub.judge.stall_detector import Stall, StepSilence
+from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.runs.run_record import RunRecord
+from kmonitor_agent.wire.messages.events import (
+    ActionRecord,
+    AnyEvent,
+    BootDied,
+    BootEnded,
+    BootStarted,
+    EpochEnded,
+    EpochStarted,
+    FitEnded,
+    FitStarted,
+    LimitCrossed,
+    Notice,
+    Sample,
+)
+
+_MOST: Final = MAX_SESSIONS
+"""Runs that are followed; of more, the first ones are let go."""
+
+_WHOLE_S: Final = 10.0
+"""From here on tenths of a second say nothing."""
+
+
+@dataclass(slots=True)
+class _Followed:
+    silence: StepSilence = field(default_factory=StepSilence)
+    is_action_due: bool = False
+
+
+class Stalls:
+    """Owned by the hub's main thread; hears what the ledger takes.
+
+    What it learned of a run is not stored: after a start of the hub it is learned anew, and a
+    silence that was told stands until a step is made.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        """Nothing was heard yet."""
+        self._ledger = ledger
+        self._runs: dict[str, _Followed] = {}
+
+    def heard(self, record: RunRecord, event: AnyEvent | None) -> None:
+        """The hub took an event of a run; None: one that it does not know."""
+        if record.study:
+            return  # who runs its folds has bounds of its own, and ends them
+        t_s = 0.0 if event is None else record.boot_offset_s + event.t_s
+        match event:
+            case Sample():
+                self._look(record, event, t_s)
+            case FitStarted() | EpochEnded() | FitEnded():
+                self._train(record, event, t_s)
+            case EpochStarted():
+                self._of(record).is_action_due = False  # the last safe point for it is behind
+            case LimitCrossed() | ActionRecord() | Notice(code="not_done"):
+                self._act(record, event, t_s)
+            case BootStarted() | BootEnded() | BootDied():
+                self._live(record, event)
+            case _:
+                pass
+
+    def _train(
+        self, record: RunRecord, event: FitStarted | EpochEnded | FitEnded, t_s: float
+    ) -> None:
+        silence = self._of(record).silence
+        if isinstance(event, EpochEnded):
+            silence.end_epoch(event.steps)
+            return
+        _clear(record)
+        silence.end_fit()
+        if isinstance(event, FitStarted):
+            steps, per_call = event.steps, event.steps_per_execution
+            silence.begin_fit(t_s, steps=steps, per_call=per_call)
+
+    def _act(
+        self, record: RunRecord, event: LimitCrossed | ActionRecord | Notice, t_s: float
+    ) -> None:
+        followed = self._of(record)
+        if isinstance(event, LimitCrossed):
+            # What it asks for is done at the next safe point, and does not tell when it begins.
+            is_asked = event.crossed and event.answered and event.action != "notify"
+            followed.is_action_due = followed.is_action_due or is_asked
+            return
+        followed.is_action_due = False
+        self._excuse(record, t_s)
+
+    def _live(self, record: RunRecord, event: BootStarted | BootEnded | BootDied) -> None:
+        _clear(record)
+        if isinstance(event, BootStarted):
+            followed = self._of(record)
+            followed.silence.end_fit()
+            followed.silence.interval_s = event.sample_interval_s
+            followed.is_action_due = False
+        elif record.is_over:
+            self._runs.pop(record.run, None)
+
+    def _of(self, record: RunRecord) -> _Followed:
+        found = self._runs.setdefault(record.run, _Followed())
+        if len(self._runs) > _MOST:
+            del self._runs[next(iter(self._runs))]
+        return found
+
+    def _look(self, record: RunRecord, event: Sample, t_s: float) -> None:
+        followed = self._of(record)
+        if record.phase != "training" or not event.fit or followed.is_action_due:
+            self._excuse(record, t_s)
+            return
+        silence, was = followed.silence, record.stalled_since_s
+        if not silence.is_in_fit:
+            silence.join_fit(t_s, event.epoch, event.step, steps=record.steps)
+            return
+        stall = silence.look(t_s, event.epoch, event.step)
+        if stall is not None:
+            record.stalled_since_s, record.stalled_why = stall.since_s, _words(stall)
+            if was is None:
+                self._ledger.notify(record, t_s, "warning", "no_steps", record.stalled_why)
+        elif was is not None and silence.is_moving:
+            _clear(record)
+            text = f"steps are made again, after {t_s - was:.0f} s without one"
+            self._ledger.notify(record, t_s, "info", "steps_again", text)
+
+    def _excuse(self, record: RunRecord, t_s: float) -> None:
+        _clear(record)
+        self._of(record).silence.excuse(t_s)
+
+
+def _clear(record: RunRecord) -> None:
+    record.stalled_since_s, record.stalled_why = None, ""
+
+
+def _words(stall: Stall) -> str:
+    longest = f"{stall.longest_s:.2g}" if stall.longest_s < _WHOLE_S else f"{stall.longest_s:.0f}"
+    where = f"{stall.place.value}, where the longest pause was {longest} s"
+    return f"no step for {stall.silent_s:.0f} s {where}"

@@ -1,0 +1,317 @@
+"""A run's events gathered into what is judged: one value of everything an epoch, and a fit."""
+
+import math
+import sys
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmonitor.hub.judge.detectors import Per
+from kmonitor.hub.judge.first_epoch import FirstEpoch
+from kmonitor.hub.judge.growth import MAX_UNITS
+from kmonitor_agent.wire.messages.events import (
+    ActionRecord,
+    BootEnded,
+    BootStarted,
+    Diagnosis,
+    EpochEnded,
+    EpochStarted,
+    Event,
+    FitEnded,
+    FitStarted,
+    GraphSize,
+    LimitsInForce,
+    ModelFacts,
+    Sample,
+    Sources,
+)
+
+if TYPE_CHECKING:
+    from kmonitor_agent.wire.messages.commands import LimitSpec
+
+KINDS: Final = (
+    *(
+        "boot",
+        "boot_end",
+        "fit_start",
+        "fit_end",
+        "epoch_start",
+        "epoch_end",
+        "sample",
+        "graph",
+        "model",
+    ),
+    *("action", "limits", "diagnosis", "sources", "verdict"),
+)
+"""Types of events that are read, `verdict` among them."""
+
+SAMPLED: Final = (
+    *("ram_bytes", "vram_bytes", "allocator_in_use_bytes"),
+    *("ram_children_bytes", "ram_of_bytes", "cgroup_limit_bytes", "vram_of_bytes"),
+)
+"""Fields of samples that are read."""
+
+_LEVELS: Final = {"ram": "ram_bytes", "vram": "vram_bytes"}
+
+KEPT_UNITS: Final = 2 * MAX_UNITS
+"""Older ones change no judgement."""
+
+Floats = NDArray[np.float64]
+
+_MOST_FUNCTIONS: Final = 16
+_JUDGED: Final[tuple[Per, ...]] = (Per.EPOCH, Per.FIT)
+
+
+@dataclass(slots=True)
+class Unit:
+    """One epoch or fit; NaN where not measured.
+
+    Attributes:
+        number: Epochs or fits of the run that had ended with it.
+        began_s: Run time, seconds.
+        ended_s: Likewise.
+        low: Smallest sample of `ram`, `vram` and `allocator` (on the host) or `device_allocator`,
+            bytes.
+        high: Largest.
+        children_bytes: Resident set of child processes.
+        python_blocks: That Python's allocator had handed out, at the end of its last epoch.
+        malloc_bytes: What malloc had handed out, likewise.
+        malloc_free_bytes: What it was given back and kept, likewise.
+        operations: In live traces, at its end.
+        traces: Live ones, likewise.
+        retained: Of them, those kept for dead models only.
+        functions: Traces by function, of the largest.
+        changed: What the last two traces of a function differ in, by its name.
+        step_s: Median step time, seconds.
+        kind: What makes step times of fits comparable: the model's parameters and batch size.
+    """
+
+    number: int
+    began_s: float
+    ended_s: float = math.nan
+    low: dict[str, float] = field(default_factory=dict[str, float])
+    high: dict[str, float] = field(default_factory=dict[str, float])
+    children_bytes: float = math.nan
+    python_blocks: float = math.nan
+    malloc_bytes: float = math.nan
+    malloc_free_bytes: float = math.nan
+    operations: float = math.nan
+    traces: float = math.nan
+    retained: float = math.nan
+    functions: dict[str, float] = field(default_factory=dict[str, float])
+    changed: dict[str, str] = field(default_factory=dict[str, str])
+    step_s: float = math.nan
+    kind: tuple[int, int | None] = (0, None)
+
+    def measured(self, name: str, low: float, high: float) -> None:
+        """Samples fell into it, the smallest and largest of which are these, bytes."""
+        self.low[name] = min(low, self.low.get(name, low))
+        self.high[name] = max(high, self.high.get(name, high))
+
+    def epoch_ended(self, event: EpochEnded, children_bytes: float) -> None:
+        """An epoch of it ended.
+
+        Args:
+            event: Has what was counted then; an agent of before 0.2 counted nothing.
+            children_bytes: Resident set of child processes, as last read; NaN if never.
+        """
+        self.children_bytes = children_bytes
+        if event.ram_process_bytes is not None:
+            # So that an epoch shorter than the time between two samples is measured too.
+            ram = event.ram_process_bytes
+            ram += children_bytes if math.isfinite(children_bytes) else 0.0
+            self.measured("ram", ram, ram)
+        for name in ("python_blocks", "malloc_bytes", "malloc_free_bytes"):
+            value = getattr(event, name)
+            setattr(self, name, math.nan if value is None else value)
+
+    def graph(self, event: GraphSize) -> None:
+        """The graph was counted, at its end unless another count follows."""
+        self.operations = float(event.operations)
+        self.traces = float(event.traces)
+        self.retained = math.nan if event.retained is None else float(event.retained)
+        self.functions = {
+            sys.intern(each.name): float(each.traces)
+            for each in event.by_function[:_MOST_FUNCTIONS]
+        }
+        self.changed = {each.name: each.changed for each in event.by_function if each.changed}
+
+
+class RunUnits:
+    """The units of one run since its last start or reload; owned by the judging thread.
+
+    Attributes:
+        done: Complete units, the newest last, by what a unit is.
+        fresh: How many of them were completed since `take_fresh`.
+        fits_ended: Of the whole run.
+        limits: In force.
+        ram_of: The smaller of host memory and the control group's limit, bytes.
+        is_cgroup: Whether that is the control group's.
+        vram_of: What VRAM is a part of, bytes; None if nobody says.
+        allocated: Bytes that Python allocated in one epoch by the last *Diagnose*, and the line
+            that allocated most; None: nobody looked, in this process.
+        first_epoch: What memory did in the first epoch since the last start or reload.
+    """
+
+    def __init__(self) -> None:
+        self.done: dict[Per, deque[Unit]] = {per: deque(maxlen=KEPT_UNITS) for per in _JUDGED}
+        self.fits_ended = 0
+        self.limits: list[LimitSpec] = []
+        self.ram_of: float | None = None
+        self.is_cgroup = False
+        self.vram_of: float | None = None
+        self.allocated: tuple[float, str] | None = None
+        self.first_epoch = FirstEpoch()
+        self._epochs_ended = 0
+        self._fresh: dict[Per, int] = dict.fromkeys(_JUDGED, 0)
+        self._open: dict[Per, Unit] = {per: Unit(1, 0.0) for per in _JUDGED}
+        self._ended: tuple[int, int, Unit] | None = None
+        self._children_bytes = math.nan
+        self._levels: Mapping[str, str] = _LEVELS
+        self._steps_s: list[float] = []
+        self._kind: tuple[int, int | None] = (0, None)
+
+    def take_fresh(self, per: Per) -> int:
+        """How many units were completed since this was asked last."""
+        fresh, self._fresh[per] = self._fresh[per], 0
+        return min(fresh, len(self.done[per]))
+
+    def add(self, t_s: float, event: Event) -> None:
+        """One event of the run, in order.
+
+        Args:
+            t_s: Its run time, seconds.
+            event: Of a kind in `KINDS`; others change nothing.
+        """
+        match event:
+            case Sample():
+                fields = ((name, getattr(event, name)) for name in SAMPLED)
+                values = {name: np.array([value]) for name, value in fields if value is not None}
+                self.add_samples(np.array([t_s]), values)
+            case GraphSize():
+                self._graph(event)
+            case EpochStarted():
+                self._complete_epoch()
+                self._open[Per.EPOCH].began_s = t_s
+                self.first_epoch.begin(t_s)
+            case EpochEnded():
+                self._epoch_ended(t_s, event)
+            case FitStarted():
+                self._kind = (0, event.batch_size)
+            case FitEnded():
+                self._fit_ended(t_s)
+            case BootEnded():
+                self._complete_epoch()
+            case _:
+                self._note(t_s, event)
+
+    def add_samples(self, t_s: Floats, columns: Mapping[str, Floats]) -> None:
+        """Samples that follow each other with no other event between them.
+
+        Args:
+            t_s: Their run times, seconds, `[n]`.
+            columns: Of `SAMPLED` what was read, `[n]` each, NaN where not.
+        """
+        for level, name in self._levels.items():
+            values = _there(columns.get(name))
+            for unit in self._open.values() if len(values) else ():
+                unit.measured(level, float(values.min()), float(values.max()))
+        if "ram_bytes" in columns:
+            self.first_epoch.samples(t_s, columns["ram_bytes"])
+        newest = {name: _there(columns.get(name))[-1:].tolist() for name in SAMPLED}
+        self._children_bytes = (newest["ram_children_bytes"] or [self._children_bytes])[0]
+        self.vram_of = (newest["vram_of_bytes"] or [self.vram_of])[0]
+        if newest["ram_of_bytes"]:
+            (self.ram_of,) = newest["ram_of_bytes"]
+            self.is_cgroup = self.ram_of in newest["cgroup_limit_bytes"]
+
+    def _note(self, t_s: float, event: Event) -> None:
+        match event:
+            case ModelFacts():
+                self._kind = (event.parameters, self._kind[1])
+            case BootStarted():
+                self._complete_epoch()
+                self.allocated = None
+                self._begin_anew(t_s)
+            case ActionRecord() if event.ok and event.action == "reload":
+                self._complete_epoch()
+                self._begin_anew(t_s)
+            case LimitsInForce():
+                self.limits = event.limits
+            case Sources():
+                self._sources(event)
+            case Diagnosis() if event.allocations:
+                grown = sum(max(0, each.grown_bytes) for each in event.allocations)
+                self.allocated = (float(grown), event.allocations[0].place)
+            case _:
+                pass
+
+    def _sources(self, event: Sources) -> None:
+        for each in event.sources:
+            if each.field == "allocator_in_use_bytes":
+                # That of a GPU says nothing of this process's resident set.
+                name = "allocator" if "CPU" in each.source else "device_allocator"
+                self._levels = {**_LEVELS, name: each.field}
+
+    def _graph(self, event: GraphSize) -> None:
+        self._open[Per.FIT].graph(event)
+        ended = self._ended
+        if ended is not None and ended[:2] == (event.fit, event.epoch):
+            # Told just after the epoch's end, of its end.
+            ended[2].graph(event)
+            self._complete_epoch()
+        else:
+            self._open[Per.EPOCH].graph(event)
+
+    def _epoch_ended(self, t_s: float, event: EpochEnded) -> None:
+        self._complete_epoch()
+        self._epochs_ended += 1
+        self.first_epoch.end(t_s)
+        for each in self._open.values():
+            each.epoch_ended(event, self._children_bytes)
+        unit = self._open[Per.EPOCH]
+        unit.ended_s = t_s
+        unit.kind = self._kind
+        if event.step_times is not None:
+            unit.step_s = event.step_times.p50_s
+            self._steps_s.append(unit.step_s)
+        self._ended = (event.fit, event.epoch, unit)
+        self._open[Per.EPOCH] = Unit(self._epochs_ended + 1, t_s)
+
+    def _complete_epoch(self) -> None:
+        """The epoch that ended last has all that belongs to it."""
+        if self._ended is not None:
+            self._add(Per.EPOCH, self._ended[2])
+            self._ended = None
+
+    def _fit_ended(self, t_s: float) -> None:
+        self._complete_epoch()
+        self.fits_ended += 1
+        unit = self._open[Per.FIT]
+        unit.ended_s = t_s
+        unit.kind = self._kind
+        if self._steps_s:
+            unit.step_s = sorted(self._steps_s)[len(self._steps_s) // 2]
+        self._steps_s.clear()
+        self._add(Per.FIT, unit)
+        self._open[Per.FIT] = Unit(self.fits_ended + 1, t_s)
+
+    def _add(self, per: Per, unit: Unit) -> None:
+        self.done[per].append(unit)
+        self._fresh[per] += 1
+
+    def _begin_anew(self, t_s: float) -> None:
+        self.first_epoch = FirstEpoch()
+        self._children_bytes = math.nan
+        for per in _JUDGED:
+            self.done[per].clear()
+            self._fresh[per] = 0
+            self._open[per] = Unit(self._open[per].number, t_s)
+
+
+def _there(values: Floats | None) -> Floats:
+    return np.empty(0) if values is None else values[np.isfinite(values)]

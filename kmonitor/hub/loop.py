@@ -1,0 +1,399 @@
+"""The hub's one loop: agents in, commits, answers out."""
+
+import math
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+
+from kmonitor.base.wakeup import Wake
+from kmonitor.hub.access.endpoints import Doors
+from kmonitor.hub.access.memory_guard import LOOK_EVERY_S
+from kmonitor.hub.faults import HubFaults
+from kmonitor.hub.health import LOOK_EVERY_S as CONDITION_EVERY_S
+from kmonitor.hub.health import Condition
+from kmonitor.hub.ingest.agents import Ingest
+from kmonitor.hub.ingest.folder_reader import FolderFeed
+from kmonitor.hub.ingest.liveness import Liveness
+from kmonitor.hub.ingest.local_process import ProcessWatch
+from kmonitor.hub.ingest.spools import SpoolShipping
+from kmonitor.hub.judge.judge_thread import VerdictDesk
+from kmonitor.hub.judge.judging import Judging
+from kmonitor.hub.judge.stalls import Stalls
+from kmonitor.hub.log import LOG
+from kmonitor.hub.metrics.exporters import PUBLISH_EVERY_S, Outlets
+from kmonitor.hub.metrics.snapshot import HubNow
+from kmonitor.hub.options import HubOptions, Keep
+from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.runs.retention import Retention
+from kmonitor.hub.runs.team_runs import TAKE_EVERY_S as TEAM_EVERY_S
+from kmonitor.hub.runs.team_runs import TeamWatch
+from kmonitor.hub.runs.verification import STEP_EVERY_S as VERIFY_EVERY_S
+from kmonitor.hub.runs.verification import Verification
+from kmonitor.hub.schedule import Schedule
+from kmonitor.hub.store.store_choice import open_database
+from kmonitor.hub.views.access_requests import KeysDesk
+from kmonitor.hub.views.sample_packing import LOOK_EVERY_S as PACK_EVERY_S
+from kmonitor.hub.views.sample_packing import SamplePacking
+from kmonitor.hub.views.series import SeriesDesk
+from kmonitor.hub.views.viewers import Views
+from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.local.clock_doubt import ClockDoubt
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.unions import (
+    AuditAsked,
+    ErrorMessage,
+    HubAsked,
+    HubTold,
+    KeysAsked,
+)
+from kmonitor_agent.wire.release import VERSION
+
+if TYPE_CHECKING:
+    import zmq
+
+_BOUND_EVERY_S = 300.0
+"""How often all spools together are brought below their bound; living agents do so too."""
+
+_WORKING_EVERY_S = 1.0
+"""How often those are told who wait for an answer."""
+
+
+class HubLoop:
+    """Everything of a running hub; owned by the thread that calls `run`.
+
+    Attributes:
+        hub: The hub's id.
+    """
+
+    _outlets: Outlets | None = None
+    _is_stopping = _is_moved = False
+
+    def __init__(
+        self,
+        folders: Folders,
+        context: "zmq.Context[zmq.Socket[bytes]]",
+        wake: Wake,
+        faults: HubFaults,
+        clock: Clock,
+        options: HubOptions | None = None,
+    ) -> None:
+        """Open database and sockets.
+
+        Args:
+            folders: This user's folders.
+            context: For the sockets.
+            wake: Wakes the loop from other threads and from signals.
+            faults: Where faults are counted.
+            clock: Time.
+            options: How it runs; None: as this user's hub, for ever.
+
+        Raises:
+            Expected: The database cannot be used, or a newer program wrote it.
+            zmq.ZMQError: A socket cannot be bound.
+        """
+        self._clock, self._wake, self._faults = clock, wake, faults
+        self._started_wall_s = clock.wall_s()
+        self._options = options = options or HubOptions()
+        database = open_database(folders, options.store or "")
+        self.hub = database.hub
+        self._ledger = Ledger(database, faults, clock, is_lenient=options.is_lenient)
+        self._doors = doors = Doors(folders, context, faults, clock)
+        self._series = SeriesDesk(database.open_reader, wake.wake)
+        self._verdicts = VerdictDesk(database.open_reader, wake.wake)
+        self._packing = SamplePacking(self._ledger, self._series, clock)
+        self._judging = Judging(self._ledger, self._verdicts, faults, doors.to_desktop)
+        processes = ProcessWatch(folders.state)
+        self._host = processes.host
+        self._ingest = Ingest(self._ledger, faults, clock, doors.to_agent)
+        self._views = Views(self._ledger, self._series, faults, clock, doors.to_desktop)
+        self._keys = KeysDesk(doors, self._ledger, clock)
+        self._join(doors)
+        self._liveness = Liveness(self._ledger, self._ingest.sessions, processes, clock)
+        self._folders, sessions = folders, self._ingest.sessions
+        doubt = ClockDoubt(clock, folders.database)
+        self._spools = SpoolShipping(folders.spool, self._ledger, sessions, faults, clock, doubt)
+        keep, may_go = options.keep or Keep(), self._liveness.is_abandoned
+        self._retention = Retention(self._ledger, keep, clock, may_go, doubt)
+        self._condition = self._made_condition()
+        self._team = TeamWatch(self._ledger, clock) if database.is_shared else None
+        self._feed = self._made_feed(options.folder)
+        self._busy_s = clock.monotonic_s()
+
+    def _join(self, doors: Doors) -> None:
+        self._ledger.listeners.append(Stalls(self._ledger).heard)
+        self._views.host = self._host
+        self._views.judges = self._verdicts
+        self._views.on_hub_asked = self._tell_hub
+        self._views.on_access_asked = self._answer_about_access
+        self._views.who = doors.gate.who
+        doors.gate.refusals.write = self._ledger.audit
+        doors.on_ended = self._end_sessions
+
+    def listen(self, bind: str) -> None:
+        """Also serve the network at `ADDRESS:PORT`, for keys that were let in; before `run`.
+
+        Raises:
+            DirectRefused: Not there, or not safely.
+        """
+        self._doors.listen(bind)
+        LOG.info("listening at %s", self._doors.address)
+
+    def show_figures(self) -> None:
+        """Let figures leave on the ways that the options name; before `run`.
+
+        Raises:
+            OutletRefused: One of them cannot be opened.
+        """
+        self._outlets = outlets = Outlets(self._faults)
+        self._ledger.listeners.append(outlets.heard)
+        self._condition.of_outlets = outlets.trouble
+        if self._options.prometheus:
+            outlets.serve(self._options.prometheus)
+        if self._options.otlp:
+            outlets.send(self._options.otlp, hub=self.hub, host=self._host)
+
+    def stop(self) -> None:
+        """End once what was taken is committed; from a signal or any thread."""
+        self._is_stopping = True
+        self._wake.wake()
+
+    def run(self, is_in_place: Callable[[], bool]) -> bool:
+        """Serve until `stop`, or until a file of ours was moved away.
+
+        Args:
+            is_in_place: Whether the hub's locks still lie where they were.
+
+        Returns:
+            Whether it ended because something was moved away.
+        """
+        schedule = self._schedule(is_in_place)
+        if self._outlets is not None:
+            schedule.every(PUBLISH_EVERY_S, "figures", self._publish)
+        self._doors.watch(self._wake.fileno())
+        self._series.start()
+        self._verdicts.start()
+        if self._team is not None:
+            self._team.start()
+        while not (self._is_stopping or self._is_moved):
+            now_s = self._clock.monotonic_s()
+            wait_s = schedule.wait_s(now_s)
+            commit_s = self._ledger.wait_s(now_s)
+            if commit_s is not None:
+                wait_s = min(wait_s, commit_s)
+            self._doors.wait(math.ceil(wait_s * 1000))
+            self._wake.clear()
+            # Whatever one message, run or answer does, it ends neither the loop nor others' turn.
+            with self._faults.guarded("serve"):
+                self._serve()
+            schedule.run_due(self._clock.monotonic_s())
+            self._commit_if_due()
+            self._verification.check()
+        return self._is_moved
+
+    def close(self) -> None:
+        """Commit, then close everything."""
+        with self._faults.guarded("last commit"):
+            self._spools.close()
+            if self._ledger.commit():
+                self._ingest.acknowledge()
+        closers = [self._series.stop, self._verdicts.stop, self._doors.close]
+        if self._outlets is not None:
+            closers.insert(0, self._outlets.close)  # waits a little for a collector that hangs
+        if self._team is not None:
+            closers.insert(0, self._team.stop)
+        for close in (*closers, self._ledger.database.close):
+            with self._faults.guarded("close"):
+                close()
+
+    def _made_condition(self) -> Condition:
+        self._verification = Verification(
+            self._ledger, self._folders.spool, self._faults, self._clock
+        )
+        found = Condition(
+            self._folders,
+            self._ledger,
+            self._retention,
+            is_fixed=self._options.keep is not None,
+            of_spools=lambda: self._spools.trouble,
+            of_events=self._verification.words,
+        )
+        found.look()
+        self._views.troubles = found.troubles
+        return found
+
+    def _made_feed(self, folder: Path | None) -> FolderFeed | None:
+        self._liveness.is_settled = self._spools.is_settled
+        self._spools.is_far = self._liveness.is_far
+        self._views.commands.is_gone = self._liveness.is_gone
+        self._views.edits.is_abandoned = self._liveness.is_abandoned
+        if folder is None:
+            return None
+        feed = FolderFeed(folder, self._ledger, self._faults, self._clock)
+        self._liveness.is_settled = feed.is_settled
+        self._views.edits.is_read_only = True
+        return feed
+
+    def _schedule(self, is_in_place: Callable[[], bool]) -> Schedule:
+        def look_around() -> None:
+            doors = self._doors.is_in_place()
+            if not (doors and is_in_place() and self._ledger.database.is_in_place()):
+                self._is_moved = True
+
+        def expire() -> None:
+            self._views.expire()
+            live = {record.run for record in self._ledger.registry.live()}
+            self._ingest.sessions.expire(self._clock.monotonic_s(), live)
+
+        schedule = Schedule(self._faults)
+        schedule.every(0.1, "commands", self._ingest.send_commands)
+        schedule.every(0.2, "hints", self._views.hint)
+        schedule.every(0.5, "liveness", self._liveness.look)
+        schedule.every(0.2, "spools", self._spools.step)
+        schedule.every(_BOUND_EVERY_S, "spool bound", self._spools.bound)
+        schedule.every(2.0, "places", look_around)
+        schedule.every(2.0, "expiry", expire)
+        schedule.every(0.5, "sweep", self._sweep)
+        schedule.every(1.0, "retention", self._retention.step)
+        schedule.every(CONDITION_EVERY_S, "condition", self._condition.look)
+        if self._team is not None:
+            schedule.every(TEAM_EVERY_S, "team", self._team.take)
+        if self._feed is not None:
+            schedule.every(self._feed.wait_s, "folder", self._feed.step)
+        self._schedule_upkeep(schedule)
+        schedule.every(_WORKING_EVERY_S, "working", self._tell_late)
+        schedule.every(0.2, "keys", self._doors.look_at_keys)
+        schedule.every(3600.0, "audit", self._bound_audit)
+        schedule.every(LOOK_EVERY_S, "memory", self._look_at_memory)
+        if self._options.idle_s is not None:
+            schedule.every(1.0, "idle", self._end_when_idle)
+        return schedule
+
+    def _schedule_upkeep(self, schedule: Schedule) -> None:
+        schedule.every(PACK_EVERY_S, "packing", self._packing.step)
+        schedule.every(VERIFY_EVERY_S, "verifying", self._verification.step)
+
+    def _serve(self) -> None:
+        self._doors.serve(self._ingest.handle, self._views.handle)
+        for identity, told in self._series.take_answers():
+            with self._faults.guarded("series"):
+                self._doors.to_desktop(identity, told)
+        with self._faults.guarded("judging"):
+            self._judging.take()
+        with self._faults.guarded("packing"):
+            self._packing.take()
+
+    def _tell_late(self) -> None:
+        for identity, working in (*self._series.late(), *self._verdicts.late()):
+            self._doors.to_desktop(identity, working)
+
+    def _look_at_memory(self) -> None:
+        self._doors.look_at_memory(is_working=self._series.is_working)
+
+    def _commit_if_due(self) -> None:
+        wait_s = self._ledger.wait_s(self._clock.monotonic_s())
+        if wait_s != 0.0 or not self._ledger.commit():
+            return
+        for name, act in (
+            ("acknowledge", self._ingest.acknowledge),
+            ("judging", self._judging.after_commit),
+            ("hints", self._views.hint),
+        ):
+            with self._faults.guarded(name):
+                act()
+
+    def _sweep(self) -> None:
+        if not self._ledger.database.is_away:
+            self._ledger.database.sweep()
+
+    def _bound_audit(self) -> None:
+        if not self._ledger.database.is_away:
+            self._ledger.database.bound_audit()
+
+    def _publish(self) -> None:
+        if self._outlets is None:
+            return
+        now = HubNow(
+            version=VERSION,
+            started_wall_s=self._started_wall_s,
+            wall_s=self._clock.wall_s(),
+            agents=len(self._ingest.sessions),
+            viewers=self._views.count_desktops(),
+            rows=self._ledger.registry.rows,
+            database_bytes=self._ledger.database.size_bytes(),
+            faults=self._fault_counts(),
+            troubles=len(self._condition.troubles()),
+            runs_removed=self._retention.removed,
+            resident_bytes=psutil.Process().memory_info().rss,
+            cpu_s=time.process_time(),
+        )
+        self._outlets.publish(now, self._ledger.registry, self._clock.monotonic_s())
+
+    def _fault_counts(self) -> dict[str, int]:
+        faults = self._faults.counts()
+        if self._doors.unsent:
+            faults["unsent"] = self._doors.unsent
+        return faults
+
+    def _end_when_idle(self) -> None:
+        now_s, idle_s = self._clock.monotonic_s(), self._options.idle_s
+        # What was read from a folder may look alive for ever, and needs no hub to go on.
+        is_needed = any(not record.is_shipped for record in self._ledger.registry.live())
+        if is_needed or len(self._views) > 0 or self._spools.is_shipping():
+            self._busy_s = now_s
+        elif idle_s is not None and now_s - self._busy_s > idle_s:
+            LOG.info("nobody needed the hub for %g s", idle_s)
+            self._is_stopping = True
+
+    def _is_reading(self) -> bool:
+        return self._feed is not None and self._feed.is_reading()
+
+    def _tell_hub(self, identity: bytes, asked: HubAsked) -> None:
+        peer = self._doors.gate.who(identity)
+        if asked.stop and (peer is None or peer.is_far):
+            text = "only its own user, on its own host, can end this hub"
+            if peer is not None:
+                self._doors.gate.refusals.of_peer(peer, "stop the hub", text)
+            error = ErrorMessage(code="unauthorised", text=text, fatal=True, ask=asked.ask)
+            self._doors.to_desktop(identity, error)
+            return
+        if asked.stop:
+            self.stop()
+        told = HubTold(
+            ask=asked.ask,
+            hub=self.hub,
+            version=VERSION,
+            pid=os.getpid(),
+            host=self._host,
+            started_wall_s=self._started_wall_s,
+            agents=len(self._ingest.sessions),
+            viewers=self._views.count_desktops(),
+            rows=self._ledger.registry.rows,
+            database_bytes=self._ledger.database.size_bytes(),
+            wall_s=self._clock.wall_s(),
+            faults=self._fault_counts(),
+            is_shipping=self._spools.is_shipping() or self._is_reading(),
+            folder=str(self._options.folder or ""),
+            keep_days=self._retention.keep.days,
+            keep_bytes=self._retention.keep.n_bytes,
+            keep_is_fixed=self._options.keep is not None,
+            runs_removed=self._retention.removed,
+            troubles=self._condition.troubles(),
+            unwritten=self._condition.unwritten,
+            prometheus="" if self._outlets is None else self._outlets.page_url,
+            otlp="" if self._outlets is None else self._outlets.endpoint,
+            role="viewer" if peer is not None and peer.role == "viewer" else "operator",
+        )
+        self._doors.to_desktop(identity, told)
+
+    def _answer_about_access(self, identity: bytes, asked: KeysAsked | AuditAsked) -> None:
+        peer = self._doors.gate.who(identity)
+        if peer is not None:
+            self._keys.serve(peer, asked, lambda told: self._doors.to_desktop(identity, told))
+
+    def _end_sessions(self, keys: set[str]) -> None:
+        self._ingest.end_sessions(keys)
+        self._views.end_sessions(keys)

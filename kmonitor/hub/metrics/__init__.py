@@ -1,0 +1,4 @@
+"""Metrics of the hub and its runs for Prometheus and OpenTelemetry.
+
+Their libraries are loaded on request.
+"""

@@ -1,0 +1,149 @@
+"""The ways on which figures leave the hub, opened only where they were asked for by name."""
+
+import re
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from kmonitor.base.installation import how_to_add
+from kmonitor.hub.access.network_endpoint import BindAddress, DirectRefused, parse_bind
+from kmonitor.hub.faults import HubFaults
+from kmonitor.hub.log import LOG
+from kmonitor.hub.metrics.book import FigureBook
+from kmonitor.hub.metrics.shelf import OutletRefused, SnapshotShelf
+from kmonitor.hub.metrics.snapshot import HubNow
+from kmonitor.hub.runs.registry import Registry
+from kmonitor.hub.runs.run_record import RunRecord
+from kmonitor_agent.wire.messages.events import AnyEvent
+
+if TYPE_CHECKING:
+    from kmonitor.hub.metrics.otlp import OtlpSender
+    from kmonitor.hub.metrics.prometheus import PrometheusPage
+
+PUBLISH_EVERY_S: Final = 1.0
+"""How often the hub's loop lays a snapshot out."""
+
+_PATH: Final = "/v1/metrics"
+_CONTROL: Final = re.compile(r"[\s\x00-\x1f\x7f]")
+
+
+class Outlets:
+    """Owned by the hub's main thread; each way has threads of its own, which only read."""
+
+    def __init__(self, faults: HubFaults) -> None:
+        """Open none yet. Args: `faults`: where faults are counted."""
+        self._faults = faults
+        self._book = FigureBook()
+        self._shelf = SnapshotShelf()
+        self._page: PrometheusPage | None = None
+        self._sender: OtlpSender | None = None
+        self._endpoint = ""
+
+    @property
+    def page_url(self) -> str:
+        """Where Prometheus finds the figures; empty: nowhere."""
+        return "" if self._page is None else self._page.url
+
+    @property
+    def endpoint(self) -> str:
+        """The collector that they are sent to; empty: none."""
+        return self._endpoint
+
+    def serve(self, bind: str) -> None:
+        """Serve a page for Prometheus at `ADDRESS:PORT`.
+
+        Raises:
+            OutletRefused: That is no address, the library is not installed, or it cannot listen.
+        """
+        address = page_address(bind)
+        try:
+            from kmonitor.hub.metrics.prometheus import PrometheusPage  # noqa: PLC0415 - an extra
+        except ImportError as exc:
+            raise _not_installed("--prometheus", "prometheus-client", "prometheus", exc) from exc
+        self._page = PrometheusPage(address, self._shelf)
+        who = "every user of this host" if address.ip.is_loopback else "whoever reaches this port"
+        tell = LOG.info if address.ip.is_loopback else LOG.warning
+        tell("figures are served at %s without a login: %s may read them", self._page.url, who)
+
+    def send(self, url: str, *, hub: str, host: str) -> None:
+        """Send figures to the OpenTelemetry collector at `url`.
+
+        Raises:
+            OutletRefused: That is no such address, or the SDK is not installed.
+        """
+        endpoint = metrics_endpoint(url)
+        try:
+            from kmonitor.hub.metrics.otlp import OtlpSender  # noqa: PLC0415 - an extra
+        except ImportError as exc:
+            raise _not_installed("--otlp", "the OpenTelemetry SDK", "otlp", exc) from exc
+        self._sender = OtlpSender(endpoint, self._shelf, hub=hub, host=host)
+        self._endpoint = endpoint
+        LOG.info("figures are sent to %s", endpoint)
+
+    def heard(self, record: RunRecord, event: AnyEvent | None) -> None:
+        """The hub took an event of a run."""
+        with self._faults.guarded("figures"):
+            self._book.heard(record, event)
+
+    def publish(self, hub: HubNow, registry: Registry, now_s: float) -> None:
+        """Lay out what is known now. Args: `now_s`: monotonic time."""
+        self._shelf.lay(self._book.snapshot(hub, registry.all(), now_s))
+
+    def trouble(self) -> str:
+        """What is wrong with a way out, without a full stop; empty: nothing."""
+        return "" if self._sender is None else self._sender.trouble
+
+    def close(self) -> None:
+        """End all ways."""
+        if self._page is not None:
+            self._page.close()
+        if self._sender is not None:
+            self._sender.close()
+
+
+def metrics_endpoint(url: str) -> str:
+    """The address that metrics are sent to, at a collector given by its base or in full.
+
+    Raises:
+        OutletRefused: It is none.
+    """
+    remedy = "Write the collector's address, such as http://127.0.0.1:4318."
+    try:
+        parts = urlsplit(url)
+        is_good = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        is_good = is_good and (parts.port is None or parts.port > 0)
+    except ValueError:
+        is_good, parts = False, urlsplit("")
+    if not is_good or _CONTROL.search(url) or parts.query or parts.fragment:
+        raise OutletRefused(f'"{url}" is no address of a collector.', remedy)
+    if "@" in parts.netloc:
+        # Whoever lists processes reads the command line.
+        raise OutletRefused(
+            "--otlp takes no password in the address: other users could read it.",
+            "Put it into the variable OTEL_EXPORTER_OTLP_HEADERS, such as"
+            ' "Authorization=Basic ...".',
+        )
+    path = parts.path.rstrip("/")
+    return f"{parts.scheme}://{parts.netloc}{path.removesuffix(_PATH)}{_PATH}"
+
+
+def is_loopback(url: str) -> bool:
+    """Whether only this host reaches a page, by its address in numbers."""
+    return ip_address(urlsplit(url).hostname or "").is_loopback
+
+
+def page_address(bind: str) -> BindAddress:
+    """Where `--prometheus ADDRESS:PORT` is to listen. Raises: `OutletRefused`: that is none."""
+    try:
+        return parse_bind(bind)
+    except DirectRefused as exc:
+        raise OutletRefused(
+            f"--prometheus: {exc.what}",
+            "Write ADDRESS:PORT, such as 127.0.0.1:9188 for this host alone; an address of the"
+            " network lets whoever reaches the port read, without a login.",
+        ) from exc
+
+
+def _not_installed(option: str, what: str, extra: str, exc: ImportError) -> OutletRefused:
+    lacks = f"{option} needs {what}, which cannot be imported here ({exc})."
+    return OutletRefused(lacks, how_to_add(extra))

@@ -1,0 +1,121 @@
+"""From a snapshot to the values of the table's figures; what is not known has none."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.hub.metrics import metric_table
+from kmonitor.hub.metrics.metric_table import Figure
+from kmonitor.hub.metrics.snapshot import MOST_LOGS, HubNow, RunNow, Snapshot, Tally
+
+STALE_S: Final = 60.0
+"""When the hub's loop told nothing for so long, its runs are not known to be as they were."""
+
+_LONGEST_SOURCE: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One value.
+
+    Attributes:
+        figure: Of which figure.
+        labels: Values of its labels, in their order.
+        value: In its unit.
+    """
+
+    figure: Figure
+    labels: tuple[str, ...]
+    value: float
+
+
+def points(snapshot: Snapshot, now_s: float) -> Iterator[Point]:
+    """Every value of a snapshot.
+
+    Args:
+        snapshot: The newest.
+        now_s: Monotonic time.
+    """
+    yield from _of_hub(snapshot.hub)
+    if now_s - snapshot.taken_s > STALE_S:
+        return
+    yield Point(metric_table.LEFT_OUT, (), snapshot.left_out)
+    yield Point(metric_table.HUB_EVENTS, (), snapshot.events)
+    for state, count in snapshot.states.items():
+        yield Point(metric_table.RUNS, (state,), count)
+    for labels, count in snapshot.reclaims.times.items():
+        yield Point(metric_table.HUB_RECLAIMS, labels, count)
+    for run in snapshot.runs:
+        yield from _of_run(run)
+
+
+def _of_hub(hub: HubNow) -> Iterator[Point]:
+    yield Point(metric_table.HUB_INFO, (hub.version,), 1.0)
+    yield Point(metric_table.HUB_STARTED, (), hub.started_wall_s)
+    yield Point(metric_table.HUB_TOLD, (), hub.wall_s)
+    yield Point(metric_table.HUB_AGENTS, (), hub.agents)
+    yield Point(metric_table.HUB_VIEWERS, (), hub.viewers)
+    yield Point(metric_table.HUB_ROWS, (), hub.rows)
+    yield Point(metric_table.HUB_DATABASE, (), hub.database_bytes)
+    yield Point(metric_table.HUB_RESIDENT, (), hub.resident_bytes)
+    yield Point(metric_table.HUB_TROUBLES, (), hub.troubles)
+    yield Point(metric_table.HUB_CPU, (), hub.cpu_s)
+    yield Point(metric_table.HUB_REMOVED, (), hub.runs_removed)
+    for part, count in hub.faults.items():
+        yield Point(metric_table.HUB_FAULTS, (part,), count)
+
+
+def _of_run(run: RunNow) -> Iterator[Point]:
+    labels = (run.run, run.name)
+    about = (run.host, run.backend, run.model, run.job, run.study)
+    yield Point(metric_table.INFO, (*labels, *about), 1.0)
+    yield Point(metric_table.STATE, (*labels, run.state), 1.0)
+    yield Point(metric_table.LAST_TOLD, labels, run.last_wall_s)
+    yield Point(metric_table.EPOCHS, labels, run.epochs_done)
+    yield Point(metric_table.FAULTS, labels, run.faults)
+    yield Point(metric_table.GAPS, labels, run.gaps)
+    if run.epochs:
+        yield Point(metric_table.PLANNED, labels, run.epochs)
+    if run.epoch is not None:
+        yield Point(metric_table.EPOCH, labels, run.epoch)
+    if run.learning_rate is not None:
+        yield Point(metric_table.RATE, labels, run.learning_rate)
+    for metric, state in run.verdicts.items():
+        yield Point(metric_table.VERDICT, (*labels, metric, state), 1.0)
+    yield from _measured(run, labels)
+    yield from _logs(run, labels)
+    yield from _reclaims(run.reclaims, labels)
+
+
+def _measured(run: RunNow, labels: tuple[str, str]) -> Iterator[Point]:
+    source = (*labels, run.vram_source[:_LONGEST_SOURCE])
+    for name, figure, its_labels in (
+        ("ram_bytes", metric_table.RAM, labels),
+        ("ram_of_bytes", metric_table.RAM_LIMIT, labels),
+        ("vram_bytes", metric_table.VRAM, source),
+        ("vram_of_bytes", metric_table.VRAM_LIMIT, source),
+        ("graph_operations", metric_table.GRAPH, labels),
+        ("step_time_s", metric_table.STEP_TIME, labels),
+    ):
+        value = run.metrics.get(name)
+        if value is not None:
+            yield Point(figure, its_labels, value)
+    for name, figure in metric_table.OF_SAMPLE.items():
+        value = getattr(run.sample, name, None)
+        if value is not None:
+            yield Point(figure, labels, value)
+
+
+def _logs(run: RunNow, labels: tuple[str, str]) -> Iterator[Point]:
+    if run.logs:
+        yield Point(metric_table.LOGS_LEFT_OUT, labels, max(0, len(run.logs) - MOST_LOGS))
+    for name, value in list(run.logs.items())[:MOST_LOGS]:
+        yield Point(metric_table.LOG, (*labels, name), value)
+
+
+def _reclaims(tally: Tally, labels: tuple[str, str]) -> Iterator[Point]:
+    for about, count in tally.times.items():
+        yield Point(metric_table.RECLAIMS, (*labels, *about), count)
+    if tally.times:
+        yield Point(metric_table.RECLAIMED, labels, tally.freed_bytes)
+        yield Point(metric_table.RECLAIMING, labels, tally.seconds)

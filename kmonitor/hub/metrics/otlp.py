@@ -1,0 +1,202 @@
+"""Sends figures to an OpenTelemetry collector by OTLP over HTTP; the one user of its SDK."""
+
+import logging
+import re
+import threading
+import time
+from typing import Any, Final
+
+import requests
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.sdk.metrics.export import (
+    AggregationTemporality,
+    Gauge,
+    Metric,
+    MetricExportResult,
+    MetricsData,
+    NumberDataPoint,
+    ResourceMetrics,
+    ScopeMetrics,
+    Sum,
+)
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from typing_extensions import override
+
+from kmonitor.hub.log import LOG
+from kmonitor.hub.metrics.metric_table import Figure
+from kmonitor.hub.metrics.metric_values import Point
+from kmonitor.hub.metrics.shelf import SnapshotShelf, by_figure
+from kmonitor_agent.wire.release import VERSION
+
+SEND_EVERY_S: Final = 15.0
+
+_PATIENCE_S: Final = 5.0
+"""An attempt may take so long, the SDK's own ones after it included, seconds."""
+
+_JOIN_S: Final = 1.0
+_MOST_WORDS: Final = 300
+_CAUSES: Final = (
+    re.compile(r"\[Errno -?\d+\] ([^\"'\])]+)"),
+    re.compile(r"(Read timed out)"),
+    re.compile(r"\[SSL: \w+\] ([^(]+?) \(_ssl"),
+    re.compile(r"code: (\d+, reason: .+)"),
+)
+_SDK_LOG: Final = logging.getLogger("opentelemetry")
+
+
+class OtlpSender:
+    """Owns the thread `kmonitor-hub-otlp`, which alone waits for the collector.
+
+    Attributes:
+        trouble: Why the collector has none of the newest figures; empty: it has. Any thread.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        shelf: SnapshotShelf,
+        *,
+        hub: str,
+        host: str,
+        every_s: float = SEND_EVERY_S,
+    ) -> None:
+        """Send from now on.
+
+        Args:
+            endpoint: The collector's address for metrics, with its path.
+            shelf: Has what is sent.
+            hub: The hub's id.
+            host: Name of this host.
+            every_s: Time between two sendings, seconds.
+        """
+        self.trouble = ""
+        self._endpoint, self._shelf, self._every_s = endpoint, shelf, every_s
+        self._sent = {"done": 0, "failed": 0}
+        shelf.lay_exports(self._sent)
+        self._started_ns = time.time_ns()
+        self._words = _SdkWords()
+        self._resource = Resource.create(
+            {
+                "service.name": "kmonitor-hub",
+                "service.version": VERSION,
+                "service.instance.id": hub,
+                "host.name": host,
+            }
+        )
+        # What the environment says of proxies and passwords was not named for this.
+        session = requests.Session()
+        session.trust_env = False
+        session.hooks["response"] = [_refuse_elsewhere]
+        # Some of its signatures are not typed.
+        self._exporter: Any = OTLPMetricExporter(
+            endpoint=endpoint, timeout=_PATIENCE_S, session=session
+        )
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._main, name="kmonitor-hub-otlp", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Send no more; what is being sent to a collector that hangs is left to itself."""
+        self._is_over.set()
+        self._exporter.shutdown()
+        self._thread.join(_JOIN_S)
+        self._words.let_go()
+
+    def _main(self) -> None:
+        wait_s = 0.0
+        while not self._is_over.wait(wait_s):
+            found = self._shelf.points()
+            wait_s = self._every_s if found else min(0.1, self._every_s)
+            if found:
+                self._send(found)
+
+    def _send(self, found: list[Point]) -> None:
+        try:
+            is_done = self._exporter.export(self._data(found)) is MetricExportResult.SUCCESS
+            why = "" if is_done else self._words.take()
+        except Exception as exc:  # noqa: BLE001 - a thread's main: the next attempt may do
+            is_done, why = False, f"{type(exc).__name__}: {exc}"
+        if self._is_over.is_set() and not is_done:
+            return  # cut short by the hub's own end
+        self._sent["done" if is_done else "failed"] += 1
+        self._shelf.lay_exports(self._sent)
+        self._tell(why[:_MOST_WORDS] if not is_done else "")
+
+    def _tell(self, why: str) -> None:
+        trouble = ""
+        if why:
+            trouble = (
+                f"figures do not reach the collector at {self._endpoint} ({why}): they are sent"
+                " again as they are then, once it answers"
+            )
+        if bool(trouble) != bool(self.trouble):
+            if trouble:
+                LOG.warning("%s", trouble)
+            else:
+                LOG.info("figures reach the collector at %s", self._endpoint)
+        self.trouble = trouble
+
+    def _data(self, found: list[Point]) -> MetricsData:
+        now_ns = time.time_ns()
+        metrics = [self._metric(figure, some, now_ns) for figure, some in by_figure(found).items()]
+        scope = ScopeMetrics(InstrumentationScope("kmonitor", VERSION), metrics, "")
+        return MetricsData([ResourceMetrics(self._resource, [scope], "")])
+
+    def _metric(self, figure: Figure, some: list[Point], now_ns: int) -> Metric:
+        is_counter = figure.kind == "counter"
+        values = [
+            NumberDataPoint(
+                attributes=dict(zip(figure.labels, point.labels, strict=True)),
+                start_time_unix_nano=self._started_ns if is_counter else 0,
+                time_unix_nano=now_ns,
+                value=float(point.value),  # a whole number would be of another type
+            )
+            for point in some
+        ]
+        data = Gauge(values)
+        if is_counter:
+            data = Sum(values, AggregationTemporality.CUMULATIVE, is_monotonic=True)
+        return Metric(figure.name, figure.about, figure.unit, data)
+
+
+class _SdkWords(logging.Handler):
+    """Hears why the SDK could not send, in the place of standard error."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._heard = ""
+        self._did_propagate = _SDK_LOG.propagate
+        _SDK_LOG.propagate = False
+        _SDK_LOG.addHandler(self)
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        # The first words of an attempt say why, those after it that it was given up.
+        self._heard = self._heard or " ".join(record.getMessage().split())
+
+    def take(self) -> str:
+        """What it said of this attempt, which is then forgotten."""
+        heard, self._heard = self._heard, ""
+        return _plain(heard) if heard else "it refused them"
+
+    def let_go(self) -> None:
+        """Let the SDK talk as it did before."""
+        _SDK_LOG.removeHandler(self)
+        _SDK_LOG.propagate = self._did_propagate
+
+
+def _plain(words: str) -> str:
+    """The cause alone, where it stands within what the libraries below made of it."""
+    for cause in _CAUSES:
+        if found := cause.search(words):
+            return found[1]
+    return words
+
+
+def _refuse_elsewhere(response: requests.Response, **_: Any) -> None:
+    # Another place was not named, and to the SDK being sent there counts as being received.
+    if response.is_redirect:
+        where = response.headers.get("location", "")
+        response.close()
+        raise requests.TooManyRedirects(f"it sends to another address: {where[:100]}")

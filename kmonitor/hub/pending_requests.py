@@ -1,0 +1,76 @@
+"""Questions that a thread of the hub has yet to answer: taken once each, and who waits is told."""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from kmonitor_agent.wire.messages.unions import SeriesAsked, VerdictsAsked, Working
+
+
+@dataclass(eq=False, slots=True)
+class OpenQuestion:
+    """One of them.
+
+    Attributes:
+        identity: Who asked.
+        asked: The question.
+        n_events: Events of its run when it was asked; 0: not known.
+        done: How many of them were read; written by the thread that answers.
+        is_late: It was open already when those who wait were last told.
+    """
+
+    identity: bytes
+    asked: SeriesAsked | VerdictsAsked
+    n_events: int
+    done: int = 0
+    is_late: bool = False
+
+
+class OpenQuestions:
+    """Owned by the hub's main thread.
+
+    Attributes:
+        beat: Counts what the thread that answers gets done; written by that thread.
+    """
+
+    def __init__(self, most: int) -> None:
+        """Args: `most`: So many at a time."""
+        self.beat = 0
+        self._most = most
+        self._open: list[OpenQuestion] = []
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more are taken."""
+        return len(self._open) >= self._most
+
+    def has(self, identity: bytes, asked: msgspec.Struct) -> bool:
+        """Whether it is open already: who waits asks again."""
+        return any(each.identity == identity and each.asked == asked for each in self._open)
+
+    def add(
+        self, identity: bytes, asked: SeriesAsked | VerdictsAsked, n_events: int
+    ) -> OpenQuestion:
+        """Take a question."""
+        question = OpenQuestion(identity, asked, n_events)
+        self._open.append(question)
+        return question
+
+    def end(self, question: OpenQuestion) -> None:
+        """It was answered."""
+        self._open.remove(question)
+
+    def late(self) -> list[tuple[bytes, Working]]:
+        """(routing id, message) for each that was open at the last call too."""
+        told = [(each.identity, self._working(each)) for each in self._open if each.is_late]
+        for each in self._open:
+            each.is_late = True
+        return told
+
+    def _working(self, question: OpenQuestion) -> Working:
+        of = question.n_events
+        done = min(question.done, of)
+        return Working(ask=question.asked.ask, done=done, of=of, beat=self.beat)

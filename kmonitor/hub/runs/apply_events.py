@@ -1,0 +1,287 @@
+"""From events to what is known of a run: pure, so that it can be repeated from the database."""
+
+from collections.abc import Callable
+from typing import Any
+
+from kmonitor.hub.runs.run_record import MAX_FAULTS, MAX_SOURCES, RunRecord
+from kmonitor_agent.wire.messages.events import (
+    ActionRecord,
+    AnyEvent,
+    BootDied,
+    BootEnded,
+    BootStarted,
+    CommandProgress,
+    EpochEnded,
+    EpochStarted,
+    Fault,
+    FitEnded,
+    FitStarted,
+    FoldBegan,
+    FoldEnded,
+    GraphSize,
+    LimitsInForce,
+    Lost,
+    Paused,
+    Sample,
+    Sources,
+    StudyStarted,
+)
+from kmonitor_agent.wire.messages.fields import seconds_within
+from kmonitor_agent.wire.messages.unions import RunState
+
+_METRIC_FIELDS = (
+    "ram_bytes",
+    "ram_of_bytes",
+    "vram_bytes",
+    "vram_of_bytes",
+    "graph_operations",
+    "step_time_s",
+)
+_RECLAIMS = frozenset({"save", "collect", "reload", "auto", "diagnose"})
+_END_PHASES: dict[str, RunState] = {
+    "finished": "finished",
+    "failed": "failed",
+    "interrupted": "interrupted",
+    "stopped": "stopped",
+    "restart": "starting",
+}
+
+_FIT_ENDS = {
+    "failed": "the last fit failed",
+    "interrupted": "the last fit was interrupted",
+    "left": "the last fit ended early",
+}
+
+
+def fold(record: RunRecord, event: AnyEvent) -> float:
+    """Add one event to what is known of its run.
+
+    Returns:
+        The event's run time, seconds.
+    """
+    apply = _FOLDS.get(type(event))
+    if apply is not None:
+        apply(record, event)
+        record.keep_within()
+    run_t_s = seconds_within(record.boot_offset_s + event.t_s)
+    record.last_t_s = max(record.last_t_s, run_t_s)
+    return run_t_s
+
+
+def _boot_started(record: RunRecord, event: BootStarted) -> None:
+    is_again = record.is_known and event.boot == record.boot and not record.supervisor
+    if is_again and record.has_told:
+        return  # told again, for a hub that had forgotten
+    if not record.is_known:
+        record.started_wall_s = event.started_wall_s
+    elif event.boot != record.boot:
+        # The wall clock places a later process of the run; where it jumped back, run time
+        # still goes on.
+        after_first_s = event.started_wall_s - record.started_wall_s
+        record.boot_offset_s = max(after_first_s, record.last_t_s)
+    _take_identity(record, event)
+    record.supervisor = 0
+    if is_again:
+        return  # what came since its first event, which was lost, is newer
+    record.cause = ""
+    record.phase = "idle" if record.fit else "starting"
+    record.phase_why = record.seen = record.seen_why = ""
+    record.faults = {}
+
+
+def _take_identity(record: RunRecord, event: BootStarted) -> None:
+    if not record.renamed:
+        record.name = event.name
+    record.boot = event.boot
+    record.boot_wall_s = event.started_wall_s
+    record.host = event.host
+    record.pid = event.pid
+    record.pid_namespace = event.pid_namespace
+    record.versions = event.versions
+    record.backend = event.backend or record.backend
+    record.actions = event.actions
+    record.job = event.job
+    record.job_ends_wall_s = event.job_ends_wall_s
+    record.rank = event.rank
+    record.world_size = event.world_size
+    record.group = event.group
+    record.study = event.study
+    record.fold = event.fold
+    record.folds = event.folds
+    record.attempt = event.attempt
+
+
+def _boot_ended(record: RunRecord, event: BootEnded) -> None:
+    was_idle = record.phase == "idle"
+    record.phase = _END_PHASES[event.why]
+    words = [event.error_type, event.message]
+    # A fit that did not end well is worth a word though the process did: sys.exit, say.
+    before = record.phase_why if was_idle and event.why == "finished" else ""
+    record.phase_why = ": ".join(word for word in words if word) or before
+    if event.why == "restart":
+        record.phase_why = "restarting in a new process"
+        record.supervisor = event.supervisor
+
+
+def _boot_died(record: RunRecord, event: BootDied) -> None:
+    record.supervisor = event.supervisor
+    record.cause = _cause(event)
+    record.last_t_s = max(record.last_t_s, record.boot_offset_s + event.t_s)
+    is_at_limit = event.how == "signal" and record.ends_at_limit
+    if event.supervisor:
+        record.phase = "starting"
+        record.phase_why = f"{event.why}; starting again in a new process"
+        return
+    if record.phase == "failed" and event.how == "status":
+        return  # the exception that the process told of says more
+    is_users = event.asked or event.signal == "SIGINT"
+    record.phase = "interrupted" if is_users and event.how == "signal" else "failed"
+    if event.how == "status" and not event.status:
+        record.phase = "finished"  # it was to be started again, and then never came to a fit
+    record.phase_why = event.why
+    if is_at_limit:
+        record.cause = f"time limit ({event.signal})"
+        record.phase_why = f"{event.why}; that was at the time limit of its job"
+
+
+def _cause(event: BootDied) -> str:
+    if event.how == "memory":
+        return "out of memory"
+    return event.signal or (f"exit status {event.status}" if event.status else "")
+
+
+def _fit_started(record: RunRecord, event: FitStarted) -> None:
+    if event.initial_epoch:  # it goes on: what is known of it is the epoch before, done
+        record.epoch, record.step = event.initial_epoch - 1, event.steps or 0
+    elif event.fit != record.fit:  # else the same one again, in a later process
+        record.epoch, record.step = None, 0
+    record.fit = event.fit
+    record.epochs = event.epochs
+    record.steps = event.steps
+    record.model = event.model
+    record.batch_size = event.batch_size
+    record.optimizer = event.optimizer
+    record.learning_rate = event.learning_rate
+    record.phase = "training"
+    record.phase_why = ""
+
+
+def _fit_ended(record: RunRecord, event: FitEnded) -> None:
+    record.fits_done += 1
+    record.phase = "idle"
+    words = [_FIT_ENDS.get(event.how, ""), event.error_type, event.message]
+    record.phase_why = ": ".join(word for word in words if word)
+
+
+def _epoch_started(record: RunRecord, event: EpochStarted) -> None:
+    record.epoch = event.epoch
+    record.step = 0
+    if record.phase in {"starting", "idle"}:
+        record.phase = "training"
+        record.phase_why = ""
+
+
+def _epoch_ended(record: RunRecord, event: EpochEnded) -> None:
+    record.epoch = event.epoch
+    record.epochs_done += 1
+    record.step = event.steps
+    if event.learning_rate is not None:
+        record.learning_rate = event.learning_rate
+    if event.step_times is not None:
+        record.metrics["step_time_s"] = event.step_times.p50_s
+
+
+def _sample(record: RunRecord, event: Sample) -> None:
+    record.step = event.step if event.fit else record.step
+    for field in _METRIC_FIELDS:
+        value = getattr(event, field)
+        # Charts, cards and limits show whole epochs' medians; a running one's only at first.
+        is_overruled = field == "step_time_s" and record.epochs_done > 0
+        if value is not None and not is_overruled:
+            record.metrics[field] = value
+
+
+def _graph(record: RunRecord, event: GraphSize) -> None:
+    record.metrics["graph_operations"] = float(event.operations)
+
+
+def _sources(record: RunRecord, event: Sources) -> None:
+    for source in event.sources:
+        if source.field not in record.sources and len(record.sources) >= MAX_SOURCES:
+            continue
+        record.sources[source.field] = source
+        if source.absent:
+            record.metrics.pop(source.field, None)
+
+
+def _limits(record: RunRecord, event: LimitsInForce) -> None:
+    record.limits = event.limits
+
+
+def _paused(record: RunRecord, event: Paused) -> None:
+    if event.paused:
+        record.phase = "paused"
+    elif record.phase == "paused":
+        record.phase = "training" if record.fits_done < record.fit else "idle"
+
+
+def _command(record: RunRecord, event: CommandProgress) -> None:
+    if event.name not in _RECLAIMS:
+        return
+    if event.state == "started" and record.phase in {"training", "paused", "idle"}:
+        record.before_reclaim = record.phase
+        record.phase = "reclaiming"
+    elif event.state in {"done", "failed"}:
+        _end_reclaim(record)
+
+
+def _action(record: RunRecord, event: ActionRecord) -> None:
+    if event.ok and event.checkpoint:
+        record.checkpoint_epoch = event.epoch
+        record.checkpoint_bytes = event.state_bytes
+        record.checkpoint_wall_s = record.boot_wall_s + event.t_s
+    _end_reclaim(record)
+
+
+def _study(record: RunRecord, event: StudyStarted | FoldBegan | FoldEnded) -> None:
+    record.tally = event.tally
+    if record.phase in {"starting", "idle"}:
+        record.phase = "training"
+
+
+def _end_reclaim(record: RunRecord) -> None:
+    if record.phase == "reclaiming":
+        record.phase = record.before_reclaim
+
+
+def _fault(record: RunRecord, event: Fault) -> None:
+    is_full = len(record.faults) >= MAX_FAULTS - 1 and event.where not in record.faults
+    where = "other" if is_full else event.where
+    record.faults[where] = max(event.count, record.faults.get(where, 0))
+
+
+def _lost(record: RunRecord, event: Lost) -> None:
+    record.gaps += max(0, event.last - event.first + 1)
+
+
+_FOLDS: dict[type[AnyEvent], Callable[[RunRecord, Any], None]] = {
+    ActionRecord: _action,
+    BootDied: _boot_died,
+    BootEnded: _boot_ended,
+    BootStarted: _boot_started,
+    CommandProgress: _command,
+    EpochEnded: _epoch_ended,
+    EpochStarted: _epoch_started,
+    Fault: _fault,
+    FitEnded: _fit_ended,
+    FitStarted: _fit_started,
+    FoldBegan: _study,
+    FoldEnded: _study,
+    GraphSize: _graph,
+    LimitsInForce: _limits,
+    Lost: _lost,
+    Paused: _paused,
+    Sample: _sample,
+    Sources: _sources,
+    StudyStarted: _study,
+}

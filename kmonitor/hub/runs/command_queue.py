@@ -1,0 +1,215 @@
+"""Commands from the moment they are asked to their end; states only move forward."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from kmonitor.hub.runs.run_record import CANNOT_DECODE
+from kmonitor_agent.wire.messages.commands import (
+    FINAL_STATES,
+    Arguments,
+    Command,
+    CommandName,
+    CommandState,
+    CommandStatus,
+)
+from kmonitor_agent.wire.messages.identity import Count, Id, Name, Seconds, Text, Wall
+from kmonitor_agent.wire.messages.unions import CommandAsked
+
+MAX_OPEN_PER_RUN = 16
+"""As many as an agent holds."""
+
+_KEPT_FINAL = 512
+_REPEAT_S = 0.5
+_REPEAT_BY_TTL = 0.2
+_RANKS: dict[CommandState, int] = {"queued": 0, "received": 1, "started": 2}
+_FINAL_RANK = 3
+_ANSWER_GRACE_S = 60.0
+
+
+class CommandEntry(msgspec.Struct, omit_defaults=True):
+    """One command; owned by the hub's main thread.
+
+    Attributes:
+        asked_wall_s: When it was asked, UTC.
+        was_sent: Whether it ever went to the agent.
+
+    All others are fields of `Command` or `CommandStatus`.
+    """
+
+    id: Id
+    run: Id
+    boot: Id
+    name: CommandName
+    args: Arguments
+    ttl_s: Seconds
+    asked_by: Name
+    asked_wall_s: Wall
+    state: CommandState = "queued"
+    why: Text = ""
+    row: Count | None = None
+    was_sent: bool = False
+
+    @property
+    def is_final(self) -> bool:
+        """Whether its state can change no more."""
+        return self.state in FINAL_STATES
+
+    def status(self) -> CommandStatus:
+        """As a desktop is told."""
+        return CommandStatus(
+            id=self.id, run=self.run, name=self.name, state=self.state, why=self.why, row=self.row
+        )
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(CommandEntry).decode
+
+
+class CommandBook:
+    """Open commands, and the last final ones. Owned by the hub's main thread."""
+
+    def __init__(
+        self,
+        open_entries: Iterable[bytes] = (),
+        on_damaged: Callable[[Exception], object] | None = None,
+    ) -> None:
+        """Args: `on_damaged`: told why one of them cannot be read; it is left out."""
+        self._open: dict[str, CommandEntry] = {}
+        self._final: OrderedDict[str, CommandEntry] = OrderedDict()
+        self._dirty: dict[str, CommandEntry] = {}
+        self._next_send_s: dict[str, float] = {}
+        self._deadline_s: dict[str, float] = {}
+        for body in open_entries:
+            try:
+                entry = _decode(body)
+            except CANNOT_DECODE as exc:
+                if on_damaged is not None:
+                    on_damaged(exc)
+                continue
+            self._open[entry.id] = entry
+
+    def get(self, command: str) -> CommandEntry | None:
+        """A command that is open, or was final lately."""
+        return self._open.get(command) or self._final.get(command)
+
+    def remember(self, body: bytes) -> CommandEntry | None:
+        """A final command as the database kept it; None if it cannot be read."""
+        try:
+            entry = _decode(body)
+        except CANNOT_DECODE:
+            return None
+        self._keep_final(entry)
+        return entry
+
+    def add(self, asked: CommandAsked, wall_s: float, refusal: str = "") -> CommandEntry:
+        """Take a command: queued, or refused at once for the reason `refusal`."""
+        entry = CommandEntry(
+            id=asked.id,
+            run=asked.run,
+            boot=asked.boot,
+            name=asked.name,
+            args=asked.args,
+            ttl_s=asked.ttl_s,
+            asked_by=asked.asked_by,
+            asked_wall_s=wall_s,
+        )
+        self._open[entry.id] = entry
+        self._dirty[entry.id] = entry
+        if refusal:
+            self.advance(entry, "refused", refusal)
+        return entry
+
+    def forget(self, command: str) -> None:
+        """Take back a command that could not be written."""
+        self._open.pop(command, None)
+        self._final.pop(command, None)
+        self._dirty.pop(command, None)
+
+    def advance(
+        self, entry: CommandEntry, state: CommandState, why: str = "", row: int | None = None
+    ) -> bool:
+        """Move a command to a later state; False if `state` is not later."""
+        if entry.is_final or _rank(state) <= _rank(entry.state):
+            return False
+        entry.state = state
+        entry.why = why
+        entry.row = row
+        self._dirty[entry.id] = entry
+        if entry.is_final:
+            self._open.pop(entry.id, None)
+            self._next_send_s.pop(entry.id, None)
+            self._deadline_s.pop(entry.id, None)
+            self._keep_final(entry)
+        return True
+
+    def open_of(self, run: str) -> list[CommandEntry]:
+        """A run's open commands, in the order in which they were asked."""
+        return [entry for entry in self._open.values() if entry.run == run]
+
+    def due(self, now_s: float) -> Iterator[tuple[CommandEntry, float]]:
+        """Queued commands to send now, with what is left of their time to live, seconds.
+
+        Args:
+            now_s: Monotonic time. The time to live counts from when this hub first saw the
+                command, so that a jump of the wall clock changes nothing.
+        """
+        for entry in list(self._open.values()):
+            if entry.state != "queued":
+                continue
+            deadline_s = self._deadline_s.setdefault(entry.id, now_s + entry.ttl_s)
+            if now_s < deadline_s and now_s >= self._next_send_s.get(entry.id, 0.0):
+                pause_s = min(_REPEAT_S, max(0.05, entry.ttl_s * _REPEAT_BY_TTL))
+                self._next_send_s[entry.id] = now_s + pause_s
+                yield entry, deadline_s - now_s
+
+    def overdue(self, now_s: float) -> Iterator[tuple[CommandEntry, CommandState, str]]:
+        """Queued commands whose time is up, with the state and words to give them."""
+        for entry in list(self._open.values()):
+            deadline_s = self._deadline_s.get(entry.id)
+            if entry.state != "queued" or deadline_s is None or now_s < deadline_s:
+                continue
+            if not entry.was_sent:
+                yield entry, "expired", "the training could not be reached in time"
+            elif now_s > deadline_s + _ANSWER_GRACE_S:
+                yield entry, "unknown", "it was sent, but the training never answered"
+
+    def mark_sent(self, entry: CommandEntry) -> None:
+        """Note that it went to the agent: from now on only the agent knows what became of it."""
+        if not entry.was_sent:
+            entry.was_sent = True
+            self._dirty[entry.id] = entry
+
+    def take_dirty(self) -> list[tuple[str, bytes, bool]]:
+        """(id, entry, whether it is open) to be written; they count as written."""
+        dirty = [(e.id, _encode(e), not e.is_final) for e in self._dirty.values()]
+        self._dirty.clear()
+        return dirty
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether something is to be written."""
+        return bool(self._dirty)
+
+    def _keep_final(self, entry: CommandEntry) -> None:
+        self._final[entry.id] = entry
+        while len(self._final) > _KEPT_FINAL:
+            self._final.popitem(last=False)
+
+
+def as_command(entry: CommandEntry, ttl_s: float) -> Command:
+    """The message for the agent, with `ttl_s` seconds left to live."""
+    return Command(
+        id=entry.id,
+        run=entry.run,
+        boot=entry.boot,
+        name=entry.name,
+        args=entry.args,
+        ttl_s=ttl_s,
+        asked_by=entry.asked_by,
+    )
+
+
+def _rank(state: CommandState) -> int:
+    return _RANKS.get(state, _FINAL_RANK)

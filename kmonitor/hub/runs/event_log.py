@@ -1,0 +1,469 @@
+"""What the hub knows, made durable in group commits: nothing is acknowledged before."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from msgspec.structs import replace
+
+from kmonitor.hub.faults import HubFaults
+from kmonitor.hub.runs.apply_events import fold
+from kmonitor.hub.runs.command_queue import CommandBook, CommandEntry
+from kmonitor.hub.runs.event_body import TakenEvent
+from kmonitor.hub.runs.registry import Registry
+from kmonitor.hub.runs.run_record import RunRecord
+from kmonitor.hub.runs.stored_runs import read_runs
+from kmonitor.hub.store.connection import CANNOT_NOW, CONFLICTS, NEVER_TAKEN
+from kmonitor.hub.store.database import Changes, Database
+from kmonitor.hub.store.sample_blocks import SampleBlock
+from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.local.spool_folder import lost_body
+from kmonitor_agent.wire.local.spool_format import BootFacts
+from kmonitor_agent.wire.messages.codec import encode_event
+from kmonitor_agent.wire.messages.commands import CommandState
+from kmonitor_agent.wire.messages.events import (
+    AnyEvent,
+    BootDied,
+    BootEnded,
+    BootStarted,
+    CommandProgress,
+    EpochEnded,
+    EpochStarted,
+    FitEnded,
+    GraphSize,
+    Lost,
+    Notice,
+    Verdict,
+)
+from kmonitor_agent.wire.messages.fields import count_within, seconds_within
+from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
+
+COMMIT_INTERVAL_S = 0.06
+"""At least so long from one commit to the next; one that comes alone is committed at once."""
+
+_RETRY_S = 1.0
+_MAX_PENDING_BYTES = 64 * 1024 * 1024
+_ROW_OVERHEAD_BYTES = 200
+_STORED_OVERHEAD_BYTES = 70
+"""What a row takes in the database besides its body: columns, and its place in two indexes.
+Source: measured by filling a database with 100 000 samples."""
+
+
+_ENDS_UNIT = (EpochEnded, FitEnded, EpochStarted, GraphSize)
+"""With one of these an epoch or a fit is over and has all that belongs to it."""
+
+
+NoticeLevel = Literal["info", "warning", "error"]
+
+_Row = TypeVar("_Row", bound=tuple[Any, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Whose events these are, where the event that would tell is lost.
+
+    Attributes: as in `RunRecord`.
+    """
+
+    boot: str
+    host: str
+    pid: int
+    pid_namespace: int
+    started_wall_s: float
+
+    @classmethod
+    def of(cls, facts: BootFacts) -> "Origin":
+        """That of a spool's segment."""
+        return cls(facts.boot, facts.host, facts.pid, facts.pid_namespace, facts.started_wall_s)
+
+
+def _ends_run(event: AnyEvent | None) -> bool:
+    """Whether no other process follows the one that this event ends."""
+    if isinstance(event, BootDied):
+        return not event.supervisor
+    return isinstance(event, BootEnded) and event.why != "restart"
+
+
+class Ledger:
+    """Registry, command book and database as one. Owned by the hub's main thread.
+
+    Attributes:
+        registry: All runs.
+        book: All commands.
+        database: Where they are kept.
+        head: Newest row id that is committed: what desktops may see.
+        unit_ended: Runs of which an epoch or a fit has ended; who judges them takes them out.
+    """
+
+    def __init__(
+        self, database: Database, faults: HubFaults, clock: Clock, *, is_lenient: bool = False
+    ) -> None:
+        """Read what the database has.
+
+        Args:
+            database: Where runs and commands are kept.
+            faults: Where faults are counted, and whose rows are wrong is named.
+            clock: Time.
+            is_lenient: What the database does not take since it has another row in its place is
+                left out and named; else the hub has to read all anew.
+        """
+        self.database = database
+        self.registry = Registry(database.next_key)
+        self.registry.load(read_runs(database, faults), database.deleted_runs())
+        self.book = CommandBook(
+            database.open_commands(), lambda exc: faults.record("store: command", exc)
+        )
+        self._faults = faults
+        self._is_lenient = is_lenient
+        self._clock = clock
+        self._next_row = database.head + 1
+        self._pending = Changes()
+        self._pending_bytes = 0
+        self._trouble = ""
+        self._thens: list[Callable[[], object]] = []
+        self._not_before_s = 0.0
+        self._unconfirmed: dict[str, int] = {}
+        self._gaps: dict[int, tuple[int, Lost]] = {}
+        """By run key its newest event's row, where that is a gap."""
+        self.unit_ended: set[str] = set()
+        self.listeners: list[Callable[[RunRecord, AnyEvent | None], None]] = []
+        """Told of each event that is taken."""
+
+    @property
+    def head(self) -> int:
+        """Newest row id that is committed."""
+        return self.database.head
+
+    @property
+    def used_bytes(self) -> int:
+        """What this hub's history takes; in a shared database what was counted for its runs."""
+        used = self.database.used_bytes()
+        return sum(record.stored_bytes for record in self.registry.all()) if used is None else used
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much waits for a commit that nothing more can be taken."""
+        return self._pending_bytes > _MAX_PENDING_BYTES
+
+    def take(self, record: RunRecord, events: Sequence[TakenEvent]) -> None:
+        """Take a run's events, which follow the ones taken before; they wait for a commit."""
+        wall_s = self._clock.wall_s()
+        self._unconfirmed.setdefault(record.run, record.accepted)
+        for seq, kind, event, body in events:
+            if isinstance(event, BootStarted) and record.is_known and event.boot != record.boot:
+                self._boot_is_over(record, "the process was restarted before it answered")
+            t_s = self._applied(record, event)
+            row = self._next_row
+            self._next_row += 1
+            gap = self._gap(record, row, event)
+            kept = body if gap is None else encode_event(gap)
+            self._pending.events.append((row, record.key, seq, t_s, wall_s, kind, kept))
+            self._pending_bytes += len(kept) + _ROW_OVERHEAD_BYTES
+            record.stored_bytes += len(kept) + _STORED_OVERHEAD_BYTES
+            if isinstance(event, _ENDS_UNIT):
+                self.unit_ended.add(record.run)
+            elif isinstance(event, CommandProgress):
+                self._progress(event, row)
+            elif _ends_run(event):
+                self._boot_is_over(record, "the training ended before it answered")
+            for heard in self.listeners:
+                with self._faults.guarded("listener", of=record.run):
+                    heard(record, event)
+            record.accepted = seq
+        record.rows += len(events)
+        # What was shipped later did not happen now.
+        record.last_wall_s = min(wall_s, record.told_wall_s) if record.is_shipped else wall_s
+        self.registry.touch(record)
+
+    def _gap(self, record: RunRecord, row: int, event: AnyEvent | None) -> Lost | None:
+        """A gap is one row, however many events tell of it: the newest stands for all."""
+        before = self._gaps.pop(record.key, None)
+        if not isinstance(event, Lost):
+            return None
+        gap = event
+        if before is not None and before[1].last + 1 == gap.first and before[1].why == gap.why:
+            gap = replace(gap, first=before[1].first)
+            self._pending.joined.append((before[0],))
+            record.rows -= 1
+            record.stored_bytes -= len(encode_event(before[1])) + _STORED_OVERHEAD_BYTES
+        self._gaps[record.key] = (row, gap)
+        return gap
+
+    def _applied(self, record: RunRecord, event: AnyEvent | None) -> float:
+        """What an event changes of its run; its run time, seconds."""
+        if event is not None:
+            # An event that cannot be applied is stored all the same, and keeps no other from it.
+            with self._faults.guarded("event", of=record.run):
+                return fold(record, event)
+        return record.last_t_s
+
+    def take_gap(self, record: RunRecord, last: int, origin: Origin | None) -> None:
+        """Write down that events up to number `last` are lost for good."""
+        if not record.is_known and origin is not None:
+            record.boot = origin.boot
+            record.host = origin.host
+            record.pid = origin.pid
+            record.pid_namespace = origin.pid_namespace
+            record.started_wall_s = record.boot_wall_s = origin.started_wall_s
+        gap = Lost(
+            # Its own time is not known: it stands where the run had got to.
+            t_s=max(0.0, record.last_t_s - record.boot_offset_s),
+            first=record.accepted + 1,
+            last=last,
+            why="neither the training's machine nor the hub has these any more",
+        )
+        self._faults.record("gap", f"{record.run} {gap.first}..{gap.last}")
+        self.take(record, [(last, "lost", gap, encode_event(gap))])
+
+    def confirmed(self, record: RunRecord) -> int:
+        """Newest sequence number of a run that is committed."""
+        return self._unconfirmed.get(record.run, record.accepted)
+
+    def settle(self, entry: CommandEntry, state: CommandState, why: str = "") -> None:
+        """Move a command on and write down how it ended."""
+        if self.book.advance(entry, state, why) and entry.is_final:
+            self._audit_end(entry)
+
+    def run_is_lost(self, record: RunRecord, why: str) -> None:
+        """Write down that a run's process is gone, and close its open commands."""
+        # At the time of its newest event; the run comes back only with events of its own number.
+        self.notify(record, record.last_t_s, "error", "lost", why)
+        self._boot_is_over(record, "the training's process is gone")
+
+    def notify(
+        self, record: RunRecord, run_t_s: float, level: NoticeLevel, code: str, text: str
+    ) -> None:
+        """Write down what the hub itself has to tell of a run.
+
+        Args:
+            record: The run.
+            run_t_s: When it happened, run time.
+            level: As of `Notice`.
+            code: For programs.
+            text: For people.
+        """
+        t_s = max(0.0, run_t_s - record.boot_offset_s)
+        notice = Notice(t_s=t_s, level=level, code=code, text=text)
+        self._take_own(record, run_t_s, "notice", encode_event(notice))
+
+    def take_verdict(self, record: RunRecord, verdict: Verdict) -> None:
+        """Write down what the hub itself makes of a run; `verdict.t_s` is a run time."""
+        run_t_s = verdict.t_s
+        of_boot = replace(verdict, t_s=max(0.0, run_t_s - record.boot_offset_s))
+        record.verdicts.pop(verdict.metric, None)
+        if verdict.state in ALARMED_STATES:
+            record.verdicts[verdict.metric] = verdict.state
+        self._take_own(record, run_t_s, "verdict", encode_event(of_boot))
+
+    def _take_own(self, record: RunRecord, run_t_s: float, kind: str, body: bytes) -> None:
+        # A row of the hub's own has a number below 0: no agent's number can be that.
+        row, wall_s = self._next_row, self._clock.wall_s()
+        self._next_row += 1
+        self._pending.events.append((row, record.key, -row, run_t_s, wall_s, kind, body))
+        self._pending_bytes += len(body) + _ROW_OVERHEAD_BYTES
+        record.stored_bytes += len(body) + _STORED_OVERHEAD_BYTES
+        record.rows += 1
+        self.registry.touch(record)
+
+    def take_block(self, block: SampleBlock) -> None:
+        """Keep samples that were packed; not of a run that was deleted meanwhile."""
+        run = self.registry.id_of(block.run_key)
+        record = None if run is None else self.registry.get(run)
+        if record is None:
+            return
+        self._pending.blocks.append(block)
+        record.stored_bytes += block.n_bytes
+        self.registry.touch(record)
+
+    def audit(self, who: str, what: str, run: str, subject: str, result: str) -> None:
+        """Write down who did what."""
+        self._pending.audit.append((self._clock.wall_s(), who, what, run, subject, result))
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing can be written now, and what to do; empty: the last time it could."""
+        return self._trouble
+
+    def attempt(
+        self,
+        act: Callable[[], object],
+        undo: Callable[[], object],
+        audit: Sequence[tuple[str, str, str, str, str]],
+    ) -> bool:
+        """Do what somebody waits for and write it at once; or do none of it, now or later.
+
+        Args:
+            act: Does it, in memory.
+            undo: Takes that back.
+            audit: Who did what: as for `audit`.
+
+        Returns:
+            Whether it is written; `trouble` says why not.
+        """
+        if self.flush():
+            act()
+            for row in audit:
+                self.audit(*row)
+            if self.flush():
+                return True
+            undo()
+            self._pending = Changes()
+            self._pending_bytes = 0
+        if not self._pending.audit:
+            # One of them stands for all until there is room again.
+            who, what, run, subject, _ = audit[0]
+            self.audit(who, what, run, subject, f"refused: {self._trouble}")
+        return False
+
+    def flush(self) -> bool:
+        """Write what waits, without what is to follow it; False if it cannot be written now."""
+        if not self._has_changes():
+            return True
+        is_resting = bool(self._trouble) and self._clock.monotonic_s() < self._not_before_s
+        if is_resting or not self._write():
+            return False
+        self.then(_nothing)  # the loop confirms to agents what is written
+        return True
+
+    def then(self, act: Callable[[], object]) -> None:
+        """Do something once everything known now is committed."""
+        self._thens.append(act)
+
+    def wait_s(self, now_s: float) -> float | None:
+        """Seconds until the next commit is due; None if nothing waits for one."""
+        if self._has_changes():
+            return max(0.0, self._not_before_s - now_s)
+        return 0.0 if self._thens else None
+
+    def commit(self) -> bool:
+        """Write what waits; False if it could not be written (it will be tried again).
+
+        Raises:
+            READ_ANEW, sqlite3.DatabaseError: Trying again is no use: the database holds rows that
+                this hub does not know of, or is damaged.
+        """
+        if self._has_changes() and not self._write():
+            return False
+        thens, self._thens = self._thens, []
+        for act in thens:
+            with self._faults.guarded("answer"):
+                act()
+        return True
+
+    def _write(self) -> bool:
+        changes = self._pending
+        # After a failure older copies are still here; each try would add one more of each.
+        changes.runs = _newest([*changes.runs, *self.registry.take_dirty()])
+        changes.commands = _newest([*changes.commands, *self.book.take_dirty()])
+        changes.deleted += self.registry.take_deleted()
+        started_s = self._clock.monotonic_s()
+        try:
+            self._write_all(changes)
+        except CANNOT_NOW as exc:
+            # No acknowledgement leaves; the agents keep what they have and resend.
+            self._faults.record("store", exc)
+            self._trouble = self.database.trouble(exc)
+            self._not_before_s = started_s + _RETRY_S
+            return False
+        self._trouble = ""
+        self._pending = Changes()
+        self._pending_bytes = 0
+        self._unconfirmed.clear()
+        self._not_before_s = started_s + COMMIT_INTERVAL_S
+        return True
+
+    @property
+    def _never_taken(self) -> tuple[type[Exception], ...]:
+        return (*NEVER_TAKEN, *CONFLICTS) if self._is_lenient else NEVER_TAKEN
+
+    def _write_all(self, changes: Changes) -> None:
+        """Write everything, but for rows that no database takes: those are named and left out.
+
+        Raises: as `Database.write`; what is not written yet is what then waits.
+        """
+        try:
+            self.database.write(changes)
+        except self._never_taken as exc:
+            parts = self._parts(changes, exc)
+        else:
+            return
+        # By halves: which row it is the database does not say.
+        while parts:
+            part = parts.pop(0)
+            try:
+                self.database.write(part)
+            except CANNOT_NOW:
+                for later in parts:
+                    part.add(later)
+                self._pending = part
+                raise
+            except self._never_taken as exc:
+                parts = self._parts(part, exc) + parts
+
+    def _parts(self, changes: Changes, exc: Exception) -> list[Changes]:
+        """What is to be tried of what could not be written: less each time."""
+        if changes.n_rows > 1:
+            return changes.halves()
+        if not changes.events:
+            self._faults.record("store: refused", exc, of=_named(changes))
+            return []
+        row, key, seq, t_s, wall_s, kind, _body = changes.events[0]
+        run = self.registry.id_of(key) or "a run that is gone"
+        self._faults.record("store: refused", exc, of=f"event {seq} of {run}")
+        if kind == "lost":
+            return []
+        # Its number is acknowledged: what stands there says that it is lost.
+        lost = lost_body(count_within(seq), seconds_within(t_s), f"not stored: {exc}")
+        return [Changes(events=[(row, key, seq, t_s, wall_s, "lost", lost)])]
+
+    def _has_changes(self) -> bool:
+        pending = self._pending
+        return bool(
+            pending.events
+            or pending.audit
+            or pending.blocks
+            or pending.runs
+            or pending.commands
+            or pending.deleted
+            or self.registry.is_dirty
+            or self.book.is_dirty
+        )
+
+    def _progress(self, event: CommandProgress, row: int) -> None:
+        entry = self.book.get(event.id)
+        if entry is None:
+            return  # asked by the script itself
+        if self.book.advance(entry, event.state, event.why, row) and entry.is_final:
+            self._audit_end(entry)
+
+    def _boot_is_over(self, record: RunRecord, why: str) -> None:
+        for entry in self.book.open_of(record.run):
+            if entry.boot != record.boot or entry.name == "restart":
+                continue  # a restart is reported by the process that follows
+            if entry.state == "queued" and not entry.was_sent:
+                self.settle(entry, "expired", why)
+            else:
+                self.settle(entry, "unknown", why)
+
+    def _audit_end(self, entry: CommandEntry) -> None:
+        result = f"{entry.state}: {entry.why}" if entry.why else entry.state
+        self.audit(entry.asked_by, f"command {entry.name}", entry.run, entry.id, result)
+
+
+def _named(changes: Changes) -> str:
+    """Whose the one row is that is not an event."""
+    if changes.runs:
+        return f"run {changes.runs[0][1]}"
+    if changes.commands:
+        return f"command {changes.commands[0][0]}"
+    if changes.blocks:
+        return f"samples of run number {changes.blocks[0].run_key}"
+    return "audit" if changes.audit else "deletion"
+
+
+def _newest(rows: Iterable[_Row]) -> list[_Row]:
+    """Of rows that replace each other, which their first value tells, the last ones."""
+    return list({row[0]: row for row in rows}.values())
+
+
+def _nothing() -> None: ...

@@ -1,0 +1,201 @@
+"""All runs the hub knows, and what changed since when."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+
+from kmonitor.hub.runs.run_record import RunRecord, record_body
+from kmonitor_agent.wire.messages.version import MAX_COUNT, MAX_DELETED
+
+_RESTART_STEP = 1_000_000
+"""Told changes that were not yet committed when a hub died are passed over by this much."""
+
+_PAGE_RUNS = 200
+
+_MOST_CHANGES = MAX_COUNT // 2
+"""More were never told: a stored number above it is damaged, and would leave no room."""
+
+
+def _told(change: int) -> int:
+    return change if change <= _MOST_CHANGES else 0
+
+
+class Registry:
+    """Runs by id, in the order of their last change. Owned by the hub's main thread."""
+
+    def __init__(self, next_key: int) -> None:
+        self._runs: OrderedDict[str, RunRecord] = OrderedDict()
+        self._by_key: dict[int, str] = {}
+        self._others: OrderedDict[str, RunRecord] = OrderedDict()
+        self._others_gone: dict[str, int] = {}
+        self._deleted: dict[str, int] = {}
+        self._dirty: dict[str, RunRecord] = {}
+        self._gone: list[tuple[int, str, int]] = []
+        self._next_key = next_key
+        self.change = 0
+        """Newest change given to any run."""
+
+    def load(self, runs: Iterable[RunRecord], deleted: Iterable[tuple[str, int]]) -> None:
+        """Take what the database kept: records, and (run, change) of deleted ones."""
+        records = list(runs)
+        for record in records:
+            record.change = _told(record.change)
+        for record in sorted(records, key=lambda r: r.change):
+            self._runs[record.run] = record
+            self._by_key[record.key] = record.run
+            self.change = max(self.change, record.change)
+        for run, stored in deleted:
+            change = _told(stored)
+            self._deleted[run] = max(change, self._deleted.get(run, 0))
+            self.change = max(self.change, change)
+        self.change += _RESTART_STEP
+        for record in self.live():
+            # A desktop may have been told of changes that the last hub could not commit.
+            self.touch(record)
+
+    def get(self, run: str) -> RunRecord | None:
+        """A run, or None."""
+        return self._runs.get(run)
+
+    def get_or_add(self, run: str) -> RunRecord:
+        """A run; a new one is empty until its first event."""
+        found = self._runs.get(run)
+        if found is not None:
+            return found
+        other = self._others.pop(run, None)
+        if other is not None:  # it goes on here, and each hub keeps what it was told
+            self._by_key.pop(other.key, None)
+        record = RunRecord(key=self._next_key, run=run)
+        self._next_key += 1
+        self._runs[run] = record
+        self._by_key[record.key] = run
+        return record
+
+    def find(self, run: str) -> RunRecord | None:
+        """A run of this hub, else of another that shares its database; None: not known."""
+        return self._runs.get(run) or self._others.get(run)
+
+    def is_of_another(self, run: str) -> bool:
+        """Whether only another hub that shares the database can change a run."""
+        return run not in self._runs and run in self._others
+
+    def others(self) -> list[RunRecord]:
+        """Runs of other hubs, least recently changed first."""
+        return list(self._others.values())
+
+    def show_other(self, record: RunRecord) -> None:
+        """Tell desktops of a run of another hub; one that this hub has too is told as its own."""
+        if record.run in self._runs:
+            return
+        before = self._others.pop(record.run, None)
+        if before is not None and before.key > record.key:
+            record = before  # of two hubs the one that came to this database later
+        elif before is not None and before.key != record.key:
+            self._by_key.pop(before.key, None)
+        self.change += 1
+        record.change = self.change
+        self._others[record.run] = record
+        self._by_key[record.key] = record.run
+
+    def drop_others(self, keys: Iterable[int]) -> None:
+        """Forget runs that other hubs have deleted."""
+        for key in keys:
+            run = self._by_key.get(key, "")
+            if run in self._others and self._others[run].key == key:
+                del self._by_key[key], self._others[run]
+                self.change += 1
+                self._others_gone[run] = self.change
+
+    def id_of(self, key: int) -> str | None:
+        """Run id of a key in the database; None if that run was deleted."""
+        return self._by_key.get(key)
+
+    def live(self) -> list[RunRecord]:
+        """Runs whose process is not known to be gone."""
+        return [record for record in self._runs.values() if not record.is_over]
+
+    def all(self) -> Iterator[RunRecord]:
+        """Every run, least recently changed first."""
+        return iter(self._runs.values())
+
+    def touch(self, record: RunRecord) -> None:
+        """Note that a run changed: desktops are told, the database is written."""
+        self.change += 1
+        record.change = self.change
+        self._runs.move_to_end(record.run)
+        self._dirty[record.run] = record
+
+    def count_of(self, owner: str) -> int:
+        """Runs that are bound to a key."""
+        return sum(record.owner == owner for record in self._runs.values())
+
+    def delete(self, record: RunRecord) -> None:
+        """Forget a run."""
+        self.change += 1
+        self._runs.pop(record.run)
+        self._by_key.pop(record.key)
+        self._dirty.pop(record.run, None)
+        self._deleted[record.run] = self.change
+        self._gone.append((record.key, record.run, self.change))
+
+    def restore(self, record: RunRecord) -> None:
+        """Take back a deletion that could not be written."""
+        self._deleted.pop(record.run, None)
+        self._gone = [each for each in self._gone if each[1] != record.run]
+        self._runs[record.run] = record
+        self._by_key[record.key] = record.run
+        self.touch(record)
+
+    def was_deleted(self, run: str) -> bool:
+        """Whether a desktop deleted this run."""
+        return run in self._deleted and run not in self._runs
+
+    def changed_since(self, change: int) -> tuple[list[RunRecord], bool]:
+        """At most 200 known runs changed after `change`, in order; whether there are more."""
+        found: list[RunRecord] = []
+        for runs in (self._runs, self._others):
+            for record in reversed(runs.values()):
+                if not record.is_known:
+                    continue  # nothing of it was accepted yet, so its `change` says nothing
+                if record.change <= change:
+                    break
+                found.append(record)
+        found.sort(key=lambda record: record.change)
+        return found[:_PAGE_RUNS], len(found) > _PAGE_RUNS
+
+    def deleted_since(self, change: int) -> list[str]:
+        """Runs deleted after `change`; none when everything is asked anew."""
+        if change == 0:
+            return []
+        found = {
+            run: deleted
+            for gone in (self._deleted, self._others_gone)
+            for run, deleted in gone.items()
+            if deleted > change and self.find(run) is None
+        }
+        return sorted(found, key=lambda run: found[run])[-MAX_DELETED:]
+
+    def take_dirty(self) -> list[tuple[int, str, int, bytes]]:
+        """(key, run, change, record) of runs to be written; they count as written."""
+        dirty = [(r.key, r.run, r.change, record_body(r)) for r in self._dirty.values()]
+        self._dirty.clear()
+        return dirty
+
+    def take_deleted(self) -> list[tuple[int, str, int]]:
+        """(key, run, change) of runs to be removed; they count as removed."""
+        gone, self._gone = self._gone, []
+        return gone
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether something is to be written."""
+        return bool(self._dirty or self._gone)
+
+    @property
+    def is_deleting(self) -> bool:
+        """Whether runs were deleted that the database still has."""
+        return bool(self._gone)
+
+    @property
+    def rows(self) -> int:
+        """Events of all runs."""
+        return sum(record.rows for record in self._runs.values())

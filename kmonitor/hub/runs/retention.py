@@ -1,0 +1,96 @@
+"""Removes runs that ended long ago, or the oldest when they take too much: one at a time."""
+
+from collections.abc import Callable
+
+from kmonitor.hub.log import LOG
+from kmonitor.hub.options import Keep
+from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.runs.run_record import RunRecord
+from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.local.clock_doubt import ClockDoubt
+
+_DAY_S = 86400.0
+_PAGES_AT_ONCE = 256
+"""Pages of 4 KiB given back to the disk in one step, some milliseconds."""
+
+
+class Retention:
+    """Owned by the hub's main thread; each `step` takes some milliseconds.
+
+    A run disappears from the lists at once and its events bit by bit (`Database.sweep`); only when
+    those are gone is it judged again what else has to go.
+
+    Attributes:
+        removed: Runs removed since the hub started.
+        keep: What is kept; may be changed between two steps.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        keep: Keep,
+        clock: Clock,
+        is_abandoned: Callable[[RunRecord], bool],
+        doubt: ClockDoubt,
+    ) -> None:
+        """Nothing is removed before the first `step`.
+
+        Args:
+            ledger: What the hub knows.
+            keep: What is kept.
+            clock: Time.
+            is_abandoned: Whether a run that has not ended may go all the same.
+            doubt: Whether the clock may be believed.
+        """
+        self.removed = 0
+        self._ledger = ledger
+        self.keep = keep
+        self._clock = clock
+        self._is_abandoned = is_abandoned
+        self._doubt = doubt
+        self._is_unsure = False
+
+    def step(self) -> None:
+        """Remove one run if one has to go, or give some room back to the disk."""
+        database = self._ledger.database
+        if database.is_away or database.is_sweeping() or self._ledger.registry.is_deleting:
+            return
+        found = self._next_to_go()
+        if found is None:
+            database.give_back(_PAGES_AT_ONCE)
+            return
+        record, why = found
+        LOG.info("removed run %s (%r): %s", record.run, record.name, why)
+        self._ledger.audit("hub", "delete", record.run, record.name, why)
+        self._ledger.registry.delete(record)
+        self.removed += 1
+
+    def _next_to_go(self) -> tuple[RunRecord, str] | None:
+        keep = self.keep
+        if not (keep.days or keep.n_bytes):
+            return None
+        oldest = min(self._removable(), key=lambda record: record.last_wall_s, default=None)
+        if oldest is None:
+            return None
+        age_s = self._clock.wall_s() - oldest.last_wall_s
+        if keep.days and self._believes_clock() and age_s > keep.days * _DAY_S:
+            return oldest, f"it ended {age_s / _DAY_S:.0f} days ago, {keep.days:g} are kept"
+        if keep.n_bytes:
+            used = self._ledger.used_bytes
+            if used > keep.n_bytes:
+                return oldest, f"{used} bytes are stored, {keep.n_bytes} are kept"
+        return None
+
+    def _believes_clock(self) -> bool:
+        believes = self._doubt.believes()
+        if not believes and not self._is_unsure:
+            LOG.info("no run is removed for its age for a day: the clock stepped or is unknown")
+        self._is_unsure = not believes
+        return believes
+
+    def _removable(self) -> list[RunRecord]:
+        return [
+            record
+            for record in self._ledger.registry.all()
+            if not record.pinned and (record.is_over or self._is_abandoned(record))
+        ]

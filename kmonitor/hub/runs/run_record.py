@@ -1,0 +1,357 @@
+"""What the hub knows of one run: the fold of its events, and its summary for desktops."""
+
+import zlib
+from typing import Annotated, Final, Literal, TypedDict
+
+import msgspec
+
+from kmonitor.hub.store.flipped_bits import turned_back
+from kmonitor_agent.wire.messages.agent_messages import RunOrNone
+from kmonitor_agent.wire.messages.commands import CommandName, LimitSpec
+from kmonitor_agent.wire.messages.events import SourceOf
+from kmonitor_agent.wire.messages.fields import (
+    count_within,
+    read_within,
+    seconds_within,
+    wall_within,
+    within,
+)
+from kmonitor_agent.wire.messages.identity import (
+    Amount,
+    Count,
+    Id,
+    Name,
+    Number,
+    Seconds,
+    Text,
+    Wall,
+)
+from kmonitor_agent.wire.messages.study_events import StudyTally
+from kmonitor_agent.wire.messages.unions import ENDED_STATES, MetricNow, RunState, RunSummary
+from kmonitor_agent.wire.messages.verdict_events import VerdictMetric, VerdictState
+from kmonitor_agent.wire.messages.version import MAX_NAME, MAX_TEXT
+
+MAX_SOURCES: Final = 512
+"""Fields whose sources are kept of a run; 64 columns each of 8 devices are fewer."""
+
+MAX_FAULTS: Final = 64
+"""Parts of kmonitor whose faults are counted of a run."""
+
+_AT_LIMIT_S = 60.0
+"""Slurm looks each half minute for jobs past their limit, and leaves them half a minute to end.
+Source: `KillWait` and `slurmctld`'s time-limit thread in slurm.conf(5)."""
+
+_SUM_BYTES: Final = 4
+_MENDED_BYTES: Final = 8192
+"""A flipped bit of a longer record is not looked for: it is made again from its events."""
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_check: Final = msgspec.msgpack.Decoder(RunSummary).decode
+
+
+class _Place(TypedDict):
+    rank: int | None
+    world_size: int
+    group: str
+    study: str
+    fold: int | None
+    folds: int
+    attempt: int
+    tally: StudyTally | None
+
+
+class RunRecord(msgspec.Struct, omit_defaults=True):
+    """One run; owned by the hub's main thread, which folds events into it and looks after it.
+
+    Attributes:
+        key: The run's number in the database.
+        run: Run id.
+        name: Name to show.
+        renamed: The name was given from a desktop; a new boot keeps it.
+        note: Note from a desktop.
+        host, pid, pid_namespace, boot: Of the newest process.
+        started_wall_s: When the first boot started.
+        boot_wall_s: When the newest boot started.
+        boot_offset_s: Run time at which the newest boot started, seconds.
+        last_t_s: Run time of the newest event, seconds.
+        last_wall_s: When the hub took the newest event.
+        accepted: Sequence number of the newest event taken.
+        rows: Events stored.
+        phase: State as the events tell it.
+        phase_why: In words, when there is more to say.
+        before_reclaim: Phase to go back to when an action is over.
+        seen: "silent" or "lost" when the process is seen to be so, else empty.
+        seen_why: In words.
+        stalled_since_s: Run time of the last step, while none is made for longer than it ever
+            was; else None.
+        stalled_why: In words.
+        metrics: The last readings, by field name of `Sample`.
+        sources: Sources of measured fields, by field name.
+        faults: kmonitor's own faults in that process, by part.
+        supervisor: Process id of the `kmonitor run` that starts the next process, between two of
+            them; else 0.
+        job_ends_wall_s: When its job's time limit ends it, UTC; None: not known.
+        owner: The key whose holder told of it first, and alone may go on; empty: this user, on
+            this host.
+        is_elsewhere: It is of another hub that stores in the same database; never stored as such.
+        change: See `RunSummary`.
+
+    All others are fields of `RunSummary`.
+    """
+
+    key: Count
+    run: Id
+    name: Name = ""
+    renamed: bool = False
+    note: Text = ""
+    host: Name = ""
+    pid: Count = 0
+    pid_namespace: Count = 0
+    boot: RunOrNone = ""
+    started_wall_s: Wall = 0.0
+    boot_wall_s: Wall = 0.0
+    boot_offset_s: Seconds = 0.0
+    last_t_s: Seconds = 0.0
+    last_wall_s: Wall = 0.0
+    accepted: Count = 0
+    rows: Count = 0
+    backend: Name = ""
+    versions: Annotated[dict[Name, Name], msgspec.Meta(max_length=256)] = msgspec.field(
+        default_factory=dict[str, str]
+    )
+    phase: RunState = "starting"
+    phase_why: Text = ""
+    before_reclaim: RunState = "training"
+    seen: Literal["", "silent", "lost"] = ""
+    seen_why: Text = ""
+    stalled_since_s: Seconds | None = None
+    stalled_why: Text = ""
+    fit: Count = 0
+    fits_done: Count = 0
+    epoch: Count | None = None
+    epochs: Count = 0
+    epochs_done: Count = 0
+    step: Count = 0
+    steps: Count | None = None
+    model: Name = ""
+    batch_size: Count | None = None
+    optimizer: Name = ""
+    learning_rate: Number | None = None
+    metrics: Annotated[dict[Name, Amount], msgspec.Meta(max_length=64)] = msgspec.field(
+        default_factory=dict[str, float]
+    )
+    sources: Annotated[dict[Name, SourceOf], msgspec.Meta(max_length=MAX_SOURCES)] = msgspec.field(
+        default_factory=dict[str, SourceOf]
+    )
+    limits: Annotated[list[LimitSpec], msgspec.Meta(max_length=32)] = msgspec.field(
+        default_factory=list[LimitSpec]
+    )
+    actions: Annotated[list[CommandName], msgspec.Meta(max_length=16)] = msgspec.field(
+        default_factory=list[CommandName]
+    )
+    checkpoint_epoch: Count | None = None
+    checkpoint_bytes: Count | None = None
+    checkpoint_wall_s: Wall | None = None
+    faults: Annotated[dict[Name, Count], msgspec.Meta(max_length=MAX_FAULTS)] = msgspec.field(
+        default_factory=dict[str, int]
+    )
+    gaps: Count = 0
+    cause: Name = ""
+    supervisor: Count = 0
+    job: Name = ""
+    job_ends_wall_s: Wall | None = None
+    rank: Count | None = None
+    world_size: Count = 0
+    group: Name = ""
+    is_shipped: bool = False
+    is_elsewhere: bool = False
+    pinned: bool = False
+    stored_bytes: Count = 0
+    owner: Name = ""
+    study: Name = ""
+    fold: Count | None = None
+    folds: Count = 0
+    attempt: Count = 0
+    tally: StudyTally | None = None
+    verdicts: Annotated[dict[VerdictMetric, VerdictState], msgspec.Meta(max_length=16)] = (
+        msgspec.field(default_factory=dict[VerdictMetric, VerdictState])
+    )
+    change: Count = 0
+
+    @property
+    def state(self) -> RunState:
+        """What a desktop is told; an ending that was told wins over what was seen."""
+        if self.phase in ENDED_STATES:
+            return self.phase
+        if self.seen == "lost":
+            return "lost"
+        return "silent" if self.seen == "silent" else self.phase
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its process is known to be gone."""
+        return self.state in ENDED_STATES
+
+    @property
+    def told_wall_s(self) -> float:
+        """When the newest event happened, by the clock of its process; UTC epoch seconds."""
+        return wall_within(self.boot_wall_s + self.last_t_s - self.boot_offset_s)
+
+    @property
+    def ends_at_limit(self) -> bool:
+        """Whether what it told ends where the time limit of its job was."""
+        ends_s = self.job_ends_wall_s
+        return ends_s is not None and abs(self.told_wall_s - ends_s) <= _AT_LIMIT_S
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it ever told who it is."""
+        return bool(self.boot)
+
+    @property
+    def has_told(self) -> bool:
+        """Whether the first event of its process came, and not only a gap in its place."""
+        return bool(self.versions or self.actions or (self.name and not self.renamed))
+
+    def keep_within(self) -> None:
+        """Cut what is summed up or put together of several values, each of them within bounds."""
+        self.boot_offset_s = seconds_within(self.boot_offset_s)
+        self.last_t_s = seconds_within(self.last_t_s)
+        self.gaps = count_within(self.gaps)
+        self.phase_why = self.phase_why[:MAX_TEXT]
+        self.cause = self.cause[:MAX_NAME]
+        if self.checkpoint_wall_s is not None:
+            self.checkpoint_wall_s = wall_within(self.checkpoint_wall_s)
+
+    def summary(self) -> RunSummary:
+        """As a list of runs shows it, within the bounds of its fields.
+
+        Raises:
+            msgspec.ValidationError: It cannot be shown.
+        """
+        summary = self._summary()
+        try:
+            _check(_encode(summary))
+        except (msgspec.ValidationError, OverflowError):
+            return within(summary)
+        return summary
+
+    def _summary(self) -> RunSummary:
+        return RunSummary(
+            run=self.run,
+            name=self.name or self.run[:8],
+            host=self.host,
+            state=self.state,
+            state_why=self._state_why[:4096],
+            boot=self.boot or "unknown",
+            pid=self.pid,
+            started_wall_s=self.started_wall_s,
+            last_wall_s=self.last_wall_s,
+            change=self.change,
+            duration_s=self.last_t_s,
+            backend=self.backend,
+            versions=self.versions,
+            fit=self.fit,
+            fits_done=self.fits_done,
+            epoch=self.epoch,
+            epochs=self.epochs,
+            epochs_done=self.epochs_done,
+            step=self.step,
+            steps=self.steps,
+            model=self.model,
+            batch_size=self.batch_size,
+            optimizer=self.optimizer,
+            learning_rate=self.learning_rate,
+            ram=self._metric("ram_bytes", "ram_of_bytes"),
+            vram=self._metric("vram_bytes", "vram_of_bytes"),
+            graph=self._metric("graph_operations"),
+            step_time=self._metric("step_time_s"),
+            limits=self.limits,
+            actions=[] if self._cannot_be_asked else self.actions,
+            checkpoint_epoch=self.checkpoint_epoch,
+            checkpoint_bytes=self.checkpoint_bytes,
+            checkpoint_wall_s=self.checkpoint_wall_s,
+            faults=sum(self.faults.values()),
+            gaps=self.gaps,
+            note=self.note,
+            cause=self.cause,
+            job=self.job,
+            is_shipped=self.is_shipped,
+            is_elsewhere=self.is_elsewhere,
+            pinned=self.pinned,
+            stored_bytes=self.stored_bytes,
+            verdicts=self.verdicts,
+            stalled_wall_s=self._stalled_wall_s,
+            **self._place(),
+        )
+
+    @property
+    def _cannot_be_asked(self) -> bool:
+        return self.is_over or self.is_shipped or self.is_elsewhere
+
+    @property
+    def _state_why(self) -> str:
+        if self._stalled_wall_s is not None:
+            return self.stalled_why
+        return self.seen_why if self.state == self.seen else self.phase_why
+
+    @property
+    def _stalled_wall_s(self) -> float | None:
+        if self.stalled_since_s is None or self.state != "training":
+            return None
+        # By the hub's clock, as all that people are told the age of: hosts' clocks differ.
+        return wall_within(self.last_wall_s - (self.last_t_s - self.stalled_since_s))
+
+    def _place(self) -> _Place:
+        return {
+            "rank": self.rank,
+            "world_size": self.world_size,
+            "group": self.group,
+            "study": self.study,
+            "fold": self.fold,
+            "folds": self.folds,
+            "attempt": self.attempt,
+            "tally": self.tally,
+        }
+
+    def _metric(self, field: str, of_field: str = "") -> MetricNow:
+        found = self.sources.get(field)
+        value = self.metrics.get(field)
+        absent = found.absent if found is not None and value is None else ""
+        return MetricNow(
+            value=value,
+            of=self.metrics.get(of_field),
+            source=found.source if found is not None else "",
+            absent=absent,
+        )
+
+
+_decode: Final = msgspec.msgpack.Decoder(RunRecord).decode
+
+CANNOT_DECODE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError)
+"""How what is stored, and damaged, fails to be read."""
+
+
+def record_body(record: RunRecord) -> bytes:
+    """A record as it is stored, with its checksum behind it."""
+    body = _encode(record)
+    return body + zlib.crc32(body).to_bytes(_SUM_BYTES)
+
+
+def read_record(body: object) -> RunRecord | None:
+    """A stored record, cut to the bounds of its fields; None if it is none, or is damaged."""
+    if not isinstance(body, bytes) or len(body) < _SUM_BYTES:
+        return None
+    body, stored = body[:-_SUM_BYTES], int.from_bytes(body[-_SUM_BYTES:])
+    if zlib.crc32(body) != stored:
+        body = turned_back(body, stored) if len(body) <= _MENDED_BYTES else None
+    if body is None:
+        return None
+    try:
+        return _decode(body)
+    except CANNOT_DECODE:
+        pass
+    try:
+        return read_within(RunRecord, msgspec.msgpack.decode(body))
+    except CANNOT_DECODE:
+        return None

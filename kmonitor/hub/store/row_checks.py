@@ -1,0 +1,108 @@
+"""Checksums of stored events: whether a row still says what was stored, and which bit does not.
+
+A sum covers every cell of a row. A row and its run are counted from the beginning of their hub's
+stretch, so that a history that is moved keeps its sums.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, TypeGuard
+from zlib import crc32
+
+from kmonitor.hub.store.flipped_bits import turned_back
+from kmonitor.hub.store.numbering import Span
+
+NewEvent = tuple[int, int, int, float, float, str, bytes]
+"""row, run key, seq, run time in seconds, wall time in seconds, kind, body."""
+
+SUMMED: Final = "row, run_key, seq, t_s, wall_s, kind, body, crc"
+"""Columns of `NewEvent`, and the checksum."""
+
+WITHIN_KIND: Final = "row, seq, t_s, wall_s, body, crc"
+"""The same of a run's rows of one kind: texts take as long as all other cells together."""
+
+_CELLS: Final = struct.Struct("<qqqdd")
+_WITHIN_HUB: Final = Span.of_hub(0).last
+_NO_CELLS: Final = (TypeError, AttributeError, UnicodeEncodeError, OverflowError, struct.error)
+"""How cells that are not of an event's types fail to be summed."""
+
+_MENDED_BYTES: Final = 2048
+"""A flipped bit of a longer body is not looked for: that would take longer than a commit."""
+
+
+def checksum(event: NewEvent) -> int:
+    """Of one row. Raises: UnicodeEncodeError, OverflowError, struct.error: it cannot be stored."""
+    return crc32(_covered(event))
+
+
+def summed(events: Iterable[NewEvent]) -> list[tuple[Any, ...]]:
+    """Rows as they are stored."""
+    return [(*event, checksum(event)) for event in events]
+
+
+def is_sound(row: tuple[Any, ...]) -> bool:
+    """Whether the cells of `SUMMED` are what was stored; half a microsecond."""
+    number, run_key, seq, t_s, wall_s, kind, body, stored = row
+    try:
+        found = crc32(_CELLS.pack(number & _WITHIN_HUB, run_key & _WITHIN_HUB, seq, t_s, wall_s))
+        return crc32(body, crc32(kind.encode(), found)) == stored
+    except _NO_CELLS:
+        return False
+
+
+def sound_bodies(
+    rows: Iterable[tuple[Any, ...]], run_key: int, kind: str
+) -> Iterator[tuple[int, object, bytes]]:
+    """Row id, run time and body of one run's rows of one kind; no body where a row is damaged.
+
+    Args:
+        rows: Of `WITHIN_KIND`.
+        run_key: The run.
+        kind: The kind.
+    """
+    key, name = run_key & _WITHIN_HUB, kind.encode()
+    for row, seq, t_s, wall_s, body, stored in rows:
+        try:
+            found = crc32(name, crc32(_CELLS.pack(row & _WITHIN_HUB, key, seq, t_s, wall_s)))
+            is_sound = crc32(body, found) == stored
+        except _NO_CELLS:
+            is_sound = False
+        yield row, t_s, body if is_sound else b""
+
+
+def mended(row: tuple[Any, ...]) -> NewEvent | None:
+    """What a row of `SUMMED` said before one bit of it was flipped; None: more than one was."""
+    event, stored = row[:7], row[7]
+    if not _is_event(event) or not isinstance(stored, int) or len(event[6]) > _MENDED_BYTES:
+        return None
+    data = turned_back(_covered(event), stored)
+    return None if data is None else _uncovered(data, event)
+
+
+def _is_event(cells: tuple[Any, ...]) -> TypeGuard[NewEvent]:
+    row, run_key, seq, t_s, wall_s, kind, body = cells
+    whole = all(isinstance(cell, int) and abs(cell) < 1 << 63 for cell in (row, run_key, seq))
+    return (
+        whole
+        and isinstance(t_s, float)
+        and isinstance(wall_s, float)
+        and isinstance(kind, str)
+        and isinstance(body, bytes)
+    )
+
+
+def _covered(event: NewEvent) -> bytes:
+    row, run_key, seq, t_s, wall_s, kind, body = event
+    cells = _CELLS.pack(row & _WITHIN_HUB, run_key & _WITHIN_HUB, seq, t_s, wall_s)
+    return cells + kind.encode() + body
+
+
+def _uncovered(data: bytes, damaged: NewEvent) -> NewEvent | None:
+    row, run_key, seq, t_s, wall_s = _CELLS.unpack_from(data)
+    first = Span.around(damaged[0]).first
+    end = _CELLS.size + len(damaged[5].encode())
+    try:
+        kind = data[_CELLS.size : end].decode()
+    except UnicodeDecodeError:
+        return None
+    return first + row, first + run_key, seq, t_s, wall_s, kind, data[end:]

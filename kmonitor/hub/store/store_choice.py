@@ -1,0 +1,192 @@
+"""Which database a hub stores in: its own file, or a team's on a server."""
+
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from kmonitor.base.errors import Expected
+from kmonitor.base.installation import how_to_add
+from kmonitor.hub.store.connection import Connection
+from kmonitor.hub.store.database import Database
+from kmonitor.hub.store.schema import open_reader
+from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.plain_files import read_own, write_private
+from kmonitor_agent.wire.local.private_files import make_own_folder
+from kmonitor_agent.wire.messages.identity import Text
+
+if TYPE_CHECKING:
+    from kmonitor.hub.store.postgresql.team_database import TeamDatabase
+
+SETTING_NAME: Final = "store.json"
+"""File in the settings folder that says where every hub of this user stores."""
+
+HERE: Final = "here"
+"""How the hub's own file is named where a URL could stand."""
+
+_SCHEMES: Final = ("postgresql://", "postgres://")
+
+
+class StoreRefused(Expected):
+    """This is no place to store in, or it cannot be used here."""
+
+
+class _Setting(msgspec.Struct, frozen=True):
+    store: Text = ""
+
+
+def open_database(folders: Folders, store: str) -> Database:
+    """The database of this user's hub.
+
+    Args:
+        folders: This user's folders.
+        store: URL of a team's database; empty: the hub's own file.
+
+    Raises:
+        StoreRefused: The URL names none, or the library for it is not installed.
+        Expected: It cannot be used; says why and what to do.
+        sqlite3.Error: The hub's own cannot be opened even when new.
+    """
+    if not store:
+        return SqliteDatabase(folders.database / DATABASE_NAME)
+    return open_team_database(folders, store)
+
+
+def open_team_database(folders: Folders, store: str) -> "TeamDatabase":
+    """A team's database as this user's hub stores in it. Args, raises: as above."""
+    check_store(store)
+    from kmonitor.hub.store.postgresql.address import Address  # noqa: PLC0415 - an extra
+    from kmonitor.hub.store.postgresql.team_database import (  # noqa: PLC0415 - an extra
+        TeamDatabase,
+    )
+
+    return TeamDatabase(Address.read(store), folders.database)
+
+
+def shown_store(store: str) -> str:
+    """A team's database for people: its URL without passwords. Raises: as `check_store`."""
+    check_store(store)
+    from kmonitor.hub.store.postgresql.address import Address  # noqa: PLC0415 - an extra
+
+    return Address.read(store).shown
+
+
+def try_store(store: str) -> None:
+    """See whether a team's database can be reached, and has no tables of a newer program.
+
+    Raises:
+        Expected: It cannot be used; says why and what to do.
+    """
+    check_store(store)
+    from kmonitor.hub.store.postgresql.address import Address  # noqa: PLC0415 - an extra
+    from kmonitor.hub.store.postgresql.team_database import (  # noqa: PLC0415 - an extra
+        begun_connection,
+    )
+
+    begun_connection(Address.read(store)).close()
+
+
+def open_stored(folders: Folders, store: str) -> Connection:
+    """A connection that only reads what hubs have stored.
+
+    Raises:
+        Expected: The URL names no team's database, or the library for it is not installed.
+        sqlite3.Error: The hub's own file cannot be opened.
+    """
+    if not store:
+        return open_reader(folders.database / DATABASE_NAME)
+    check_store(store)
+    from kmonitor.hub.store.postgresql.address import Address  # noqa: PLC0415 - an extra
+    from kmonitor.hub.store.postgresql.server import (  # noqa: PLC0415 - an extra
+        ReadingConnection,
+    )
+
+    return ReadingConnection(Address.read(store))
+
+
+def check_store(store: str, *, is_public: bool = False) -> None:
+    """See whether a URL can be a team's database, without asking the server.
+
+    Args:
+        store: The URL.
+        is_public: It was written where others may read it, as a command line is.
+
+    Raises:
+        StoreRefused: It cannot.
+        AddressUnreadable: libpq cannot read it.
+    """
+    if not store.startswith(_SCHEMES):
+        raise StoreRefused(
+            "A team's database is named by a URL.",
+            "Write it as postgresql://USER@HOST:PORT/DATABASE.",
+        )
+    if is_public and _names_password(store):
+        raise _password_shown()
+    try:
+        from kmonitor.hub.store.postgresql.address import Address  # noqa: PLC0415 - an extra
+    except ImportError as exc:
+        raise StoreRefused(
+            f"A team's database needs the library psycopg, which cannot be loaded ({exc}).",
+            how_to_add("postgresql"),
+        ) from exc
+    if is_public and Address.read(store).has_password:
+        raise _password_shown()
+
+
+def _names_password(store: str) -> bool:
+    """Whether a URL names a password, as far as that can be seen without libpq."""
+    try:
+        parts = urlsplit(store)
+    except ValueError:
+        return False
+    return parts.password is not None or "password=" in parts.query
+
+
+def _password_shown() -> StoreRefused:
+    return StoreRefused(
+        "The URL holds a password, which everybody on this machine can read in the list of "
+        "processes.",
+        "Leave it out, and write it into ~/.pgpass (mode 0600) as "
+        "HOST:PORT:DATABASE:USER:PASSWORD, or name a service file's entry: "
+        "postgresql:///?service=NAME.",
+    )
+
+
+def store_named(word: str) -> str:
+    """The store that was named on a command line: a URL without a password; empty for `here`.
+
+    Raises: as `check_store`.
+    """
+    if word == HERE:
+        return ""
+    check_store(word, is_public=True)
+    return word
+
+
+def stored_store(folders: Folders) -> str:
+    """Where the settings say this user's hubs store; empty: in their own file.
+
+    Raises:
+        StoreRefused: They cannot be read: a hub must not begin another history then.
+    """
+    path = folders.settings / SETTING_NAME
+    try:
+        return msgspec.json.decode(read_own(path), type=_Setting).store
+    except FileNotFoundError:
+        return ""
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
+        remedy = "Write it anew: kmonitor hub store URL, or kmonitor hub store here"
+        raise StoreRefused(
+            f"{path}, which says where hubs store, cannot be read: {_why(exc)}.", remedy
+        ) from exc
+
+
+def _why(exc: Exception) -> str:
+    return (exc.strerror or str(exc)) if isinstance(exc, OSError) else str(exc)
+
+
+def write_store(folders: Folders, store: str) -> None:
+    """Have this user's hubs store there from their next start on. Raises: OSError."""
+    make_own_folder(folders.settings)
+    write_private(folders.settings / SETTING_NAME, msgspec.json.encode(_Setting(store)))

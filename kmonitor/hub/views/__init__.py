@@ -1,0 +1,1 @@
+"""The viewers' side of the hub: runs, rows, series, commands, edits, keys."""

@@ -1,0 +1,90 @@
+"""Where a desktop's command is judged, before it is queued: refused at once, with a reason."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from kmonitor.hub.runs.command_queue import MAX_OPEN_PER_RUN, CommandEntry
+from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.runs.run_record import RunRecord
+from kmonitor.hub.views.edits import OF_ANOTHER
+from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.messages.unions import CommandAsked, CommandTold, ErrorMessage
+
+
+class CommandDesk:
+    """Owned by the hub's main thread.
+
+    Attributes:
+        is_gone: Asked of a run that is not over: whether its process is seen to be dead.
+    """
+
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self.is_gone: Callable[[RunRecord], bool] = _no
+        self._ledger = ledger
+        self._clock = clock
+
+    def take(self, asked: CommandAsked) -> Callable[[], CommandTold | ErrorMessage]:
+        """Take a command, or one asked again; returns what tells where it then stands."""
+        entry = self._known(asked.id)
+        if entry is None:
+            record = self._ledger.registry.get(asked.run)
+            if self._ledger.registry.is_of_another(asked.run):
+                return lambda: _error(asked, "invalid", OF_ANOTHER)
+            if record is None:
+                return lambda: _error(asked, "not_found", "this hub knows no such run")
+            entry = self._add(asked)
+            if entry is None:
+                return lambda: _error(
+                    asked, "invalid", f"{self._ledger.trouble}; nothing was asked"
+                )
+        elif (entry.run, entry.name) != (asked.run, asked.name):
+            return lambda: _error(asked, "invalid", "this id belongs to another command")
+        return lambda: CommandTold(ask=asked.ask, status=entry.status())
+
+    def _add(self, asked: CommandAsked) -> CommandEntry | None:
+        """The command in the book; None if it cannot be written: it is not done later either."""
+        book, refusal = self._ledger.book, self._refusal(asked)
+        result = f"refused: {refusal}" if refusal else "queued"
+        is_added = self._ledger.attempt(
+            lambda: book.add(asked, self._clock.wall_s(), refusal),
+            lambda: book.forget(asked.id),
+            [(asked.asked_by, f"command {asked.name}", asked.run, asked.id, result)],
+        )
+        return book.get(asked.id) if is_added else None
+
+    def _known(self, command: str) -> CommandEntry | None:
+        found = self._ledger.book.get(command)
+        if found is not None:
+            return found
+        body = self._ledger.database.command(command)
+        return None if body is None else self._ledger.book.remember(body)
+
+    def _refusal(self, asked: CommandAsked) -> str:
+        record = self._ledger.registry.get(asked.run)
+        if record is None or record.is_over:
+            return "the training has ended"
+        if asked.boot != record.boot:
+            return "the training was restarted in a new process since this was asked"
+        if self.is_gone(record):
+            return "the training's process is gone"
+        if record.is_shipped or asked.name not in record.actions:
+            return _cannot(record, asked.name)
+        if len(self._ledger.book.open_of(asked.run)) >= MAX_OPEN_PER_RUN:
+            return f"{MAX_OPEN_PER_RUN} commands are waiting already"
+        return ""
+
+
+def _cannot(record: RunRecord, name: str) -> str:
+    if record.is_shipped:
+        return "this run was read from a folder: its process cannot be asked from here"
+    if not record.actions:
+        return "this training takes no commands (it was started with commands=False)"
+    return f"this training cannot {name}"
+
+
+def _error(asked: CommandAsked, code: Literal["not_found", "invalid"], text: str) -> ErrorMessage:
+    return ErrorMessage(code=code, text=text, ask=asked.ask)
+
+
+def _no(_record: RunRecord) -> bool:
+    return False

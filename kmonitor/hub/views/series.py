@@ -1,0 +1,340 @@
+"""Questions for series go to a thread of their own, which only reads; it packs samples too."""
+
+import math
+import queue
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from kmonitor.base.thinning import Floats, thin, with_gaps
+from kmonitor.hub.faults import keep_reading
+from kmonitor.hub.log import LOG
+from kmonitor.hub.pending_requests import OpenQuestion, OpenQuestions
+from kmonitor.hub.store.connection import CANNOT_NOW, Connection, newest_row
+from kmonitor.hub.store.sample_blocks import (
+    BLOCK_SAMPLES,
+    DamagedBlocks,
+    SampleBlock,
+    next_block,
+)
+from kmonitor.hub.views.run_columns import RunColumns
+from kmonitor_agent.wire.messages.events import SourceOf
+from kmonitor_agent.wire.messages.unions import (
+    MOST_COLUMNS,
+    Column,
+    ErrorMessage,
+    SeriesAsked,
+    SeriesTold,
+    Working,
+)
+from kmonitor_agent.wire.messages.version import MAX_EPOCH_BYTES, MAX_TEXT
+
+_MAX_WAITING = 64
+_MAX_CACHE_BYTES = 256 * 1024 * 1024
+_JOIN_S = 10.0
+_RETRY_MS = 1000
+_MOST_EPOCHS = MAX_EPOCH_BYTES // 8
+_OUTLINE_OVER = 100_000
+"""With more events to read than these, which takes half a second, an outline comes first."""
+
+_OUTLINE_SAMPLES = 4_000
+"""As many points as a chart of the window asks for."""
+
+_LARGEST_ORDINAL = 2**31 - 1
+
+
+@dataclass(eq=False, slots=True)
+class _Job:
+    """A question, and how far the thread is with it.
+
+    Attributes:
+        question: It, as the main thread knows it.
+        asked: Its words.
+        run_key: Of this run.
+        sources: Of the columns that it asks for.
+        head: Row up to which it is answered; None: not begun.
+        columns: The run's, from then on.
+    """
+
+    question: OpenQuestion
+    asked: SeriesAsked
+    run_key: int
+    sources: list[SourceOf]
+    head: int | None = None
+    columns: RunColumns | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Packing:
+    run_keys: list[int]
+
+
+class SeriesDesk:
+    """Owns the thread `kmonitor-hub-series` and its read-only connection.
+
+    Columns of the runs asked for last are kept in memory, within 256 MiB, and only what was
+    stored since is read again. A run of many samples that are not packed is read a block's worth
+    at a time: other questions come in between, and each block is handed on to be stored. One such
+    run is read after the other, since each takes memory. All methods are for the hub's main
+    thread.
+    """
+
+    def __init__(
+        self,
+        open_reader: Callable[[], Connection],
+        wake: Callable[[], None],
+        *,
+        block_samples: int = BLOCK_SAMPLES,
+        outline_over: int = _OUTLINE_OVER,
+    ) -> None:
+        """Nothing runs before `start`.
+
+        Args:
+            open_reader: Gives a connection for the thread.
+            wake: Makes the hub's loop take answers; called from this desk's thread.
+            block_samples: Samples of a block.
+            outline_over: With more events than these to read, an outline comes first if wanted.
+        """
+        self._open_reader = open_reader
+        self._wake = wake
+        self._block_samples = block_samples
+        self._outline_over = outline_over
+        self._open = OpenQuestions(_MAX_WAITING)
+        self._jobs: queue.Queue[_Job | _Packing | None] = queue.Queue()
+        self._long: deque[_Job] = deque()
+        self._packed: deque[tuple[SampleBlock | None, list[int]]] = deque()
+        self._blocks: deque[SampleBlock] = deque()
+        self._answers: deque[tuple[OpenQuestion, msgspec.Struct]] = deque()
+        self._cache: OrderedDict[int, RunColumns] = OrderedDict()
+        self._is_stopping = threading.Event()
+        self._thread = threading.Thread(target=self._main, name="kmonitor-hub-series", daemon=True)
+
+    @property
+    def is_working(self) -> bool:
+        """Whether it computes an answer now, which may take much memory for a while."""
+        return len(self._open) > 0
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread after the part of a run that it reads."""
+        self._is_stopping.set()
+        self._jobs.put(None)
+        if self._thread.is_alive():
+            self._thread.join(_JOIN_S)
+
+    def ask(
+        self,
+        identity: bytes,
+        asked: SeriesAsked,
+        run_key: int,
+        sources: list[SourceOf],
+        n_events: int = 0,
+    ) -> bool:
+        """Take a question, once; False when too many wait."""
+        if self._open.has(identity, asked):
+            return True
+        if self._open.is_full:
+            return False
+        question = self._open.add(identity, asked, n_events)
+        self._jobs.put(_Job(question, asked, run_key, sources))
+        return True
+
+    def late(self) -> list[tuple[bytes, Working]]:
+        """What those are told who wait since the last call; as `OpenQuestions.late`."""
+        return self._open.late()
+
+    def take_answers(self) -> list[tuple[bytes, msgspec.Struct]]:
+        """(routing id, answer) of questions that are done."""
+        answers: list[tuple[bytes, msgspec.Struct]] = []
+        while self._answers:
+            question, told = self._answers.popleft()
+            if not isinstance(told, SeriesTold) or told.one_of == 1:
+                self._open.end(question)
+            answers.append((question.identity, told))
+        return answers
+
+    def pack(self, run_keys: list[int]) -> None:
+        """Have the first of these runs that has enough samples pack a block of them."""
+        self._jobs.put(_Packing(run_keys))
+
+    def take_packed(self) -> tuple[SampleBlock | None, list[int]] | None:
+        """A block, if there was one to pack, and the runs that had too few; None: not yet."""
+        return self._packed.popleft() if self._packed else None
+
+    def take_blocks(self) -> list[SampleBlock]:
+        """Blocks of what was read as events for an answer, so that this is done once."""
+        blocks: list[SampleBlock] = []
+        while self._blocks:
+            blocks.append(self._blocks.popleft())
+        return blocks
+
+    def _main(self) -> None:
+        keep_reading("series", self._open_reader, self._is_stopping, self._turn)
+
+    def _turn(self, connection: Connection) -> None:
+        job = self._next()
+        if self._is_stopping.is_set():
+            return
+        if isinstance(job, _Packing):
+            self._pack(connection, job.run_keys)
+        elif job is not None and not self._go_on(connection, job):
+            self._long.append(job)
+            self._outline(connection, job)
+        if self._long and self._go_on(connection, self._long[0]):
+            self._long.popleft()
+
+    def _next(self) -> _Job | _Packing | None:
+        """What was not begun; waits for it only where there is nothing to go on with."""
+        try:
+            return self._jobs.get(block=not self._long)
+        except queue.Empty:
+            return None
+
+    def _go_on(self, connection: Connection, job: _Job) -> bool:
+        """Read the next part for a question; True once it is answered."""
+        told = self._answer(connection, job)
+        self._open.beat += 1
+        if told is not None:
+            self._answers.append((job.question, told))
+        self._wake()
+        return told is not None
+
+    def _answer(self, connection: Connection, job: _Job) -> msgspec.Struct | None:
+        try:
+            columns = self._columns_of(connection, job)
+            return _told(columns, job) if columns.row >= (job.head or 0) else None
+        except Exception as exc:  # noqa: BLE001 - a thread's main: one chart must not end all
+            is_fault = not isinstance(exc, CANNOT_NOW)
+            LOG.warning("series of %s: %s", job.asked.run, exc, exc_info=is_fault)
+            self._cache.pop(job.run_key, None)
+            for other in self._long:
+                if other.run_key == job.run_key:
+                    other.columns = None
+            text = f"the series could not be read: {exc}"[:MAX_TEXT]
+            retry_ms = _RETRY_MS if isinstance(exc, CANNOT_NOW) else 0
+            return ErrorMessage(code="busy", text=text, retry_ms=retry_ms, ask=job.asked.ask)
+
+    def _outline(self, connection: Connection, job: _Job) -> None:
+        """Answer a question from some of the samples, if that is wanted and all take long."""
+        n_events, head = job.question.n_events, job.head or 0
+        if not job.asked.outline or n_events - job.question.done <= self._outline_over:
+            return
+        outline = RunColumns(job.run_key)
+        connection.execute("BEGIN")
+        try:
+            n = outline.outline(connection, head, job.asked.columns, _OUTLINE_SAMPLES)
+        except Exception as exc:  # noqa: BLE001 - it is read as a whole anyway
+            LOG.warning("no outline of %s: %s", job.asked.run, exc)
+            return
+        finally:
+            connection.execute("COMMIT")
+        n_left = n_events - (outline.n_samples - n)
+        one_of = max(2, round(n_left / max(1, n)))
+        self._answers.append((job.question, _told(outline, job, one_of)))
+        self._wake()
+
+    def _columns_of(self, connection: Connection, job: _Job) -> RunColumns:
+        columns = job.columns or self._cache.get(job.run_key) or RunColumns(job.run_key)
+        try:
+            self._update(connection, columns, job)
+        except DamagedBlocks as exc:
+            LOG.warning(
+                "packed samples of %s are damaged (%s): read as events", job.asked.run, exc
+            )
+            columns = RunColumns(job.run_key, is_packed_wanted=False)
+            self._update(connection, columns, job)
+        job.columns = self._cache[job.run_key] = columns
+        self._cache.move_to_end(job.run_key)
+        while len(self._cache) > 1 and self._cache_bytes() > _MAX_CACHE_BYTES:
+            self._cache.popitem(last=False)
+        return columns
+
+    def _update(self, connection: Connection, columns: RunColumns, job: _Job) -> None:
+        # One read transaction, so that blocks and the events behind them fit.
+        connection.execute("BEGIN")
+        try:
+            if job.head is None:
+                job.head = newest_row(connection, columns.run_key)
+            wanted, n_samples = job.asked.columns, self._block_samples
+            read = columns.update(connection, job.head, wanted, n_samples)
+        finally:
+            connection.execute("COMMIT")
+        job.question.done = columns.n_samples
+        if read is not None and len(read.t_s) == n_samples and columns.is_packed_wanted:
+            self._blocks.append(read.packed())
+
+    def _cache_bytes(self) -> int:
+        return sum(columns.n_bytes for columns in self._cache.values())
+
+    def _pack(self, connection: Connection, run_keys: list[int]) -> None:
+        # A run that is being read hands on its blocks itself.
+        being_read = {job.run_key for job in self._long}
+        keys = [key for key in run_keys if key not in being_read]
+        self._packed.append(_next_block(connection, keys, self._block_samples))
+        self._wake()
+
+
+def _next_block(
+    connection: Connection, run_keys: list[int], n_samples: int
+) -> tuple[SampleBlock | None, list[int]]:
+    too_few: list[int] = []
+    for run_key in run_keys:
+        try:
+            block = next_block(connection, run_key, n_samples)
+        except CANNOT_NOW as exc:
+            LOG.debug("nothing is packed now: %s", exc)
+            return None, []
+        except Exception:  # noqa: BLE001 - a thread's main: it is charted all the same
+            LOG.exception("samples of run %d could not be packed", run_key)
+            block = None
+        if block is not None:
+            return block, too_few
+        too_few.append(run_key)
+    return None, too_few
+
+
+def _told(columns: RunColumns, job: _Job, one_of: int = 1) -> SeriesTold:
+    epochs = columns.epochs
+    return SeriesTold(
+        ask=job.asked.ask,
+        run=job.asked.run,
+        row=columns.row,
+        columns=[_column(columns, job.asked, name) for name in job.asked.columns],
+        sources=job.sources,
+        epoch_t_s=_floats(np.array(epochs.starts[-_MOST_EPOCHS:])),
+        epoch_end_t_s=_floats(np.array(epochs.ends[-_MOST_EPOCHS:])),
+        fit_of_epoch=_ordinals(epochs.fits[-_MOST_EPOCHS:]),
+        have=columns.names()[:MOST_COLUMNS],
+        one_of=one_of,
+    )
+
+
+def _column(columns: RunColumns, asked: SeriesAsked, name: str) -> Column:
+    t_s, values = columns.points(name)
+    first = int(np.searchsorted(t_s, asked.from_s))
+    last = len(t_s) if asked.to_s is None else int(np.searchsorted(t_s, asked.to_s, "right"))
+    t_s, values = t_s[first:last], values[first:last]
+    thinned = thin(t_s, values, asked.buckets)
+    if len(thinned[0]):
+        breaks_t_s = columns.breaks_t_s(name)
+        is_asked = breaks_t_s <= (math.inf if asked.to_s is None else asked.to_s)
+        thinned = with_gaps(*thinned, breaks_t_s[is_asked])
+    return Column(
+        name=name, t_s=_floats(thinned[0]), values=_floats(thinned[1]), n_raw=last - first
+    )
+
+
+def _ordinals(fits: list[int]) -> bytes:
+    # An ordinal may be any count; those of charts are 32 bits.
+    return np.minimum(np.array(fits, dtype=np.int64), _LARGEST_ORDINAL).astype("<i4").tobytes()
+
+
+def _floats(values: Floats) -> bytes:
+    return values.astype("<f8", copy=False).tobytes()

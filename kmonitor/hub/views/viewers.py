@@ -1,0 +1,343 @@
+"""The desktops' side of the hub: runs, rows, series, commands, edits; one answer a question."""
+
+from typing import TYPE_CHECKING, Literal, Protocol, assert_never
+
+import msgspec
+
+from kmonitor.hub.access.intake import Intake
+from kmonitor.hub.access.peers import LOCAL_USER, Peer, Send, key_of
+from kmonitor.hub.faults import HubFaults
+from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.store.checked import DAMAGED
+from kmonitor.hub.store.connection import CANNOT_READ
+from kmonitor.hub.store.pages import Wanted
+from kmonitor.hub.views.commands import CommandDesk
+from kmonitor.hub.views.edits import EditDesk
+from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.local.spool_folder import lost_body
+from kmonitor_agent.wire.messages.codec import unpack_from_desktop
+from kmonitor_agent.wire.messages.events import SourceOf
+from kmonitor_agent.wire.messages.unions import (
+    AuditAsked,
+    CommandAsked,
+    EditAsked,
+    ErrorMessage,
+    FromDesktop,
+    Head,
+    HubAsked,
+    KeysAsked,
+    Ping,
+    Pong,
+    Row,
+    RowsAsked,
+    RowsTold,
+    RunsAsked,
+    RunsTold,
+    RunSummary,
+    SeriesAsked,
+    VerdictsAsked,
+    mark_of,
+)
+from kmonitor_agent.wire.messages.version import MAX_ANSWER_ROWS_BYTES
+from kmonitor_agent.wire.release import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kmonitor.hub.runs.run_record import RunRecord
+
+_encode = msgspec.msgpack.Encoder().encode
+
+MAX_VIEWERS = 256
+_VIEWER_EXPIRES_S = 10.0
+_HINT_INTERVAL_S = 0.2
+
+
+class SeriesDesk(Protocol):
+    """Who answers questions for series, on a thread of its own."""
+
+    def ask(
+        self,
+        identity: bytes,
+        asked: SeriesAsked,
+        run_key: int,
+        sources: list[SourceOf],
+        n_events: int,
+    ) -> bool:
+        """Take a question, once; False when too many wait."""
+        ...
+
+
+class VerdictDesk(Protocol):
+    """Who judges runs, on a thread of its own."""
+
+    def ask(self, identity: bytes, asked: VerdictsAsked, run_key: int, n_events: int) -> bool:
+        """Take a question, once; False when too many wait."""
+        ...
+
+
+class Views:
+    """Owned by the hub's main thread.
+
+    Attributes:
+        host: Name of this host.
+        on_hub_asked: Answers `HubAsked`.
+        on_access_asked: Answers `KeysAsked` and `AuditAsked`.
+        troubles: Tells what is wrong with the hub.
+        who: Tells who is behind an identity.
+        commands: Judges commands.
+        judges: Who judges runs; None: nobody does.
+        edits: Judges and does edits.
+    """
+
+    def __init__(
+        self, ledger: Ledger, series: SeriesDesk, faults: HubFaults, clock: Clock, send: Send
+    ) -> None:
+        self.host = ""
+        self.on_hub_asked: Callable[[bytes, HubAsked], None] = _nobody
+        self.on_access_asked: Callable[[bytes, KeysAsked | AuditAsked], None] = _nobody
+        self.troubles: Callable[[], list[str]] = list
+        self.who: Callable[[bytes], Peer | None] = _this_user
+        self._ledger = ledger
+        self._series = series
+        self._faults = faults
+        self._clock = clock
+        self._send = send
+        self.commands = CommandDesk(ledger, clock)
+        self.edits = EditDesk(ledger)
+        self.judges: VerdictDesk | None = None
+        self._intake = Intake("view", faults, send)
+        self._heard_s: dict[bytes, float] = {}
+        # Only who stays connected pings.
+        self._pinging: set[bytes] = set()
+        self._hinted = Head(head=0, change=0)
+        self._hint_after_s = 0.0
+
+    def __len__(self) -> int:
+        return len(self._heard_s)
+
+    def count_desktops(self) -> int:
+        """Desktops that are connected now; who asked once, as the command line does, is none."""
+        hint = self._news()
+        for identity in list(self._pinging):
+            if not self._send(identity, hint):
+                self._forget(identity)
+        return len(self._pinging)
+
+    def handle(self, frames: list[bytes]) -> None:
+        """Serve one message: routing id and two frames."""
+        message = self._intake.read(unpack_from_desktop, frames)
+        if message is None:
+            return
+        identity = frames[0]
+        self._hear(identity)
+        try:
+            self._serve(identity, message)
+        except CANNOT_READ as exc:
+            self._faults.record("view: store", exc)
+            text = f"the database could not be read: {exc}"
+            ask = getattr(message, "ask", 0)
+            self._send(identity, ErrorMessage(code="busy", text=text, retry_ms=1000, ask=ask))
+
+    def hint(self) -> None:
+        """Tell every desktop that there is something new, at most five times a second."""
+        now_s = self._clock.monotonic_s()
+        hint = self._news()
+        if hint == self._hinted or now_s < self._hint_after_s:
+            return
+        self._hinted = hint
+        self._hint_after_s = now_s + _HINT_INTERVAL_S
+        for identity in list(self._heard_s):
+            if not self._send(identity, hint):
+                self._forget(identity)
+
+    def _news(self) -> Head:
+        ledger = self._ledger
+        return Head(
+            head=ledger.head,
+            change=ledger.registry.change,
+            is_troubled=bool(ledger.trouble),
+            troubles=mark_of(self.troubles()),
+        )
+
+    def expire(self) -> None:
+        """Forget desktops that were silent for ten seconds."""
+        oldest_s = self._clock.monotonic_s() - _VIEWER_EXPIRES_S
+        gone = [who for who, heard_s in self._heard_s.items() if heard_s < oldest_s]
+        for identity in gone:
+            self._forget(identity)
+
+    def end_sessions(self, keys: set[str]) -> None:
+        """Forget who came with these keys."""
+        for identity in [who for who in self._heard_s if key_of(who) in keys]:
+            self._forget(identity)
+
+    def _hear(self, identity: bytes) -> None:
+        if identity not in self._heard_s and len(self._heard_s) >= MAX_VIEWERS:
+            self._forget(min(self._heard_s, key=lambda who: self._heard_s[who]))
+        self._heard_s[identity] = self._clock.monotonic_s()
+
+    def _forget(self, identity: bytes) -> None:
+        del self._heard_s[identity]
+        self._pinging.discard(identity)
+
+    def _serve(self, identity: bytes, message: FromDesktop) -> None:
+        match message:
+            case RunsAsked() | RowsAsked() | SeriesAsked() | VerdictsAsked():
+                self._look_up(identity, message)
+            case CommandAsked():
+                self._command(identity, message)
+            case EditAsked():
+                self._edit(identity, message)
+            case HubAsked():
+                self.on_hub_asked(identity, message)
+            case KeysAsked() | AuditAsked():
+                self.on_access_asked(identity, message)
+            case Ping() | Pong():
+                self._pong(identity, message)
+            case _:
+                assert_never(message)
+
+    def _look_up(
+        self, identity: bytes, message: RunsAsked | RowsAsked | SeriesAsked | VerdictsAsked
+    ) -> None:
+        match message:
+            case RunsAsked():
+                self._send(identity, self._runs(message))
+            case RowsAsked():
+                self._send(identity, self._rows(message))
+            case SeriesAsked():
+                self._ask_series(identity, message)
+            case VerdictsAsked():
+                self._ask_verdicts(identity, message)
+
+    def _pong(self, identity: bytes, message: Ping | Pong) -> None:
+        if isinstance(message, Ping):
+            self._pinging.add(identity)
+            mono, wall = self._clock.monotonic_s(), self._clock.wall_s()
+            self._send(identity, Pong(n=message.n, mono=mono, wall=wall))
+
+    def _runs(self, asked: RunsAsked) -> RunsTold:
+        registry = self._ledger.registry
+        since = asked.since_change
+        records, more = registry.changed_since(since)
+        summaries, n_told = self._summaries(records)
+        more = more or n_told < len(records)
+        change = records[n_told - 1].change if more else registry.change
+        return RunsTold(
+            ask=asked.ask,
+            hub=self._ledger.database.hub,
+            change=change,
+            head=self._ledger.head,
+            version=VERSION,
+            host=self.host,
+            runs=sorted(summaries, key=lambda summary: summary.started_wall_s),
+            deleted=registry.deleted_since(since),
+            more=more,
+        )
+
+    def _summaries(self, records: "Sequence[RunRecord]") -> tuple[list[RunSummary], int]:
+        """Summaries that fit into one answer, and of how many of the records they are."""
+        found: list[RunSummary] = []
+        n_bytes = 0
+        for number, record in enumerate(records):
+            # What is wrong with one run is not to hide all others.
+            with self._faults.guarded("view: run", of=record.run):
+                summary = record.summary()
+                n_bytes += len(_encode(summary))
+                if found and n_bytes > MAX_ANSWER_ROWS_BYTES:
+                    return found, number
+                found.append(summary)
+        return found, len(records)
+
+    def _rows(self, asked: RowsAsked) -> RowsTold:
+        registry = self._ledger.registry
+        head = self._ledger.head
+        records = [registry.find(run) for run in asked.runs]
+        keys = tuple(record.key for record in records if record is not None)
+        told = RowsTold(
+            ask=asked.ask,
+            hub=self._ledger.database.hub,
+            cursor=max(asked.cursor, head) if asked.runs else asked.cursor,
+            rows=[],
+            more=False,
+            head=head,
+        )
+        if asked.runs and not keys:
+            return told  # none of these runs is known
+        page = self._ledger.database.page(
+            Wanted(asked.cursor, asked.limit, keys, tuple(asked.kinds))
+        )
+        rows: list[Row] = []
+        for row, key, seq, t_s, body in page.rows:
+            run = registry.id_of(key)
+            if run is not None:  # else deleted, and not yet swept
+                rows.append(self._row(row, run, seq, t_s, body))
+        return msgspec.structs.replace(told, cursor=page.cursor, rows=rows, more=page.more)
+
+    def _row(self, row: int, run: str, seq: int, t_s: float, body: bytes) -> Row:
+        seq = max(0, seq)
+        if not body:
+            self._faults.record("store: row", DAMAGED, of=f"row {row} of {run}")
+            body = lost_body(seq, t_s, DAMAGED)
+        return Row(row=row, run=run, seq=seq, t_s=t_s, body=body)
+
+    def _ask_series(self, identity: bytes, asked: SeriesAsked) -> None:
+        record = self._ledger.registry.find(asked.run)
+        if record is None:
+            self._refuse(identity, asked.ask, "not_found", "this hub knows no such run")
+            return
+        wanted = {_source_field(column) for column in asked.columns}
+        # A column of whole epochs has the source of the field that it is of.
+        wanted |= {column.removeprefix("epoch:") for column in wanted}
+        sources = [source for field, source in record.sources.items() if field in wanted]
+        if not self._series.ask(identity, asked, record.key, sources, record.rows):
+            text = "too many charts are being drawn at once"
+            self._send(identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=asked.ask))
+
+    def _ask_verdicts(self, identity: bytes, asked: VerdictsAsked) -> None:
+        record = self._ledger.registry.find(asked.run)
+        if record is None:
+            self._refuse(identity, asked.ask, "not_found", "this hub knows no such run")
+        elif self.judges is None or not self.judges.ask(identity, asked, record.key, record.rows):
+            text = "too many runs are being judged at once"
+            self._send(identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=asked.ask))
+
+    def _command(self, identity: bytes, asked: CommandAsked) -> None:
+        peer = self._peer(identity)
+        # From this host it is this user's own word; from the network only the key is proven.
+        asked_by = peer.who if peer.is_far else asked.asked_by or peer.who
+        answer = self.commands.take(msgspec.structs.replace(asked, asked_by=asked_by))
+        if self._ledger.flush():
+            # A state that a desktop has seen must outlive this process.
+            self._send(identity, answer())
+            return
+        told = answer()
+        if not isinstance(told, ErrorMessage):
+            text = f"{self._ledger.trouble}; where the command stands is told afterwards"
+            told = ErrorMessage(code="busy", text=text, retry_ms=1000, ask=asked.ask)
+        self._send(identity, told)
+
+    def _edit(self, identity: bytes, asked: EditAsked) -> None:
+        told = self.edits.take(self._peer(identity).who, asked)
+        self._send(identity, told)
+
+    def _peer(self, identity: bytes) -> Peer:
+        peer = self.who(identity)
+        return Peer("viewer", key_of(identity), "revoked") if peer is None else peer
+
+    def _refuse(
+        self, identity: bytes, ask: int, code: Literal["not_found", "invalid"], text: str
+    ) -> None:
+        self._send(identity, ErrorMessage(code=code, text=text, ask=ask))
+
+
+def _source_field(column: str) -> str:
+    return column.removeprefix("epoch:")
+
+
+def _nobody(_identity: bytes, _asked: HubAsked | KeysAsked | AuditAsked) -> None: ...
+
+
+def _this_user(_identity: bytes) -> Peer:
+    return LOCAL_USER

@@ -1,0 +1,256 @@
+"""One training step played through: which buffers live when, and the highest of their sum."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kmonitor.memory.effects import Effect
+from kmonitor_agent.wire.messages.model_layout import ModelLayout
+
+_ASSUMED_TIMES: Final = 3
+"""How much more than assumed a layer without a rule may keep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one use of a layer has besides its effect.
+
+    Attributes:
+        effect: On memory.
+        gradient_bytes: Of its variables that are trained.
+        update_bytes: Workspace of their update, gradients included.
+        copy_bytes: Copies of its variables in the computing precision.
+        is_assumed: Whether no rule covers it.
+    """
+
+    effect: Effect
+    gradient_bytes: int = 0
+    update_bytes: int = 0
+    copy_bytes: int = 0
+    is_assumed: bool = False
+
+
+def doubtful(step: Step) -> Step:
+    """The same with the most that it is thought to take."""
+    effect = step.effect
+    times = _ASSUMED_TIMES if step.is_assumed else 1
+    more = replace(
+        effect,
+        extra_bytes=times * effect.extra_bytes,
+        backward_bytes=times * effect.backward_bytes + effect.doubtful_bytes,
+    )
+    return step if more == effect else replace(step, effect=more)
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What a step was found to take.
+
+    Attributes:
+        peak_bytes: The highest sum, beyond what is resident.
+        kept_bytes: Kept for the backward pass when that begins.
+        kept_by_call: What each use of a layer keeps then; a tensor that several keep belongs to
+            the one that keeps it first.
+    """
+
+    peak_bytes: int
+    kept_bytes: int
+    kept_by_call: tuple[int, ...]
+
+
+class _Heap:
+    """Buffers with the number of those who still need them."""
+
+    def __init__(self, unseen_bytes: int) -> None:
+        self._unseen_bytes = unseen_bytes
+        self.current = 0
+        self.peak = 0
+        self.sizes: list[int] = []
+        self.needed: list[int] = []
+
+    def new(self, n_bytes: int, needed: int) -> int:
+        n_bytes = 0 if n_bytes < self._unseen_bytes else n_bytes
+        self.sizes.append(n_bytes)
+        self.needed.append(needed)
+        if needed:
+            self.current += n_bytes
+        self.peak = max(self.peak, self.current + (0 if needed else n_bytes))
+        return len(self.sizes) - 1
+
+    def need(self, buffer: int, more: int = 1) -> None:
+        self.needed[buffer] += more
+
+    def release(self, buffer: int) -> None:
+        self.needed[buffer] -= 1
+        if not self.needed[buffer]:
+            self.current -= self.sizes[buffer]
+
+    def work(self, n_bytes: int) -> None:
+        if n_bytes >= self._unseen_bytes:
+            self.peak = max(self.peak, self.current + n_bytes)
+
+
+def play(
+    layout: ModelLayout,
+    steps: Sequence[Step],
+    sizes: Sequence[int],
+    needs_gradient: Sequence[bool],
+    *,
+    loss_bytes: int,
+    unseen_bytes: int = 0,
+) -> Played:
+    """Play the forward pass and, where something is trained, the backward pass.
+
+    Args:
+        layout: Its calls, in order.
+        steps: For each call.
+        sizes: Bytes of each tensor.
+        needs_gradient: For each tensor, whether something below it is trained.
+        loss_bytes: Workspace of the loss.
+        unseen_bytes: Buffers below it count nothing.
+    """
+    player = _Player(layout, steps, sizes, needs_gradient, unseen_bytes)
+    player.forward()
+    kept = player.heap.current
+    player.heap.work(loss_bytes)
+    kept_by_call = player.kept_by_call()
+    player.backward()
+    return Played(player.heap.peak, kept, kept_by_call)
+
+
+class _Player:
+    def __init__(
+        self,
+        layout: ModelLayout,
+        steps: Sequence[Step],
+        sizes: Sequence[int],
+        needs_gradient: Sequence[bool],
+        unseen_bytes: int,
+    ) -> None:
+        self.heap = _Heap(unseen_bytes)
+        self._layout = layout
+        self._steps = steps
+        self._sizes = sizes
+        self._needs = needs_gradient
+        self._buffers: dict[int, int] = {}
+        self._kept: list[list[int]] = [[] for _ in layout.calls]
+        self._gradients: dict[int, int] = {}
+        self._readers = [0] * len(sizes)
+        for call in layout.calls:
+            for tensor in call.inputs:
+                self._readers[tensor] += 1
+        for tensor in layout.outputs:
+            self._readers[tensor] += 1
+
+    def forward(self) -> None:
+        for tensor in self._layout.inputs:
+            # Held by who feeds the data, until the step ends.
+            self._buffers[tensor] = self.heap.new(self._sizes[tensor], 1 + self._readers[tensor])
+        for place, call in enumerate(self._layout.calls):
+            self._call(place, call.inputs, call.outputs)
+
+    def _call(self, place: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        effect = self._steps[place].effect
+        if self._has_backward(place):
+            for each in effect.keeps_inputs:
+                if each < len(inputs):
+                    self._keep(place, self._buffers[inputs[each]])
+        shared = self._shared_with(effect, inputs, outputs)
+        for tensor in outputs:
+            if shared is None:
+                self._buffers[tensor] = self.heap.new(self._sizes[tensor], self._readers[tensor])
+            else:
+                self._buffers[tensor] = shared
+                self.heap.need(shared, self._readers[tensor])
+        self.heap.work(effect.forward_bytes)
+        if self._has_backward(place):
+            self._keep_results(place, outputs)
+        for tensor in inputs:
+            self.heap.release(self._buffers[tensor])
+
+    def _keep_results(self, place: int, outputs: Sequence[int]) -> None:
+        step = self._steps[place]
+        for tensor in outputs if step.effect.keeps_outputs else ():
+            self._keep(place, self._buffers[tensor])
+        extra = step.effect.extra_bytes + step.copy_bytes
+        if extra:
+            self._kept[place].append(self.heap.new(extra, 1))
+
+    def _keep(self, place: int, buffer: int) -> None:
+        self.heap.need(buffer)
+        self._kept[place].append(buffer)
+
+    def _shared_with(
+        self, effect: Effect, inputs: Sequence[int], outputs: Sequence[int]
+    ) -> int | None:
+        """The buffer of an input that the output takes over; None if it needs its own."""
+        if not inputs or len(outputs) != 1:
+            return None
+        if effect.is_view:
+            return self._buffers[inputs[0]]
+        for tensor in inputs if effect.is_in_place else ():
+            buffer = self._buffers[tensor]
+            is_last = self.heap.needed[buffer] == inputs.count(tensor)
+            if is_last and self.heap.sizes[buffer] == self._sizes[outputs[0]]:
+                return buffer
+        return None
+
+    def _has_backward(self, place: int) -> bool:
+        return any(self._needs[tensor] for tensor in self._layout.calls[place].outputs)
+
+    def kept_by_call(self) -> tuple[int, ...]:
+        seen: set[int] = set()
+        found: list[int] = []
+        for kept in self._kept:
+            found.append(sum(self.heap.sizes[each] for each in kept if each not in seen))
+            seen.update(kept)
+        return tuple(found)
+
+    def backward(self) -> None:
+        for tensor in self._layout.outputs if self._layout.calls else ():
+            # The loss writes its gradient where the output was.
+            self.heap.release(self._buffers[tensor])
+            if self._needs[tensor]:
+                self._gradients[tensor] = self.heap.new(self._sizes[tensor], 1)
+        updated = 0
+        for place in reversed(range(len(self._layout.calls))):
+            if self._has_backward(place):
+                updated = self._call_backward(place, updated)
+
+    def _call_backward(self, place: int, updated: int) -> int:
+        """One gradient; bytes that applying the last one to variables takes still.
+
+        A gradient is applied beside the next one's computation: it and one temporary overlap.
+        """
+        call, step = self._layout.calls[place], self._steps[place]
+        given = [self._gradients.pop(each) for each in call.outputs if each in self._gradients]
+        if not given:
+            self._let_go(place)
+            return updated
+        alias = given[0] if not step.effect.copies_gradient else None
+        for tensor in dict.fromkeys(call.inputs):
+            if self._needs[tensor]:
+                self._add_gradient(tensor, alias)
+        self.heap.work(step.effect.backward_bytes + step.update_bytes + updated)
+        for buffer in given:
+            self.heap.release(buffer)
+        self._let_go(place)
+        return 2 * step.gradient_bytes or updated
+
+    def _add_gradient(self, tensor: int, alias: int | None) -> None:
+        if alias is not None and self.heap.sizes[alias] == self._sizes[tensor]:
+            new = alias
+            self.heap.need(alias)
+        else:
+            new = self.heap.new(self._sizes[tensor], 1)
+        before = self._gradients.get(tensor)
+        if before is not None:
+            total = self.heap.new(self._sizes[tensor], 1)
+            self.heap.release(before)
+            self.heap.release(new)
+            new = total
+        self._gradients[tensor] = new
+
+    def _let_go(self, place: int) -> None:
+        for buffer in self._kept[place]:
+            self.heap.release(buffer)

@@ -1,0 +1,366 @@
+"""An estimate made better by what a training was measured to take.
+
+Tier 2: one batch size was measured; the rules keep the shape of the curve, the measurement its
+height. Tier 1: two or more; the peak is then a line over the batch above a floor.
+"""
+
+import bisect
+import hashlib
+import itertools
+import json
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+
+from kmonitor.memory.estimate import MemoryMap, Plan, backend_of, estimate
+from kmonitor.memory.tensor_sizes import OpenShape
+from kmonitor.memory.unmeasured import unmeasured
+from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout
+
+STEPS_NEEDED: Final = 5
+"""Of one batch size: the first traces, and the same step differs by up to 18 %."""
+
+_FLOOR_FACTOR: Final = 1.1
+"""A transient part that is hardly above the floor of the update says nothing of feature maps."""
+
+_ONE_BATCH_MARGINS: Final = (0.50, 0.70)
+_MORE_MARGINS: Final = (0.30, 0.60)
+_UNKNOWN_MARGIN: Final = 0.50
+"""Upwards of the transient part, near to what was measured and beyond, and more where there is no
+rule for a layer or the step; downwards half of it. Source: `bench_calibration`, and others."""
+
+_SCATTER: Final = 0.08
+"""By which peaks of one training differ from start to start, in nine of ten. Source: as above."""
+
+_TRUST: Final = 0.15
+"""By which the slope that one batch size gives is off. Source: `bench_calibration`."""
+METER_BYTES: Final = 256 * 1024
+"""TensorFlow's allocator on a CPU does not count what is smaller."""
+_WORTH_TELLING: Final = 2**20
+_OF_THE_METER: Final = (
+    "resident as the CPU's allocator counts it, which leaves out what is smaller than 256 KiB"
+)
+_MORE: Final = (
+    "MiB of what is resident are neither weights nor optimizer: data on the device, another model"
+)
+_NEAR: Final = 4.0
+_NEARER: Final = 2.0
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """The peak of a training at one batch size.
+
+    Attributes:
+        batch: Examples a step.
+        peak_bytes: The highest use by the framework's allocator in the steps.
+        steps: How many were looked at.
+        between_bytes: Its use between two steps; None if that was not looked at.
+        device: That ran them: "CPU" or a GPU's name; empty if nobody said.
+    """
+
+    batch: int
+    peak_bytes: int
+    steps: int = STEPS_NEEDED
+    between_bytes: int | None = None
+    device: str = ""
+
+
+class NotIdentifiable(Exception):
+    """What was measured says nothing of what other batch sizes take.
+
+    Attributes:
+        why: In words, with what to do.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class Calibration:
+    """One training's estimate, corrected by what was measured of it; asked for any batch size.
+
+    With one batch size the curve is that of the rules: moved through what was measured, and as
+    much steeper as the measured part was larger than they say. Where it was smaller, half of that
+    (in powers) is believed: small batches fall short for reasons that end as they grow. With more,
+    the steepness is what was measured between them, as far as their distance tells it apart from
+    the scatter of one and the same step.
+    """
+
+    def __init__(self, layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> None:
+        """Weigh what was measured.
+
+        Args:
+            layout: Of the model.
+            plan: How it is trained; its batch does not count.
+            measured: Each of at least `STEPS_NEEDED` steps; others are left out.
+
+        Raises:
+            NotIdentifiable: Nothing was measured that tells of feature maps.
+        """
+        usable = _usable(layout, plan, measured)
+        self._layout = layout
+        self._seen = replace(plan, unseen_bytes=_unseen(plan, layout, usable[-1]))
+        self._plan = plan
+        self._floor_bytes = _floor(layout, self._seen)
+        by_batch = {each.batch: each for each in sorted(usable, key=lambda each: each.peak_bytes)}
+        self._measured = [by_batch[batch] for batch in sorted(by_batch)]
+        bases = [_base(layout, plan, each) for each in self._measured]
+        self._bases = list(zip((each.batch for each in self._measured), bases, strict=True))
+        # What each took beyond what stays between steps, and what the rules say of that.
+        self._points = [
+            (self._told(each.batch), each.peak_bytes - base)
+            for each, base in zip(self._measured, bases, strict=True)
+        ]
+        self._steepness = self._slope()
+
+    def at(self, batch: int) -> MemoryMap:
+        """The corrected estimate at a batch size."""
+        found = estimate(self._layout, replace(self._plan, batch=batch))
+        transient = int(max(self._floor_bytes, self._transient(self._told(batch))))
+        margin = self._margin(batch)
+        base = _along(self._bases, batch)
+        is_known = not (found.uncovered or self._layout.why_no_calls)
+        most = transient * (1 + margin + (0 if is_known else _UNKNOWN_MARGIN))
+        return msgspec.structs.replace(
+            found,
+            peak_bytes=base + transient,
+            low_bytes=base + int(transient * (1 - margin / 2)),
+            high_bytes=base + int(most) if self._layout.calls else None,
+            resident_bytes=base,
+            transient_bytes=transient,
+            tier=2 if len(self._measured) == 1 else 1,
+            method=self._words(),
+            notes=(*self._notes_of_rules(found), *self._note(found, base)),
+        )
+
+    def _notes_of_rules(self, found: MemoryMap) -> tuple[str, ...]:
+        """Without those on what was measured by now."""
+        backend = self._plan.backend or backend_of(self._layout)
+        words = {each.words for each in unmeasured(self._layout, backend)}
+        return tuple(each for each in found.notes if each not in words)
+
+    def _told(self, batch: int) -> int:
+        return estimate(self._layout, replace(self._seen, batch=batch)).transient_bytes
+
+    def _slope(self) -> float:
+        """Bytes for each that the rules say."""
+        told, took = self._points[-1]
+        kappa = took / told
+        believed = max(kappa, math.sqrt(kappa))
+        xs, ys = zip(*self._points, strict=True)
+        if len(set(xs)) == 1:
+            return believed
+        spread = statistics.pstdev(xs) * math.sqrt(len(xs))
+        certain = (spread / (_SCATTER * (self._bases[-1][1] + took))) ** 2
+        assumed = 1 / (_TRUST * believed) ** 2
+        line = statistics.linear_regression(xs, ys)
+        return max(0.0, (certain * line.slope + assumed * believed) / (certain + assumed))
+
+    def _transient(self, told: int) -> float:
+        """Between measured sizes in a line from one to the next, beyond them by the slope."""
+        for (x0, y0), (x1, y1) in itertools.pairwise(self._points):
+            if x0 <= told <= x1 and x0 < x1:
+                return y0 + (y1 - y0) * (told - x0) / (x1 - x0)
+        x, y = self._points[0] if told < self._points[0][0] else self._points[-1]
+        return y + self._steepness * (told - x)
+
+    def _margin(self, batch: int) -> float:
+        first, last = self._measured[0].batch, self._measured[-1].batch
+        ratio = max(batch / last, first / batch, 1.0)
+        if len(self._measured) > 1:
+            return _MORE_MARGINS[ratio > _NEARER]
+        return _ONE_BATCH_MARGINS[ratio > _NEAR]
+
+    def _words(self) -> str:
+        sizes = ", ".join(str(each.batch) for each in self._measured)
+        device = self._measured[-1].device
+        on = f" on {device}" if device else ""
+        if len(self._measured) > 1:
+            return f"measured at batches {sizes}{on}"
+        told, took = self._points[0]
+        return f"rules scaled by {took / told:.2f}, measured at batch {sizes}{on}"
+
+    def _note(self, found: MemoryMap, base: int) -> tuple[str, ...]:
+        if self._measured[-1].between_bytes is None:
+            return ()
+        more = base - found.resident_bytes
+        else_there = () if more < _WORTH_TELLING else (f"{more >> 20} {_MORE}",)
+        return (*else_there, _OF_THE_METER) if self._seen.unseen_bytes else else_there
+
+
+def _along(points: Sequence[tuple[int, int]], batch: int) -> int:
+    """What stays between steps at a batch size: the data too, which grows with the batch.
+
+    Args:
+        points: Batch sizes, ascending, and bytes that stay.
+        batch: Beyond the outermost points the line through the nearest two goes on.
+    """
+    if len(points) == 1:
+        return points[0][1]
+    nearest = max(1, min(bisect.bisect(points, (batch, 0)), len(points) - 1))
+    (x0, y0), (x1, y1) = points[nearest - 1 : nearest + 1]
+    return max(0, y0 + (y1 - y0) * (batch - x0) // (x1 - x0))
+
+
+def calibrated(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> MemoryMap:
+    """The estimate, corrected by what was measured of the same model, backend and device.
+
+    Args:
+        layout: Of the model.
+        plan: How it is trained.
+        measured: Each of at least `STEPS_NEEDED` steps; others are left out.
+
+    Raises:
+        NotIdentifiable: Nothing was measured that tells of feature maps.
+    """
+    return Calibration(layout, plan, measured).at(plan.batch)
+
+
+def foretold(layout: ModelLayout, plan: Plan, measured: Sequence[Measured] = ()) -> MemoryMap:
+    """The estimate, corrected where something was measured.
+
+    Raises:
+        NotIdentifiable: What was measured tells nothing of feature maps.
+    """
+    return calibrated(layout, plan, measured) if measured else estimate(layout, plan)
+
+
+def telling(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> tuple[Measured, ...]:
+    """Those that tell of feature maps; none where all were the update's, or had too few steps.
+
+    None either where the model leaves a length open: how long the data were was not told.
+    """
+    try:
+        return tuple(_usable(layout, plan, measured)) if measured else ()
+    except (NotIdentifiable, OpenShape):
+        return ()
+
+
+def foreteller(
+    layout: ModelLayout, plan: Plan, measured: Sequence[Measured] = ()
+) -> Callable[[int], MemoryMap]:
+    """The estimate as a function of the batch size, corrected where something was measured.
+
+    Args:
+        layout: Of the model.
+        plan: How it is trained; its batch does not count.
+        measured: Of this training; those that tell nothing of feature maps are passed over.
+    """
+    if usable := telling(layout, plan, measured):
+        return Calibration(layout, plan, usable).at
+    return lambda batch: estimate(layout, replace(plan, batch=batch))
+
+
+def _usable(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> list[Measured]:
+    enough = [each for each in measured if each.steps >= STEPS_NEEDED]
+    if not enough:
+        raise NotIdentifiable(f"no batch size was measured for {STEPS_NEEDED} steps")
+    telling = [
+        each
+        for each in enough
+        if each.peak_bytes - _base(layout, plan, each)
+        > _FLOOR_FACTOR * _floor(layout, replace(plan, unseen_bytes=_unseen(plan, layout, each)))
+    ]
+    if not telling:
+        raise NotIdentifiable(
+            "the peak is that of applying the gradients, which does not depend on the batch: try"
+            " a larger batch"
+        )
+    return telling
+
+
+def _floor(layout: ModelLayout, plan: Plan) -> int:
+    """The transient part with no feature maps at all: that of the smallest batch, nearly."""
+    return estimate(
+        msgspec.structs.replace(layout, calls=()), replace(plan, batch=1)
+    ).transient_bytes
+
+
+def _base(layout: ModelLayout, plan: Plan, measured: Measured) -> int:
+    """What stays between steps: as measured, else what is known to."""
+    if measured.between_bytes is not None:
+        return measured.between_bytes
+    return estimate(layout, replace(plan, batch=1)).resident_bytes
+
+
+def _unseen(plan: Plan, layout: ModelLayout, measured: Measured) -> int:
+    """What the allocator that was measured does not count, bytes."""
+    is_tensorflow = (plan.backend or backend_of(layout)) != "torch" and layout.backend != "jax"
+    return METER_BYTES if measured.device == "CPU" and is_tensorflow else 0
+
+
+class Measurements(msgspec.Struct, frozen=True):
+    """What was measured, by model, backend and device, as it can be stored.
+
+    Attributes:
+        by_key: Key of `measurement_key` to the peaks.
+    """
+
+    by_key: Mapping[str, tuple[Measured, ...]] = {}
+
+    def with_one(self, key: str, measured: Measured) -> "Measurements":
+        """The same with another; of one batch size the highest peak stays."""
+        same = [each for each in self.by_key.get(key, ()) if each.batch == measured.batch]
+        others = [each for each in self.by_key.get(key, ()) if each.batch != measured.batch]
+        highest = max([*same, measured], key=lambda each: each.peak_bytes)
+        kept = msgspec.structs.replace(
+            highest, steps=measured.steps + sum(each.steps for each in same)
+        )
+        rest = {name: told for name, told in self.by_key.items() if name != key}
+        return Measurements({**rest, key: (*others, kept)})
+
+    def of(self, layout: ModelLayout, plan: Plan) -> tuple[Measured, ...]:
+        """What was measured of a model's training, on the device that was measured last.
+
+        Args:
+            layout: Of the model.
+            plan: How it is trained; its batch does not count.
+        """
+        for key in reversed(list(self.by_key)):
+            found = self.by_key[key]
+            if key == measurement_key(layout, plan, found[-1].device):
+                return found
+        return ()
+
+
+_COUNTS: Final = (
+    "momentum", "amsgrad", "centered", "use_ema", "gradient_accumulation_steps", "global_clipnorm",
+)  # fmt: skip
+"""Settings of optimizers that decide what they keep; others, the learning rate, do not."""
+
+
+def measurement_key(layout: ModelLayout, plan: Plan, device: str) -> str:
+    """What measurements must share to be of one law: model, training, backend and device.
+
+    Names of layers and variables do not count: Keras numbers them anew in each process.
+
+    Args:
+        layout: Of the model.
+        plan: How it is trained; its batch does not count.
+        device: Name of the device, for example "NVIDIA A100-SXM4-40GB" or "CPU".
+    """
+    optimizer = plan.optimizer or layout.optimizer
+    made = [layout.tensors[each] for call in layout.calls for each in call.outputs]
+    parts: list[Any] = [
+        sorted(each.kind for each in layout.layers),
+        sorted([list(each.shape), each.is_trainable] for each in layout.variables),
+        [list(layout.tensors[each].shape) for each in layout.inputs],
+        sorted(str([list(each.shape), each.dtype]) for each in made),
+        _key_of(optimizer),
+        plan.precision or layout.precision,
+        plan.backend or backend_of(layout),
+    ]
+    said = json.dumps(parts, separators=(",", ":"))
+    return f"{hashlib.sha256(said.encode()).hexdigest()} {device}"
+
+
+def _key_of(optimizer: OptimizerLayout | None) -> list[Any] | None:
+    if optimizer is None:
+        return None
+    chosen = [name for name in _COUNTS if optimizer.settings.get(name)]
+    return [optimizer.kind.lower(), chosen, optimizer.loss_scaling]

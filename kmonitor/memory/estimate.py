@@ -1,0 +1,394 @@
+"""What a training step will take, by layer, from the description of its model alone."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import msgspec
+
+from kmonitor.memory.buffer_lifetimes import Played, Step, doubtful, play
+from kmonitor.memory.effects import Backend, Effect, Use
+from kmonitor.memory.layer_rules import assumed, effect_of
+from kmonitor.memory.layer_table import LayerMemory, layer_rows
+from kmonitor.memory.optimizer_slots import Slots, early_copies, real_slot_bytes, slots_of
+from kmonitor.memory.tensor_sizes import (
+    POLICIES,
+    item_bytes,
+    tensor_elements,
+    variable_bytes,
+    with_precision,
+)
+from kmonitor.memory.traced_step import Traced, rows_with_kept
+from kmonitor.memory.unmeasured import unmeasured
+from kmonitor_agent.wire.messages.model_layout import CallLayout, ModelLayout, OptimizerLayout
+
+_MARGIN: Final[dict[Backend, float]] = {"tensorflow": 0.40, "xla": 0.40, "torch": 0.50}
+"""How much higher the transient part may be; source: `bench_map`."""
+
+_SLACK: Final = 0.04
+"""What pieces of resident memory may be larger, beyond what is counted."""
+
+_LOW: Final = 0.25
+_UNCOVERED_MARGIN: Final = 0.50
+"""More, where a layer's rule had to be assumed."""
+
+_OWN_STEP_MARGIN: Final = 1.00
+"""More, where a train step of the model's own may pass through it twice."""
+
+_ROUNDING: Final[dict[Backend, tuple[float, float]]] = {
+    "tensorflow": (0.04, 0.09),
+    "xla": (0.01, 0.02),
+    "torch": (0.02, 0.05),
+}
+"""What an allocator adds to what is resident and to the rest: its pieces are larger than asked
+for. Source: TensorFlow's from `bench_map`; XLA packs into one buffer; PyTorch's not measured."""
+
+_WORTH_MIB: Final = 0.1
+"""Fewer small variables are not spoken of."""
+
+_UPDATE_COPIES: Final[dict[Backend, float]] = {"tensorflow": 3.0, "xla": 1.0, "torch": 3.0}
+"""Of the largest gradient that is applied at one time."""
+
+
+class MemoryMap(msgspec.Struct, frozen=True):
+    """Where a training's memory will go, bytes.
+
+    Attributes:
+        peak_bytes: Highest use by the framework's allocator in a step.
+        low_bytes: The allocator hardly tells less.
+        high_bytes: It is hardly more; None where feature maps cannot be told without measuring.
+        resident_bytes: There between steps too: parameters, slots, states.
+        transient_bytes: On top of that at the peak of a step.
+        parameter_bytes: Of the resident part, the model's variables.
+        slot_bytes: Of it, the optimizer's.
+        gradient_bytes: All gradients together; they need not be there at one time.
+        kept_bytes: Feature maps that are kept for the backward pass.
+        tier: 1 measured at several batches, 2 scaled by one measurement, 3 nothing ran.
+        method: How it was found, in words.
+        uncovered: Kinds of layers that no rule covers.
+        layers: One row a layer, in the order of computing.
+        batch: Examples a step.
+        optimizer: Name, or empty.
+        precision: Dtype policy.
+        backend: How the step is computed.
+        notes: What a reader should know, in words.
+    """
+
+    peak_bytes: int
+    low_bytes: int
+    high_bytes: int | None
+    resident_bytes: int
+    transient_bytes: int
+    parameter_bytes: int
+    slot_bytes: int
+    gradient_bytes: int
+    kept_bytes: int
+    tier: int
+    method: str
+    uncovered: tuple[str, ...]
+    layers: tuple[LayerMemory, ...]
+    batch: int
+    optimizer: str
+    precision: str
+    backend: Backend
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a model is to be trained.
+
+    Attributes:
+        batch: Examples a step, at least 1.
+        optimizer: Another than the model's own; None: its own.
+        precision: Another dtype policy; None: its own.
+        backend: How a step is computed; None: as described, TensorFlow if that is not said.
+        unseen_bytes: Pieces below it are not counted, as by a meter that does not see them.
+        traced: The step itself, where it could be traced; what it was not traced for is told by
+            rules.
+    """
+
+    batch: int
+    optimizer: OptimizerLayout | None = None
+    precision: str | None = None
+    backend: Backend | None = None
+    unseen_bytes: int = 0
+    traced: Traced | None = None
+
+
+def estimate(layout: ModelLayout, plan: Plan) -> MemoryMap:
+    """What training takes by its traced step if there is one, else by rules for layers.
+
+    Raises:
+        OpenShape: An axis besides the batch has no length.
+        KeyError: `plan.precision` is none of `POLICIES`.
+    """
+    found = _Estimate(layout, plan).result()
+    traced = plan.traced
+    is_traced = (
+        traced is not None
+        and found.backend == "tensorflow"
+        and traced.is_for(layout, plan.optimizer, plan.precision)
+    )
+    return _by_trace(found, traced, plan) if is_traced and traced is not None else found
+
+
+def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
+    program = traced.program
+    unseen = plan.unseen_bytes or program.unseen_bytes
+    taken = traced.taken(plan.batch, unseen)
+    kept = traced.kept_bytes(plan.batch)
+    notes = [*program.notes]
+    if unseen:
+        notes.append(
+            "counted as TensorFlow's allocator on a CPU does, which does not see tensors below"
+            f" {unseen // 1024} KiB{_of_small_variables(taken.left_out_bytes)}"
+        )
+    if taken.waiting_bytes >= _WORTH_MIB * 2**20:
+        notes.append(
+            "loops may run ahead of their sums, as timing has it: up to"
+            f" {taken.waiting_bytes / 2**20:.1f} MiB, which is in the upper end"
+        )
+    uncovered = [f"{program.unknown} tensors whose size only data decide"] * bool(program.unknown)
+    peak, resident = max(taken.peak_bytes, found.resident_bytes), found.resident_bytes
+    high = taken.high_bytes(resident)
+    return msgspec.structs.replace(
+        found,
+        peak_bytes=peak,
+        low_bytes=min(peak, taken.low_bytes(resident)),
+        high_bytes=high + (int(_UNCOVERED_MARGIN * (peak - resident)) if uncovered else 0),
+        transient_bytes=peak - resident,
+        kept_bytes=sum(kept.values()),
+        method="the step traced and played through; nothing ran",
+        uncovered=tuple(uncovered),
+        layers=rows_with_kept(found.layers, kept),
+        notes=tuple(notes),
+    )
+
+
+def _of_small_variables(n_bytes: int) -> str:
+    mib = n_bytes / 2**20
+    return f"; {mib:.1f} MiB of the peak are variables that small" if mib >= _WORTH_MIB else ""
+
+
+def backend_of(layout: ModelLayout) -> Backend:
+    """How the described model computes a step, as far as its description says."""
+    if layout.backend == "torch":
+        return "torch"
+    return "xla" if layout.backend == "jax" or layout.jit_compile else "tensorflow"
+
+
+class _Estimate:
+    def __init__(self, layout: ModelLayout, plan: Plan) -> None:
+        self._layout = with_precision(layout, plan.precision or layout.precision)
+        self._plan = plan
+        self._backend: Backend = plan.backend or backend_of(layout)
+        self._optimizer = plan.optimizer or layout.optimizer
+        self._gradients = tuple(
+            variable_bytes(each) if each.is_trainable and self._optimizer else 0
+            for each in self._layout.variables
+        )
+        self._sizes = self._tensor_sizes()
+        self._needs = self._needs_gradient()
+        self._uncovered: list[str] = []
+
+    def _tensor_sizes(self) -> list[int]:
+        batch = self._plan.batch
+        return [
+            tensor_elements(each, batch) * item_bytes(each.dtype) for each in self._layout.tensors
+        ]
+
+    def result(self) -> MemoryMap:
+        layout = self._layout
+        slots = slots_of(self._optimizer, layout.variables)
+        slot_bytes = self._slot_bytes(slots)
+        parameter_bytes = sum(map(variable_bytes, layout.variables))
+        steps = [self._step(call) for call in layout.calls]
+        played = self._played(steps)
+        resident = parameter_bytes + slot_bytes
+        transient = self._transient(played, resident)
+        doubted = [doubtful(each) for each in steps]
+        all_waiting = sum(self._gradients) + 2 * max(self._gradients, default=0)
+        most = max(transient, all_waiting + self._early_bytes())
+        if doubted != steps:
+            most = max(most, self._transient(self._played(doubted), resident))
+        low, high = self._interval(resident, transient, most)
+        return MemoryMap(
+            peak_bytes=resident + transient,
+            low_bytes=low,
+            high_bytes=high,
+            resident_bytes=resident,
+            transient_bytes=transient,
+            parameter_bytes=parameter_bytes,
+            slot_bytes=slot_bytes,
+            gradient_bytes=sum(self._gradients),
+            kept_bytes=sum(played.kept_by_call),
+            tier=3,
+            method="rules of each class of layer; nothing ran",
+            uncovered=tuple(dict.fromkeys(self._uncovered)),
+            layers=layer_rows(layout, steps, played.kept_by_call, slots.by_variable,
+                              self._gradients, frozenset(self._uncovered)),
+            batch=self._plan.batch,
+            optimizer=self._optimizer.kind if self._optimizer else "",
+            precision=layout.precision,
+            backend=self._backend,
+            notes=tuple(self._notes(slots)),
+        )  # fmt: skip
+
+    def _played(self, steps: list[Step]) -> Played:
+        return play(
+            self._layout,
+            steps,
+            self._sizes,
+            self._needs,
+            loss_bytes=self._loss_bytes(),
+            unseen_bytes=self._plan.unseen_bytes,
+        )
+
+    def _transient(self, played: Played, resident: int) -> int:
+        """What a step takes on top, with what the allocator adds."""
+        held = self._held_gradients() + self._early_bytes()
+        transient = max(played.peak_bytes + held, self._update_floor())
+        of_resident, of_transient = _ROUNDING[self._backend]
+        return transient + int(of_resident * resident + of_transient * transient)
+
+    def _early_bytes(self) -> int:
+        """Terms of updates and of penalties that wait for no gradient."""
+        if self._backend != "tensorflow":
+            return 0
+        punished = {
+            place
+            for layer in self._layout.layers
+            if any(
+                name.endswith("_regularizer") for name, value in layer.settings.items() if value
+            )
+            for place in layer.variables
+            if len(self._layout.variables[place].shape) > 1
+        }
+        penalties = sum(self._gradients[each] for each in punished)
+        return early_copies(self._optimizer) * sum(self._gradients) + penalties
+
+    def _slot_bytes(self, slots: Slots) -> int:
+        """As the optimizer is, where it is the model's own and nothing is to be changed."""
+        if self._plan.optimizer is None and self._optimizer is not None:
+            is_as_described = self._plan.precision in (None, self._layout.precision)
+            real = real_slot_bytes(self._optimizer)
+            if real is not None and is_as_described:
+                return real
+        return slots.total_bytes
+
+    def _step(self, call: CallLayout) -> Step:
+        layout = self._layout
+        layer = layout.layers[call.layer]
+        outputs = [layout.tensors[each] for each in call.outputs]
+        use = Use(
+            layer=layer,
+            backend=self._backend,
+            inputs=[layout.tensors[each] for each in call.inputs],
+            outputs=outputs,
+            input_bytes=[self._sizes[each] for each in call.inputs],
+            output_bytes=[self._sizes[each] for each in call.outputs],
+            batch=self._plan.batch,
+            item=item_bytes(outputs[0].dtype) if outputs else 4,
+            variable_shapes=[layout.variables[each].shape for each in layer.variables],
+            gives_gradient=any(self._needs[each] for each in call.inputs),
+        )
+        effect = effect_of(use) if use.inputs and outputs else Effect()
+        if effect is not None and self._ends_in_loss(call):
+            # A cross-entropy computes with what the last activation was given.
+            effect = replace(effect, keeps_outputs=False)
+        if effect is None:
+            self._uncovered.append(layer.kind)
+            effect = assumed(use)
+        gradients = [self._gradients[each] for each in layer.variables]
+        largest = max(gradients, default=0)
+        return Step(
+            effect=effect,
+            gradient_bytes=largest,
+            update_bytes=int(self._update_copies() * largest),
+            copy_bytes=self._copies(layer.variables, use.item),
+            is_assumed=layer.kind in self._uncovered,
+        )
+
+    def _ends_in_loss(self, call: CallLayout) -> bool:
+        settings = self._layout.layers[call.layer].settings
+        ends = settings.get("activation") in ("softmax", "sigmoid") and not self._needed_again(
+            call
+        )
+        return ends and "crossentropy" in self._layout.loss and self._backend != "torch"
+
+    def _needed_again(self, call: CallLayout) -> bool:
+        return not set(call.outputs) <= set(self._layout.outputs)
+
+    def _copies(self, variables: Sequence[int], item: int) -> int:
+        """Of matrices, in the precision that is computed in."""
+        shapes = [self._layout.variables[each] for each in variables]
+        return sum(
+            math.prod(each.shape) * item
+            for each in shapes
+            if len(each.shape) > 1 and item < item_bytes(each.dtype)
+        )
+
+    def _needs_gradient(self) -> list[bool]:
+        needs = [False] * len(self._sizes)
+        for call in self._layout.calls:
+            own = any(self._gradients[each] for each in self._layout.layers[call.layer].variables)
+            if own or any(needs[each] for each in call.inputs):
+                for each in call.outputs:
+                    needs[each] = self._layout.tensors[each].dtype.startswith(("float", "bfloat"))
+        return needs
+
+    def _loss_bytes(self) -> int:
+        """What loss and metrics compare with the outputs, in float32."""
+        last = {place for call in self._layout.calls if self._ends_in_loss(call)
+                for place in call.outputs}  # fmt: skip
+        copies = 1 if self._layout.has_metrics else 0
+        return sum(
+            4
+            * tensor_elements(self._layout.tensors[each], self._plan.batch)
+            * (copies if each in last else 1 + copies)
+            for each in self._layout.outputs
+        )
+
+    def _held_gradients(self) -> int:
+        """Gradients that wait for each other, where all are needed before the first is used."""
+        if self._optimizer is None:
+            return 0
+        waits = bool(self._optimizer.settings.get("global_clipnorm"))
+        return sum(self._gradients) if waits or self._backend == "torch" else 0
+
+    def _update_floor(self) -> int:
+        """What applying the gradients takes, however small the batch."""
+        if self._backend == "torch":
+            return 3 * sum(self._gradients)
+        return int(self._update_copies() * max(self._gradients, default=0))
+
+    def _update_copies(self) -> float:
+        """Of a gradient that is applied, with what its optimizer computes on the way."""
+        is_nadam = self._optimizer is not None and self._optimizer.kind.lower() == "nadam"
+        return _UPDATE_COPIES[self._backend] + (2 if is_nadam else 0)
+
+    def _interval(self, resident: int, transient: int, most: int) -> tuple[int, int | None]:
+        low = resident + int(transient * (1 - _LOW))
+        if not self._layout.calls:
+            return resident, None
+        found = unmeasured(self._layout, self._backend)
+        margin = _MARGIN[self._backend] + (_UNCOVERED_MARGIN if self._uncovered else 0)
+        margin += _OWN_STEP_MARGIN if self._layout.why_no_calls else 0
+        margin += sum(each.margin for each in found)
+        more = _SLACK * resident + sum(each.more_bytes for each in found)
+        return low, resident + int(most * (1 + margin) + more)
+
+    def _notes(self, slots: Slots) -> list[str]:
+        notes = [each.words for each in unmeasured(self._layout, self._backend)]
+        if self._layout.why_no_calls:
+            notes.append(self._layout.why_no_calls)
+        if not slots.is_known and self._optimizer is not None:
+            notes.append(f"the slots of {self._optimizer.kind} are not known: Adam's were taken")
+        if self._optimizer is None:
+            notes.append("the model is not compiled: no optimizer and no gradients are counted")
+        return notes
+
+
+__all__ = ["POLICIES", "MemoryMap", "Plan", "backend_of", "estimate"]

@@ -1,0 +1,338 @@
+"""What each kind of layer keeps for the backward pass, and its workspace.
+
+Source: which tensors the gradients of TensorFlow, XLA and PyTorch read; checked against
+TensorFlow's allocator by `bench_map`. X and Y are the bytes of a layer's inputs and outputs.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from kmonitor.memory.effects import Effect, Use
+from kmonitor.memory.rules_composed import (
+    attention,
+    multi_head_attention,
+    recurrent,
+    recurrent_convolution,
+    separable,
+    step_by_step,
+)
+
+Rule = Callable[[Use], Effect | None]
+
+_KEEP_RESULT: Final = frozenset({
+    "relu", "relu6", "sigmoid", "tanh", "softmax", "log_softmax", "elu", "exponential", "exp",
+    "selu", "sqrt", "rsqrt", "reciprocal",
+})  # fmt: skip
+"""Functions whose gradient is computed from their result; they work in place."""
+
+_KEEP_INPUT: Final = frozenset({
+    "leaky_relu", "softplus", "softsign", "square", "log", "abs", "absolute", "sin", "cos",
+    "hard_sigmoid", "hard_tanh", "threshold", "log_sigmoid", "soft_shrink",
+    "hard_shrink", "tanh_shrink", "sparse_sigmoid", "glu",
+})  # fmt: skip
+"""Functions whose gradient is computed from what they were given."""
+
+_SEVERAL: Final = {
+    "silu": 1, "swish": 1, "gelu": 3, "mish": 3, "hard_swish": 3, "hard_silu": 3, "celu": 2,
+    "squareplus": 2, "sparse_plus": 2,
+}  # fmt: skip
+"""Functions made of several: how many tensors beside the result they keep on TensorFlow."""
+
+
+def effect_of(use: Use) -> Effect | None:
+    """What this use of a layer does; None if no rule covers its kind."""
+    rule = rule_of(use.layer.kind)
+    if use.layer.is_own or rule is None:
+        return None
+    return _wrapper(use) if use.layer.kind in _WRAPPERS else rule(use)
+
+
+def rule_of(kind: str) -> Rule | None:
+    """The rule of a kind of layer; None if there is none."""
+    if kind in _RULES:
+        return _RULES[kind]
+    return next((rule for pattern, rule in _FAMILIES if pattern.fullmatch(kind)), None)
+
+
+def assumed(use: Use) -> Effect:
+    """What is taken for a layer that no rule covers.
+
+    Kept are inputs, outputs and one more, and what each of its matrices gives.
+    """
+    positions = use.y_positions * use.item
+    inner = sum(positions * shape[-1] for shape in use.variable_shapes if len(shape) > 1)
+    effect = Effect(
+        keeps_inputs=tuple(range(len(use.inputs))),
+        keeps_outputs=True,
+        extra_bytes=use.y + inner,
+        forward_bytes=use.y,
+        backward_bytes=use.x + use.y,
+    )
+    return step_by_step(use, effect) if use.layer.kind == "TimeDistributed" else effect
+
+
+def activated(effect: Effect, use: Use, name: str) -> Effect:
+    """A layer's effect with its activation function behind it.
+
+    Args:
+        effect: Of what comes before.
+        use: Its Y is the function's.
+        name: The function's.
+    """
+    if name in ("", "linear", "None"):
+        return effect
+    keeps_outputs = effect.keeps_outputs or name in _KEEP_RESULT
+    several = _SEVERAL.get(name, 0 if name in _KEEP_RESULT else 1)
+    several = min(several, 1) if use.backend != "tensorflow" else several
+    return Effect(
+        keeps_inputs=effect.keeps_inputs,
+        keeps_outputs=keeps_outputs,
+        extra_bytes=effect.extra_bytes + several * use.y,
+        forward_bytes=max(effect.forward_bytes, several * use.y),
+        backward_bytes=max(effect.backward_bytes, several * use.y),
+    )
+
+
+def _function(name: str) -> Rule:
+    def rule(use: Use) -> Effect:
+        chosen = name or use.word("activation")
+        if chosen in _KEEP_RESULT:
+            return Effect(keeps_outputs=True, is_in_place=True, copies_gradient=False)
+        if chosen in ("linear", ""):
+            return Effect(is_view=True, copies_gradient=False)
+        more = _SEVERAL.get(chosen, 1) - 1 if use.backend == "tensorflow" else 0
+        return Effect(
+            keeps_inputs=(0,), extra_bytes=more * use.y, backward_bytes=use.y if more else 0
+        )
+
+    return rule
+
+
+def _linear(use: Use) -> Effect:
+    """Dense and convolutions: the weights' gradient reads X."""
+    on_torch = use.backend == "torch" and len(use.inputs[0].shape) > 3  # noqa: PLR2004 - pictures
+    copies = use.x if on_torch and use.word("data_format") == "channels_last" else 0
+    effect = Effect(keeps_inputs=(0,), extra_bytes=copies)
+    return activated(effect, use, use.word("activation"))
+
+
+def _depthwise(use: Use) -> Effect:
+    # TensorFlow's gradient works on a copy with zeros around it.
+    work = use.x if use.backend == "tensorflow" else 0
+    effect = Effect(keeps_inputs=(0,), backward_bytes=work)
+    return activated(effect, use, use.word("activation"))
+
+
+def _embedding(use: Use) -> Effect:
+    """Rows are looked up again; the gradient has a row for each."""
+    return Effect(backward_bytes=use.y)
+
+
+def _batch_normalization(use: Use) -> Effect:
+    wide = use.x if use.item < 4 and use.backend != "xla" else 0  # noqa: PLR2004 - half precision
+    wide *= 2  # computed in float32
+    if not use.layer.is_trainable:
+        return Effect(forward_bytes=wide, is_in_place=True)
+    if use.backend == "torch":
+        return Effect(keeps_inputs=(0,), extra_bytes=use.x + wide)
+    work = 2 * use.x if use.backend == "tensorflow" else 0
+    return Effect(keeps_inputs=(0,), extra_bytes=wide, forward_bytes=use.x, backward_bytes=work)
+
+
+def _layer_normalization(use: Use) -> Effect:
+    extra = use.x if use.backend == "tensorflow" else 0
+    work = use.x if use.backend == "xla" else 2 * use.x
+    return Effect(keeps_inputs=(0,), extra_bytes=extra, forward_bytes=use.x, backward_bytes=work)
+
+
+def _group_normalization(use: Use) -> Effect:
+    work = use.x if use.backend == "xla" else 2 * use.x
+    return Effect(keeps_inputs=(0,), forward_bytes=use.x, backward_bytes=work)
+
+
+def _max_pool(use: Use) -> Effect:
+    if use.backend == "torch":
+        return Effect(keeps_inputs=(0,), extra_bytes=8 * use.y // use.item)
+    if use.backend == "xla":
+        return Effect(keeps_inputs=(0,), backward_bytes=2 * use.x)
+    return Effect(keeps_inputs=(0,), keeps_outputs=True, extra_bytes=use.y // use.item)
+
+
+def _average_pool(use: Use) -> Effect:
+    return Effect(keeps_inputs=(0,) if use.backend == "torch" else ())
+
+
+def _reduces(use: Use) -> Effect:
+    """A mean over axes: its gradient is only spread out again."""
+    return Effect(forward_bytes=0, backward_bytes=0 if use.backend == "xla" else use.x)
+
+
+def _reduces_by_choice(use: Use) -> Effect:
+    """A maximum over axes: which of X it was is found again."""
+    return Effect(keeps_inputs=(0,), keeps_outputs=True, backward_bytes=2 * use.x)
+
+
+def _dropout(use: Use) -> Effect:
+    if not use.number("rate"):
+        return Effect(is_view=True, copies_gradient=False)
+    mask = use.y // use.item
+    return Effect(extra_bytes=mask, forward_bytes=use.y, is_in_place=True)
+
+
+def _channel_dropout(use: Use) -> Effect:
+    """One bit for a whole channel: the mask is next to nothing."""
+    del use
+    return Effect(is_in_place=True)
+
+
+def _alpha_dropout(use: Use) -> Effect:
+    """The mask as numbers, and its opposite."""
+    if not use.number("rate"):
+        return Effect(is_view=True, copies_gradient=False)
+    return Effect(extra_bytes=2 * use.y + use.y // use.item, forward_bytes=use.y)
+
+
+def _noise(use: Use) -> Effect:
+    return Effect(extra_bytes=use.y, forward_bytes=use.y)
+
+
+def _added_noise(use: Use) -> Effect:
+    """Needs nothing, so TensorFlow draws it before all else."""
+    drawn = use.y if use.backend == "tensorflow" else 0
+    return Effect(
+        extra_bytes=drawn, forward_bytes=use.y - drawn, is_in_place=True, copies_gradient=False
+    )
+
+
+def _product(use: Use) -> Effect:
+    if len(use.inputs) == 1 and use.layer.kind != "Power":
+        # By a number: its gradient needs nothing.
+        return Effect(is_in_place=True)
+    return Effect(keeps_inputs=tuple(range(len(use.inputs))), backward_bytes=use.y)
+
+
+def _sum(use: Use) -> Effect:
+    """The gradient of a sum goes on as it is, unless one side was spread out."""
+    same = len(set(use.input_bytes)) <= 1
+    return Effect(is_in_place=True, copies_gradient=not same)
+
+
+def _chosen_of(use: Use) -> Effect:
+    return Effect(keeps_inputs=tuple(range(len(use.inputs))), backward_bytes=use.y)
+
+
+def _moved(use: Use) -> Effect:
+    """Values are only put elsewhere."""
+    del use
+    return Effect()
+
+
+def _view(use: Use) -> Effect:
+    del use
+    return Effect(is_view=True, copies_gradient=False)
+
+
+def _scaled(use: Use) -> Effect:
+    del use
+    return Effect(is_in_place=True, copies_gradient=False)
+
+
+def _up_sampled(use: Use) -> Effect:
+    return Effect(forward_bytes=use.y if use.backend == "tensorflow" else 0)
+
+
+def _matrix_product(use: Use) -> Effect:
+    return Effect(keeps_inputs=tuple(range(len(use.inputs))))
+
+
+def _parametric_relu(use: Use) -> Effect:
+    return Effect(keeps_inputs=(0,), extra_bytes=use.y, backward_bytes=use.y)
+
+
+def _wrapper(use: Use) -> Effect | None:
+    """TimeDistributed and kin: the wrapped layer's rule, with the whole as its X and Y."""
+    inner = None if use.word("wraps") in _WRAPPERS else rule_of(use.word("wraps"))
+    effect = None if inner is None else inner(use)
+    if effect is None:
+        return None
+    if use.layer.kind == "TimeDistributed":
+        return step_by_step(use, effect)
+    copies = 2 * use.x if use.layer.kind == "Bidirectional" else 0
+    return replace(
+        effect,
+        forward_bytes=effect.forward_bytes + copies,
+        backward_bytes=effect.backward_bytes + copies,
+    )
+
+
+_WRAPPERS: Final = frozenset({"TimeDistributed", "Bidirectional", "SpectralNormalization"})
+
+_FAMILIES: Final[tuple[tuple[re.Pattern[str], Rule], ...]] = (
+    (re.compile(r"Conv(olution)?[123]D(Transpose)?"), _linear),
+    (re.compile(r"SeparableConv(olution)?[12]D"), separable),
+    (re.compile(r"DepthwiseConv[12]D"), _depthwise),
+    (re.compile(r"(Adaptive)?Max(Pool|Pooling)[123]D"), _max_pool),
+    (re.compile(r"(Adaptive)?(Avg|Average)(Pool|Pooling)[123]D"), _average_pool),
+    (re.compile(r"Global(Avg|Average)(Pool|Pooling)[123]D"), _reduces),
+    (re.compile(r"GlobalMax(Pool|Pooling)[123]D"), _reduces_by_choice),
+    (re.compile(r"SpatialDropout[123]D"), _channel_dropout),
+    (re.compile(r"ConvLSTM[123]D"), recurrent_convolution),
+    (re.compile(r"(Cropping|ZeroPadding)[123]D"), _moved),
+    (re.compile(r"UpSampling[123]D"), _up_sampled),
+    (re.compile(r"Random\w+"), _moved),
+)
+"""Kinds that differ in the number of axes only."""
+
+_RULES: Final[dict[str, Rule]] = {
+    **dict.fromkeys(("Dense", "EinsumDense"), _linear),
+    **dict.fromkeys(("Embedding", "ReversibleEmbedding"), _embedding),
+    **dict.fromkeys(("LSTM", "GRU", "SimpleRNN", "RNN"), recurrent),
+    **dict.fromkeys(("Attention", "AdditiveAttention"), attention),
+    **dict.fromkeys(
+        ("MultiHeadAttention", "GroupQueryAttention", "GroupedQueryAttention"),
+        multi_head_attention,
+    ),
+    **dict.fromkeys(("TimeDistributed", "Bidirectional", "SpectralNormalization"), _wrapper),
+    "BatchNormalization": _batch_normalization,
+    **dict.fromkeys(
+        ("LayerNormalization", "RMSNormalization"), _layer_normalization
+    ),
+    **dict.fromkeys(("GroupNormalization", "UnitNormalization"), _group_normalization),
+    "Dropout": _dropout,
+    "AlphaDropout": _alpha_dropout,
+    "GaussianDropout": _noise,
+    "GaussianNoise": _added_noise,
+    "Activation": _function(""),
+    "PReLU": _parametric_relu,
+    "LeakyReLU": _function("leaky_relu"),
+    **dict.fromkeys(("ReLU", "Relu"), _function("relu")),
+    **{
+        name.title().replace("_", ""): _function(name)
+        for name in (*_KEEP_RESULT, *_KEEP_INPUT, *_SEVERAL)
+        if name != "relu"
+    },
+    "ELU": _function("elu"),
+    **dict.fromkeys(("Multiply", "Divide", "TrueDivide", "Power"), _product),
+    **dict.fromkeys(("Add", "Subtract", "Average", "AddN"), _sum),
+    **dict.fromkeys(("Maximum", "Minimum", "Where"), _chosen_of),
+    **dict.fromkeys(("Dot", "Matmul", "Einsum", "Tensordot"), _matrix_product),
+    **dict.fromkeys(("Mean", "Sum"), _reduces),
+    **dict.fromkeys(("Max", "Min", "Amax", "Amin"), _reduces_by_choice),
+    **dict.fromkeys(("Negative", "Rescaling"), _scaled),
+    **dict.fromkeys(
+        ("Flatten", "Reshape", "Identity", "Masking", "ActivityRegularization", "ExpandDims",
+         "Squeeze", "StopGradient", "NotEqual", "Ravel"),
+        _view,
+    ),
+    **dict.fromkeys(
+        ("Concatenate", "Permute", "RepeatVector", "Resizing", "CenterCrop", "GetItem", "Split",
+         "Stack", "Transpose", "Tile", "Repeat", "Pad", "Take", "Cast", "BroadcastTo", "Roll",
+         "Normalization", "CategoryEncoding", "Discretization", "Hashing", "HashedCrossing",
+         "IntegerLookup", "StringLookup", "TextVectorization", "Swapaxes", "Moveaxis", "Unstack",
+         "MelSpectrogram", "STFTSpectrogram", "Shape", "OnesLike", "ZerosLike", "Arange"),
+        _moved,
+    ),
+}  # fmt: skip
+"""Kind of layer, or of an operation between layers, to its rule."""

@@ -1,0 +1,1 @@
+"""Model files read without a framework, and models described by child processes."""

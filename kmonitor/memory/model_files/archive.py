@@ -1,0 +1,168 @@
+"""The texts in a `.keras` or `.json` file, read with bounded memory and without HDF5."""
+
+import json
+import stat
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final, cast
+
+from kmonitor.base.errors import Expected
+
+CONFIG: Final = "config.json"
+METADATA: Final = "metadata.json"
+WEIGHTS: Final = "model.weights.h5"
+
+_LARGEST_TEXT_MIB: Final = 32
+"""A configuration of a thousand layers takes about 2 MiB; more than this is no model."""
+
+MOST_LAYERS: Final = 10_000
+"""The largest models of Keras have about a thousand; a framework takes minutes for ten times as
+many."""
+
+_MIB: Final = 1024**2
+_MOST_MEMBERS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class KerasArchive:
+    """What a `.keras` file says in text.
+
+    Attributes:
+        config: The model's, as it was written.
+        metadata: Versions and date.
+        members: Name to its size in the file, bytes.
+    """
+
+    config: dict[str, Any]
+    metadata: dict[str, Any]
+    members: dict[str, int]
+
+
+def damaged(path: Path, why: str) -> Expected:
+    """The error for a file that is not whole, or not what it should be."""
+    return Expected(f"{path} cannot be read as a model: {why}.")
+
+
+def size_of(path: Path) -> int:
+    """The size of a model file, bytes.
+
+    Raises:
+        Expected: It is not there, or no regular file: reading a pipe or a device may never end.
+    """
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as exc:
+        why = exc.strerror if isinstance(exc, OSError) else None
+        raise damaged(path, why or str(exc)) from exc
+    if stat.S_ISDIR(status.st_mode):
+        raise Expected(f"{path} is a folder.", "Give a .keras or .h5 file.")
+    if not stat.S_ISREG(status.st_mode):
+        raise Expected(f"{path} is a pipe, a socket or a device, no regular file.")
+    return status.st_size
+
+
+def read_archive(path: Path) -> KerasArchive:
+    """The texts of a `.keras` file.
+
+    Raises:
+        Expected: It is damaged, no zip file, or no model.
+    """
+    size_of(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            infos = archive.infolist()
+            if len(infos) > _MOST_MEMBERS:
+                raise damaged(path, f"it has {len(infos)} members")
+            members = {info.filename: info.compress_size for info in infos}
+            config = _json_of(path, archive, CONFIG)
+            metadata = _json_of(path, archive, METADATA) if METADATA in members else {}
+    except OSError as exc:
+        raise damaged(path, exc.strerror or str(exc)) from exc
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
+            ValueError) as exc:  # fmt: skip
+        raise damaged(path, f"it is damaged or no .keras file ({exc})") from exc
+    see_layers(path, config)
+    return KerasArchive(config, metadata, members)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file, such as `model.to_json()` gives.
+
+    Raises:
+        Expected: It is damaged, too large, or no such object.
+    """
+    size_of(path)
+    try:
+        with path.open("rb") as file:
+            found = json_object(_bounded(path, file, path.name), path.name)
+    except OSError as exc:
+        raise damaged(path, exc.strerror or str(exc)) from exc
+    except json.JSONDecodeError as exc:
+        raise damaged(path, f"it is no JSON ({exc})") from exc
+    except ValueError as exc:
+        raise damaged(path, str(exc)) from exc
+    see_layers(path, found)
+    return found
+
+
+def see_layers(path: Path, config: Any) -> None:
+    """See that a model has no more layers than anything here could work through in time.
+
+    Args:
+        path: The file, for the error.
+        config: The model's, as JSON gave it.
+
+    Raises:
+        Expected: It has more, those of nested models counted.
+    """
+    count = 0
+    waiting: list[Any] = [config]
+    while waiting:
+        inner = _value(waiting.pop(), "config")
+        layers = _value(inner, "layers")
+        if isinstance(layers, list):
+            found = cast("list[Any]", layers)
+            count += len(found)
+            waiting += found
+        if wrapped := _value(inner, "layer"):
+            waiting.append(wrapped)
+        if count > MOST_LAYERS:
+            raise damaged(path, f"it has {count} layers or more; at most {MOST_LAYERS} are read")
+
+
+def json_object(text: str | bytes, what: str) -> dict[str, Any]:
+    """A JSON text that must be an object.
+
+    Raises:
+        ValueError: It is none; `what` is named.
+    """
+    try:
+        found = json.loads(text)
+    except (RecursionError, UnicodeDecodeError) as exc:
+        raise ValueError(f"{what} is no JSON") from exc
+    if not isinstance(found, dict):
+        raise ValueError(f"{what} is no JSON object")  # noqa: TRY004 - of the file, not of ours
+    return cast("dict[str, Any]", found)
+
+
+def _json_of(path: Path, archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
+    try:
+        with archive.open(name) as member:
+            text = _bounded(path, member, f"its {name}")
+    except KeyError as exc:
+        raise damaged(path, f"there is no {name} in it") from exc
+    return json_object(text, name)
+
+
+def _bounded(path: Path, file: IO[bytes], what: str) -> bytes:
+    """All of a text; what a directory or a status says of its size may be a lie."""
+    text = file.read(_LARGEST_TEXT_MIB * _MIB + 1)
+    if len(text) > _LARGEST_TEXT_MIB * _MIB:
+        raise damaged(path, f"{what} is larger than any model's ({_LARGEST_TEXT_MIB} MiB)")
+    return text
+
+
+def _value(node: Any, name: str) -> Any:
+    return cast("dict[str, Any]", node).get(name) if isinstance(node, dict) else None

@@ -1,0 +1,299 @@
+"""A `.keras` file's model described from the file alone: no framework, and nothing of it runs."""
+
+import json
+import os
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, cast
+
+from kmonitor.memory.model_files.archive import WEIGHTS, read_archive
+from kmonitor.memory.model_files.file_graph import MODELS, Config, FileGraph, read_graph
+from kmonitor.memory.model_files.hdf5 import Dataset, Hdf5Contents, read_hdf5
+from kmonitor.memory.model_files.inspection import policy_name
+from kmonitor.memory.model_files.output_shapes import CannotTell
+from kmonitor_agent.wire.messages.model_layout import (
+    CallLayout,
+    LayerLayout,
+    ModelLayout,
+    OptimizerLayout,
+    Setting,
+    VariableLayout,
+)
+
+_OPTIMIZER: Final = "optimizer"
+_GENERATOR: Final = re.compile(r"(^|/)\w*generator(_\d+)?/vars/\d+$")
+_STATISTICS: Final = re.compile(r"(^|/)batch_normalization(_\d+)?$")
+_NEVER_TRAINED: Final = ("Normalization", "SpectralNormalization")
+_ALIASES: Final = {"GroupQueryAttention": "GroupedQueryAttention"}
+"""Names that Keras saves a class by which are not its own."""
+
+_WRAPPED: Final = ("layer", "cell")
+_PUNISHES: Final = "_regularizer"
+_NOT_OWN: Final = ("keras.", "keras_hub.")
+_UNUSUAL: Final = re.compile(r"int8|int4|float8|gptq|awq")
+
+
+def layout_of_file(path: Path) -> ModelLayout:
+    """What a `.keras` file's model is made of, with the shapes that its tensors would have.
+
+    Raises:
+        Expected: It is damaged or no `.keras` file.
+        CannotTell: It has parts whose meaning only a framework knows.
+    """
+    archive = read_archive(path)
+    if WEIGHTS not in archive.members:
+        raise CannotTell("weights that are in no HDF5 file")
+    try:
+        return _Layout(archive.config, read_hdf5(path, WEIGHTS)).read()
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as exc:
+        raise CannotTell(f"its configuration ({type(exc).__name__}: {exc})") from exc
+
+
+class _Layout:
+    """Joins the configuration and the arrays."""
+
+    def __init__(self, config: Config, contents: Hdf5Contents) -> None:
+        if config.get("class_name") not in MODELS or "layers" not in config.get("config", {}):
+            raise CannotTell("a model that computes in code of its own")
+        self._config = config
+        self._contents = contents
+        self._arrays = sorted(
+            (
+                each
+                for each in contents.datasets
+                if each.path.partition("/")[0] != _OPTIMIZER and not _GENERATOR.search(each.path)
+            ),
+            key=_path,
+        )
+        self._owned: set[str] = set()
+        self._variables: list[VariableLayout] = []
+        self._places: dict[str, tuple[int, ...]] = {}
+        self._policies: list[str] = []
+        self._layers: dict[str, LayerLayout] = {}
+
+    def read(self) -> ModelLayout:
+        self._read_layers(self._config, "", "", is_trained=True)
+        if len(self._owned) != len(self._arrays):
+            raise CannotTell("weights that belong to no layer")
+        shapes = {
+            path: [self._variables[each].shape for each in places]
+            for path, places in self._places.items()
+        }
+        graph = read_graph(self._config, shapes)
+        return self._told(graph)
+
+    def _told(self, graph: FileGraph) -> ModelLayout:
+        compiled: dict[str, Any] = self._config.get("compile_config") or {}
+        operations = {each.path: _layer(each.path, each.config, ()) for each in graph.calls}
+        layers = {**operations, **self._layers}
+        numbers = {path: n for n, path in enumerate(layers)}
+        jit = compiled.get("jit_compile")
+        return ModelLayout(
+            name=str(self._config["config"].get("name", "")),
+            kind=str(self._config["class_name"]),
+            variables=tuple(self._variables),
+            layers=tuple(layers.values()),
+            tensors=tuple(graph.tensors),
+            calls=tuple(
+                CallLayout(numbers[each.path], each.inputs, each.outputs) for each in graph.calls
+            ),
+            inputs=graph.inputs,
+            outputs=graph.outputs,
+            optimizer=self._optimizer(compiled.get("optimizer")),
+            precision=self._precision(),
+            loss=", ".join(_names(compiled.get("loss"))),
+            has_metrics=bool(compiled.get("metrics") or compiled.get("weighted_metrics")),
+            backend=chosen_backend(),
+            jit_compile=jit if isinstance(jit, bool) else None,
+        )
+
+    def _read_layers(self, model: Config, path: str, group: str, *, is_trained: bool) -> None:
+        config = model["config"]
+        groups = self._groups_in(f"{group}layers/")
+        is_trained = is_trained and config.get("trainable", True) is not False
+        for layer in config["layers"]:
+            name = str(layer["config"].get("name") or layer["name"])
+            kind = layer["class_name"]
+            if kind == "InputLayer" or _is_operation(layer):
+                continue
+            if name not in groups:
+                raise CannotTell(f"a layer {name} whose weights are elsewhere")
+            inner = groups[name]
+            if kind in MODELS and "layers" in layer["config"]:
+                self._read_layers(layer, f"{path}{name}/", f"{inner}/", is_trained=is_trained)
+            else:
+                self._read_layer(layer, f"{path}{name}", inner, is_trained=is_trained)
+
+    def _groups_in(self, prefix: str) -> dict[str, str]:
+        """Names of the layers whose groups are right below, and the groups."""
+        found: dict[str, str] = {}
+        for key, name in self._contents.attributes.items():
+            place, _, attribute = key.partition("@")
+            if attribute == "name" and place.startswith(prefix) and place.endswith("/vars"):
+                group = place.removesuffix("/vars")
+                if "/" not in group[len(prefix) :]:
+                    found[name] = group
+        return found
+
+    def _read_layer(self, layer: Config, path: str, group: str, *, is_trained: bool) -> None:
+        config = layer["config"]
+        _refuse_unusual(layer, config)
+        is_trained = is_trained and config.get("trainable", True) is not False
+        inner = next((config[name] for name in _WRAPPED if _is_object(config.get(name))), None)
+        is_inner_trained = inner is None or inner["config"].get("trainable", True) is not False
+        arrays = self._arrays_in(group)
+        counts: dict[str, int] = {}
+        for each in arrays:
+            place = each.path.rpartition("/vars/")[0]
+            counts[place] = counts.get(place, 0) + 1
+        first = len(self._variables)
+        for each in sorted(arrays, key=_order):
+            place, _, number = each.path.rpartition("/vars/")
+            is_own = place == group
+            kind = layer["class_name"] if is_own else inner["class_name"] if inner else ""
+            is_last = int(number) >= counts[place] - 2
+            holds = kind == "BatchNormalization" or (not is_own and _STATISTICS.search(place))
+            self._owned.add(each.path)
+            if kind == "SpectralNormalization" and int(number) < counts[place] - 1:
+                continue  # the wrapped layer's, once more
+            trained = is_trained and (is_own or is_inner_trained)
+            trained = trained and not (holds and is_last) and kind not in _NEVER_TRAINED
+            self._variables.append(
+                self._variable(each, f"{path}{each.path[len(group) :]}", trained)
+            )
+        self._places[path] = tuple(range(first, len(self._variables)))
+        self._policies += [_policy(config)] if arrays else []
+        self._layers[path] = _layer(path, layer, self._places[path])
+
+    def _arrays_in(self, group: str) -> list[Dataset]:
+        first = bisect_left(self._arrays, f"{group}/", key=_path)
+        last = bisect_left(self._arrays, f"{group}0", key=_path)  # what follows the slash
+        return self._arrays[first:last]
+
+    def _variable(self, array: Dataset, path: str, is_trained: bool) -> VariableLayout:  # noqa: FBT001
+        dtype = self._contents.attributes.get(f"{array.path}@dtype", array.dtype)
+        return VariableLayout(path.replace("/vars/", "/"), array.shape, dtype, is_trained)
+
+    def _precision(self) -> str:
+        found = [each for each in self._policies if each]
+        return max(sorted(set(found)), key=found.count) if found else "float32"
+
+    def _optimizer(self, told: Any) -> OptimizerLayout | None:
+        if isinstance(told, str):
+            return OptimizerLayout(told)
+        if not _is_object(told):
+            return None
+        inner = told["config"].get("inner_optimizer")
+        is_wrapped = _is_object(inner)
+        chosen = inner if is_wrapped else told
+        # One that wraps another has that one's among its own.
+        own = f"{_OPTIMIZER}/vars/"
+        arrays = [each for each in self._contents.datasets if each.path.startswith(own)]
+        # Counters alone are of one that has made no slots yet, or never makes any.
+        is_built = any(each.shape for each in arrays)
+        slots = tuple(self._variable(each, each.path, is_trained=True) for each in arrays)
+        return OptimizerLayout(
+            kind=str(chosen["class_name"]),
+            settings=_plain(chosen["config"]),
+            slots=slots if is_built else None,
+            loss_scaling=is_wrapped,
+        )
+
+
+def chosen_backend() -> str:
+    """The backend that Keras would use here: as the environment or the user's file says it."""
+    if found := os.environ.get("KERAS_BACKEND"):
+        return found
+    home = os.environ.get("KERAS_HOME") or Path.home() / ".keras"
+    try:
+        told: Any = json.loads((Path(home) / "keras.json").read_text(encoding="utf-8"))
+        return str(told.get("backend") or "tensorflow")
+    except (OSError, ValueError, AttributeError):
+        return "tensorflow"
+
+
+def _is_object(value: Any) -> bool:
+    found = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return "class_name" in found and isinstance(found.get("config"), dict)
+
+
+def _is_operation(layer: Config) -> bool:
+    return str(layer.get("module") or "").startswith("keras.src.ops")
+
+
+def _path(array: Dataset) -> str:
+    return array.path
+
+
+def _order(array: Dataset) -> tuple[str, int]:
+    place, _, number = array.path.rpartition("/vars/")
+    return place, int(number)
+
+
+def _refuse_unusual(layer: Config, config: Config) -> None:
+    if config.get("lora_rank") or _UNUSUAL.search(_policy(config)):
+        raise CannotTell(f"the weights of {layer['class_name']} with {_policy(config) or 'LoRA'}")
+
+
+def _policy(config: Config) -> str:
+    return policy_name(config.get("dtype"))
+
+
+def _layer(path: str, layer: Config, variables: tuple[int, ...]) -> LayerLayout:
+    module = layer.get("module") or ""
+    return LayerLayout(
+        path=path,
+        kind=_ALIASES.get(layer["class_name"], str(layer["class_name"])),
+        variables=variables,
+        settings=_settings(layer["config"]),
+        is_trainable=layer["config"].get("trainable", True) is not False,
+        is_own=not str(module).startswith(_NOT_OWN) and module != "keras",
+    )
+
+
+def _settings(config: Config) -> dict[str, Setting]:
+    """Plain settings, and whether there are regularizers.
+
+    Those of a wrapped layer go in between, under their own names.
+    """
+    found = _plain(config)
+    found |= {name: True for name in config if name.endswith(_PUNISHES) and config[name]}
+    activation: Any = config.get("activation")
+    if isinstance(activation, dict):
+        told = cast("dict[str, Any]", activation)
+        named = told.get("config")
+        found["activation"] = named if isinstance(named, str) else str(told.get("class_name"))
+    for name in _WRAPPED:
+        inner: Any = config.get(name)
+        if _is_object(inner):
+            return {**found, **_settings(inner["config"]), "wraps": str(inner["class_name"])}
+    return found
+
+
+def _plain(config: Config) -> dict[str, Setting]:
+    return {
+        name: value
+        for name, value in config.items()
+        if value is None or isinstance(value, bool | int | float | str)
+    }
+
+
+def _names(value: Any) -> Iterator[str]:
+    """Names in a loss: texts, objects, and lists or mappings of them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for each in cast("list[Any]", value):
+            yield from _names(each)
+    elif isinstance(value, dict):
+        told = cast("Mapping[str, Any]", value)
+        if "class_name" in told:
+            inner: Any = told.get("config")
+            if isinstance(inner, dict):
+                inner = cast("dict[str, Any]", inner).get("name")
+            yield str(inner or told["class_name"])
+        else:
+            for name, each in told.items():
+                yield f"{name}: {', '.join(_names(each))}"

@@ -1,0 +1,342 @@
+"""What a model file holds and how it was compiled, without a framework."""
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, cast
+
+import msgspec
+
+from kmonitor.base.errors import Expected
+from kmonitor.memory.model_files.archive import (
+    METADATA,
+    WEIGHTS,
+    damaged,
+    json_object,
+    read_archive,
+    read_json,
+    see_layers,
+    size_of,
+)
+from kmonitor.memory.model_files.hdf5 import Dataset, Hdf5Contents, read_hdf5
+from kmonitor.memory.model_files.trust import untrusted_parts
+
+_OPTIMIZER: Final = ("optimizer", "optimizer_weights")
+_LEGACY_WEIGHTS: Final = "model_weights"
+
+_DEEPEST: Final = 100
+_HOLDS_LAYERS: Final = ("layers", "layer", "backward_layer", "cell", "cells")
+"""Settings of models, wrappers and cells whose values are layers."""
+
+_PARTS: Final = {
+    "LSTM": "LSTMCell",
+    "GRU": "GRUCell",
+    "SimpleRNN": "SimpleRNNCell",
+    "ConvLSTM1D": "ConvLSTMCell",
+    "ConvLSTM2D": "ConvLSTMCell",
+    "ConvLSTM3D": "ConvLSTMCell",
+    "MultiHeadAttention": "EinsumDense",
+    "GroupQueryAttention": "EinsumDense",
+    "GroupedQueryAttention": "EinsumDense",
+}
+"""Classes of the layers that a layer makes itself, which no configuration tells.
+
+Source: Keras 3.15's own layers.
+"""
+
+
+class StoredLayer(msgspec.Struct, frozen=True):
+    """One layer's arrays in the file.
+
+    Attributes:
+        path: Name, with those of the models that it is nested in; in files that keep no names
+            the place.
+        kind: Class name; empty where the file does not say it.
+        parameters: Number of values; those that are in the file twice count once.
+        stored_bytes: What they take in the file, each time that they are there.
+        shapes: Of its arrays.
+    """
+
+    path: str
+    kind: str
+    parameters: int
+    stored_bytes: int
+    shapes: tuple[tuple[int, ...], ...]
+
+
+class Compiled(msgspec.Struct, frozen=True):
+    """How the model was compiled.
+
+    Attributes:
+        optimizer: Class name; empty if the file has none.
+        settings: The optimizer's.
+        loss: As text; empty if there is none.
+        metrics: Names.
+        jit_compile: None if that is not said.
+    """
+
+    optimizer: str = ""
+    settings: dict[str, Any] = {}
+    loss: str = ""
+    metrics: tuple[str, ...] = ()
+    jit_compile: bool | None = None
+
+
+class ModelFile(msgspec.Struct, frozen=True):
+    """What a file says of its model.
+
+    Attributes:
+        path: The file.
+        form: "keras", "h5", "weights", or "json" for an architecture alone.
+        file_bytes: Its size.
+        model: Name of the model; empty where the file has weights alone.
+        kind: Its class.
+        keras_version: That wrote it; empty if unknown.
+        backend: Likewise.
+        saved: When, as the file says it; empty if it does not.
+        precision: Dtype policies of its layers, each once; "int8_from_float32" for weights that
+            were quantized.
+        compiled: None if it was saved uncompiled, or the file has weights alone.
+        layers: Those with arrays.
+        parameters: Number of weights.
+        weight_bytes: What they take in the file.
+        slots: Number of the optimizer's arrays.
+        slot_bytes: What they take in the file.
+        own_parts: Custom classes and code in it, in words; making the model needs them.
+    """
+
+    path: str
+    form: str
+    file_bytes: int
+    model: str = ""
+    kind: str = ""
+    keras_version: str = ""
+    backend: str = ""
+    saved: str = ""
+    precision: tuple[str, ...] = ()
+    compiled: Compiled | None = None
+    layers: tuple[StoredLayer, ...] = ()
+    parameters: int = 0
+    weight_bytes: int = 0
+    slots: int = 0
+    slot_bytes: int = 0
+    own_parts: tuple[str, ...] = ()
+
+
+def inspect_file(path: Path) -> ModelFile:
+    """What a `.keras`, `.h5`, `.weights.h5` or `.json` file holds; no array is read, nothing made.
+
+    Raises:
+        Expected: There is no such file, or it is damaged or of another kind.
+    """
+    n_bytes = size_of(path)
+    if path.suffix == ".keras":
+        return _of_archive(path, n_bytes)
+    if path.suffix in (".h5", ".hdf5"):
+        return _of_hdf5(path, n_bytes)
+    if path.suffix == ".json":
+        return _of_json(path, n_bytes)
+    raise Expected(f"{path} is no model file that is known.", "Give a .keras, .h5 or .json file.")
+
+
+def _of_archive(path: Path, n_bytes: int) -> ModelFile:
+    archive = read_archive(path)
+    contents = read_hdf5(path, WEIGHTS) if WEIGHTS in archive.members else Hdf5Contents()
+    metadata = archive.metadata if METADATA in archive.members else {}
+    return _told(
+        ModelFile(
+            path=str(path),
+            form="keras",
+            file_bytes=n_bytes,
+            keras_version=_text(metadata.get("keras_version")),
+            saved=_text(metadata.get("date_saved")),
+            compiled=_compiled(_mapping(archive.config.get("compile_config"))),
+        ),
+        archive.config,
+        contents,
+    )
+
+
+def _of_json(path: Path, n_bytes: int) -> ModelFile:
+    config = read_json(path)
+    if not isinstance(config.get("class_name"), str):
+        raise damaged(path, "it is a JSON file, but it names no class of model")
+    compiled = _compiled(_mapping(config.get("compile_config")))
+    file = ModelFile(path=str(path), form="json", file_bytes=n_bytes, compiled=compiled)
+    return _told(file, config, Hdf5Contents())
+
+
+def _of_hdf5(path: Path, n_bytes: int) -> ModelFile:
+    contents = read_hdf5(path)
+    told = contents.attributes
+    try:
+        config = json_object(told.get("model_config", "{}"), "its model_config")
+        training = json_object(told.get("training_config", "{}"), "its training_config")
+    except ValueError as exc:
+        raise damaged(path, str(exc)) from exc
+    if not contents.datasets and not config:
+        raise damaged(path, "it is an HDF5 file, but no model is in it")
+    compiled = {**training, "optimizer": training.get("optimizer_config")} if training else {}
+    see_layers(path, config)
+    return _told(
+        ModelFile(
+            path=str(path),
+            form="h5" if config else "weights",
+            file_bytes=n_bytes,
+            keras_version=told.get("keras_version", ""),
+            backend=told.get("backend", ""),
+            compiled=_compiled(compiled),
+        ),
+        config,
+        contents,
+    )
+
+
+def _told(file: ModelFile, config: dict[str, Any], contents: Hdf5Contents) -> ModelFile:
+    """The same with what the configuration and the arrays say."""
+    kinds = dict(_kinds(config))
+    slots = [each for each in contents.datasets if _top(each.path) in _OPTIMIZER]
+    layers = _stored_layers(contents, kinds)
+    return msgspec.structs.replace(
+        file,
+        model=_text(_mapping(config.get("config")).get("name")),
+        kind=_text(config.get("class_name")),
+        precision=tuple(dict.fromkeys(_policies(config))),
+        layers=layers,
+        parameters=sum(each.parameters for each in layers),
+        weight_bytes=sum(each.stored_bytes for each in layers),
+        slots=len(slots),
+        slot_bytes=sum(each.stored_bytes for each in slots),
+        own_parts=tuple(untrusted_parts(config)),
+    )
+
+
+def _stored_layers(contents: Hdf5Contents, kinds: Mapping[str, str]) -> tuple[StoredLayer, ...]:
+    groups: dict[str, list[Dataset]] = {}
+    for each in contents.datasets:
+        if _top(each.path) not in _OPTIMIZER:
+            groups.setdefault(_layer_of(each.path), []).append(each)
+    found: list[StoredLayer] = []
+    for place, arrays in groups.items():
+        path = _named(place, contents.attributes)
+        kind = _kind(path, kinds)
+        found.append(
+            StoredLayer(
+                path=path,
+                kind=kind,
+                parameters=sum(math.prod(each.shape) for each in _once(kind, arrays)),
+                stored_bytes=sum(each.stored_bytes for each in arrays),
+                shapes=tuple(each.shape for each in arrays),
+            )
+        )
+    return tuple(found)
+
+
+def _kind(path: str, kinds: Mapping[str, str]) -> str:
+    above, _, name = path.rpartition("/")
+    return kinds.get(name) or _PARTS.get(kinds.get(above.rpartition("/")[2], ""), "")
+
+
+def _once(kind: str, arrays: list[Dataset]) -> list[Dataset]:
+    """Without those of the wrapped layer, which this one class stores as its own once more."""
+    return arrays[-1:] if kind == "SpectralNormalization" else arrays
+
+
+def _top(path: str) -> str:
+    return path.partition("/")[0]
+
+
+def _layer_of(path: str) -> str:
+    """The group of a layer that an array belongs to."""
+    if _top(path) == _LEGACY_WEIGHTS:
+        return path.split("/")[1]
+    before, parted, _ = path.rpartition("/vars/")
+    return before if parted else path.rpartition("/")[0]
+
+
+def _named(place: str, attributes: Mapping[str, str]) -> str:
+    """A layer's own name, behind those that it is in; its place where the file keeps no names."""
+    names: list[str] = []
+    parts = place.split("/")
+    for n in range(1, len(parts) + 1):
+        name = attributes.get(f"{'/'.join(parts[:n])}/vars@name")
+        if name:
+            names.append(name)
+    return "/".join(names) or place or "(the model itself)"
+
+
+def _kinds(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Name and class of each layer in a configuration, those in models, wrappers and cells too."""
+    for layer in _layers_in(config):
+        yield _text(_mapping(layer.get("config")).get("name")), _text(layer.get("class_name"))
+
+
+def _policies(config: Mapping[str, Any]) -> Iterator[str]:
+    for layer in _layers_in(config):
+        if name := policy_name(_mapping(layer.get("config")).get("dtype")):
+            yield name
+
+
+def _layers_in(config: Mapping[str, Any], depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """Each layer below, in order; not those nested deeper than any model's."""
+    if depth > _DEEPEST:
+        return
+    for name, value in _mapping(config.get("config")).items():
+        for each in cast("list[Any]", value) if isinstance(value, list) else [value]:
+            layer = _mapping(each)
+            if name in _HOLDS_LAYERS and "class_name" in layer:
+                yield layer
+                yield from _layers_in(layer, depth + 1)
+
+
+def policy_name(dtype: Any) -> str:
+    """The name of a layer's dtype policy, as a configuration has it; empty if there is none."""
+    if isinstance(dtype, str):
+        return dtype
+    told = _mapping(_mapping(dtype).get("config"))
+    mode, source = told.get("mode"), told.get("source_name")
+    if isinstance(mode, str) and isinstance(source, str):
+        return f"{mode}_from_{source}"  # as Keras names what was quantized
+    return _text(told.get("name"))
+
+
+def _compiled(told: Mapping[str, Any]) -> Compiled | None:
+    if not told:
+        return None
+    optimizer = told.get("optimizer")
+    settings = _mapping(_mapping(optimizer).get("config"))
+    kind = optimizer if isinstance(optimizer, str) else _mapping(optimizer).get("class_name")
+    jit = told.get("jit_compile")
+    return Compiled(
+        optimizer=_text(kind),
+        settings={name: value for name, value in settings.items() if value is not None},
+        loss=", ".join(_names(told.get("loss"))),
+        metrics=(*_names(told.get("metrics")), *_names(told.get("weighted_metrics"))),
+        jit_compile=jit if isinstance(jit, bool) else None,
+    )
+
+
+def _names(value: Any) -> Iterator[str]:
+    """Names in a loss or in metrics: texts, objects, and lists or mappings of them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for each in cast("list[Any]", value):
+            yield from _names(each)
+    elif isinstance(value, dict):
+        told = cast("dict[str, Any]", value)
+        if "class_name" in told:
+            inner = told.get("config")
+            is_function = told["class_name"] == "function"
+            yield _text(inner) if is_function else _text(told["class_name"])
+        else:
+            for name, each in told.items():
+                yield f"{name}: {', '.join(_names(each))}"
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,194 @@
+"""What loading a model takes, each way in processes of its own, and which way suits what."""
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from kmonitor.base.errors import Expected
+from kmonitor.memory.model_files.description import ModelSource, answer_of, never, remedy
+from kmonitor.memory.model_files.inspection import inspect_file
+
+Way = Literal["compiled", "uncompiled", "weights", "recompiled", "built"]
+Optimizer = Literal["whole", "without state", "lost"]
+
+_CHILD: Final = "from kmonitor_agent.describing.load_child import main; main()"
+
+REPEATS: Final = 5
+"""Processes for each way: one and the same load keeps up to 9 % more or less from one to the next,
+medians of five differ by some 2 %. Source: measured on a ResNet50 with Keras 3.15."""
+
+_PIECE_BYTES: Final = 2**20
+
+WAYS: Final[dict[Way, str]] = {
+    "compiled": "load_model(compile=True)",
+    "uncompiled": "load_model(compile=False)",
+    "weights": "architecture, then load_weights",
+    "recompiled": "architecture, compiled, then load_weights",
+    "built": "architecture alone, no weights",
+}
+"""How a model can be loaded, in words."""
+
+
+class LoadCost(msgspec.Struct, frozen=True):
+    """What one way takes, of all its processes.
+
+    Attributes:
+        way: See `WAYS`.
+        peak_bytes: Highest resident set, above that with the framework imported; the median.
+        kept_bytes: What stays of it; the median.
+        seconds: Of the load alone; the least: what else runs only ever adds to it.
+        optimizer: "whole": its state is back; "without state": it is there as if new; "lost".
+        can_train_on: Whether training can go on exactly where weights and optimizer were.
+        repeats: Processes.
+        error: Why this way does not work; empty if it does.
+    """
+
+    way: Way
+    peak_bytes: int = 0
+    kept_bytes: int = 0
+    seconds: float = 0.0
+    optimizer: Optimizer = "lost"
+    can_train_on: bool = False
+    repeats: int = 0
+    error: str = ""
+
+
+class Recommendation(msgspec.Struct, frozen=True):
+    """Which way takes the least.
+
+    Attributes:
+        predict: To predict only; None if none works.
+        train: To train on exactly; None if none can.
+    """
+
+    predict: Way | None
+    train: Way | None
+
+
+class _Told(msgspec.Struct, frozen=True):
+    peak_bytes: int = 0
+    kept_bytes: int = 0
+    seconds: float = 0.0
+    optimizer: Optimizer = "lost"
+    error: str = ""
+
+
+def ways_of(path: Path, *, has_architecture: bool) -> tuple[Way, ...]:
+    """The ways in which a file can be loaded.
+
+    Args:
+        path: A `.keras` or `.h5` file.
+        has_architecture: Whether the file itself says what the model is made of.
+    """
+    if path.suffix == ".keras" or has_architecture:
+        return ("compiled", "uncompiled", "weights", "recompiled", "built")
+    return ("weights", "built")
+
+
+def possible_ways(path: Path) -> tuple[Way, ...]:
+    """The same, from what is in the file; it is looked through before a process is started.
+
+    Raises:
+        Expected: It is damaged, of another kind, or has no weights.
+    """
+    found = inspect_file(path)
+    if found.form == "json":
+        raise Expected(
+            f"{path} is an architecture alone; there are no weights to load.",
+            "Give the file with the weights, and this one as --config.",
+        )
+    return ways_of(path, has_architecture=found.form != "weights")
+
+
+def measure(
+    path: Path,
+    source: ModelSource,
+    ways: Sequence[Way],
+    *,
+    repeats: int = REPEATS,
+    told: Callable[[int, int], None] | None = None,
+    is_given_up: Callable[[], bool] = never,
+) -> list[LoadCost]:
+    """Load a file in each way, in turn, each time in a new process.
+
+    Args:
+        path: The file.
+        source: Of its architecture, whose classes were checked.
+        ways: To try.
+        repeats: Processes for each way, at least 1.
+        told: Called with how many are done, and of how many.
+        is_given_up: Asked several times a second.
+
+    Raises:
+        Expected: No way works.
+        GivenUp: By who asked.
+    """
+    _warm(path)
+    found: dict[Way, list[_Told]] = {way: [] for way in ways}
+    total = repeats * len(ways)
+    for done, way in enumerate(_interleaved(ways, repeats), start=1):
+        before = found[way]
+        if not (before and before[-1].error):
+            before.append(_one(path, source, way, is_given_up))
+        if told is not None:
+            told(done, total)
+    costs = [_medians(way, found[way]) for way in ways]
+    if all(each.error for each in costs):
+        why = costs[0].error
+        raise Expected(f"{path} cannot be loaded: {why}", remedy(why))
+    return costs
+
+
+def recommend(costs: Sequence[LoadCost]) -> Recommendation:
+    """The way with the lowest peak for each purpose; what stays decides between equals."""
+    usable = [each for each in costs if not each.error and each.way != "built"]
+    able = [each for each in usable if each.can_train_on]
+    return Recommendation(_least(usable), _least(able))
+
+
+def _interleaved(ways: Sequence[Way], repeats: int) -> Iterator[Way]:
+    """Forth and back, so that no way always has the warmer caches."""
+    for n in range(repeats):
+        yield from ways if n % 2 == 0 else reversed(ways)
+
+
+def _warm(path: Path) -> None:
+    """Read the file once, so that the first way has no colder cache than the others."""
+    try:
+        with path.open("rb") as file:
+            while file.read(_PIECE_BYTES):
+                pass
+    except OSError:
+        pass  # each way says so
+
+
+def _one(path: Path, source: ModelSource, way: Way, is_given_up: Callable[[], bool]) -> _Told:
+    asked = {"file": str(path.absolute()), "way": way, "source": source}
+    try:
+        return answer_of(_CHILD, asked, _Told, "loads the model", is_given_up)
+    except Expected as exc:
+        return _Told(error=exc.what)
+
+
+def _medians(way: Way, told: Sequence[_Told]) -> LoadCost:
+    error = next((each.error for each in told if each.error), "")
+    if error:
+        return LoadCost(way, error=error)
+    optimizer: Optimizer = told[0].optimizer
+    return LoadCost(
+        way=way,
+        peak_bytes=int(statistics.median(each.peak_bytes for each in told)),
+        kept_bytes=int(statistics.median(each.kept_bytes for each in told)),
+        seconds=min(each.seconds for each in told),
+        optimizer=optimizer,
+        can_train_on=optimizer == "whole",
+        repeats=len(told),
+    )
+
+
+def _least(costs: Sequence[LoadCost]) -> Way | None:
+    found = min(costs, key=lambda each: (each.peak_bytes, each.kept_bytes), default=None)
+    return None if found is None else found.way

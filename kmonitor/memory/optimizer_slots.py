@@ -1,0 +1,138 @@
+"""What an optimizer keeps for each variable that it trains."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.memory.tensor_sizes import item_bytes
+from kmonitor_agent.wire.messages.model_layout import OptimizerLayout, Setting, VariableLayout
+
+_PLAIN: Final = {
+    "sgd": (),
+    "rmsprop": ("velocity",),
+    "adam": ("momentum", "velocity"),
+    "adamw": ("momentum", "velocity"),
+    "nadam": ("momentum", "velocity"),
+    "adamax": ("momentum", "norm"),
+    "lamb": ("momentum", "velocity"),
+    "lion": ("momentum",),
+    "adagrad": ("accumulator",),
+    "adadelta": ("accumulated_grad", "accumulated_delta_var"),
+    "ftrl": ("accumulator", "linear"),
+    "adafactor": ("velocity",),
+    "schedulefreeadamw": ("momentum", "velocity"),
+}
+"""Optimizer to its slots that are shaped as the variable. Source: Keras' `Optimizer.build`."""
+
+_COUNTERS_BYTES: Final = 12
+"""The number of steps (int64) and the learning rate, which every optimizer of Keras keeps."""
+
+_EARLY: Final = {"rmsprop": 1, "lion": 2, "adadelta": 3, "adamax": 1, "ftrl": 2}
+"""Terms of an update that are made of slots or the variable alone, and so wait for no gradient.
+Source: Keras' `update_step` of each."""
+
+OPTIMIZERS: Final = tuple(_PLAIN)
+"""Names that are known, as Keras takes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """What an optimizer keeps.
+
+    Attributes:
+        by_variable: Bytes for each variable, in their order; 0 for one that is not trained.
+        other_bytes: What belongs to none of them.
+        is_known: Whether the optimizer's rule is known; else Adam's was taken.
+        names: Of the slots of one variable.
+    """
+
+    by_variable: tuple[int, ...]
+    other_bytes: int
+    is_known: bool
+    names: tuple[str, ...]
+
+    @property
+    def total_bytes(self) -> int:
+        """All of it."""
+        return sum(self.by_variable) + self.other_bytes
+
+
+def slots_of(optimizer: OptimizerLayout | None, variables: Sequence[VariableLayout]) -> Slots:
+    """What an optimizer keeps, by its rule; nothing without one.
+
+    Args:
+        optimizer: Its name and settings count, not what it has made already.
+        variables: Of the model.
+    """
+    if optimizer is None:
+        return Slots((0,) * len(variables), 0, is_known=True, names=())
+    kind = optimizer.kind.lower()
+    plain = _PLAIN.get(kind)
+    names = (_PLAIN["adam"] if plain is None else plain) + _chosen(kind, optimizer.settings)
+    each = tuple(
+        sum(_size(variable, name) for name in names) + _factors(variable, kind)
+        if variable.is_trainable
+        else 0
+        for variable in variables
+    )
+    other = _COUNTERS_BYTES + _of_scaling(optimizer) + (4 if kind == "nadam" else 0)
+    return Slots(each, other, is_known=plain is not None, names=names)
+
+
+def real_slot_bytes(optimizer: OptimizerLayout) -> int | None:
+    """Bytes that an optimizer keeps as it was described; None if it has made none yet."""
+    if optimizer.slots is None:
+        return None
+    return sum(math.prod(slot.shape) * item_bytes(slot.dtype) for slot in optimizer.slots)
+
+
+def early_copies(optimizer: OptimizerLayout | None) -> int:
+    """Tensors shaped as each variable that TensorFlow makes before there is a gradient.
+
+    What waits for nothing it runs first: they are there beside all feature maps.
+    """
+    if optimizer is None:
+        return 0
+    told = optimizer.settings
+    settings = [optimizer.kind.lower() in ("sgd", "rmsprop") and told.get("momentum")]
+    settings += [told.get("centered"), told.get("weight_decay")]
+    return _EARLY.get(optimizer.kind.lower(), 0) + sum(map(bool, settings))
+
+
+def _chosen(kind: str, settings: dict[str, Setting]) -> tuple[str, ...]:
+    """Slots that a setting adds."""
+    added: list[str] = []
+    if kind in ("adam", "adamw") and settings.get("amsgrad"):
+        added.append("velocity_hat")
+    if kind in ("sgd", "rmsprop") and settings.get("momentum"):
+        added.append("momentum")
+    if kind == "rmsprop" and settings.get("centered"):
+        added.append("average_gradient")
+    if settings.get("use_ema"):
+        added.append("average")
+    if settings.get("gradient_accumulation_steps"):
+        added.append("gradient_accumulator")
+    return tuple(added)
+
+
+def _size(variable: VariableLayout, name: str) -> int:
+    del name  # each is shaped as the variable
+    return math.prod(variable.shape) * item_bytes(variable.dtype)
+
+
+def _factors(variable: VariableLayout, kind: str) -> int:
+    """Adafactor's row and column means; two numbers for what has one axis."""
+    if kind != "adafactor":
+        return 0
+    size = item_bytes(variable.dtype)
+    if len(variable.shape) < 2:  # noqa: PLR2004 - rows and columns
+        return 2 * 4  # placeholders
+    rows = math.prod(variable.shape[:-1])
+    columns = math.prod((*variable.shape[:-2], variable.shape[-1]))
+    return (rows + columns) * size
+
+
+def _of_scaling(optimizer: OptimizerLayout) -> int:
+    """Step counter, learning rate and loss scale of the wrapper."""
+    return _COUNTERS_BYTES + 4 + 4 if optimizer.loss_scaling else 0

@@ -1,0 +1,209 @@
+"""What TensorFlow makes of a step whose batch is known when it is traced: constants and sums.
+
+A data set of whole batches says their size, and then zeros in a tensor's shape become a constant
+that stays for as long as the step can be called. Of a step that is foretold to need much, sums of
+three and more tensors are added up one by one in a variable of their own, for which there is
+another constant of zeros.
+
+Source: `constant_folding.cc` and `memory_optimizer.cc` (`SchedulingPass`) of grappler.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from kmonitor.memory.simulation import operation_kinds
+from kmonitor_agent.wire.messages.step_program import Extent, StepGraph, StepOperation
+
+_SUMMED: Final = 3
+_FOLDED_BYTES: Final = 100 * 1024
+"""Larger results are not computed ahead, unless they are one value throughout."""
+
+_SCALAR_BYTES: Final = 8
+_SHAPE_BYTES: Final = 64
+
+Place = tuple[int, int]
+
+
+def with_constants(graph: StepGraph, extents: Sequence[Extent], batch: int) -> StepGraph:
+    """The graph with constants in place of what the batch alone decides.
+
+    Args:
+        graph: A step's own, with the batch open. What hangs on no batch was looked at already.
+        extents: Of its program.
+        batch: Examples a step.
+    """
+    folding = _Folding(extents, batch)
+    for place, each in enumerate(graph.operations):
+        folding.add(place, each)
+    return StepGraph(tuple(folding.found), graph.arguments, graph.results)
+
+
+class _Folding:
+    """Goes through the operations; each is followed by those that read it."""
+
+    def __init__(self, extents: Sequence[Extent], batch: int) -> None:
+        self.found: list[StepOperation] = []
+        self._sizes = [each.at(batch) for each in extents]
+        self._grows = [bool(each.terms) for each in extents]
+        self._constants: set[int] = set()
+        self._of_one_value: set[int] = set()
+        self._same: dict[tuple[object, ...], int] = {}
+
+    def add(self, place: int, each: StepOperation) -> None:
+        is_constant, is_of_one_value = self._told(each)
+        if is_constant:
+            self._constants.add(place)
+            if is_of_one_value:
+                self._of_one_value.add(place)
+            first = self._same.setdefault((each.kind, each.sizes, each.inputs[1:]), place)
+            if each.kind in operation_kinds.FILLED and first != place:
+                inputs, kind = ((first, 0),), "Identity"
+            else:
+                inputs, kind = (), "Const"
+            before = [at for at, _ in each.inputs if at not in self._constants]
+            each = msgspec.structs.replace(
+                each, kind=kind, inputs=inputs, after=(*each.after, *before)
+            )
+        self.found.append(each)
+
+    def _told(self, each: StepOperation) -> tuple[bool, bool]:
+        """Whether it is constant, and one value throughout."""
+        size, grows = self._size(each), any(at >= 0 and self._grows[at] for at in each.sizes)
+        if each.kind in operation_kinds.FILLED:
+            return grows, grows
+        if each.kind in operation_kinds.SHAPES or each.kind == "Const":
+            return True, each.kind == "Const" and size <= _SCALAR_BYTES
+        if not each.inputs or each.bodies or operation_kinds.is_stateful(each.kind):
+            return False, False
+        inputs = [at for at, _ in each.inputs]
+        if not all(at in self._constants for at in inputs):
+            return False, False
+        is_of_one_value = each.kind in operation_kinds.SPREAD and all(
+            at in self._of_one_value or self._size(self.found[at]) <= _SHAPE_BYTES for at in inputs
+        )
+        return size <= _FOLDED_BYTES or (grows and is_of_one_value), is_of_one_value
+
+    def _size(self, each: StepOperation) -> int:
+        return sum(self._sizes[at] for at in each.sizes if at >= 0)
+
+
+def sums_in_need(graph: StepGraph, sizes: Sequence[int], above_bytes: int) -> frozenset[int]:
+    """Places of sums that have a tensor alive where all outputs together come to most.
+
+    Args:
+        graph: A step's own.
+        sizes: Bytes of each of the program's extents.
+        above_bytes: Nothing is in need that comes to less.
+    """
+    operations = graph.operations
+    sums = [place for place, each in enumerate(operations)
+            if each.kind == "AddN" and len(each.inputs) >= _SUMMED]  # fmt: skip
+    if not sums:
+        return frozenset()
+    foretold = _foretold(graph, sizes)
+    if foretold.most_bytes <= above_bytes:
+        return frozenset()
+    return frozenset(place for place in sums if any(
+        foretold.begins[before] <= foretold.fullest <= foretold.ends[before]
+        for before, _ in operations[place].inputs
+    ))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Foretold:
+    """A graph whose operations run one after the other, first ready first, as grappler thinks.
+
+    Attributes:
+        most_bytes: All outputs that are still to be read, at their most.
+        fullest: The moment of that.
+        begins: When each operation's outputs are made.
+        ends: When they are read last.
+    """
+
+    most_bytes: int
+    fullest: int
+    begins: list[int]
+    ends: list[int]
+
+
+def _foretold(graph: StepGraph, sizes: Sequence[int]) -> _Foretold:
+    order = _in_order_of_readiness(graph)
+    begins = [0] * len(order)
+    for moment, place in enumerate(order):
+        begins[place] = moment
+    ends = list(begins)
+    for place, each in enumerate(graph.operations):
+        for before, _ in each.inputs:
+            ends[before] = max(ends[before], begins[place])
+    made = [sum(sizes[at] for at in each.sizes if at >= 0) for each in graph.operations]
+    let_go = [0] * len(order)
+    for place, end in enumerate(ends):
+        let_go[end] += made[place]
+    most, fullest, now = 0, 0, 0
+    for moment, place in enumerate(order):
+        now += made[place]
+        if now > most:
+            most, fullest = now, moment
+        now -= let_go[moment]
+    return _Foretold(most, fullest, begins, ends)
+
+
+def _in_order_of_readiness(graph: StepGraph) -> list[int]:
+    """Each operation as it becomes ready; it waits for those that did before."""
+    waits = [len(each.inputs) + len(each.after) for each in graph.operations]
+    readers: list[list[int]] = [[] for _ in waits]
+    for place, each in enumerate(graph.operations):
+        for before, _ in each.inputs:
+            readers[before].append(place)
+        for before in each.after:
+            readers[before].append(place)
+    order = [place for place, n_waits in enumerate(waits) if not n_waits]
+    for place in order:  # it grows meanwhile
+        for reader in readers[place]:
+            waits[reader] -= 1
+            if not waits[reader]:
+                order.append(reader)
+    return order
+
+
+def with_sums_in_turn(graph: StepGraph, sums: frozenset[int]) -> StepGraph:
+    """The graph with some sums added up in a variable of their own, which begins at zero."""
+    if not sums:
+        return graph
+    found: list[StepOperation] = []
+    moved: list[int] = []
+    for place, each in enumerate(graph.operations):
+        inputs = tuple((moved[at], output) for at, output in each.inputs)
+        after = tuple(moved[at] for at in each.after)
+        written = msgspec.structs.replace(each, inputs=inputs, after=after)
+        if place in sums:
+            written = _added_up(written, found)
+        moved.append(len(found))
+        found.append(written)
+    return StepGraph(
+        tuple(found),
+        tuple(moved[each] for each in graph.arguments),
+        tuple((moved[at], output) for at, output in graph.results),
+    )
+
+
+def _added_up(whole: StepOperation, found: list[StepOperation]) -> StepOperation:
+    """What stands for the sum; what it needs is added."""
+    first, begins = len(found), (min(at for at, _ in whole.inputs),)
+
+    def made(kind: str, inputs: tuple[Place, ...], after: tuple[int, ...] = ()) -> None:
+        found.append(msgspec.structs.replace(whole, kind=kind, inputs=inputs, after=after))
+
+    made("TemporaryVariable", (), begins)
+    made("Const", (), begins)
+    made("Assign", ((first, 0), (first + 1, 0)))
+    for each in whole.inputs:
+        made("AssignAdd", ((first + 2, 0), each))
+    added = tuple(range(first + 3, len(found)))
+    return msgspec.structs.replace(
+        whole, kind="DestroyTemporaryVariable", inputs=((first + 2, 0),),
+        after=(*whole.after, *added),
+    )  # fmt: skip

@@ -1,0 +1,97 @@
+"""How many bytes a value takes, and what a precision policy makes of a model's dtypes."""
+
+import math
+from typing import Final
+
+import msgspec
+
+from kmonitor_agent.wire.messages.model_layout import ModelLayout, TensorLayout, VariableLayout
+
+_ITEM_BYTES: Final = {
+    "bool": 1,
+    "int8": 1,
+    "uint8": 1,
+    "float8_e4m3fn": 1,
+    "float8_e5m2": 1,
+    "float16": 2,
+    "bfloat16": 2,
+    "int16": 2,
+    "uint16": 2,
+    "float64": 8,
+    "int64": 8,
+    "uint64": 8,
+    "complex64": 8,
+    "complex128": 16,
+}
+_USUAL_BYTES: Final = 4
+
+POLICIES: Final = {
+    "float16": ("float16", "float16"),
+    "bfloat16": ("bfloat16", "bfloat16"),
+    "float32": ("float32", "float32"),
+    "float64": ("float64", "float64"),
+    "mixed_float16": ("float16", "float32"),
+    "mixed_bfloat16": ("bfloat16", "float32"),
+}
+"""Policy to the dtypes that it computes and stores in."""
+
+
+class OpenShape(Exception):
+    """A tensor has an axis besides the batch whose length only data would tell.
+
+    Attributes:
+        shape: Of the tensor; None for what is open.
+    """
+
+    def __init__(self, shape: tuple[int | None, ...]) -> None:
+        super().__init__(str(shape))
+        self.shape = shape
+
+
+def item_bytes(dtype: str) -> int:
+    """Size of one value, bytes."""
+    return _ITEM_BYTES.get(dtype, _USUAL_BYTES)
+
+
+def variable_bytes(variable: VariableLayout) -> int:
+    """Size of a variable, bytes."""
+    return math.prod(variable.shape) * item_bytes(variable.dtype)
+
+
+def tensor_elements(tensor: TensorLayout, batch: int) -> int:
+    """How many values a tensor has.
+
+    Raises:
+        OpenShape: An axis besides the first has no length.
+    """
+    if any(length is None for length in tensor.shape[1:]):
+        raise OpenShape(tensor.shape)
+    return math.prod(batch if length is None else length for length in tensor.shape)
+
+
+def with_precision(layout: ModelLayout, policy: str) -> ModelLayout:
+    """The same model under another policy; what a layer asked for by itself follows too.
+
+    Args:
+        layout: Of the model.
+        policy: One of `POLICIES`.
+    """
+    if policy == layout.precision:
+        return layout
+    computed, stored = POLICIES[policy]
+    return msgspec.structs.replace(
+        layout,
+        precision=policy,
+        tensors=tuple(
+            msgspec.structs.replace(each, dtype=computed) if _is_float(each.dtype) else each
+            for each in layout.tensors
+        ),
+        variables=tuple(
+            msgspec.structs.replace(each, dtype=stored) if _is_float(each.dtype) else each
+            for each in layout.variables
+        ),
+    )
+
+
+def _is_float(dtype: str) -> bool:
+    return dtype.startswith(("float", "bfloat"))

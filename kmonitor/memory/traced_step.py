@@ -1,0 +1,159 @@
+"""A traced step as the ground of an estimate: what it was traced for, and what it takes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from kmonitor.memory.layer_table import LayerMemory
+from kmonitor.memory.simulation import operation_kinds
+from kmonitor.memory.simulation.graphs import Graphs
+from kmonitor.memory.simulation.outcome import PLAYS, Outcome, Simulation
+from kmonitor.memory.simulation.turns_ahead import waiting_bytes
+from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout
+from kmonitor_agent.wire.messages.step_program import StepProgram
+
+_HIGH: Final = 0.30
+_HIGH_WITH_LOOPS: Final = 0.45
+_LOW: Final = 0.25
+"""How far the transient part may be off beyond the plays; source: `bench_map`."""
+
+_SLACK: Final = 0.03
+"""Likewise of the resident part: the allocator's pieces."""
+
+_ELSEWHERE: Final = "(outside of layers)"
+
+
+class Traced:
+    """A program with what it was traced for; a simulation of it is made once and kept."""
+
+    def __init__(
+        self,
+        program: StepProgram,
+        layout: ModelLayout,
+        *,
+        optimizer: OptimizerLayout | None = None,
+        precision: str | None = None,
+    ) -> None:
+        """`optimizer` and `precision` as in the plan; None: the model's own."""
+        self.program = program
+        self._layout = layout
+        self._training = (optimizer, precision)
+        self._graphs = Graphs(program)
+        self._simulations: dict[int, Simulation] = {}
+        self._kept: dict[int, dict[str, int]] = {}
+
+    def is_for(
+        self, layout: ModelLayout, optimizer: OptimizerLayout | None, precision: str | None
+    ) -> bool:
+        """Whether it is of this very training."""
+        same = layout is self._layout or layout == self._layout
+        return same and self._training == (optimizer, precision)
+
+    def taken(self, batch: int, unseen_bytes: int = 0) -> "Taken":
+        """What a step takes of an allocator that does not count tensors below a size."""
+        counted = self._simulation(unseen_bytes).outcome(batch)
+        whole = counted if not unseen_bytes else self._simulation(0, plays=1).outcome(batch)
+        left_out = sum(each for each in self.program.variables if each < unseen_bytes)
+        has_loops = any(
+            each.kind in operation_kinds.LOOPS
+            for graph in self.program.graphs for each in graph.operations
+        )  # fmt: skip
+        waiting = waiting_bytes(self.program, batch)
+        return Taken(counted, whole, left_out, has_loops, waiting)
+
+    def kept_bytes(self, batch: int) -> dict[str, int]:
+        """Feature maps kept for the backward pass, by the name of a layer or of a part of one."""
+        if batch not in self._kept:
+            self._kept[batch] = self._simulation(0, plays=1).kept_bytes(batch)
+        return self._kept[batch]
+
+    def _simulation(self, unseen_bytes: int, plays: int = PLAYS) -> Simulation:
+        if unseen_bytes not in self._simulations:
+            self._simulations[unseen_bytes] = Simulation(
+                self.program, unseen_bytes, plays=plays, graphs=self._graphs
+            )
+        return self._simulations[unseen_bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A step of one batch.
+
+    Attributes:
+        counted: By the allocator that it was traced for.
+        whole: With the tensors that this one does not count.
+        left_out_bytes: Of variables that it does not count.
+        has_loops: Whether there are loops, which may run ahead of their sums.
+        waiting_bytes: What then waits to be added up, at most.
+    """
+
+    counted: Outcome
+    whole: Outcome
+    left_out_bytes: int
+    has_loops: bool
+    waiting_bytes: int = 0
+
+    @property
+    def peak_bytes(self) -> int:
+        """The estimate, with all variables."""
+        return self.counted.peak_bytes + self.left_out_bytes
+
+    def low_bytes(self, resident_bytes: int) -> int:
+        """It is hardly less, as that allocator tells it."""
+        lowest = self.counted.lowest_bytes + self.left_out_bytes
+        needed = min(lowest, resident_bytes + int((lowest - resident_bytes) * (1 - _LOW)))
+        return max(0, needed - self.left_out_bytes)
+
+    def high_bytes(self, resident_bytes: int) -> int:
+        """It is hardly more."""
+        highest = max(self.counted.highest_bytes + self.left_out_bytes, self.whole.peak_bytes)
+        more = _HIGH_WITH_LOOPS if self.has_loops else _HIGH
+        # The plays' turns run ahead by less than a CPU's did.
+        ahead = self.counted.lowest_bytes + self.left_out_bytes + self.waiting_bytes
+        return max(_raised(highest, resident_bytes, more), _raised(ahead, resident_bytes, _HIGH))
+
+
+def _raised(peak_bytes: int, resident_bytes: int, more: float) -> int:
+    """A peak whose transient part may be so much higher."""
+    transient = max(0, peak_bytes - resident_bytes)
+    return peak_bytes + int(transient * more + resident_bytes * _SLACK)
+
+
+def rows_with_kept(
+    rows: Sequence[LayerMemory], kept_bytes: Mapping[str, int]
+) -> tuple[LayerMemory, ...]:
+    """Rows with what the simulation found to be kept; parts of a layer count to the layer.
+
+    Args:
+        rows: Of the estimate by rules.
+        kept_bytes: By the name of a layer or of a part of one.
+    """
+    kept = [0] * len(rows)
+    rest = 0
+    places = {row.path: place for place, row in enumerate(rows)}
+    for name, n_bytes in kept_bytes.items():
+        place = _place(name, places)
+        if place is None:
+            rest += n_bytes
+        else:
+            kept[place] += n_bytes
+    found = [msgspec.structs.replace(row, kept_bytes=kept[place], is_covered=True)
+             for place, row in enumerate(rows)]  # fmt: skip
+    if rest:
+        found.append(LayerMemory(
+            path=_ELSEWHERE, kind="", parameters=0, parameter_bytes=0, gradient_bytes=0,
+            slot_bytes=0,
+            kept_bytes=rest, workspace_bytes=0, uses=0, is_frozen=False, is_shared=False,
+            is_covered=True,
+        ))  # fmt: skip
+    return tuple(found)
+
+
+def _place(name: str, places: Mapping[str, int]) -> int | None:
+    while name:
+        if name in places:
+            return places[name]
+        name = name.rpartition("/")[0]
+    return None

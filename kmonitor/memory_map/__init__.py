@@ -1,1 +1,0 @@
-"""Where a training's memory goes, layer by layer, from a plain description of its model."""

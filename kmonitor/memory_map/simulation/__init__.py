@@ -1,1 +1,0 @@
-"""A traced step played through: what is alive when, and what the allocator makes of it."""

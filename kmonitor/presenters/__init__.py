@@ -1,1 +1,0 @@
-"""What each panel shows, as plain data; no Qt."""

@@ -1,0 +1,4 @@
+"""What people see.
+
+State modules without Qt, and in each subject's `qt` folder the views that show it.
+"""

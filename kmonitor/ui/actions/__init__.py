@@ -1,0 +1,1 @@
+"""Commands that a run accepts, and why not, as buttons."""

@@ -1,0 +1,367 @@
+"""What can be asked of the selected run, and what will happen at its limits."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, Literal
+
+from kmonitor.ui.actions.action_ways import ActionWay, ways_of
+from kmonitor.ui.events.event_text import COMMAND_TITLES
+from kmonitor.ui.limits.limit_actions import AtLimitPicture, at_limit_picture
+from kmonitor.ui.limits.limit_store import LimitDesk
+from kmonitor.ui.runs.commands import AskedCommand, CommandDesk
+from kmonitor.ui.runs.run_states import has_ended, state_picture
+from kmonitor.ui.shortcuts import key_of
+from kmonitor.ui.text.formats import bytes_text, count_text, duration_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.commands import CommandName
+from kmonitor_agent.wire.messages.unions import RunSummary
+
+ButtonKind = Literal["plain", "primary", "danger"]
+
+_WHERE_OFFERED: Final[tuple[CommandName, ...]] = ("collect", "auto", "restart", "diagnose")
+"""Actions that not every process can carry out: shown only where they are possible."""
+
+ACTION_KEYS: Final[dict[str, tuple[CommandName, str]]] = {
+    "save": ("save", ""),
+    "save_export": ("save", "export"),
+    "reload": ("reload", ""),
+    "reload_recreate": ("reload", "recreate"),
+    "collect": ("collect", ""),
+    "auto": ("auto", ""),
+    "restart": ("restart", ""),
+    "diagnose": ("diagnose", ""),
+    "pause": ("pause", ""),
+    "stop": ("stop", ""),
+}
+"""By its name in the table of keys, what a key asks for and in which way; `pause` also resumes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ButtonPicture:
+    """One action.
+
+    Attributes:
+        command: What it asks.
+        icon: Name of an icon.
+        title: On the button.
+        shortcut: As Qt writes it; empty: none.
+        kind: How it looks.
+        is_enabled: Whether it is possible now.
+        tooltip: What it does, or why it is not possible now.
+        is_half: Two of these stand side by side.
+        ways: In which it can be asked for, the usual one first; empty: there is no choice.
+        more: What the button of its menu says; empty without one.
+    """
+
+    command: CommandName
+    icon: str
+    title: str
+    shortcut: str
+    kind: ButtonKind
+    is_enabled: bool
+    tooltip: str
+    is_half: bool = False
+    ways: tuple[ActionWay, ...] = ()
+    more: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPicture:
+    """What the key of an action does now.
+
+    Attributes:
+        command: What it asks for.
+        way: In which of the ways there are; empty: the usual one.
+        refusal: What is said in place of asking, where that is not possible now; else empty.
+    """
+
+    command: CommandName
+    way: str
+    refusal: str
+
+
+@dataclass(frozen=True, slots=True)
+class ActionsPicture:
+    """The whole panel.
+
+    Attributes:
+        buttons: Actions from top to bottom.
+        waiting: What was asked and is not done yet, or that the run is paused; may be empty.
+        checkpoint: Line on the last checkpoint.
+        at_limit: What happens at a limit.
+        keys: As `ACTION_KEYS`, also those of actions that have no button here.
+        why_not: Why nothing can be asked of the run, where nothing else in the window says so.
+    """
+
+    buttons: tuple[ButtonPicture, ...]
+    waiting: str
+    checkpoint: str
+    at_limit: AtLimitPicture
+    keys: Mapping[str, KeyPicture]
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmPicture:
+    """A question before something that cannot be undone."""
+
+    title: str
+    text: str
+    yes: str
+    no: str
+
+
+def actions_picture(
+    run: RunSummary,
+    *,
+    commands: CommandDesk,
+    limits: LimitDesk,
+    now_wall_s: float,
+    is_connected: bool,
+    no_right: str = "",
+) -> ActionsPicture:
+    """The panel for this run.
+
+    Args:
+        run: The run.
+        commands: What was asked from here.
+        limits: Limits in force and asked for.
+        now_wall_s: Now, UTC.
+        is_connected: Whether its hub is reached.
+        no_right: Why this window may ask nothing of it; empty: it may.
+    """
+    why_not = _why_not(run, is_connected=is_connected) or no_right
+    toggle: CommandName = "resume" if run.state == "paused" else "pause"
+    more: list[CommandName] = [name for name in _WHERE_OFFERED if name in run.actions]
+    names: tuple[CommandName, ...] = ("save", "reload", *more, toggle, "stop")
+    open_commands = commands.open_for(run.run)
+    asked = {command.message.name for command in open_commands}
+    buttons = [_button(name, _refusal(run, name, why_not, asked)) for name in names]
+    halves = [at for at, button in enumerate(buttons) if button.is_half]
+    if len(halves) % 2:
+        # The last has no neighbour: it is as wide as the others, and says its shortcut too.
+        buttons[halves[-1]] = replace(buttons[halves[-1]], is_half=False)
+    return ActionsPicture(
+        buttons=tuple(buttons),
+        waiting=_waiting(open_commands, run),
+        checkpoint=_checkpoint(run, now_wall_s),
+        at_limit=at_limit_picture(run, limits, why_not),
+        keys={
+            key: _key(toggle if name == "pause" else name, way, run, why_not, asked)
+            for key, (name, way) in ACTION_KEYS.items()
+        },
+        # The state says that it has ended, and the banner that the hub is not reached.
+        why_not="" if has_ended(run) or not is_connected else why_not,
+    )
+
+
+def confirm_stop(run: RunSummary) -> ConfirmPicture:
+    """What is asked before a training is stopped."""
+    text = tr(
+        "The training saves a checkpoint if it can, ends after the current epoch, and fit "
+        "returns as if all epochs were done. It cannot be started again from here."
+    )
+    title = tr("Stop \u201c{name}\u201d?").format(name=run.name)
+    return ConfirmPicture(title, text, tr("Stop training"), tr("Keep it running"))
+
+
+def question_before(run: RunSummary, name: CommandName) -> Callable[[], ConfirmPicture] | None:
+    """What is asked before something that ends the process; None where nothing need be.
+
+    Args:
+        run: The run.
+        name: What is about to be asked of it.
+
+    Returns:
+        Puts the question in words, in the language that is in force then.
+    """
+    match name:
+        case "stop":
+            return partial(confirm_stop, run)
+        case "restart":
+            return partial(_confirm_restart, run)
+        case _:
+            return None
+
+
+def _confirm_restart(run: RunSummary) -> ConfirmPicture:
+    text = tr(
+        "The process ends after the current epoch and kmonitor run starts the script again, "
+        "which resumes there: weights, optimizer, history and random state are kept, and what "
+        "the script does before fit happens again."
+    )
+    title = tr("Restart the process of \u201c{name}\u201d?").format(name=run.name)
+    return ConfirmPicture(title, text, tr("Restart process"), tr("Keep it running"))
+
+
+def _why_not(run: RunSummary, *, is_connected: bool) -> str:
+    if has_ended(run):
+        word = state_picture(run, now_wall_s=0.0).word.lower()
+        return tr("The run has ended ({state}); nothing can be asked of it.").format(state=word)
+    if not is_connected:
+        return tr("The hub is not reached; what is asked now would not arrive.")
+    if run.is_shipped:
+        return tr("This run was read from a folder: its process cannot be asked from here.")
+    if run.is_elsewhere:
+        return tr(
+            "Another hub of the team keeps this run: connect to its host to ask anything of it."
+        )
+    if not run.actions:
+        return tr("This run takes no commands: it was started with commands=False.")
+    return ""
+
+
+def _refusal(run: RunSummary, name: CommandName, why_not: str, asked: Collection[str]) -> str:
+    if why_not:
+        return why_not
+    if name not in run.actions:
+        return tr("Not possible in this process.")
+    return tr("Already asked; it waits for its safe point.") if name in asked else ""
+
+
+def _key(
+    name: CommandName, way: str, run: RunSummary, why_not: str, asked: Collection[str]
+) -> KeyPicture:
+    refusal = _refusal(run, name, why_not, asked)
+    if refusal:
+        # There may be no button near that says which action it was.
+        refusal = tr("{title}: {why}").format(title=_title(name), why=refusal)
+    return KeyPicture(name, way, refusal)
+
+
+def _title(name: CommandName) -> str:
+    return tr("Restart") if name == "restart" else tr(COMMAND_TITLES[name])
+
+
+def _button(name: CommandName, why_not: str) -> ButtonPicture:
+    icon, shortcut, kind, tooltip = _looks()[name]
+    is_half = name in _WHERE_OFFERED
+    title = _title(name)
+    ways = ways_of(name)
+    return ButtonPicture(
+        name,
+        icon,
+        title,
+        shortcut,
+        kind,
+        not why_not,
+        "\n".join(part for part in (why_not, f"{tooltip} ({shortcut})") if part),
+        is_half,
+        ways,
+        tr("Other ways: {title}").format(title=title) if ways else "",
+    )
+
+
+def _looks() -> dict[str, tuple[str, str, ButtonKind, str]]:
+    """Icon, shortcut, kind and tooltip by command."""
+    icons: dict[str, tuple[str, str, ButtonKind, str]] = {
+        "save": (
+            "save",
+            key_of("save"),
+            "plain",
+            tr("Save a checkpoint at the end of this epoch"),
+        ),
+        "reload": (
+            "reload",
+            key_of("reload"),
+            "primary",
+            tr("Save, clear the session and reload at the end of this epoch; same result"),
+        ),
+        "collect": (
+            "broom",
+            key_of("collect"),
+            "plain",
+            tr("Let go of traces that dead models left behind, and of garbage; the model stays"),
+        ),
+        "auto": (
+            "layers",
+            key_of("auto"),
+            "plain",
+            tr("Collect, and reload if that left something to give back; never a restart"),
+        ),
+        "restart": (
+            "restart",
+            key_of("restart"),
+            "plain",
+            tr("Start the script again in a new process at the end of this epoch, and resume"),
+        ),
+        "diagnose": (
+            "diagnose",
+            key_of("diagnose"),
+            "plain",
+            tr("Look at the next safe point at what grows and who holds it"),
+        ),
+        "pause": (
+            "pause",
+            key_of("pause"),
+            "plain",
+            tr("Hold the training after the running batch"),
+        ),
+        "resume": ("play", key_of("pause"), "plain", tr("Let the training go on")),
+        "stop": ("stop", key_of("stop"), "danger", tr("End the training after this epoch")),
+    }
+    return icons
+
+
+def where_it_stands(run: RunSummary, commands: CommandDesk, name: CommandName) -> str:
+    """Where the newest command of this name stands, or why it failed; empty when it is done.
+
+    Args:
+        run: The run.
+        commands: What was asked from here.
+        name: Which command.
+    """
+    asked = commands.newest(run.run, name)
+    if asked is None or asked.state == "done":
+        return ""
+    if asked.is_open:
+        return _waiting([asked], run)
+    why = said(asked.why) or tr("no reason was told")
+    return tr("{title} was not done: {why}").format(title=tr(COMMAND_TITLES[name]), why=why)
+
+
+def _waiting(commands: list[AskedCommand], run: RunSummary) -> str:
+    shown = [c for c in commands if c.message.name != "set_limits"]
+    if run.state == "paused":
+        # The pause has happened; the command's own end is told only when the run goes on.
+        shown = [c for c in shown if c.message.name != "pause"]
+    if not shown:
+        return _paused_text(run) if run.state == "paused" else ""
+    newest = shown[-1]
+    title = tr(COMMAND_TITLES[newest.message.name])
+    match newest.state:
+        case "queued":
+            return tr("{title}: asked").format(title=title)
+        case "started":
+            return tr("{title}: running now").format(title=title)
+        case _:
+            if newest.message.name in ("pause", "resume") or run.epoch is None:
+                return tr("{title}: waits for the end of the batch").format(title=title)
+            return tr("{title}: waits for the end of epoch {n}").format(
+                title=title, n=run.epoch + 1
+            )
+
+
+def _paused_text(run: RunSummary) -> str:
+    if run.epoch is None:
+        return tr("Paused; Resume lets it go on")
+    if not run.step:
+        return tr("Paused in epoch {n}; Resume lets it go on").format(n=run.epoch + 1)
+    return tr("Paused after step {step} of epoch {n}; Resume lets it go on").format(
+        step=count_text(run.step), n=run.epoch + 1
+    )
+
+
+def _checkpoint(run: RunSummary, now_wall_s: float) -> str:
+    if run.checkpoint_epoch is None:
+        return tr("No checkpoint was saved") if has_ended(run) else tr("No checkpoint yet")
+    parts = [tr("Last checkpoint epoch {n}").format(n=run.checkpoint_epoch + 1)]
+    if run.checkpoint_wall_s is not None:
+        ago = duration_text(now_wall_s - run.checkpoint_wall_s)
+        parts.append(tr("{time} ago").format(time=ago))
+    if run.checkpoint_bytes is not None:
+        size = bytes_text(run.checkpoint_bytes)
+        parts.append(tr("state {size}").format(size=size))
+    return " \u00b7 ".join(parts)

@@ -1,0 +1,1 @@
+"""Buttons that send commands to a run, and their confirmations."""

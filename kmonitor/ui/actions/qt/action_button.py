@@ -1,0 +1,216 @@
+"""A wide button with an icon, a title and its shortcut, and a menu of other ways to do it."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QAction,
+    QActionGroup,
+    QContextMenuEvent,
+    QKeyEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QWidget
+from typing_extensions import override
+
+from kmonitor.ui.actions.action_panel import ButtonPicture
+from kmonitor.ui.actions.action_ways import ActionWay
+from kmonitor.ui.theme.qt.theme import Look, repolish, set_tone
+
+_AROUND_TEXT = 62
+"""Icon, padding and the least gap before the shortcut, pixels."""
+
+_HEIGHT, _LOW_HEIGHT = 36, 32
+
+_MORE_WIDTH = 26
+"""Of the menu's button with the gap before it, pixels."""
+
+
+class ActionButton(QPushButton):
+    """Shows one `ButtonPicture`; its shortcuts, which it only shows, are the panel's.
+
+    Signals:
+        command_requested: With the command's name and the key of the way to do it, on click or a
+            choice in the menu; main thread.
+    """
+
+    command_requested = Signal(str, str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._picture: ButtonPicture | None = None
+        self._shown_ways: Sequence[ActionWay] = ()
+        self._keeps_focus = False
+        self._hint = QLabel()
+        self._hint.setProperty("role", "meta")
+        self._hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._more = QPushButton()
+        self._more.setProperty("kind", "more")
+        self._more.setFixedSize(_MORE_WIDTH - 4, 24)
+        self._more.setStyleSheet("text-align: center;")
+        self._more.hide()
+        self._more.clicked.connect(self._on_more_clicked)
+        self._ways = QActionGroup(self)
+        self._ways.setExclusionPolicy(QActionGroup.ExclusionPolicy.None_)
+        self._ways.triggered.connect(self._on_ways_triggered)
+        self._row = QHBoxLayout(self)
+        self._row.setSpacing(4)
+        self._row.addStretch(1)
+        self._row.addWidget(self._hint)
+        self._row.addWidget(self._more)
+        self.setStyleSheet("text-align: left;")
+        self.set_close(is_close=False)
+        # The panel's width is the panel's: what has no room there must not widen it.
+        self.setMinimumWidth(1)
+        self.clicked.connect(self._on_self_clicked)
+        look.palette_changed.connect(self._on_look_palette_changed)
+
+    def show_picture(self, picture: ButtonPicture) -> None:
+        """Show this from now on."""
+        if picture == self._picture:
+            return
+        shape = (picture.kind, picture.is_half)
+        if self._picture is None or (self._picture.kind, self._picture.is_half) != shape:
+            self.setProperty("kind", picture.kind)
+            self.setProperty("is_half", picture.is_half)
+            repolish(self)
+        self._picture = picture
+        self.setText(f"  {picture.title}")
+        self.setToolTip(picture.tooltip)
+        self.setAccessibleName(picture.title)
+        self.setAccessibleDescription(picture.tooltip)
+        self._switch(is_on=picture.is_enabled)
+        self._hint.setText("" if picture.is_half else picture.shortcut)
+        self._show_ways(picture)
+        self._draw()
+        self._fit_hint()
+
+    def set_close(self, *, is_close: bool) -> None:
+        """Be lower, where there is little height."""
+        self.setFixedHeight(_LOW_HEIGHT if is_close else _HEIGHT)
+
+    @property
+    def has_ways(self) -> bool:
+        """Whether there is more than one way to ask for it."""
+        return bool(self._ways.actions())
+
+    def lead_to_menu(self) -> QWidget:
+        """The last control of it for the Tab key: its menu's button, where it has one."""
+        QWidget.setTabOrder(self, self._more)
+        return self._more
+
+    def menu_of_ways(self) -> QMenu:
+        """The ways, as a menu that is gone when it is closed."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+        menu.addActions(self._ways.actions())
+        return menu
+
+    @override
+    def focusNextPrevChild(self, next: bool) -> bool:
+        # Said of the switching off alone: the Tab key asks the window.
+        return self._keeps_focus or super().focusNextPrevChild(next)
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Down and self.has_ways:
+            self._open_menu()
+            return
+        super().keyPressEvent(event)
+
+    @override
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        if self.has_ways and self.isEnabled():
+            self._open_menu()
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_hint()
+
+    @override
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit_hint()
+
+    def _switch(self, *, is_on: bool) -> None:
+        """Let itself be pressed or not; what has the focus keeps it.
+
+        Qt would hand the focus of a button that is switched off to the next one, and the same key
+        pressed again would ask for that one's action.
+        """
+        if self._more.hasFocus() and not is_on:
+            self.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._keeps_focus = True
+        self.setEnabled(is_on)
+        self._keeps_focus = False
+        if is_on and self.window().focusWidget() is self and self.isActiveWindow():
+            # A window that was left and came back gives it to nothing that is switched off.
+            self.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _fit_hint(self) -> None:
+        taken = self.fontMetrics().horizontalAdvance(self.text()) + _AROUND_TEXT
+        taken += _MORE_WIDTH if self.has_ways else 0
+        hint = self._hint.fontMetrics().horizontalAdvance(self._hint.text())
+        self._hint.setVisible(taken + hint <= self.width())
+
+    def _show_ways(self, picture: ButtonPicture) -> None:
+        if self._shown_ways != picture.ways:
+            self._shown_ways = picture.ways
+            self._make_ways(picture.ways)
+        self._ways.setEnabled(picture.is_enabled)
+        self._more.setVisible(self.has_ways)
+        self._more.setToolTip(picture.more)
+        self._more.setAccessibleName(picture.more)
+        self._row.setContentsMargins(12, 0, 6 if self.has_ways else 12, 0)
+
+    def _make_ways(self, ways: Sequence[ActionWay]) -> None:
+        for entry in self._ways.actions():
+            self._ways.removeAction(entry)
+            entry.deleteLater()
+        for way in ways:
+            # The key is shown only: one of its own would be silent where the action is off.
+            entry = QAction(f"{way.title}\t{way.shortcut}", self)
+            entry.setData(way.key)
+            entry.setToolTip(way.tooltip)
+            self.addAction(entry)
+            self._ways.addAction(entry)
+
+    def _open_menu(self) -> None:
+        self.menu_of_ways().popup(self.mapToGlobal(self.rect().bottomLeft()))
+
+    @Slot()
+    def _on_more_clicked(self) -> None:
+        self._open_menu()
+
+    @Slot(QAction)
+    def _on_ways_triggered(self, entry: QAction) -> None:
+        if self._picture is not None:
+            self.command_requested.emit(self._picture.command, str(entry.data()))
+
+    @Slot()
+    def _on_self_clicked(self) -> None:
+        if self._picture is not None:
+            self.command_requested.emit(self._picture.command, "")
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        picture = self._picture
+        if picture is None:
+            return
+        if picture.kind == "primary":
+            self.setIcon(self._look.icon_on_accent(picture.icon))
+            colour = self._look.palette.on_accent if picture.is_enabled else ""
+            self._hint.setStyleSheet(f"color: {colour};" if colour else "")
+            self._more.setIcon(self._look.icon_on_accent("more"))
+            return
+        is_danger = picture.kind == "danger"
+        self.setIcon(self._look.icon(picture.icon, "crit" if is_danger else "plain"))
+        self._more.setIcon(self._look.icon("more"))
+        set_tone(self._hint, "crit" if is_danger and picture.is_enabled else "")

@@ -1,0 +1,180 @@
+"""The right panel: readings, actions, and what happens at a limit."""
+
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from kmonitor.ui.actions.action_panel import ACTION_KEYS, ActionsPicture, KeyPicture
+from kmonitor.ui.actions.qt.action_button import ActionButton
+from kmonitor.ui.actions.qt.readings_panel import ReadingsPanel
+from kmonitor.ui.limits.qt.limit_actions_view import AtLimitPart
+from kmonitor.ui.runs.readings import ReadingGroup
+from kmonitor.ui.theme.qt.theme import Look, role_label
+from kmonitor.ui.theme.theme import SIZES
+from kmonitor.ui.widgets.keyboard import add_key
+
+_APART, _CLOSE = 9, 6
+"""Between two parts, pixels: usually, and where there is little height."""
+
+
+class ActionsPanel(QFrame):
+    """Bound to the selected run.
+
+    Signals (main thread):
+        command_requested: With the name of a command and the way to do it.
+        key_refused: Why what a key stands for cannot be asked of the run.
+        reload_switched: Whether limits shall do something.
+        answer_chosen: What they shall do.
+    """
+
+    command_requested = Signal(str, str)
+    key_refused = Signal(str)
+    reload_switched = Signal(bool)
+    answer_chosen = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("right")
+        self._readings = ReadingsPanel()
+        self._look = look
+        self._buttons: list[ActionButton] = []
+        self._grid = QGridLayout()
+        self._shape: tuple[bool, ...] = ()
+        self._why_not = role_label("sub")
+        self._waiting = role_label("sub")
+        self._checkpoint = role_label("meta")
+        self._at_limit = AtLimitPart(look)
+        self._area = QScrollArea()
+        self._column = QVBoxLayout()
+        self._heading = role_label("section")
+        self._is_close = False
+        self._keys: Mapping[str, KeyPicture] = {}
+        for name in ACTION_KEYS:
+            # Not the buttons': one that is off, or not there, would leave its key without a word.
+            add_key(name, self, self._on_key_activated).setAutoRepeat(False)
+        self._build()
+        self._at_limit.switched.connect(self.reload_switched)
+        self._at_limit.answer_chosen.connect(self.answer_chosen)
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._heading.setText(self.tr("ACTIONS"))
+
+    def show_picture(self, picture: ActionsPicture) -> None:
+        """Show what can be asked of the selected run."""
+        shape = tuple(shown.is_half for shown in picture.buttons)
+        if shape != self._shape:
+            self._shape = shape
+            self._lay_buttons()
+        for button, shown in zip(self._buttons, picture.buttons, strict=True):
+            button.show_picture(shown)
+        self._why_not.setText(picture.why_not)
+        self._why_not.setVisible(bool(picture.why_not))
+        self._waiting.setText(picture.waiting)
+        self._waiting.setVisible(bool(picture.waiting))
+        self._checkpoint.setText(picture.checkpoint)
+        self._at_limit.show_picture(picture.at_limit)
+        self._keys = picture.keys
+
+    def set_close(self, *, is_close: bool) -> None:
+        """Stand closer together, so that the limits' part is seen in a low window too."""
+        if is_close == self._is_close:
+            return
+        self._is_close = is_close
+        self._readings.set_close(is_close=is_close)
+        self._column.setSpacing(_CLOSE if is_close else _APART)
+        self._grid.setSpacing(6 if is_close else 8)
+        for button in self._buttons:
+            button.set_close(is_close=is_close)
+
+    def show_blank(self, *, is_blank: bool) -> None:
+        """Show nothing while no run is known, and keep the place."""
+        self._area.setVisible(not is_blank)
+        if is_blank:
+            self._keys = {}
+
+    def show_readings(self, groups: Sequence[ReadingGroup]) -> None:
+        """Show the selected run's readings."""
+        self._readings.show_groups(groups)
+
+    def limit_sentence(self) -> str:
+        """What the panel says will happen at the limit."""
+        return self._at_limit.sentence()
+
+    def _build(self) -> None:
+        self._waiting.setProperty("tone", "accent")
+        for label in (self._why_not, self._waiting, self._checkpoint):
+            label.setWordWrap(True)
+        scrolled = QWidget()
+        scrolled.setObjectName("scrolled")
+        column = self._column
+        scrolled.setLayout(column)
+        column.setContentsMargins(SIZES.padding, 14, SIZES.padding, 14)
+        column.setSpacing(_APART)
+        column.addWidget(self._readings)
+        column.addSpacing(8)
+        column.addWidget(self._heading)
+        self._grid.setSpacing(8)
+        for part in (0, 1):
+            self._grid.setColumnStretch(part, 1)
+        column.addWidget(self._why_not)
+        column.addLayout(self._grid)
+        column.addWidget(self._waiting)
+        column.addWidget(self._checkpoint)
+        column.addSpacing(8)
+        column.addWidget(self._at_limit)
+        column.addStretch(1)
+        area = self._area
+        area.setWidget(scrolled)
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(1, 0, 0, 0)
+        outer.addWidget(area)
+
+    @Slot()
+    def _on_key_activated(self) -> None:
+        picture = self._keys.get(self.sender().objectName())
+        if picture is None:
+            return
+        if picture.refusal:
+            self.key_refused.emit(picture.refusal)
+        else:
+            self.command_requested.emit(picture.command, picture.way)
+
+    def _lay_buttons(self) -> None:
+        """Give each button its place: halves side by side, a single one takes the line."""
+        while len(self._buttons) < len(self._shape):
+            button = ActionButton(self._look)
+            button.command_requested.connect(self.command_requested)
+            button.set_close(is_close=self._is_close)
+            self._buttons.append(button)
+        while len(self._buttons) > len(self._shape):
+            spare = self._buttons.pop()
+            spare.hide()
+            spare.deleteLater()
+        line, side = 0, 0
+        previous: QWidget | None = None
+        for at, (button, is_half) in enumerate(zip(self._buttons, self._shape, strict=True)):
+            self._grid.removeWidget(button)
+            follows = at + 1 < len(self._shape) and self._shape[at + 1]
+            if is_half and (side or follows):
+                self._grid.addWidget(button, line, side)
+                line, side = line + side, 1 - side
+            else:
+                self._grid.addWidget(button, line, 0, 1, 2)
+                line += 1
+            if previous is not None:
+                QWidget.setTabOrder(previous, button)
+            previous = button.lead_to_menu()
+        if previous is not None:
+            self._at_limit.follow(previous)

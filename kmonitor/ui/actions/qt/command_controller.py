@@ -1,0 +1,104 @@
+"""Sends the selected run what the user asks for: commands, and what happens at a limit."""
+
+from typing import get_args
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from kmonitor.ui.actions.action_panel import question_before
+from kmonitor.ui.actions.action_ways import arguments_of
+from kmonitor.ui.events.event_text import COMMAND_TITLES
+from kmonitor.ui.settings.window_settings import LimitAnswer, WindowSettings
+from kmonitor.ui.shell.qt.window import MainWindow
+from kmonitor.ui.widgets.questions import QuestionBox
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.messages.commands import Arguments, CommandName
+
+
+class CommandController(QObject):
+    """Carries out what the action panel asks for; main thread only.
+
+    Signals:
+        changed: The panels tell something else now.
+        diagnosed: A diagnosis was asked for, and is worth being looked at.
+        settings_changed: Something to be remembered changed.
+    """
+
+    changed = Signal()
+    diagnosed = Signal()
+    settings_changed = Signal()
+
+    def __init__(
+        self,
+        window: MainWindow,
+        desk: Desk,
+        settings: WindowSettings,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._window = window
+        self._desk = desk
+        self._asked_back: CommandName | None = None
+        desk.limits.reloads = settings.reloads
+        desk.limits.answer = settings.limit_answer
+        panel = window.actions_panel
+        panel.command_requested.connect(self.request)
+        panel.key_refused.connect(window.status.show_note)
+        panel.reload_switched.connect(self._on_actions_reload_switched)
+        panel.answer_chosen.connect(self._on_actions_answer_chosen)
+
+    @property
+    def limit_answer(self) -> LimitAnswer:
+        """What is done at a limit, to be remembered."""
+        return _answer(self._desk.limits.answer)
+
+    @Slot(str, str)
+    def request(self, command: str, way: str = "") -> None:
+        """Send a command to the selected run; what loses something is asked back first."""
+        run, name = self._desk.book.current(), _command(command)
+        if run is None or name is None:
+            return
+        question = question_before(run, name)
+        if question is None:
+            self._send(name, arguments_of(name, way))
+            return
+        self._asked_back = name
+        box = QuestionBox(question(), self._window)
+        box.accepted.connect(self._on_question_accepted)
+        box.open()
+
+    @Slot()
+    def diagnose(self) -> None:
+        """Ask the selected run what holds its memory."""
+        self._send("diagnose")
+
+    @Slot()
+    def _on_question_accepted(self) -> None:
+        if self._asked_back is not None:
+            self._send(self._asked_back)
+
+    def _send(self, command: CommandName, args: Arguments | None = None) -> None:
+        self._desk.command(command, args)
+        if command == "diagnose":
+            self.diagnosed.emit()
+        self.changed.emit()
+
+    @Slot(bool)
+    def _on_actions_reload_switched(self, is_on: bool) -> None:
+        self._desk.limits.reload_at_limits(self._desk.book.current(), on=is_on)
+        self.settings_changed.emit()
+        self.changed.emit()
+
+    @Slot(str)
+    def _on_actions_answer_chosen(self, action: str) -> None:
+        answer = _answer(action)
+        self._desk.limits.answer_with(self._desk.book.current(), answer)
+        self.settings_changed.emit()
+        self.changed.emit()
+
+
+def _command(text: str) -> CommandName | None:
+    return next((name for name in COMMAND_TITLES if name == text), None)
+
+
+def _answer(text: str) -> LimitAnswer:
+    return next((name for name in get_args(LimitAnswer) if name == text), "reload")

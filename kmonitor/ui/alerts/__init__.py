@@ -1,0 +1,1 @@
+"""Rules for alerts, and the alerts that events raise."""

@@ -1,0 +1,214 @@
+"""What happens, held against the rules: which alerts are due now."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from kmonitor.ui.alerts.alert_rules import AlertKind, AlertMetric, AlertSettings
+from kmonitor.ui.events.event_log import event_line
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages import events
+from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
+
+Gravity = Literal["info", "warning", "error"]
+
+_OLD_S: Final = 120.0
+"""What happened longer ago when it is told is history, not news."""
+
+_MOST_REMEMBERED: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """Something the user wants to be told.
+
+    Attributes:
+        kind: What it is.
+        subject: Run id, or address of a host.
+        metric: Of a limit or verdict; else empty.
+        title: Whose: the run's or host's name.
+        host: Where the run is, or the host's name; empty: not known.
+        text: What happened, in a sentence.
+        gravity: How bad it is.
+        wall_s: When it happened, UTC.
+        unseen: How many of the same were not told since the one before, in its cool-down.
+    """
+
+    kind: AlertKind
+    subject: str
+    metric: AlertMetric
+    title: str
+    host: str
+    text: str
+    gravity: Gravity
+    wall_s: float
+    unseen: int = 0
+
+    @property
+    def sentence(self) -> str:
+        """The text, and how often it happened beside."""
+        if not self.unseen:
+            return self.text
+        return tr("{text} ({n} more like it before)").format(text=self.text, n=self.unseen)
+
+    def facts(self) -> dict[str, str | float]:
+        """The same for programs."""
+        return {
+            "kind": self.kind,
+            "subject": self.subject,
+            "metric": self.metric,
+            "title": self.title,
+            "host": self.host,
+            "text": self.sentence,
+            "gravity": self.gravity,
+            "wall_s": self.wall_s,
+        }
+
+
+@dataclass(slots=True)
+class _Waiting:
+    alert: Alert
+    due_s: float
+
+
+_STEPS: Final = "steps"
+
+_Key = tuple[str, str, AlertMetric]
+
+
+class AlertDesk:
+    """Takes what happens and says which alerts are due; main thread only.
+
+    Attributes:
+        settings: The rules in force.
+    """
+
+    def __init__(self, settings: AlertSettings | None = None) -> None:
+        self.settings = settings or AlertSettings()
+        self._waiting: dict[_Key, _Waiting] = {}
+        self._told_s: dict[_Key, float] = {}
+        self._unseen: dict[_Key, int] = {}
+        self._lost: set[str] = set()
+
+    def happened(
+        self,
+        run: str,
+        name: str,
+        host: str,
+        event: events.AnyEvent,
+        *,
+        wall_s: float,
+        now_wall_s: float,
+    ) -> None:
+        """An event of a run; what is long over is passed over.
+
+        Args:
+            run: Run id.
+            name: Its name.
+            host: Where it is; empty: not known.
+            event: Any.
+            wall_s: When it happened, UTC.
+            now_wall_s: Now, UTC.
+        """
+        if now_wall_s - wall_s > _OLD_S:
+            return
+        line = event_line(event, name="")
+        match event:
+            case events.LimitCrossed(crossed=False):
+                self._waiting.pop((run, "limit", event.metric), None)
+            case events.Verdict() if event.state not in ALARMED_STATES | {"cleared"}:
+                self._waiting.pop((run, "verdict", event.metric), None)
+            case events.Notice(code="steps_again"):
+                self._waiting.pop((run, _STEPS, "step_time"), None)
+            case events.BootStarted():
+                # It goes on: what its process before said of its end is over.
+                self._waiting.pop((run, "life", ""), None)
+            case _ if line is not None:
+                kind = _kind_of(event)
+                if kind is not None:
+                    metric = _metric_of(event)
+                    alert = Alert(kind, run, metric, name, host, line.text, line.level, wall_s)
+                    self._wait(alert, now_wall_s, topic=_topic_of(event, kind))
+            case _:
+                pass
+
+    def hosts(self, lost: Iterable[tuple[str, str, str]], *, now_wall_s: float) -> None:
+        """Which hosts are lost now.
+
+        Args:
+            lost: Address, name, and why in a sentence (empty: not known) of each.
+            now_wall_s: Now, UTC.
+        """
+        lost = list(lost)
+        gone = {address for address, _, _ in lost}
+        for address in self._lost - gone:
+            self._waiting.pop((address, "host", ""), None)
+        for address, name, why in lost:
+            if address not in self._lost:
+                text = tr("The host is lost: {why}").format(why=why) if why else tr("Host lost")
+                alert = Alert("host", address, "", name, name, text, "error", now_wall_s)
+                self._wait(alert, now_wall_s, topic="host")
+        self._lost = gone
+
+    def due(self, now_wall_s: float) -> list[Alert]:
+        """The alerts whose time has come, oldest first; each is given once."""
+        found: list[Alert] = []
+        for key, waiting in list(self._waiting.items()):
+            if waiting.due_s > now_wall_s:
+                continue
+            del self._waiting[key]
+            alert = waiting.alert
+            rule = self.settings.rule(alert.kind, alert.metric)
+            if not rule.is_on:
+                continue
+            told_s = self._told_s.get(key)
+            if told_s is not None and now_wall_s - told_s < rule.cool_down_s:
+                self._unseen[key] = self._unseen.get(key, 0) + 1
+                continue
+            self._told_s.pop(key, None)
+            self._told_s[key] = now_wall_s
+            found.append(replace(alert, unseen=self._unseen.pop(key, 0)))
+        while len(self._told_s) > _MOST_REMEMBERED:
+            self._told_s.pop(next(iter(self._told_s)))
+        return sorted(found, key=lambda alert: alert.wall_s)
+
+    def _wait(self, alert: Alert, now_wall_s: float, *, topic: str) -> None:
+        rule = self.settings.rule(alert.kind, alert.metric)
+        key = (alert.subject, topic, alert.metric)
+        before = self._waiting.get(key)
+        since_s = now_wall_s
+        if before is not None and before.alert.kind == alert.kind:
+            since_s = before.due_s - rule.hold_s  # it lasts since then
+        if rule.is_on:
+            self._waiting[key] = _Waiting(alert, since_s + rule.hold_s)
+        else:
+            self._waiting.pop(key, None)
+
+
+def _kind_of(event: events.AnyEvent) -> AlertKind | None:
+    match event:
+        case events.LimitCrossed():
+            return "limit"
+        case events.Verdict():
+            return "verdict"
+        case events.Notice(code="no_steps"):
+            return "verdict"
+        case events.BootDied() | events.BootEnded(why="failed") | events.Notice(code="lost"):
+            return "died"
+        case events.BootEnded(why="finished" | "interrupted" | "stopped"):
+            return "ended"
+        case _:
+            return None
+
+
+def _topic_of(event: events.AnyEvent, kind: AlertKind) -> str:
+    """What it takes the place of, and shares its cool-down with."""
+    if isinstance(event, events.Notice) and event.code == "no_steps":
+        return _STEPS  # a verdict a moment ago must not hide it
+    return "life" if kind in {"died", "ended"} else kind
+
+
+def _metric_of(event: events.AnyEvent) -> AlertMetric:
+    if isinstance(event, events.Notice) and event.code == "no_steps":
+        return "step_time"  # steps that take for ever
+    return event.metric if isinstance(event, events.LimitCrossed | events.Verdict) else ""

@@ -1,0 +1,100 @@
+"""What is worth an alert: for each kind of happening whether, after how long, and how often."""
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from kmonitor.ui.limits.limit_text import metric_name
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.commands import LIMIT_METRICS, LimitMetric
+from kmonitor_agent.wire.messages.identity import Name
+from kmonitor_agent.wire.messages.verdict_events import VERDICT_METRICS
+
+AlertKind = Literal["limit", "verdict", "host", "died", "ended"]
+"""A limit is crossed, a verdict turns, a host is lost, a run dies, a run ends."""
+
+AlertMetric = LimitMetric | Literal[""]
+"""Of limits and verdicts; empty for the others."""
+
+LONGEST_HOLD_S: Final = 3_600.0
+LONGEST_COOL_DOWN_S: Final = 86_400.0
+
+RuleKey = tuple[AlertKind, AlertMetric]
+
+
+class AlertRule(msgspec.Struct, frozen=True):
+    """When one kind of happening is told.
+
+    Attributes:
+        is_on: Whether at all.
+        hold_s: It must have lasted so long, seconds.
+        cool_down_s: It is told of the same run or host once in so long, seconds.
+    """
+
+    is_on: bool = True
+    hold_s: Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_HOLD_S)] = 0.0
+    cool_down_s: Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_COOL_DOWN_S)] = 0.0
+
+
+class AlertSettings(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the user chose.
+
+    Attributes:
+        rules: Where they differ from the usual ones, by `rule_name`.
+        command: Run on this machine for each alert, with the alert as JSON at its standard
+            input; empty: nothing is run.
+        webhook: http or https address that each alert is posted to as JSON; empty: none.
+    """
+
+    rules: Annotated[dict[Name, AlertRule], msgspec.Meta(max_length=100)] = {}
+    command: Annotated[str, msgspec.Meta(max_length=4096)] = ""
+    webhook: Annotated[str, msgspec.Meta(max_length=4096)] = ""
+
+    def rule(self, kind: AlertKind, metric: AlertMetric = "") -> AlertRule:
+        """The rule in force."""
+        return self.rules.get(rule_name(kind, metric), usual_rule(kind))
+
+
+def rule_keys() -> list[RuleKey]:
+    """Every rule there is, in the order in which they are shown."""
+    limits: list[RuleKey] = [("limit", metric) for metric in LIMIT_METRICS]
+    verdicts: list[RuleKey] = [("verdict", metric) for metric in VERDICT_METRICS]
+    others: list[RuleKey] = [("host", ""), ("died", ""), ("ended", "")]
+    return limits + verdicts + others
+
+
+def rule_name(kind: AlertKind, metric: AlertMetric = "") -> str:
+    """As it stands in the settings: "limit:ram", "host"."""
+    return f"{kind}:{metric}" if metric else kind
+
+
+def usual_rule(kind: AlertKind) -> AlertRule:
+    """What is in force unless the user chose otherwise."""
+    return _USUAL[kind]
+
+
+def rule_words(kind: AlertKind, metric: AlertMetric = "") -> str:
+    """The rule as the user reads it: "RAM: limit crossed"."""
+    name = metric_name(metric) if metric else ""
+    match kind:
+        case "limit":
+            return tr("{metric}: limit crossed").format(metric=name)
+        case "verdict":
+            return tr("{metric}: another verdict").format(metric=name)
+        case "host":
+            return tr("A host is lost")
+        case "died":
+            return tr("A run dies")
+        case "ended":
+            return tr("A run ends")
+
+
+_USUAL: Final[dict[AlertKind, AlertRule]] = {
+    "limit": AlertRule(cool_down_s=600.0),
+    "verdict": AlertRule(cool_down_s=600.0),
+    # A laptop that wakes up takes a while to find its hosts again.
+    "host": AlertRule(hold_s=30.0, cool_down_s=600.0),
+    "died": AlertRule(),
+    # What ended a process is known for certain a moment after it said that it ends.
+    "ended": AlertRule(hold_s=3.0),
+}

@@ -1,0 +1,203 @@
+"""Hands alerts to a command or a web address of the user's own, on a thread beside the window."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+import threading
+import urllib.error
+import urllib.request
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import IO, Final
+from urllib.parse import urlsplit
+
+from typing_extensions import override
+
+from kmonitor_agent.wire.release import VERSION
+
+_COMMAND_S: Final = 30.0
+_POST_S: Final = 10.0
+_JOIN_S: Final = 2.0
+_MOST_WAITING: Final = 100
+_LONGEST_SAID: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One alert on its way.
+
+    Attributes:
+        facts: What is told, as JSON values.
+        command: To run, with the facts as JSON at its standard input; empty: none.
+        webhook: To post them to; empty: nowhere.
+    """
+
+    facts: dict[str, str | float]
+    command: str = ""
+    webhook: str = ""
+
+
+def why_no_command(command: str) -> str:
+    """What is wrong with a command as it is written; empty: nothing."""
+    try:
+        words = shlex.split(command)
+    except ValueError as exc:
+        return f"The command cannot be read: {exc}."
+    return "" if words or not command else "The command is empty."
+
+
+def why_no_webhook(address: str) -> str:
+    """What is wrong with a web address as it is written; empty: nothing."""
+    if not address:
+        return ""
+    try:
+        parts = urlsplit(address)
+        is_whole = parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:
+        is_whole = False
+    return "" if is_whole else "A webhook is written as https://HOST/PATH or http://HOST/PATH."
+
+
+class AlertOutlet:
+    """Owns the thread `kmonitor-alerts`, which is there only while something is handed over.
+
+    `send` and `stop` are for the thread that made it.
+    """
+
+    def __init__(self, failed: Callable[[str], object]) -> None:
+        """Args: `failed`: told what went wrong, in a sentence; called from this part's thread."""
+        self._failed = failed
+        self._lock = threading.Lock()
+        self._waiting: deque[Delivery] = deque()
+        self._thread: threading.Thread | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ends = False
+
+    def send(self, delivery: Delivery) -> None:
+        """Hand it over; neither waits nor raises."""
+        if not (delivery.command or delivery.webhook) or self._ends:
+            return
+        with self._lock:
+            has_room = len(self._waiting) < _MOST_WAITING
+            if has_room:
+                self._waiting.append(delivery)
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._main, name="kmonitor-alerts", daemon=True
+                )
+                self._thread.start()
+        if not has_room:
+            self._failed("Alerts come faster than they can be handed over; this one is not.")
+
+    def stop(self) -> None:
+        """End the thread, and a command that still runs."""
+        with self._lock:
+            self._ends = True
+            self._waiting.clear()
+            thread, process = self._thread, self._process
+        if process is not None:
+            _kill(process)
+        if thread is not None:
+            thread.join(_JOIN_S)
+
+    def _main(self) -> None:
+        while (delivery := self._next()) is not None:
+            for act, target in ((self._run, delivery.command), (self._post, delivery.webhook)):
+                try:
+                    why = act(target, delivery.facts) if target and not self._ends else ""
+                except Exception as exc:  # noqa: BLE001 - a thread's main: told, and the next is tried
+                    why = f"An alert was not handed over: {type(exc).__name__}: {exc}"
+                if why and not self._ends:
+                    self._failed(why[:_LONGEST_SAID])
+
+    def _next(self) -> Delivery | None:
+        """What waits longest; None: nothing does, and this thread is given up."""
+        with self._lock:
+            if self._waiting:
+                return self._waiting.popleft()
+            self._thread = None
+            return None
+
+    def _run(self, command: str, facts: dict[str, str | float]) -> str:
+        words = shlex.split(command)
+        # Into a file: whoever the command leaves behind may hold a pipe open for ever.
+        with tempfile.TemporaryFile() as said:
+            try:
+                # No shell: what a training calls itself must never be read as a command.
+                process = subprocess.Popen(  # noqa: S603 - the user's own command
+                    words,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=said,
+                    start_new_session=True,
+                )
+            except OSError as exc:
+                return f"The command for alerts cannot be run: {words[0]}: {exc.strerror}."
+            self._begin(process)
+            try:
+                process.communicate(json.dumps(facts).encode(), timeout=_COMMAND_S)
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                process.communicate()
+                return f"The command for alerts was ended: it took longer than {_COMMAND_S:g} s."
+            finally:
+                self._process = None
+            if not process.returncode:
+                return ""
+            last = _last_line(said)
+        return f"The command for alerts ended with status {process.returncode}. {last}".strip()
+
+    def _begin(self, process: subprocess.Popen[bytes]) -> None:
+        """It runs now; where all has been ended meanwhile it goes, too."""
+        with self._lock:
+            self._process = process
+            is_late = self._ends
+        if is_late:
+            _kill(process)
+
+    def _post(self, address: str, facts: dict[str, str | float]) -> str:
+        request = urllib.request.Request(  # noqa: S310 - http and https only, see why_no_webhook
+            address,
+            data=json.dumps(facts).encode(),
+            headers={"Content-Type": "application/json", "User-Agent": f"kmonitor/{VERSION}"},
+            method="POST",
+        )
+        host = urlsplit(address).hostname
+        try:
+            with _OPENER.open(request, timeout=_POST_S):
+                return ""
+        except urllib.error.HTTPError as exc:
+            return f"The webhook for alerts at {host} refused: {exc.code} {exc.reason}."
+        except (OSError, urllib.error.URLError) as exc:
+            why = getattr(exc, "reason", exc)
+            return f"The webhook for alerts at {host} was not reached: {why}."
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End it and all that it started, where the system can tell what that is."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (AttributeError, ProcessLookupError, PermissionError):
+        process.kill()
+
+
+def _last_line(said: IO[bytes]) -> str:
+    size = said.seek(0, os.SEEK_END)
+    said.seek(max(0, size - 4 * _LONGEST_SAID))
+    lines = said.read().decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Only the address that the user named is asked, not where it points to."""
+
+    @override
+    def redirect_request(self, *_: object, **__: object) -> None:
+        return None
+
+
+_OPENER: Final = urllib.request.build_opener(_NoRedirect)

@@ -1,0 +1,1 @@
+"""Desktop notifications, and the dialog that configures alerts."""

@@ -1,0 +1,153 @@
+"""Binds alerts: what is due is shown, handed over, and leads to its run; rules are chosen."""
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
+from typing_extensions import override
+
+from kmonitor.ui.alerts.alert_evaluator import Alert
+from kmonitor.ui.alerts.alert_rules import AlertSettings
+from kmonitor.ui.alerts.alert_settings import load_alert_settings, save_alert_settings
+from kmonitor.ui.alerts.delivery import AlertOutlet, Delivery
+from kmonitor.ui.alerts.qt.alerts_dialog import AlertsDialog, AlertsWords
+from kmonitor.ui.alerts.qt.desktop_notices import DesktopNotices
+from kmonitor.ui.shell.qt.window import MainWindow
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.workspace.workspace import Desk
+
+if TYPE_CHECKING:
+    from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+
+_log = logging.getLogger(__name__)
+_LOOK_MS = 1000
+
+
+class AlertController(QObject):
+    """Main thread only.
+
+    Signals:
+        run_wanted: Run id: the one that an alert was about.
+        _failed: What was not handed over and why; from the outlet's thread, queued.
+    """
+
+    run_wanted = Signal(str)
+    _failed = Signal(str)
+
+    def __init__(
+        self, window: MainWindow, desk: Desk, folder: Path, parent: QObject | None = None
+    ) -> None:
+        """Nothing is told before `start`.
+
+        Args:
+            window: The window.
+            desk: What it knows.
+            folder: Where the settings lie.
+            parent: Its owner.
+        """
+        super().__init__(parent)
+        self._window = window
+        self._desk = desk
+        self._folder = folder
+        self._board: ChartBoard | None = None
+        self._dialog: AlertsDialog | None = None
+        self._about = ""
+        self._notices = DesktopNotices(window, self)
+        self._notices.wanted.connect(self._on_notices_wanted)
+        self._failed.connect(self._on_self_failed, Qt.ConnectionType.QueuedConnection)
+        self._outlet = AlertOutlet(self._failed.emit)
+        self._timer = QTimer(self, interval=_LOOK_MS)
+        self._timer.timeout.connect(self._on_timer_timeout)
+        window.header.alerts_requested.connect(self.open)
+        window.shortcut("alerts").activated.connect(self.open)
+        window.installEventFilter(self)
+
+    def start(self) -> None:
+        """Tell alerts from now on."""
+        self._desk.alerts.settings = load_alert_settings(self._folder)
+        self._notices.start()
+        self._timer.start()
+
+    def stop(self) -> None:
+        """End the timer and the thread."""
+        self._timer.stop()
+        self._notices.stop()
+        self._outlet.stop()
+
+    def attach_board(self, board: "ChartBoard") -> None:
+        """The charts are loaded: what a limit would have done can be counted."""
+        self._board = board
+
+    @Slot()
+    def open(self) -> None:
+        """Show the rules."""
+        if self._dialog is None:
+            words = AlertsWords(self._notices.way, self._dry_run)
+            self._dialog = dialog = AlertsDialog(self._desk.alerts.settings, words, self._window)
+            dialog.chosen.connect(self._on_dialog_chosen)
+            dialog.test_wanted.connect(self._on_dialog_test_wanted)
+            dialog.destroyed.connect(self._on_dialog_destroyed)
+        self._dialog.show()
+        self._dialog.raise_()
+        self._dialog.activateWindow()
+
+    @override
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.WindowActivate:
+            self._notices.seen()
+        return super().eventFilter(watched, event)
+
+    def _dry_run(self) -> tuple[str, ...]:
+        return self._board.presenter.dry_run() if self._board is not None else ()
+
+    def _tell(self, alert: Alert) -> None:
+        self._about = alert.subject if alert.kind != "host" else ""
+        _log.info("alert: %s: %s", alert.title, alert.sentence)
+        self._notices.tell(alert)
+        self._hand_over(alert, self._desk.alerts.settings)
+
+    def _hand_over(self, alert: Alert, settings: AlertSettings) -> None:
+        self._outlet.send(Delivery(alert.facts(), settings.command, settings.webhook))
+
+    @Slot()
+    def _on_timer_timeout(self) -> None:
+        desk, now_wall_s = self._desk, self._desk.now_wall_s()
+        desk.alerts.hosts(desk.hosts.lost(), now_wall_s=now_wall_s)
+        for alert in desk.alerts.due(now_wall_s):
+            self._tell(alert)
+
+    @Slot()
+    def _on_notices_wanted(self) -> None:
+        self._window.show()
+        self._window.raise_()
+        self._window.activateWindow()
+        if self._about and self._desk.book.get(self._about) is not None:
+            self.run_wanted.emit(self._about)
+
+    @Slot(object)
+    def _on_dialog_chosen(self, settings: AlertSettings) -> None:
+        self._desk.alerts.settings = settings
+        why = save_alert_settings(self._folder, settings)
+        if why:
+            self._on_self_failed(why)
+
+    @Slot(object)
+    def _on_dialog_test_wanted(self, settings: AlertSettings) -> None:
+        now_wall_s = self._desk.now_wall_s()
+        text = self.tr("This is a test: nothing happened.")
+        host = self._desk.link.hub.host if self._desk.link.hub else ""
+        test = Alert("ended", "test", "", "kmonitor", host, text, "info", now_wall_s)
+        self._hand_over(test, settings)
+
+    @Slot()
+    def _on_dialog_destroyed(self) -> None:
+        self._dialog = None
+
+    @Slot(str)
+    def _on_self_failed(self, text: str) -> None:
+        _log.warning("%s", text)
+        if self._dialog is not None:
+            self._dialog.add_trouble(said(text))
+        else:
+            self._window.status.show_note(said(text))

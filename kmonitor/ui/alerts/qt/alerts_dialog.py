@@ -1,0 +1,270 @@
+"""Chooses what is worth an alert, and where alerts go beside the desktop."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from kmonitor.ui.alerts.alert_rules import (
+    LONGEST_COOL_DOWN_S,
+    LONGEST_HOLD_S,
+    AlertRule,
+    AlertSettings,
+    RuleKey,
+    rule_keys,
+    rule_name,
+    rule_words,
+    usual_rule,
+)
+from kmonitor.ui.alerts.delivery import why_no_command, why_no_webhook
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.theme.qt.theme import role_label, set_tone
+
+_SIZE = (640, 620)
+_MINUTE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    key: RuleKey
+    is_on: QCheckBox
+    hold: QSpinBox
+    cool_down: QSpinBox
+
+    def rule(self) -> AlertRule:
+        return AlertRule(
+            is_on=self.is_on.isChecked(),
+            hold_s=float(self.hold.value()),
+            cool_down_s=self.cool_down.value() * _MINUTE_S,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AlertsWords:
+    """What others tell in the dialog, each in the language in force.
+
+    Attributes:
+        way: How alerts are shown on this desktop, in a sentence.
+        dry_run: What the selected run's limits would have done so far; nothing without limits.
+    """
+
+    way: Callable[[], str]
+    dry_run: Callable[[], tuple[str, ...]]
+
+
+class AlertsDialog(QDialog):
+    """A row for each rule, two fields for what is the user's own.
+
+    Signals (main thread):
+        chosen: An `AlertSettings` that is to be in force.
+        test_wanted: An `AlertSettings` whose command and webhook are to be tried.
+    """
+
+    chosen = Signal(object)
+    test_wanted = Signal(object)
+
+    def __init__(
+        self,
+        settings: AlertSettings,
+        words: AlertsWords,
+        parent: QWidget | None = None,
+    ) -> None:
+        """Not shown yet.
+
+        Args:
+            settings: In force now.
+            words: What is told of this desktop and of the selected run.
+            parent: The window.
+        """
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setProperty("guide_page", "alerts.md")
+        self.resize(*_SIZE)
+        self._words = words
+        self._rows: dict[str, _Row] = {}
+        self._command = QLineEdit(settings.command)
+        self._webhook = QLineEdit(settings.webhook)
+        self._test = QPushButton()
+        self._lead = role_label("sub")
+        self._heads = [role_label("section") for _ in range(3)]
+        self._scroll = QScrollArea()
+        self._form = QFormLayout()
+        self._why = role_label("body")
+        self._is_trouble = False
+        self._dry_run = role_label("sub")
+        self._build(settings)
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self.setWindowTitle(self.tr("Alerts"))
+        self._lead.setText(self._words.way())
+        lines = self._words.dry_run()
+        self._dry_run.setText("\n".join(lines))
+        self._dry_run.setVisible(bool(lines))
+        self._scroll.setAccessibleName(self.tr("Rules"))
+        heads = (self.tr("Tell me when"), self.tr("once it lasts"), self.tr("at most every"))
+        for label, text in zip(self._heads, heads, strict=True):
+            label.setText(text)
+        for row in self._rows.values():
+            self._word_row(row)
+        self._say(
+            self._command,
+            self.tr("Command"),
+            self.tr("run here for each alert, with JSON at its input; empty: none"),
+        )
+        self._say(
+            self._webhook,
+            self.tr("Webhook"),
+            self.tr("https://\u2026 that each alert is posted to as JSON; empty: none"),
+        )
+        self._test.setText(self.tr("Send a test"))
+        self._test.setToolTip(self.tr("Hand a made-up alert to the command and the webhook"))
+        self._test.setAccessibleName(self._test.text())
+        self.tell("", is_bad=False)
+
+    def tell(self, text: str, *, is_bad: bool) -> None:
+        """Say what came of it."""
+        self._is_trouble = is_bad and bool(text)
+        self._why.setText(text)
+        set_tone(self._why, "crit" if is_bad else "")
+        self._why.setVisible(bool(text))
+
+    def add_trouble(self, text: str) -> None:
+        """Say what failed, below what had failed before: command and webhook may both do."""
+        said = self._why.text().splitlines() if self._is_trouble else []
+        if text not in said:
+            self.tell("\n".join([*said, text]), is_bad=True)
+
+    def settings(self) -> AlertSettings:
+        """As it is typed now; rules that are the usual ones are left out."""
+        rules = {
+            name: rule
+            for key in rule_keys()
+            for name in [rule_name(*key)]
+            for rule in [self._rows[name].rule()]
+            if rule != usual_rule(key[0])
+        }
+        command, webhook = self._command.text().strip(), self._webhook.text().strip()
+        return AlertSettings(rules=rules, command=command, webhook=webhook)
+
+    def _build(self, settings: AlertSettings) -> None:
+        for label in (self._lead, self._why, self._dry_run):
+            label.setWordWrap(True)
+        scroll = self._scroll
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(self._rules(settings))
+        buttons = QDialogButtonBox(
+            QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel
+        )
+        buttons.accepted.connect(self._on_buttons_accepted)
+        buttons.rejected.connect(self.reject)
+        last = QHBoxLayout()
+        last.addWidget(self._test)
+        last.addStretch(1)
+        last.addWidget(buttons)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 16, 18, 14)
+        column.setSpacing(10)
+        column.addWidget(self._lead)
+        column.addWidget(scroll, 1)
+        column.addWidget(self._dry_run)
+        self._build_outlets()
+        column.addLayout(self._form)
+        column.addWidget(self._why)
+        column.addLayout(last)
+
+    def _build_outlets(self) -> None:
+        for field in (self._command, self._webhook):
+            field.setMaxLength(4096)
+            # Qt's own label, which stands in line with its field.
+            self._form.addRow(" ", field)
+        self._test.setAutoDefault(False)
+        self._test.clicked.connect(self._on_test_clicked)
+
+    def _rules(self, settings: AlertSettings) -> QWidget:
+        inside = QWidget()
+        inside.setObjectName("scrolled")
+        grid = QGridLayout(inside)
+        grid.setContentsMargins(0, 0, 8, 0)
+        grid.setColumnStretch(0, 1)
+        for column, head in enumerate(self._heads):
+            grid.addWidget(head, 0, column)
+        for number, key in enumerate(rule_keys(), 1):
+            rule = settings.rule(*key)
+            row = _Row(
+                key,
+                QCheckBox(),
+                _amount(int(rule.hold_s), int(LONGEST_HOLD_S)),
+                _amount(round(rule.cool_down_s / _MINUTE_S), int(LONGEST_COOL_DOWN_S / _MINUTE_S)),
+            )
+            row.is_on.setChecked(rule.is_on)
+            for box in (row.hold, row.cool_down):
+                box.setEnabled(rule.is_on)
+                row.is_on.toggled.connect(box.setEnabled)
+            for column, widget in enumerate((row.is_on, row.hold, row.cool_down)):
+                grid.addWidget(widget, number, column)
+            self._rows[rule_name(*key)] = row
+        grid.setRowStretch(grid.rowCount(), 1)
+        return inside
+
+    def _word_row(self, row: _Row) -> None:
+        words = rule_words(*row.key)
+        row.is_on.setText(words)
+        row.hold.setSuffix(f" {self.tr('s')}")
+        row.hold.setSpecialValueText(self.tr("at once"))
+        row.hold.setAccessibleName(self.tr("{rule}: once it lasts").format(rule=words))
+        row.cool_down.setSuffix(f" {self.tr('min')}")
+        row.cool_down.setSpecialValueText(self.tr("each time"))
+        row.cool_down.setAccessibleName(self.tr("{rule}: at most every").format(rule=words))
+
+    def _say(self, field: QLineEdit, title: str, hint: str) -> None:
+        label = self._form.labelForField(field)
+        if isinstance(label, QLabel):
+            label.setText(title)
+        field.setPlaceholderText(hint)
+        field.setAccessibleName(title)
+
+    def _why_not(self) -> str:
+        settings = self.settings()
+        return said(why_no_command(settings.command) or why_no_webhook(settings.webhook))
+
+    @Slot()
+    def _on_buttons_accepted(self) -> None:
+        why = self._why_not()
+        self.tell(why, is_bad=True)
+        if not why:
+            self.chosen.emit(self.settings())
+            self.accept()
+
+    @Slot()
+    def _on_test_clicked(self) -> None:
+        settings, why = self.settings(), self._why_not()
+        if not (why or settings.command or settings.webhook):
+            why = self.tr("Write a command or a webhook first.")
+        self.tell(why or self.tr("Sent. What fails is said here."), is_bad=bool(why))
+        if not why:
+            self.test_wanted.emit(settings)
+
+
+def _amount(value: int, most: int) -> QSpinBox:
+    box = QSpinBox()
+    box.setRange(0, most)
+    box.setValue(value)
+    return box

@@ -1,0 +1,1 @@
+"""Which charts there are, what they show of the selected runs, and their series."""

@@ -1,0 +1,111 @@
+"""Which charts stand on the board, in which order, and how each is drawn."""
+
+from collections.abc import Iterable
+from typing import Annotated, Final
+
+import msgspec
+
+from kmonitor.ui.charts.chart_kinds import STANDARD, chart_kind
+
+MOST_CHARTS: Final = 24
+"""On one board."""
+
+
+WEIGHTS: Final = (0.0, 0.6, 0.9, 0.99)
+"""Smoothing that is offered: how much of each point is what came before."""
+
+
+class ChartSetup(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One chart, as it is remembered.
+
+    Attributes:
+        key: Of a `ChartKind`.
+        smoothing: Weight of what came before, 0 (none) up to below 1.
+        is_log: Its vertical axis is logarithmic.
+        is_within: Values within epochs are drawn, too.
+    """
+
+    key: Annotated[str, msgspec.Meta(max_length=200)]
+    smoothing: Annotated[float, msgspec.Meta(ge=0.0, lt=1.0)] = 0.0
+    is_log: bool = False
+    is_within: bool = False
+
+
+USUAL: Final = tuple(ChartSetup(metric) for metric in STANDARD)
+"""The four that a window begins with."""
+
+
+class Arrangement:
+    """The charts of a board in their order; main thread only."""
+
+    def __init__(self, saved: Iterable[ChartSetup] | None = None) -> None:
+        """Args: `saved`: As it was left, without what cannot be drawn here; None: usual."""
+        self._charts: list[ChartSetup] = []
+        for setup in USUAL if saved is None else saved:
+            self._append(setup)
+
+    @property
+    def charts(self) -> tuple[ChartSetup, ...]:
+        """From left to right and top to bottom."""
+        return tuple(self._charts)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Theirs."""
+        return tuple(setup.key for setup in self._charts)
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether it is what a window begins with."""
+        return self.charts == USUAL
+
+    def saved(self) -> tuple[ChartSetup, ...] | None:
+        """What is to be remembered; None for the usual."""
+        return None if self.is_usual else self.charts
+
+    def setup(self, key: str) -> ChartSetup:
+        """How a chart is drawn; in the usual way where it does not stand here."""
+        return next((each for each in self._charts if each.key == key), ChartSetup(key))
+
+    def add(self, key: str) -> bool:
+        """Add a chart at the end; False where it stands already or there is no more room."""
+        before = len(self._charts)
+        self._append(ChartSetup(key))
+        return len(self._charts) > before
+
+    def remove(self, key: str) -> bool:
+        """Take a chart away; False for the last one, without which there is no board."""
+        if len(self._charts) == 1 or key not in self.keys:
+            return False
+        self._charts = [each for each in self._charts if each.key != key]
+        return True
+
+    def move(self, key: str, to: int) -> bool:
+        """Put a chart at another place; False where nothing changes.
+
+        Args:
+            key: Which.
+            to: Its place then, from 0; beyond the ends the nearest.
+        """
+        if key not in self.keys:
+            return False
+        at, to = self.keys.index(key), min(max(to, 0), len(self._charts) - 1)
+        self._charts.insert(to, self._charts.pop(at))
+        return at != to
+
+    def step(self, key: str, by: int) -> bool:
+        """Move a chart by so many places; negative: to the left."""
+        return key in self.keys and self.move(key, self.keys.index(key) + by)
+
+    def change(self, setup: ChartSetup) -> None:
+        """Draw a chart in this way from now on."""
+        self._charts = [setup if each.key == setup.key else each for each in self._charts]
+
+    def reset(self) -> None:
+        """The usual four again."""
+        self._charts = list(USUAL)
+
+    def _append(self, setup: ChartSetup) -> None:
+        is_new = setup.key not in self.keys and len(self._charts) < MOST_CHARTS
+        if is_new and chart_kind(setup.key) is not None:
+            self._charts.append(setup)

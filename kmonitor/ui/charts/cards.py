@@ -1,0 +1,152 @@
+"""What each of the four cards says in words above its chart."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.ui.charts.rate_words import NO_RATE, RatePicture
+from kmonitor.ui.limits.limit_actions import ActionChoice, choices_at_limit
+from kmonitor.ui.limits.limit_store import LimitLine, metric_now
+from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name, round_amount
+from kmonitor.ui.runs.run_states import has_ended
+from kmonitor.ui.text.formats import NOT_KNOWN, amount_text, count_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor.ui.verdicts.verdict_text import NO_VERDICT, VerdictPicture
+from kmonitor_agent.wire.messages.commands import LimitMetric
+from kmonitor_agent.wire.messages.unions import MetricNow, RunSummary
+
+CARD_METRICS: Final[tuple[LimitMetric, ...]] = ("vram", "ram", "graph", "step_time")
+"""The cards, left to right and top to bottom."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardPicture:
+    """One card.
+
+    Attributes:
+        title: Name of the metric: "RAM".
+        note: Beside it: "of 192 GiB".
+        hint: A line below: what one must know to read the number, between dots; mostly empty.
+        value: How much now: "73.4 GiB".
+        rate: How fast it grows.
+        limit: "limit 72 GiB, reload"; empty: none.
+        limit_tone: "crit" in force, "warn" pending, "mute" not.
+        tooltip: Source of the number.
+        absent: Why there is no number; empty when there is one.
+        can_limit: Whether a limit can be set now.
+        has_limit: Whether there is one that can be removed now.
+        description: All of it in one sentence, for a screen reader.
+        choices: What the limit can do; empty where nothing can be chosen.
+        verdict: Whether it grows.
+    """
+
+    title: str
+    note: str
+    hint: str
+    value: str
+    rate: RatePicture
+    limit: str
+    limit_tone: str
+    tooltip: str
+    absent: str
+    can_limit: bool
+    has_limit: bool
+    description: str
+    choices: tuple[ActionChoice, ...] = ()
+    verdict: VerdictPicture = NO_VERDICT
+
+
+def card_picture(
+    run: RunSummary,
+    metric: LimitMetric,
+    *,
+    rate: RatePicture = NO_RATE,
+    line: LimitLine | None,
+    is_connected: bool,
+    device_absent: str = "",
+) -> CardPicture:
+    """The card of one metric of a run.
+
+    Args:
+        run: The run.
+        metric: Which.
+        rate: How fast it grows.
+        line: Its limit.
+        is_connected: Whether the hub is reached.
+        device_absent: Why there are no readings of a GPU; empty where there are.
+    """
+    now = metric_now(run, metric)
+    unit = METRIC_UNITS[metric]
+    title = card_title(run, metric)
+    value = NOT_KNOWN if now.value is None else amount_text(now.value, unit)
+    # The unit of a count stands in the note: it would take half of a small card.
+    shown = count_text(now.value) if unit == "operations" and now.value is not None else value
+    can_limit = is_connected and not has_ended(run) and "set_limits" in run.actions
+    absent = "" if now.value is not None else _absent_text(run, metric, now)
+    limit = line.text if line else ""
+    hint = _hint(now.source, device_absent) if _is_of_cpu(run, metric) else ""
+    described = [title, absent or value, rate.text, limit, hint]
+    return CardPicture(
+        title=title,
+        # A limit names the unit too, and takes the note's room.
+        note="" if metric == "graph" and limit else _note(metric, now),
+        hint=hint,
+        value=shown,
+        rate=NO_RATE if absent else rate,
+        limit=limit,
+        limit_tone="mute" if line is None else "warn" if line.is_pending else "crit",
+        tooltip=said(now.source) or absent,
+        absent=absent,
+        can_limit=can_limit and not absent,
+        has_limit=can_limit and line is not None,
+        description=", ".join(part for part in described if part),
+        choices=choices_at_limit(run, metric) if can_limit and line is not None else (),
+    )
+
+
+def card_title(run: RunSummary, metric: LimitMetric) -> str:
+    """What the card is called; without a GPU it shows the framework's allocator."""
+    if _is_of_cpu(run, metric):
+        return tr("Framework allocator (CPU)")
+    return metric_name(metric)
+
+
+def _is_of_cpu(run: RunSummary, metric: LimitMetric) -> bool:
+    return metric == "vram" and "cpu" in run.vram.source.casefold()
+
+
+def _hint(source: str, device_absent: str) -> str:
+    """Why there is no VRAM, and what the CPU's allocator counts, as its source says."""
+    counted = source.partition("(")[2].rpartition(")")[0]
+    words = tr("counts {what}").format(what=said(counted)) if counted else ""
+    return " \u00b7 ".join(part for part in (device_absent, words) if part)
+
+
+def _note(metric: LimitMetric, now: MetricNow) -> str:
+    if now.value is None:
+        return ""
+    if now.of is not None:
+        return tr("of {amount}").format(amount=round_amount(metric, now.of))
+    match metric:
+        case "graph":
+            return tr("operations in live traces")
+        case "step_time":
+            return tr("median of the epoch")
+        case "vram":
+            return tr("in use")
+        case _:
+            return ""
+
+
+def _absent_text(run: RunSummary, metric: LimitMetric, now: MetricNow) -> str:
+    if now.absent:
+        return said(now.absent)
+    if has_ended(run):
+        return tr("The run ended before it was measured.")
+    match metric:
+        case "step_time":
+            return tr("Shown after the first steps of an epoch.")
+        case "graph":
+            return tr("Shown once a fit has begun.")
+        case _:
+            return tr("Waiting for the first reading\u2026")

@@ -1,0 +1,214 @@
+"""What can be drawn of a run beside its four metrics: columns, units and names."""
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
+from kmonitor.ui.text.formats import Unit
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.commands import LimitMetric
+from kmonitor_agent.wire.messages.sample_columns import (
+    MAX_COLUMN,
+    STEP_LOG_PREFIX,
+    device_of,
+)
+
+ChartGroup = Literal["memory", "graph", "time", "training", "gpu"]
+
+STANDARD: Final[tuple[LimitMetric, ...]] = ("vram", "ram", "graph", "step_time")
+"""The charts that every run has, and that limits and verdicts belong to."""
+
+LOG_PREFIX: Final = "log:"
+RATE_COLUMN: Final = "epoch:learning_rate"
+
+_STANDARD_GROUPS: Final[dict[LimitMetric, ChartGroup]] = {
+    "vram": "memory",
+    "ram": "memory",
+    "graph": "graph",
+    "step_time": "time",
+}
+_VALIDATION: Final = "val_"
+
+_MEASURED: Final[tuple[tuple[str, ChartGroup, Unit], ...]] = (
+    ("ram_process_bytes", "memory", "bytes"),
+    ("ram_unique_bytes", "memory", "bytes"),
+    ("ram_children_bytes", "memory", "bytes"),
+    ("host_available_bytes", "memory", "bytes"),
+    ("allocator_in_use_bytes", "memory", "bytes"),
+    ("allocator_peak_bytes", "memory", "bytes"),
+    ("functions", "graph", "functions"),
+    ("epoch:seconds", "time", "seconds"),
+    (RATE_COLUMN, "training", "number"),
+    ("device_utilisation_fraction", "gpu", "fraction"),
+    ("device_temperature_c", "gpu", "celsius"),
+    ("device_power_w", "gpu", "watts"),
+    ("device_used_bytes", "gpu", "bytes"),
+    ("device_process_bytes", "gpu", "bytes"),
+)
+_OF_DEVICE: Final[dict[str, Unit]] = {
+    "utilisation_fraction": "fraction",
+    "temperature_c": "celsius",
+    "power_w": "watts",
+    "used_bytes": "bytes",
+}
+_LOWER: Final = re.compile(
+    r"loss|error|entropy|divergence|perplexity|(^|_)(mse|mae|rmse|mape|msle|kld)($|_)"
+)
+_HIGHER: Final = re.compile(
+    r"accuracy|(^|_)(acc|auc|f1|iou|dice|r2|psnr|ssim|bleu|map|top\d*)($|_)|precision|recall"
+    r"|f1_?score|fbeta|similarity|specificity|sensitivity|_at_"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChartKind:
+    """One chart that can be shown.
+
+    Attributes:
+        key: Names it, also in what is remembered: a metric, or its first column.
+        group: Where the menu has it.
+        unit: Of its values.
+        columns: The first is drawn solid, a second (validation) dashed.
+        within: The same within epochs, where Keras told it; empty: there is none.
+        log: Name of Keras' log; empty for what is none.
+    """
+
+    key: str
+    group: ChartGroup
+    unit: Unit
+    columns: tuple[str, ...]
+    within: str = ""
+    log: str = ""
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """All columns that it may draw."""
+        return (*self.columns, self.within) if self.within else self.columns
+
+    @property
+    def is_of_epochs(self) -> bool:
+        """Whether it has one value an epoch."""
+        return self.columns[0].startswith((LOG_PREFIX, "epoch:"))
+
+
+def standard_metric(key: str) -> LimitMetric | None:
+    """The metric of a chart that limits and verdicts belong to; None for any other."""
+    return next((metric for metric in STANDARD if metric == key), None)
+
+
+def chart_kind(key: str) -> ChartKind | None:
+    """The chart of that key; None for what is no chart in this version."""
+    metric = standard_metric(key)
+    if metric is not None:
+        return ChartKind(key, _STANDARD_GROUPS[metric], METRIC_UNITS[metric], (key,))
+    if key.startswith(LOG_PREFIX) and len(key) > len(LOG_PREFIX):
+        return _log_kind(key.removeprefix(LOG_PREFIX))
+    device = device_of(key)
+    if device is not None:
+        return ChartKind(key, "gpu", _OF_DEVICE[device[1]], (key,))
+    found = next((each for each in _MEASURED if each[0] == key), None)
+    return None if found is None else ChartKind(key, found[1], found[2], (key,))
+
+
+def chart_title(key: str) -> str:
+    """What a chart is called; a log by the name that the script gave it."""
+    metric, device = standard_metric(key), device_of(key)
+    if metric is not None:
+        return metric_name(metric)
+    if device is not None:
+        return _device_titles()[device[1]].format(n=device[0])
+    if key.startswith(LOG_PREFIX):
+        return key.removeprefix(LOG_PREFIX)
+    return _titles().get(key, key)
+
+
+def group_title(group: ChartGroup) -> str:
+    """Heading of a group in the menu."""
+    titles: dict[ChartGroup, str] = {
+        "memory": tr("Memory"),
+        "graph": tr("Graph"),
+        "time": tr("Time"),
+        "training": tr("Training metrics"),
+        "gpu": tr("GPU"),
+    }
+    return titles[group]
+
+
+def kinds_of(have: Collection[str]) -> list[ChartKind]:
+    """The charts that columns make possible, in the order of the menu; the four are always there.
+
+    Args:
+        have: Columns in which anything was read.
+    """
+    keys: list[str] = [*STANDARD, *_log_keys(have)]
+    keys += [column for column, *_ in _MEASURED if column in have]
+    keys += sorted(column for column in have if device_of(column) is not None)
+    kinds = [kind for key in keys if (kind := chart_kind(key)) is not None]
+    order: tuple[ChartGroup, ...] = ("memory", "graph", "time", "training", "gpu")
+    return sorted(kinds, key=lambda kind: order.index(kind.group))
+
+
+def better(log: str) -> Literal["lower", "higher"] | None:
+    """Which values of a log are good, as far as its name says."""
+    name = log.casefold()
+    if _LOWER.search(name):
+        return "lower"
+    return "higher" if _HIGHER.search(name) else None
+
+
+def _log_kind(name: str) -> ChartKind:
+    columns = [f"{LOG_PREFIX}{name}"[:MAX_COLUMN]]
+    if not name.startswith(_VALIDATION):
+        columns.append(f"{LOG_PREFIX}{_VALIDATION}{name}"[:MAX_COLUMN])
+    within = f"{STEP_LOG_PREFIX}{name}"[:MAX_COLUMN]
+    return ChartKind(columns[0], "training", "number", tuple(columns), within, name)
+
+
+def _log_keys(have: Iterable[str]) -> list[str]:
+    """A log's chart has its validation with it; one that is only within epochs has its own."""
+    prefixes = (LOG_PREFIX, STEP_LOG_PREFIX)
+    names = {
+        column.removeprefix(prefix)
+        for column in have
+        for prefix in prefixes
+        if column.startswith(prefix)
+    }
+    plain = sorted(
+        (
+            name
+            for name in names
+            if not (name.startswith(_VALIDATION) and name.removeprefix(_VALIDATION) in names)
+        ),
+        key=lambda name: (name != "loss", name.casefold()),
+    )
+    return [f"{LOG_PREFIX}{name}"[:MAX_COLUMN] for name in plain]
+
+
+def _titles() -> dict[str, str]:
+    return {
+        "ram_process_bytes": tr("RAM, this process"),
+        "ram_unique_bytes": tr("RAM, unique to it"),
+        "ram_children_bytes": tr("RAM, children"),
+        "host_available_bytes": tr("Host could give"),
+        "allocator_in_use_bytes": tr("Allocator in use"),
+        "allocator_peak_bytes": tr("Allocator peak"),
+        "functions": tr("Registered functions"),
+        "epoch:seconds": tr("Epoch duration"),
+        RATE_COLUMN: tr("Learning rate"),
+        "device_utilisation_fraction": tr("GPU utilisation"),
+        "device_temperature_c": tr("GPU temperature"),
+        "device_power_w": tr("GPU power"),
+        "device_used_bytes": tr("GPU memory, all processes"),
+        "device_process_bytes": tr("GPU memory, this process"),
+    }
+
+
+def _device_titles() -> dict[str, str]:
+    return {
+        "utilisation_fraction": tr("GPU {n} utilisation"),
+        "temperature_c": tr("GPU {n} temperature"),
+        "power_w": tr("GPU {n} power"),
+        "used_bytes": tr("GPU {n} memory, all processes"),
+    }

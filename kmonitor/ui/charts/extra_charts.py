@@ -1,0 +1,227 @@
+"""Charts beside the four metrics: curves, words and crosshair of what a training or a GPU told."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from kmonitor.ui.charts.arrangement import ChartSetup
+from kmonitor.ui.charts.cards import CardPicture
+from kmonitor.ui.charts.chart_kinds import ChartKind, chart_title
+from kmonitor.ui.charts.feed import ChartFeed
+from kmonitor.ui.charts.metric_words import best_words, drawn_as, source_words
+from kmonitor.ui.charts.rate_words import NO_RATE
+from kmonitor.ui.charts.series_store import Window
+from kmonitor.ui.charts.standard_charts import ChartDesk, moment_words
+from kmonitor.ui.plots.chart_state import (
+    ChartPicture,
+    CrosshairCard,
+    CrosshairLine,
+    CurvePicture,
+    FloatArray,
+    GapPicture,
+)
+from kmonitor.ui.plots.smoothing import smoothed
+from kmonitor.ui.runs.run_states import has_ended
+from kmonitor.ui.text.formats import NOT_KNOWN, amount_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.messages.unions import RunSummary
+
+_MOST_KEPT: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What was made of one column, kept while column and look stay the same."""
+
+    y: FloatArray
+    look: tuple[float, bool]
+    result: FloatArray
+
+
+class MetricCharts:
+    """Makes pictures for the selected run and those shown with it; main thread only."""
+
+    def __init__(self, desk: Desk, feed: ChartFeed, charts: ChartDesk) -> None:
+        """Args: `charts`: Says what part of time is shown, over what."""
+        self._desk = desk
+        self._feed = feed
+        self._charts = charts
+        self._made: dict[tuple[str, str, bool], _Made] = {}
+
+    def picture(self, kind: ChartKind, setup: ChartSetup, width_px: int) -> ChartPicture:
+        """The chart.
+
+        Args:
+            kind: Of what.
+            setup: How it is drawn.
+            width_px: How wide the range is drawn.
+        """
+        run, x_kind = self._desk.book.current(), self._charts.x_kind
+        if run is None:
+            return ChartPicture(unit=kind.unit, x_kind=x_kind, x_range=(0.0, 1.0))
+        window = Window(x_kind, *self._charts.x_range(), width_px)
+        curves = [
+            curve
+            for summary in self._desk.book.shown()
+            for curve in self._curves_of(summary, kind, setup, window)
+        ]
+        has_points = any(len(curve.x) for curve in curves)
+        store = self._feed.store
+        return ChartPicture(
+            unit=kind.unit,
+            x_kind=x_kind,
+            x_range=(window.x_from, window.x_to),
+            curves=tuple(curves),
+            flags=self._feed.flags.flags(run.run, store, x_kind) if has_points else (),
+            epoch_marks=store.epoch_marks(run.run, x_kind),
+            gaps=tuple(
+                GapPicture(lo, hi, tr("No data, or no number, here"))
+                for lo, hi in store.gaps(run.run, self._column(run.run, kind, setup), x_kind)
+            ),
+            empty_text=self._empty_text(run, kind),
+            title=chart_title(kind.key),
+            is_log=setup.is_log,
+        )
+
+    def card(self, kind: ChartKind, setup: ChartSetup) -> CardPicture | None:
+        """The words above the chart; None while there is no run."""
+        run = self._desk.book.current()
+        if run is None:
+            return None
+        store, title = self._feed.store, chart_title(kind.key)
+        column = self._column(run.run, kind, setup)
+        now = store.last_value(run.run, column)
+        absent = "" if now is not None else self._empty_text(run, kind)
+        value = NOT_KNOWN if now is None else amount_text(now, kind.unit)
+        is_within = bool(kind.within) and column == kind.within
+        notes = [self._validation(run, kind), drawn_as(setup, is_within=is_within)]
+        age = "" if has_ended(run) else self._desk.age_text(run.run)
+        note = age or ", ".join(each for each in notes if each)
+        rate = best_words(store, run.run, kind) if now is not None else NO_RATE
+        return CardPicture(
+            title=title,
+            note=note,
+            hint="",
+            value=value,
+            rate=rate,
+            limit="",
+            limit_tone="mute",
+            tooltip=self._source(run, kind) or absent,
+            absent=absent,
+            can_limit=False,
+            has_limit=False,
+            description=", ".join(
+                part for part in (title, absent or value, note, rate.text) if part
+            ),
+        )
+
+    def crosshair(
+        self, kind: ChartKind, setup: ChartSetup, x: float, *, is_shown: bool, width_px: int
+    ) -> CrosshairCard:
+        """What stands beside the crosshair, read off the curves as they are drawn."""
+        lines = [
+            self._crosshair_line(curve, kind, setup, x)
+            for curve in self.picture(kind, setup, width_px).curves
+            if not curve.faint
+        ]
+        return CrosshairCard(moment_words(x, self._charts.x_kind), tuple(lines), is_shown)
+
+    def _curves_of(
+        self, run: RunSummary, kind: ChartKind, setup: ChartSetup, window: Window
+    ) -> list[CurvePicture]:
+        book = self._desk.book
+        is_selected = run.run == book.selected
+        column = self._column(run.run, kind, setup)
+        x, y = self._feed.points(run.run, column, window)
+        plain = CurvePicture(
+            run=run.run,
+            label=run.name,
+            hue=book.hue(run.run),
+            x=x,
+            y=self._drawn(run.run, column, y, setup),
+            dashed=book.is_dashed(run.run),
+            selected=is_selected,
+            stale=not self._desk.is_reached(run.run) and not has_ended(run),
+        )
+        curves = [plain]
+        if setup.smoothing > 0.0 and is_selected:
+            raw = self._drawn(run.run, column, y, ChartSetup(setup.key, is_log=setup.is_log))
+            curves.insert(0, replace(plain, label="", y=raw, selected=False, faint=True))
+        for second in kind.columns[1:]:
+            x, y = self._feed.points(run.run, second, window)
+            drawn = self._drawn(run.run, second, y, setup)
+            beside = replace(plain, label="", x=x, y=drawn, selected=False)
+            beside = replace(beside, dashed=not plain.dashed, dotted=plain.dashed)
+            curves += [replace(beside, strong=is_selected)] if len(x) else []
+        return curves
+
+    def _drawn(self, run: str, column: str, y: FloatArray, setup: ChartSetup) -> FloatArray:
+        """A column as it is drawn; the same array again while nothing changed."""
+        if setup.smoothing <= 0.0 and not setup.is_log:
+            return y
+        key, look = (run, column, setup.smoothing > 0.0), (setup.smoothing, setup.is_log)
+        made = self._made.get(key)
+        if made is not None and made.y is y and made.look == look:
+            return made.result
+        result = smoothed(y, setup.smoothing)
+        if setup.is_log:
+            # What has no logarithm is a gap.
+            result = np.log10(np.where(result > 0.0, result, np.nan))
+        if len(self._made) >= _MOST_KEPT:
+            self._made.clear()
+        self._made[key] = _Made(y, look, result)
+        return result
+
+    def _column(self, run: str, kind: ChartKind, setup: ChartSetup) -> str:
+        """Values within epochs where they are wanted, or as long as no epoch has ended."""
+        store, plain = self._feed.store, kind.columns[0]
+        if not kind.within or store.last_value(run, kind.within) is None:
+            return plain
+        is_first = store.last_value(run, plain) is None
+        return kind.within if setup.is_within or is_first else plain
+
+    def _crosshair_line(
+        self, curve: CurvePicture, kind: ChartKind, setup: ChartSetup, x: float
+    ) -> CrosshairLine:
+        value = _value_at(curve, x)
+        name = self._desk.book.get(curve.run)
+        label = curve.label or tr("{run}, validation").format(run=name.name if name else "")
+        if value is None:
+            return CrosshairLine(curve.hue, label, None, tr("no data"))
+        text = amount_text(10.0**value if setup.is_log else value, kind.unit)
+        if setup.smoothing > 0.0:
+            text = tr("{value} smoothed").format(value=text)
+        return CrosshairLine(curve.hue, label, value, text)
+
+    def _validation(self, run: RunSummary, kind: ChartKind) -> str:
+        values = [self._feed.store.last_value(run.run, column) for column in kind.columns[1:]]
+        if not values or values[0] is None:
+            return ""
+        return tr("validation {value}").format(value=amount_text(values[0], kind.unit))
+
+    def _source(self, run: RunSummary, kind: ChartKind) -> str:
+        told = self._desk.readings(run.run).source(kind.key.removeprefix("epoch:"))
+        return source_words(kind, told)
+
+    def _empty_text(self, run: RunSummary, kind: ChartKind) -> str:
+        if not self._feed.is_loaded(run.run):
+            return self._feed.loading_text(run.run)
+        told = self._desk.readings(run.run).source(kind.key.removeprefix("epoch:"))
+        if told is not None and told.absent:
+            return said(told.absent)
+        if has_ended(run):
+            return tr("This run did not measure it.")
+        if kind.log:
+            return tr("Shown once an epoch has told it.")
+        return tr("Waiting for the first reading\u2026")
+
+
+def _value_at(curve: CurvePicture, x: float) -> float | None:
+    """The last drawn value at or before x; None before the first, in a gap, or beyond the end."""
+    at = int(np.searchsorted(curve.x, x + 1e-9, side="right")) - 1
+    if at < 0 or x > float(curve.x[-1]) + 1e-9 or np.isnan(curve.y[at]):
+        return None
+    return float(curve.y[at])

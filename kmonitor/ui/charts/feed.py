@@ -1,0 +1,313 @@
+"""Brings the charts' columns from the hub and keeps them up with the live rows."""
+
+import math
+from collections import deque
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.ui.charts.chart_kinds import LOG_PREFIX, RATE_COLUMN
+from kmonitor.ui.charts.closer_look import Span
+from kmonitor.ui.charts.flags import FlagBook
+from kmonitor.ui.charts.series_store import STEP_TIME_COLUMN, Points, SeriesStore, Window
+from kmonitor.ui.runs.commands import Ask
+from kmonitor.ui.text.formats import count_text, working_text
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.commands import LimitMetric
+from kmonitor_agent.wire.messages.events import (
+    ActionRecord,
+    AnyEvent,
+    EpochEnded,
+    GraphSize,
+    Sample,
+)
+from kmonitor_agent.wire.messages.sample_columns import (
+    MAX_COLUMN,
+    SAMPLE_COLUMNS,
+    extra_values,
+    is_of_samples,
+)
+from kmonitor_agent.wire.messages.unions import (
+    Row,
+    RunSummary,
+    SeriesAsked,
+    SeriesTold,
+    Working,
+)
+
+METRIC_COLUMNS: Final[dict[LimitMetric, str]] = {
+    "vram": "vram_bytes",
+    "ram": "ram_bytes",
+    "graph": "graph_operations",
+    "step_time": STEP_TIME_COLUMN,
+    "functions": "functions",
+}
+
+_ALLOCATOR: Final = "allocator_in_use_bytes"
+_RUNNING_MEDIAN: Final = "step_time_s"
+_FALLBACKS: Final[dict[LimitMetric, str]] = {"vram": _ALLOCATOR, "step_time": _RUNNING_MEDIAN}
+_ASKED: Final = (
+    "vram_bytes",
+    _ALLOCATOR,
+    "ram_bytes",
+    "graph_operations",
+    STEP_TIME_COLUMN,
+    _RUNNING_MEDIAN,
+)
+_BUCKETS: Final = 2000
+_MOST_ASKED: Final = 16
+"""Columns of one question."""
+
+_MAX_WAITING: Final = 20_000
+
+_Waiting = deque[tuple[Row, AnyEvent]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One that is not answered yet.
+
+    Attributes:
+        run: Of which run.
+        columns: Which.
+        meanwhile: Rows that came since it was asked; None for a run's first question.
+        span_s: The stretch that it is about; None: all of the run.
+    """
+
+    run: str
+    columns: tuple[str, ...]
+    meanwhile: _Waiting | None = None
+    span_s: Span | None = None
+
+
+class ChartFeed:
+    """Fills a `SeriesStore` and a `FlagBook`; main thread only.
+
+    Attributes:
+        store: Columns of the runs that were shown.
+        flags: Their actions.
+    """
+
+    def __init__(self, ask: Ask) -> None:
+        self.store = SeriesStore()
+        self.flags = FlagBook()
+        self._ask = ask
+        self._asked: dict[int, _Question] = {}
+        self._wanted: dict[str, tuple[str, ...]] = {}
+        self._held: dict[str, set[str]] = {}
+        self._have: dict[str, set[str]] = {}
+        self._waiting: dict[str, _Waiting] = {}
+        self._covered: dict[str, int] = {}
+        self._refused: dict[str, Span] = {}
+        self._working: dict[str, Working] = {}
+        self._outlines: dict[str, int] = {}
+
+    def show_runs(self, runs: list[RunSummary]) -> None:
+        """Ask for the columns of runs that were not shown before."""
+        for summary in runs:
+            run = summary.run
+            if run in self._covered or run in self._waiting:
+                continue
+            self._waiting[run] = deque(maxlen=_MAX_WAITING)
+            self._ask_for(_Question(run, _ASKED))
+
+    def want(self, columns: Iterable[str], *, by: str = "board") -> None:
+        """Hold these columns too, of every run that is shown, from now on.
+
+        Args:
+            columns: In the place of those that the same one wanted before.
+            by: Who wants them.
+        """
+        self._wanted[by] = tuple(columns)
+        for run in self._covered:
+            self._ask_more(run)
+
+    def points(self, run: str, column: str, window: Window) -> Points:
+        """A column thinned to a window; asked for in detail where what is held is too coarse.
+
+        What is held is drawn until the answer is there.
+        """
+        span_s = self.store.coarse_span_s(run, column, window)
+        if span_s is not None and span_s != self._refused.get(run):
+            self._look_closer(run, column, span_s)
+        return self.store.points(run, column, window)
+
+    def have(self, runs: Iterable[str]) -> set[str]:
+        """Columns in which anything was read, in any of these runs, as far as is known."""
+        return {column for run in runs for column in self._have.get(run, ())}
+
+    def take_event(self, row: Row, event: AnyEvent, *, is_live: bool) -> None:
+        """Take an event of any run.
+
+        Args:
+            row: Its row.
+            event: What it says.
+            is_live: False: it comes from history, and the columns know it already.
+        """
+        if isinstance(event, ActionRecord):
+            self.flags.add(row.run, row.row, row.t_s, event)
+        if not is_live:
+            return
+        self._note_columns(row.run, event)
+        for question in self._asked.values():
+            if question.run == row.run and question.meanwhile is not None:
+                question.meanwhile.append((row, event))
+        waiting = self._waiting.get(row.run)
+        if waiting is not None:
+            waiting.append((row, event))
+        elif row.row > self._covered.get(row.run, row.row):
+            self.store.tell(row.run, row.t_s, _as_sampled(event))
+
+    def take_series(self, told: SeriesTold) -> None:
+        """Take columns that were asked here, then the rows that came meanwhile."""
+        if told.one_of > 1:
+            self._take_outline(told)
+        elif (question := self._asked.pop(told.ask, None)) is not None:
+            self._take_whole(question, told)
+
+    def _take_whole(self, question: _Question, told: SeriesTold) -> None:
+        run = question.run
+        self._outlines.pop(run, None)
+        self._working.pop(run, None)
+        if question.span_s is not None:
+            self.store.look_closer(told, question.span_s)
+            return
+        self.store.backfill(told)
+        self._have.setdefault(run, set()).update(told.have)
+        if question.meanwhile is not None:
+            # Columns that were held already leave out what they have; epochs begin anew.
+            for row, event in question.meanwhile:
+                if row.row > told.row:
+                    self.store.tell(run, row.t_s, _as_sampled(event))
+            return
+        self._covered[run] = told.row
+        for row, event in self._waiting.pop(run, ()):
+            self.take_event(row, event, is_live=True)
+        self._ask_more(run)
+
+    def _take_outline(self, told: SeriesTold) -> None:
+        question = self._asked.get(told.ask)
+        if question is None or question.run in self._outlines or self.is_loaded(question.run):
+            return
+        self._outlines[question.run] = told.one_of
+        self.store.backfill(told)
+        self._have.setdefault(question.run, set()).update(told.have)
+
+    def outline_text(self, run: str, column: str) -> str:
+        """What is to be said of a chart while it is an outline; else empty."""
+        one_of = self._outlines.get(run)
+        if one_of is None or not is_of_samples(column):
+            return ""
+        return tr("outline: 1 of {n} samples so far").format(n=count_text(one_of))
+
+    def hear_working(self, working: Working) -> None:
+        """The hub is at work on an answer."""
+        question = self._asked.get(working.ask)
+        if question is not None:
+            self._working[question.run] = working
+
+    def refuse(self, ask: int) -> None:
+        """The hub could not answer: ask again when the run is shown again."""
+        question = self._asked.pop(ask, None)
+        if question is None:
+            return
+        if question.span_s is not None:
+            # Not once more at each repaint: when another stretch is shown.
+            self._refused[question.run] = question.span_s
+            return
+        if question.meanwhile is None:
+            self._waiting.pop(question.run, None)
+        self._held.get(question.run, set()).difference_update(question.columns)
+
+    def forget(self, runs: Collection[str]) -> None:
+        """All that was told of these runs is void."""
+        for run in runs:
+            self.store.forget(run)
+            self.flags.forget(run)
+            self._waiting.pop(run, None)
+            self._covered.pop(run, None)
+            self._held.pop(run, None)
+            self._have.pop(run, None)
+            self._refused.pop(run, None)
+            self._working.pop(run, None)
+            self._outlines.pop(run, None)
+        self._asked = {ask: each for ask, each in self._asked.items() if each.run not in runs}
+
+    def is_loaded(self, run: str) -> bool:
+        """Whether a run's columns have come."""
+        return run in self._covered
+
+    def loading_text(self, run: str) -> str:
+        """Shown where a run's columns will be."""
+        working = self._working.get(run)
+        return tr("Loading\u2026") if working is None else working_text(working.done, working.of)
+
+    def column(self, run: str, metric: LimitMetric) -> str:
+        """The column that shows a metric.
+
+        The allocator's where there is no GPU's; the running epoch's step time until an epoch has
+        ended, and from then on the medians of whole epochs, which limits are held against too.
+        """
+        column = METRIC_COLUMNS[metric]
+        fallback = _FALLBACKS.get(metric)
+        if fallback is None or self.store.last_value(run, column) is not None:
+            return column
+        return fallback
+
+    def _ask_for(self, question: _Question) -> None:
+        self._held.setdefault(question.run, set()).update(question.columns)
+        asked = SeriesAsked(
+            ask=0,
+            run=question.run,
+            columns=list(question.columns),
+            buckets=_BUCKETS,
+            outline=question.meanwhile is None,
+        )
+        self._asked[self._ask(asked)] = question
+
+    def _look_closer(self, run: str, column: str, span_s: Span) -> None:
+        if any(each.run == run and each.span_s is not None for each in self._asked.values()):
+            return  # While one zooms on, the answer to the last question comes first.
+        columns = dict.fromkeys((column, *self.store.thinned(run)))
+        asked = SeriesAsked(
+            ask=0,
+            run=run,
+            columns=list(columns)[:_MOST_ASKED],
+            from_s=span_s[0],
+            to_s=span_s[1] if math.isfinite(span_s[1]) else None,
+            buckets=_BUCKETS,
+        )
+        self._asked[self._ask(asked)] = _Question(run, (), span_s=span_s)
+
+    def _ask_more(self, run: str) -> None:
+        held = self._held.get(run, set())
+        wanted = dict.fromkeys(column for some in self._wanted.values() for column in some)
+        missing = [column for column in wanted if column not in held]
+        for at in range(0, len(missing), _MOST_ASKED):
+            part = tuple(missing[at : at + _MOST_ASKED])
+            self._ask_for(_Question(run, part, deque(maxlen=_MAX_WAITING)))
+
+    def _note_columns(self, run: str, event: AnyEvent) -> None:
+        """What a live run has begun to measure since its columns were asked for."""
+        if isinstance(event, EpochEnded):
+            have = self._have.setdefault(run, set())
+            have.update(f"{LOG_PREFIX}{name}"[:MAX_COLUMN] for name in event.logs)
+            have.add("epoch:seconds")
+            if event.learning_rate is not None:
+                have.add(RATE_COLUMN)
+        elif isinstance(event, Sample):
+            have = self._have.setdefault(run, set())
+            have.update(name for name in SAMPLE_COLUMNS if getattr(event, name) is not None)
+            if event.logs or event.more_devices:
+                have.update(name for name, _ in extra_values(event.logs, event.more_devices))
+
+    def step_time_s(self, run: str) -> float | None:
+        """Median step time of the last epoch that ended, seconds; None before."""
+        return self.store.last_value(run, STEP_TIME_COLUMN)
+
+
+def _as_sampled(event: AnyEvent) -> AnyEvent:
+    """A graph size counted at an epoch's end as a sample, so that curve and card agree at once."""
+    if isinstance(event, GraphSize):
+        return Sample(t_s=event.t_s, graph_operations=float(event.operations))
+    return event

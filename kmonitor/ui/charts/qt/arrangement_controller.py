@@ -1,0 +1,167 @@
+"""Adds, removes, moves and changes charts, as the user asks; what is chosen is remembered."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+from PySide6.QtCore import QObject, QPoint, Qt, Signal, Slot
+from PySide6.QtGui import QActionGroup
+from PySide6.QtWidgets import QMenu
+
+from kmonitor.ui.charts.arrangement import Arrangement, ChartSetup
+from kmonitor.ui.charts.chart_choices import chart_choices, smoothing_choices
+from kmonitor.ui.charts.chart_kinds import chart_kind, group_title, standard_metric
+from kmonitor.ui.shell.qt.window import MainWindow
+from kmonitor.ui.theme.qt.theme import Look
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+
+
+class ChartArranger(QObject):
+    """Owns the arrangement; main thread only.
+
+    Signals:
+        changed: The arrangement is to be remembered.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        window: MainWindow,
+        look: Look,
+        saved: "Sequence[ChartSetup] | None",
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._window = window
+        self._look = look
+        self._board: ChartBoard | None = None
+        self.arrangement = Arrangement(saved)
+        window.charts.menu_opening.connect(self._on_charts_menu_opening)
+        window.charts.card_dropped.connect(self._on_charts_card_dropped)
+        window.header.add_chart_requested.connect(self._on_header_add_chart_requested)
+        window.board_shortcut("add_chart").activated.connect(self._on_header_add_chart_requested)
+
+    def attach_board(self, board: "ChartBoard") -> None:
+        """The charts are loaded."""
+        self._board = board
+        board.arrange(self.arrangement)
+
+    def add(self, key: str) -> None:
+        """Add a chart, and scroll to it."""
+        if self.arrangement.add(key):
+            self._show_change()
+            self._window.charts.bring_into_sight(key)
+
+    def remove(self, key: str) -> None:
+        """Take a chart away."""
+        if self.arrangement.remove(key):
+            self._show_change()
+
+    def step(self, key: str, by: int) -> None:
+        """Move a chart by so many places."""
+        if self.arrangement.step(key, by):
+            self._show_change()
+            self._window.charts.bring_into_sight(key)
+
+    def reset(self) -> None:
+        """The usual four again."""
+        self.arrangement.reset()
+        self._show_change()
+
+    def change(self, key: str, **look: float) -> None:
+        """Draw a chart in another way: fields of `ChartSetup`."""
+        self.arrangement.change(msgspec.structs.replace(self.arrangement.setup(key), **look))
+        self._show_change()
+
+    def fill_add_menu(self, menu: QMenu) -> None:
+        """One entry a chart that the runs drawn have, in groups."""
+        have = self._board.have() if self._board is not None else set[str]()
+        for group in chart_choices(have, self.arrangement):
+            # A section's title is not drawn where a style sheet draws the menu.
+            menu.addSeparator()
+            menu.addAction(group_title(group.group)).setEnabled(False)
+            for choice in group.choices:
+                entry = menu.addAction(choice.title)
+                entry.setCheckable(True)
+                entry.setChecked(choice.is_shown)
+                toggle = self.remove if choice.is_shown else self.add
+                entry.triggered.connect(partial(_without_check, partial(toggle, choice.key)))
+        menu.addSeparator()
+        usual = menu.addAction(self.tr("The usual four charts"))
+        usual.setEnabled(not self.arrangement.is_usual)
+        usual.triggered.connect(partial(_without_check, self.reset))
+
+    def _show_change(self) -> None:
+        if self._board is not None:
+            self._board.arrange(self.arrangement)
+        self.changed.emit()
+
+    @Slot()
+    def _on_header_add_chart_requested(self) -> None:
+        menu = QMenu(self._window)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.fill_add_menu(menu)
+        button = self._window.header.add_chart
+        menu.popup(button.mapToGlobal(QPoint(0, button.height())))
+
+    @Slot(str, int)
+    def _on_charts_card_dropped(self, key: str, place: int) -> None:
+        if self.arrangement.move(key, place):
+            self._show_change()
+
+    @Slot(str, QMenu)
+    def _on_charts_menu_opening(self, key: str, menu: QMenu) -> None:
+        kind, keys = chart_kind(key), self.arrangement.keys
+        if kind is None or key not in keys:
+            return
+        menu.addSeparator()
+        if standard_metric(key) is None:
+            self._add_looks(key, menu)
+        left = menu.addAction(self.tr("Move left"))
+        left.setEnabled(keys[0] != key)
+        left.triggered.connect(partial(_without_check, partial(self.step, key, -1)))
+        right = menu.addAction(self.tr("Move right"))
+        right.setEnabled(keys[-1] != key)
+        right.triggered.connect(partial(_without_check, partial(self.step, key, 1)))
+        remove = menu.addAction(self._look.icon("close"), self.tr("Remove this chart"))
+        remove.setEnabled(len(keys) > 1)
+        remove.triggered.connect(partial(_without_check, partial(self.remove, key)))
+        menu.addSeparator()
+        self.fill_add_menu(menu.addMenu(self._look.icon("plus"), self.tr("Add a chart")))
+
+    def _add_looks(self, key: str, menu: QMenu) -> None:
+        setup, kind = self.arrangement.setup(key), chart_kind(key)
+        smoothing = menu.addMenu(self.tr("Smoothing"))
+        group = QActionGroup(smoothing)
+        for choice in smoothing_choices(setup):
+            entry = smoothing.addAction(choice.title)
+            entry.setCheckable(True)
+            entry.setChecked(choice.is_chosen)
+            group.addAction(entry)
+            entry.triggered.connect(
+                partial(_without_check, partial(self.change, key, smoothing=choice.weight))
+            )
+        log = menu.addAction(self.tr("Logarithmic axis"))
+        log.setCheckable(True)
+        log.setChecked(setup.is_log)
+        log.triggered.connect(
+            partial(_without_check, partial(self.change, key, is_log=not setup.is_log))
+        )
+        have = self._board.have() if self._board is not None else set[str]()
+        if kind is not None and kind.within in have:
+            within = menu.addAction(self.tr("Values within epochs"))
+            within.setCheckable(True)
+            within.setChecked(setup.is_within)
+            change = partial(self.change, key, is_within=not setup.is_within)
+            within.triggered.connect(partial(_without_check, change))
+        menu.addSeparator()
+
+
+def _without_check(act: "Callable[[], object]") -> None:
+    """Call `act`; an entry's signal would tell whether it is checked, too."""
+    act()

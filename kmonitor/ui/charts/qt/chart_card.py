@@ -1,0 +1,380 @@
+"""One card: what a metric says in words, and its chart below."""
+
+from dataclasses import replace
+
+from PySide6.QtCore import QPoint, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QContextMenuEvent, QIcon, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QBoxLayout,
+    QFrame,
+    QHBoxLayout,
+    QMenu,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+from typing_extensions import override
+
+from kmonitor.ui.charts.cards import CardPicture
+from kmonitor.ui.charts.qt.card_chart import Chart
+from kmonitor.ui.charts.qt.skeleton import Skeleton
+from kmonitor.ui.charts.qt.verdict_row import VerdictButton, VerdictRow
+from kmonitor.ui.limits.qt.choice_menu import add_choices
+from kmonitor.ui.theme.qt.theme import Look, repolish, role_label, set_tone
+from kmonitor.ui.theme.theme import SIZES
+from kmonitor.ui.verdicts.verdict_text import NO_VERDICT
+from kmonitor.ui.widgets.labels import ElidedLabel
+from kmonitor.ui.widgets.tab_order import tab_along, tab_stops
+
+_TOP_HEIGHT = 22
+_NARROW_BELOW = 280
+"""Width of a card, pixels, in which titles and rates need the room of the button's words."""
+
+_TIGHT_BELOW = 220
+"""In which rate and forecast stand below the number and the verdict."""
+
+_LEAST_TITLE = 76
+_BESIDE_LIMIT = 84
+"""Margins of a card's top row, its gaps, and the limit's own padding, pixels."""
+
+_ARROWS = {1: "\u25b2 ", 0: "", -1: "\u25bc "}
+
+
+class ChartCard(QFrame):
+    """Shows a `CardPicture`; a grey drawing stands in until the chart is loaded.
+
+    Signals (main thread; `metric` is the card's):
+        limit_dropped: metric, value.
+        limit_wanted: metric: set one near what is reached now.
+        limit_removed: metric.
+        limit_action_chosen: metric, what its limit shall do.
+        crosshair_moved: metric, x.
+        crosshair_left: metric.
+        range_zoomed: from, to.
+        zoom_reset: the whole range is wanted.
+        evidence_wanted: metric: what its verdict rests on.
+        picture_wanted: metric, "png" or "svg": its chart as a file.
+        menu_opening: metric and the menu, to which more may be added before it is shown.
+        dragged: metric, and where the pointer is on the screen while the card is moved.
+        dropped: metric, and where it was let go.
+    """
+
+    limit_dropped = Signal(str, float)
+    limit_wanted = Signal(str)
+    limit_removed = Signal(str)
+    limit_action_chosen = Signal(str, str)
+    crosshair_moved = Signal(str, float)
+    crosshair_left = Signal(str)
+    range_zoomed = Signal(float, float)
+    zoom_reset = Signal()
+    evidence_wanted = Signal(str)
+    picture_wanted = Signal(str, str)
+    menu_opening = Signal(str, QMenu)
+    dragged = Signal(str, QPoint)
+    dropped = Signal(str, QPoint)
+
+    def __init__(self, metric: str, title: str, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("card")
+        self._metric = metric
+        self._look = look
+        self._picture: CardPicture | None = None
+        self._title = ElidedLabel("name", title, at_end=True, takes_room=False)
+        self._note = ElidedLabel("meta", at_end=True)
+        self._value = role_label("value")
+        self._rate = ElidedLabel("strong", at_end=True, in_parts=True)
+        self._hint = ElidedLabel("meta", at_end=True, in_parts=True)
+        self._quiet = VerdictButton()
+        self._verdict = VerdictRow()
+        self._limit = QPushButton()
+        self._set_limit = QPushButton()
+        self._more = QPushButton()
+        self._drag_from: QPoint | None = None
+        self._is_dragged = self._is_narrow = self._is_tight = False
+        self._skeleton = Skeleton(look)
+        self._chart: QWidget | None = None
+        self._column = QVBoxLayout(self)
+        self._words = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        # Four cards of one size, whatever they say.
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
+        self._build()
+        self._fit_to_width(is_first=True)
+        self._set_texts()
+        self._set_limit.clicked.connect(self._on_set_limit_clicked)
+        self._more.clicked.connect(self._on_more_clicked)
+        self._limit.clicked.connect(self._on_limit_clicked)
+        for part in (self._quiet, self._verdict):
+            part.clicked.connect(self._on_verdict_clicked)
+        look.palette_changed.connect(self._on_look_palette_changed)
+
+    def _set_texts(self) -> None:
+        self._set_limit.setToolTip(
+            self.tr("Put a limit line a little above the highest value, to be dragged from there")
+        )
+        self._set_limit.setAccessibleName(
+            self.tr("Set a limit on {metric}").format(metric=self._title.text())
+        )
+        self._more.setToolTip(self.tr("Limit, place and look of this chart; drag it by its words"))
+        self._more.setAccessibleName(self.tr("More of {metric}").format(metric=self._title.text()))
+        self._set_limit.setText("" if self._is_narrow else self.tr("Set a limit"))
+        self._elide_limit()
+
+    def attach_chart(self, chart: QWidget, signals: Chart) -> None:
+        """Put the chart where the grey drawing was.
+
+        Args:
+            chart: The widget.
+            signals: The same, as what it tells.
+        """
+        self._column.replaceWidget(self._skeleton, chart)
+        self._column.setStretchFactor(chart, 1)
+        self._skeleton.hide()
+        self._skeleton.deleteLater()
+        self._chart = chart
+        tab_along(self.stops())
+        signals.limit_dropped.connect(self._on_chart_limit_dropped)
+        signals.crosshair_moved.connect(self._on_chart_crosshair_moved)
+        signals.crosshair_left.connect(self._on_chart_crosshair_left)
+        signals.range_zoomed.connect(self.range_zoomed)
+        signals.zoom_reset.connect(self.zoom_reset)
+
+    def stops(self) -> list[QWidget]:
+        """What Tab stops at, as it stands: words, chart, grip."""
+        words = (self._limit, self._set_limit, self._more, self._quiet, self._verdict)
+        return tab_stops(words if self._chart is None else (*words, self._chart))
+
+    def show_picture(self, picture: CardPicture) -> None:
+        """Show these words."""
+        if picture == self._picture:
+            return
+        self._picture = picture
+        self._title.setText(picture.title)
+        self._note.setText(picture.note)
+        self._hint.setText(picture.hint)
+        self._hint.setVisible(bool(picture.hint))
+        self._value.setText(picture.value)
+        set_tone(self._value, "mute" if picture.absent else "")
+        self._show_rate()
+        set_tone(self._rate, "warn" if picture.rate.direction > 0 else "mute")
+        self._rate.setToolTip(picture.rate.tooltip)
+        self._show_verdict()
+        self._elide_limit()
+        self._limit.setVisible(bool(picture.limit))
+        self._limit.setEnabled(bool(picture.choices))
+        self._limit.setAccessibleName(f"{picture.title}: {picture.limit}")
+        set_tone(self._limit, picture.limit_tone)
+        self._set_limit.setVisible(picture.can_limit and not picture.limit)
+        for label in (self._title, self._note, self._value, self._hint):
+            label.setToolTip(picture.tooltip)
+        self.setAccessibleName(picture.title)
+        self.setAccessibleDescription(picture.description)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_to_width()
+        self._elide_limit()
+
+    @override
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self._open_menu(event.globalPos())
+
+    def mark_target(self, *, is_target: bool) -> None:
+        """Show that a card that is being moved would come here."""
+        self.setProperty("is_target", is_target)
+        repolish(self)
+
+    @override
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        is_left = event.button() == Qt.MouseButton.LeftButton
+        self._drag_from = event.globalPosition().toPoint() if is_left else None
+
+    @override
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        at, start = event.globalPosition().toPoint(), self._drag_from
+        if start is None:
+            return
+        if not self._is_dragged:
+            self._is_dragged = (at - start).manhattanLength() >= QApplication.startDragDistance()
+        if self._is_dragged:
+            self.setCursor(Qt.CursorShape.ClosedHandCursor)
+            self.dragged.emit(self._metric, at)
+
+    @override
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        was_dragged, self._drag_from, self._is_dragged = self._is_dragged, None, False
+        if was_dragged:
+            self.unsetCursor()
+            self.dropped.emit(self._metric, event.globalPosition().toPoint())
+
+    def _build(self) -> None:
+        self._set_limit.setProperty("kind", "small")
+        self._set_limit.hide()
+        self._limit.setProperty("kind", "limit")
+        self._limit.hide()
+        # The first to give way, down to nothing.
+        self._note.setMinimumWidth(1)
+        top = QHBoxLayout()
+        top.setSpacing(7)
+        top.addWidget(self._title)
+        top.addWidget(self._note, 1)
+        top.addWidget(self._limit)
+        top.addWidget(self._set_limit)
+        top.addWidget(self._more)
+        self._more.setProperty("kind", "tiny")
+        # The same height with and without the button, so that four cards stand in line.
+        self._title.setMinimumHeight(_TOP_HEIGHT)
+        self._build_words(top)
+
+    def _build_words(self, top: QHBoxLayout) -> None:
+        words = self._words
+        words.setSpacing(8)
+        words.addWidget(self._value, 0, Qt.AlignmentFlag.AlignBottom)
+        words.addWidget(self._rate, 1, Qt.AlignmentFlag.AlignBottom)
+        words.addWidget(self._quiet, 0, Qt.AlignmentFlag.AlignBottom)
+        self._rate.setContentsMargins(0, 0, 0, 3)
+        self._column.setContentsMargins(SIZES.padding, 11, 10, 8)
+        self._column.setSpacing(2)
+        self._column.addLayout(top)
+        # Not wrapped: a height that follows from the width would give its row more than the other.
+        self._hint.hide()
+        self._column.addLayout(words)
+        self._column.addWidget(self._verdict)
+        self._column.addWidget(self._hint)
+        self._column.addSpacing(2)
+        self._column.addWidget(self._skeleton, 1)
+
+    def _show_rate(self) -> None:
+        if self._picture is None:
+            return
+        rate = self._picture.rate
+        text = _ARROWS[rate.direction] + rate.text
+        self._rate.setText(text)
+        # Below the number it takes a line, which is for what there is to say.
+        self._rate.setVisible(bool(text) or not self._is_tight)
+
+    def _show_verdict(self) -> None:
+        if self._picture is None:
+            return
+        title, verdict = self._picture.title, self._picture.verdict
+        if self._is_tight:
+            # Beside it the number would be cut off.
+            verdict = replace(verdict, is_quiet=not verdict.text)
+        self._quiet.show_picture(verdict if verdict.is_quiet else NO_VERDICT, title)
+        self._verdict.show_picture(verdict, title)
+
+    def _elide_limit(self) -> None:
+        # A long title gives way to it, but never wholly.
+        whole = self._picture.limit if self._picture is not None else ""
+        title = min(self._title.sizeHint().width(), _LEAST_TITLE)
+        room = self.width() - title - _BESIDE_LIMIT
+        metrics = self._limit.fontMetrics()
+        shown = metrics.elidedText(whole, Qt.TextElideMode.ElideRight, max(0, room))
+        self._limit.setText(shown)
+        what = self.tr("Choose what is done at this limit")
+        self._limit.setToolTip(what if shown == whole else f"{whole}\n{what}")
+
+    def _fit_to_width(self, *, is_first: bool = False) -> None:
+        is_tight = self.width() < _TIGHT_BELOW
+        if is_tight != self._is_tight:
+            self._is_tight = is_tight
+            ways = QBoxLayout.Direction
+            self._words.setDirection(ways.TopToBottom if is_tight else ways.LeftToRight)
+            self._words.setSpacing(0 if is_tight else 8)
+            self._verdict.set_tight(is_tight=is_tight)
+            self._show_verdict()
+            self._show_rate()
+        is_narrow = self.width() < _NARROW_BELOW
+        if is_narrow == self._is_narrow and not is_first:
+            return
+        self._is_narrow = is_narrow
+        # The same menu opens with a right click and with the Menu key.
+        self._more.setVisible(not is_narrow)
+        self._set_limit.setText("" if is_narrow else self.tr("Set a limit"))
+        self._set_limit.setProperty("is_narrow", is_narrow)
+        repolish(self._set_limit)
+        self._rate.setProperty("role", "strong_small" if is_narrow else "strong")
+        repolish(self._rate)
+        self._draw_icon()
+
+    def _draw_icon(self) -> None:
+        icon = self._look.icon("limit") if self._is_narrow else QIcon()
+        self._set_limit.setIcon(icon)
+        self._more.setIcon(self._look.icon("more", "mute"))
+
+    def _open_menu(self, at: QPoint) -> None:
+        picture = self._picture
+        if picture is None:
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if picture.has_limit:
+            self._add_choices(menu, picture)
+            remove = menu.addAction(self._look.icon("close"), self.tr("Remove the limit"))
+            remove.triggered.connect(self._on_remove_triggered)
+        elif picture.can_limit:
+            place = menu.addAction(self._look.icon("limit"), self.tr("Set a limit"))
+            place.triggered.connect(self._on_set_limit_clicked)
+        whole = menu.addAction(self.tr("Show everything"))
+        whole.triggered.connect(self.zoom_reset)
+        menu.addSeparator()
+        for kind in ("png", "svg"):
+            save = menu.addAction(self.tr("Save as {kind}\u2026").format(kind=kind.upper()))
+            save.setData(kind)
+            save.triggered.connect(self._on_save_triggered)
+        self.menu_opening.emit(self._metric, menu)
+        menu.popup(at)
+
+    def _add_choices(self, menu: QMenu, picture: CardPicture) -> None:
+        if not picture.choices:
+            return
+        add_choices(menu, picture.choices).triggered.connect(self._on_choices_triggered)
+        menu.addSeparator()
+
+    @Slot()
+    def _on_limit_clicked(self) -> None:
+        self._open_menu(self._limit.mapToGlobal(self._limit.rect().bottomLeft()))
+
+    @Slot()
+    def _on_more_clicked(self) -> None:
+        self._open_menu(self._more.mapToGlobal(self._more.rect().bottomLeft()))
+
+    @Slot(QAction)
+    def _on_choices_triggered(self, entry: QAction) -> None:
+        self.limit_action_chosen.emit(self._metric, str(entry.data()))
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._draw_icon()
+
+    @Slot()
+    def _on_verdict_clicked(self) -> None:
+        self.evidence_wanted.emit(self._metric)
+
+    @Slot()
+    def _on_set_limit_clicked(self) -> None:
+        self.limit_wanted.emit(self._metric)
+
+    @Slot()
+    def _on_save_triggered(self) -> None:
+        entry = self.sender()
+        if isinstance(entry, QAction):
+            self.picture_wanted.emit(self._metric, str(entry.data()))
+
+    @Slot()
+    def _on_remove_triggered(self) -> None:
+        self.limit_removed.emit(self._metric)
+
+    @Slot(float)
+    def _on_chart_limit_dropped(self, value: float) -> None:
+        self.limit_dropped.emit(self._metric, value)
+
+    @Slot(float)
+    def _on_chart_crosshair_moved(self, x: float) -> None:
+        self.crosshair_moved.emit(self._metric, x)
+
+    @Slot()
+    def _on_chart_crosshair_left(self) -> None:
+        self.crosshair_left.emit(self._metric)

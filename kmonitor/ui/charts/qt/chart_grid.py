@@ -1,0 +1,159 @@
+"""The cards of the charts, in as many columns as there is room for; else it scrolls."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import QPoint, QRect, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QMenu, QScrollArea, QWidget
+from typing_extensions import override
+
+from kmonitor.ui.charts.qt.chart_card import ChartCard
+from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.theme import SIZES
+from kmonitor.ui.widgets.tab_order import stop_before, tab_along
+
+_WIDE_FROM: Final = 1080
+"""Width, pixels, from which three columns say more than two."""
+
+_USUAL: Final = 4
+_LEAST_ROW: Final = 216
+"""Height of a card, pixels, below which more of them scroll instead."""
+
+
+class ChartGrid(QScrollArea):
+    """Lays cards out; holds no logic. Main thread only.
+
+    Signals:
+        card_dropped: A card's key, and the place that it was let go at, from 0.
+        moved: Other cards may be in sight than before.
+        picture_wanted: Of any card: its key, "png" or "svg".
+        menu_opening: Of any card: its key and the menu.
+    """
+
+    card_dropped = Signal(str, int)
+    moved = Signal()
+    picture_wanted = Signal(str, str)
+    menu_opening = Signal(str, QMenu)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._cards: dict[str, ChartCard] = {}
+        self._shown: tuple[str, ...] = ()
+        self._columns = 0
+        self._inner = QWidget()
+        self._grid = QGridLayout(self._inner)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(SIZES.gutter)
+        self._inner.setObjectName("grid")
+        self.setWidget(self._inner)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.verticalScrollBar().setSingleStep(48)
+        self.verticalScrollBar().valueChanged.connect(self._on_bar_value_changed)
+
+    def card(self, key: str, title: str = "") -> ChartCard:
+        """The card of that key, made at its first use."""
+        card = self._cards.get(key)
+        if card is None:
+            card = ChartCard(key, title, self._look, self._inner)
+            card.hide()
+            card.picture_wanted.connect(self.picture_wanted)
+            card.menu_opening.connect(self.menu_opening)
+            card.dragged.connect(self._on_card_dragged)
+            card.dropped.connect(self._on_card_dropped)
+            self._cards[key] = card
+        return card
+
+    def show_cards(self, keys: Sequence[str]) -> None:
+        """Show these, from left to right and top to bottom; the others wait."""
+        for key, card in self._cards.items():
+            if key not in keys:
+                self._grid.removeWidget(card)
+                card.hide()
+        self._shown = tuple(keys)
+        self._place()
+
+    def drop(self, key: str) -> None:
+        """Give up a card that will not come back; its chart goes with it."""
+        card = self._cards.pop(key, None)
+        if card is not None:
+            self._grid.removeWidget(card)
+            card.hide()
+            card.deleteLater()
+
+    def is_in_sight(self, key: str) -> bool:
+        """Whether any part of a card can be seen, as far as scrolling decides."""
+        card = self._cards.get(key)
+        if card is None or key not in self._shown:
+            return False
+        top = self.verticalScrollBar().value()
+        seen = QRect(0, top, self._inner.width(), max(self.viewport().height(), 1))
+        return card.geometry().intersects(seen)
+
+    def bring_into_sight(self, key: str) -> None:
+        """Scroll to a card."""
+        card = self._cards.get(key)
+        if card is not None:
+            self._grid.activate()
+            self.ensureWidgetVisible(card, 0, SIZES.gutter)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._wanted_columns() != self._columns:
+            self._place()
+        self.moved.emit()
+
+    def _place(self) -> None:
+        columns = self._wanted_columns()
+        rows = -(-len(self._shown) // columns) if self._shown else 0
+        for at, key in enumerate(self._shown):
+            card = self._cards[key]
+            self._grid.addWidget(card, at // columns, at % columns)
+            card.show()
+        for column in range(max(columns, self._columns)):
+            self._grid.setColumnStretch(column, 1 if column < columns else 0)
+        for row in range(self._grid.rowCount()):
+            self._grid.setRowStretch(row, 1 if row < rows else 0)
+            is_many = len(self._shown) > _USUAL and row < rows
+            self._grid.setRowMinimumHeight(row, _LEAST_ROW if is_many else 0)
+        self._columns = columns
+        before = stop_before(self)
+        stops = [stop for key in self._shown for stop in self._cards[key].stops()]
+        tab_along(stops if before is None else [before, *stops])
+
+    def _wanted_columns(self) -> int:
+        n = len(self._shown)
+        if n <= _USUAL:
+            return min(max(n, 1), 2)
+        return 3 if self.width() >= _WIDE_FROM else 2
+
+    def _place_at(self, at: QPoint) -> int | None:
+        """The place of the card under a point of the screen."""
+        inside = self._inner.mapFromGlobal(at)
+        for place, key in enumerate(self._shown):
+            if self._cards[key].geometry().contains(inside):
+                return place
+        return None
+
+    @Slot(str, QPoint)
+    def _on_card_dragged(self, key: str, at: QPoint) -> None:
+        place = self._place_at(at)
+        for number, other in enumerate(self._shown):
+            self._cards[other].mark_target(is_target=number == place and other != key)
+
+    @Slot(str, QPoint)
+    def _on_card_dropped(self, key: str, at: QPoint) -> None:
+        place = self._place_at(at)
+        for other in self._shown:
+            self._cards[other].mark_target(is_target=False)
+        if place is not None:
+            self.card_dropped.emit(key, place)
+
+    @Slot()
+    def _on_bar_value_changed(self) -> None:
+        self.moved.emit()

@@ -1,0 +1,279 @@
+"""The charts and what moves them together. Importing this loads numpy and pyqtgraph."""
+
+import time
+from collections.abc import Iterable
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QKeyEvent
+
+from kmonitor.ui.charts.arrangement import Arrangement
+from kmonitor.ui.charts.cards import CardPicture
+from kmonitor.ui.charts.chart_kinds import chart_kind, chart_title, standard_metric
+from kmonitor.ui.charts.extra_charts import MetricCharts
+from kmonitor.ui.charts.feed import ChartFeed
+from kmonitor.ui.charts.qt.chart_card import ChartCard
+from kmonitor.ui.charts.qt.chart_grid import ChartGrid
+from kmonitor.ui.charts.standard_charts import ChartDesk
+from kmonitor.ui.compare.compare_table import CompareTable
+from kmonitor.ui.compare.comparison import CompareDesk
+from kmonitor.ui.plots.chart_state import ChartPicture, CrosshairCard
+from kmonitor.ui.plots.qt.chart_colours import ChartColours
+from kmonitor.ui.plots.qt.live_chart import LiveChart
+from kmonitor.ui.runs.commands import Ask
+from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.messages.commands import (
+    LIMIT_ACTIONS,
+    LIMIT_METRICS,
+    LimitAction,
+    LimitMetric,
+)
+
+
+class ChartBoard(QObject):
+    """Binds cards to what makes their pictures; main thread only.
+
+    Charts that are scrolled out of sight are not drawn until they come back.
+
+    Signals:
+        view_changed: What part of time is shown, or whether it follows, changed by the user.
+        limit_changed: A limit was asked for.
+        flag_chosen: With the hub's row id of the record whose flag was clicked.
+    """
+
+    view_changed = Signal()
+    limit_changed = Signal()
+    flag_chosen = Signal(int)
+
+    def __init__(
+        self,
+        grid: ChartGrid,
+        desk: Desk,
+        ask: Ask,
+        look: Look,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._grid = grid
+        self.arrangement = Arrangement()
+        self._desk = desk
+        self._look = look
+        self._ask = ask
+        self._feed = ChartFeed(ask)
+        self.presenter = ChartDesk(desk, self._feed)
+        self._metrics = MetricCharts(desk, self._feed, self.presenter)
+        self._charts: dict[str, LiveChart] = {}
+        self._others: list[LiveChart] = []
+        self._is_placed = False
+        self._arrange()
+        desk.attach_charts(self._feed)
+        grid.moved.connect(self._on_grid_moved)
+        look.palette_changed.connect(self._on_look_palette_changed)
+        self._on_look_palette_changed()
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the selected run's columns have come."""
+        run = self._desk.book.current()
+        return run is not None and self._feed.is_loaded(run.run)
+
+    def chart(self, key: str) -> LiveChart:
+        """The chart of a metric or column that is shown."""
+        return self._charts[key]
+
+    def have(self) -> set[str]:
+        """Columns that the runs drawn have."""
+        return self._feed.have(run.run for run in self._desk.book.shown())
+
+    def arrange(self, arrangement: Arrangement) -> None:
+        """Show these charts from now on; called again after it was changed."""
+        self.arrangement = arrangement
+        self._arrange()
+        self.refresh()
+
+    def picture(self, key: str, width_px: int) -> ChartPicture:
+        """What a chart shows now."""
+        metric, kind = standard_metric(key), chart_kind(key)
+        if metric is not None or kind is None:
+            return self.presenter.picture(metric or "ram", width_px)
+        return self._metrics.picture(kind, self.arrangement.setup(key), width_px)
+
+    def card(self, key: str, *, now_s: float) -> CardPicture | None:
+        """What stands above it."""
+        metric, kind = standard_metric(key), chart_kind(key)
+        if metric is not None or kind is None:
+            return self.presenter.card(metric or "ram", now_s=now_s)
+        return self._metrics.card(kind, self.arrangement.setup(key))
+
+    def press_key(self, event: QKeyEvent) -> None:
+        """Give a key to the chart that has the focus, else to the first that is shown."""
+        shown = [chart for chart in self._charts.values() if chart.isVisible()]
+        chart = next((chart for chart in shown if chart.hasFocus()), next(iter(shown), None))
+        if chart is not None:
+            chart.keyPressEvent(event)
+
+    def make_comparison(self) -> tuple[CompareDesk, CompareTable]:
+        """What compares runs by the columns that the charts hold."""
+        desk = CompareDesk(self._desk, self._feed, self._ask)
+        return desk, CompareTable(self._desk, self._feed)
+
+    def make_chart(self) -> LiveChart:
+        """One more chart, for whoever asks, in the colours in force from now on."""
+        chart = LiveChart()
+        chart.set_theme(ChartColours(palette=self._look.palette))
+        self._others.append(chart)
+        return chart
+
+    def refresh(self) -> None:
+        """Draw what changed; cards and charts of the selected run."""
+        self._draw([key for key in self.arrangement.keys if self._grid.is_in_sight(key)])
+
+    def reword(self) -> None:
+        """Write every size anew, also what is scrolled out of sight."""
+        self.presenter.reword()
+        self._draw(self.arrangement.keys)
+
+    def _draw(self, keys: Iterable[str]) -> None:
+        if self._desk.book.current() is None:
+            return
+        self._place_charts()
+        now_s = time.monotonic()
+        for key in keys:
+            card = self.card(key, now_s=now_s)
+            if card is None:
+                continue
+            chart = self._charts[key]
+            self._grid.card(key).show_picture(card)
+            chart.setAccessibleDescription(card.description)
+            chart.set_picture(self.picture(key, chart.plot_width_px()))
+
+    def _bind(self, card: ChartCard, chart: LiveChart) -> None:
+        chart.resized.connect(self._on_chart_resized)
+        chart.flag_clicked.connect(self.flag_chosen)
+        card.limit_action_chosen.connect(self._on_card_limit_action_chosen)
+        card.limit_dropped.connect(self._on_card_limit_dropped)
+        card.limit_wanted.connect(self._on_card_limit_wanted)
+        card.limit_removed.connect(self._on_card_limit_removed)
+        card.crosshair_moved.connect(self._on_card_crosshair_moved)
+        card.crosshair_left.connect(self._on_card_crosshair_left)
+        card.range_zoomed.connect(self._on_card_range_zoomed)
+        card.zoom_reset.connect(self._on_card_zoom_reset)
+
+    def _arrange(self) -> None:
+        keys = self.arrangement.keys
+        for key in [each for each in self._charts if each not in keys]:
+            if standard_metric(key) is None:
+                # It goes with its card.
+                self._charts.pop(key)
+                self._grid.drop(key)
+        for key in keys:
+            if key not in self._charts:
+                chart = self._charts[key] = LiveChart()
+                chart.set_theme(ChartColours(palette=self._look.palette))
+                self._bind(self._grid.card(key, chart_title(key)), chart)
+                if self._is_placed:
+                    self._grid.card(key).attach_chart(chart, chart)
+        self._grid.show_cards(keys)
+        kinds = [kind for key in keys if (kind := chart_kind(key)) is not None]
+        self._feed.want(
+            column for kind in kinds if standard_metric(kind.key) is None for column in kind.asked
+        )
+
+    def _place_charts(self) -> None:
+        # Until a run is known the grey drawings say more than empty axes.
+        if not self._is_placed:
+            self._is_placed = True
+            for key, chart in self._charts.items():
+                self._grid.card(key).attach_chart(chart, chart)
+
+    @Slot()
+    def _on_grid_moved(self) -> None:
+        self.refresh()
+
+    @Slot()
+    def _on_chart_resized(self) -> None:
+        self._desk.changed.add("series")
+
+    @Slot(str, float)
+    def _on_card_limit_dropped(self, metric: str, value: float) -> None:
+        run, known = self._desk.book.current(), _metric(metric)
+        if run is not None and known is not None:
+            self._desk.limits.place(run, known, value)
+            self._after_limit()
+
+    @Slot(str)
+    def _on_card_limit_wanted(self, metric: str) -> None:
+        run, known = self._desk.book.current(), _metric(metric)
+        if run is None or known is None:
+            return
+        limit = self.presenter.picture(known, self._charts[known].plot_width_px()).limit
+        if limit is not None:
+            self._desk.limits.place(run, known, limit.value)
+            self._after_limit()
+
+    @Slot(str)
+    def _on_card_limit_removed(self, metric: str) -> None:
+        run, known = self._desk.book.current(), _metric(metric)
+        if run is not None and known is not None:
+            self._desk.limits.remove(run, known)
+            self._after_limit()
+
+    @Slot(str, str)
+    def _on_card_limit_action_chosen(self, metric: str, action: str) -> None:
+        run, known = self._desk.book.current(), _metric(metric)
+        chosen = _action(action)
+        if run is not None and known is not None and chosen is not None:
+            self._desk.limits.change_action(run, known, chosen)
+            self._after_limit()
+
+    @Slot(str, float)
+    def _on_card_crosshair_moved(self, metric: str, x: float) -> None:
+        for other in self.arrangement.keys:
+            if self._grid.is_in_sight(other):
+                self._charts[other].set_crosshair(x, self._crosshair(other, x, metric))
+
+    def _crosshair(self, key: str, x: float, hovered: str) -> CrosshairCard:
+        metric, kind = standard_metric(key), chart_kind(key)
+        if metric is not None or kind is None:
+            return self.presenter.crosshair(metric or "ram", x, is_shown=key == hovered)
+        setup, width_px = self.arrangement.setup(key), self._charts[key].plot_width_px()
+        return self._metrics.crosshair(kind, setup, x, is_shown=key == hovered, width_px=width_px)
+
+    @Slot(str)
+    def _on_card_crosshair_left(self, metric: str) -> None:
+        del metric
+        for chart in self._charts.values():
+            chart.set_crosshair(None)
+
+    @Slot(float, float)
+    def _on_card_range_zoomed(self, lo: float, hi: float) -> None:
+        self.presenter.zoom(lo, hi)
+        self._after_view()
+
+    @Slot()
+    def _on_card_zoom_reset(self) -> None:
+        self.presenter.follow()
+        self._after_view()
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        colours = ChartColours(palette=self._look.palette)
+        for chart in (*self._charts.values(), *self._others):
+            chart.set_theme(colours)
+
+    def _after_limit(self) -> None:
+        self._desk.changed |= {"series", "commands"}
+        self.refresh()
+        self.limit_changed.emit()
+
+    def _after_view(self) -> None:
+        self.refresh()
+        self.view_changed.emit()
+
+
+def _metric(text: str) -> LimitMetric | None:
+    return next((metric for metric in LIMIT_METRICS if metric == text), None)
+
+
+def _action(text: str) -> LimitAction | None:
+    return next((action for action in LIMIT_ACTIONS if action == text), None)

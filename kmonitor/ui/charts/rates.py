@@ -1,0 +1,157 @@
+"""How fast a metric grows, for the words above its chart."""
+
+import math
+from typing import Final
+
+import numpy as np
+
+from kmonitor.base.trend import theil_sen_slope
+from kmonitor.ui.charts.rate_words import NO_RATE, RatePicture
+from kmonitor.ui.plots.chart_state import FloatArray
+from kmonitor.ui.text.formats import Unit, epochs_text, plain_text, rate_text
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.commands import LimitMetric
+from kmonitor_agent.wire.messages.unions import RunSummary
+
+SPAN_EPOCHS: Final = 30.0
+SPAN_SECONDS: Final = 120.0
+_MIN_POINTS: Final = 6
+_MIN_EPOCHS: Final = 2.0
+_MIN_SECONDS: Final = 8.0
+_WARM_UP_EPOCHS: Final = 1.0
+"""A run, and one that was reloaded, traces and fills its buffers first: that is no growth."""
+
+_JUDGED_EPOCHS: Final = 4.0
+_JUDGED_FROM_S: Final = SPAN_SECONDS + 60.0
+"""Before, a slope is told and not coloured."""
+
+_BINS: Final = 60
+_STEADY_PART: Final = 0.004
+"""A change over the whole span below this part of the value is called steady."""
+
+_SIGMA_OF_MAD: Final = 1.4826
+_INDEPENDENT: Final = 30
+_BEYOND: Final = 3.0
+"""A slope that stands out is larger than so many of its standard errors."""
+
+
+def epoch_rate(
+    x: FloatArray, y: FloatArray, unit: Unit, run: RunSummary, *, began: float = 0.0
+) -> RatePicture:
+    """The rate by epoch, or by fit where models are trained one after the other.
+
+    Args:
+        x: Epochs of all fits in a row, `[n]`.
+        y: Values, `[n]`.
+        unit: Of the values.
+        run: The run.
+        began: Where the run, or its last reload, was, in epochs; what follows is judged after one
+            epoch of warm-up.
+    """
+    is_warm = x >= began + _WARM_UP_EPOCHS
+    x, y = x[is_warm], y[is_warm]
+    if len(x) < _MIN_POINTS or float(x[-1] - x[0]) < _MIN_EPOCHS:
+        return NO_RATE
+    x, y = _evened(x, y)
+    slope = theil_sen_slope(x, y)
+    if slope is None:
+        return NO_RATE
+    epochs = float(x[-1] - x[0])
+    span = tr("over the last {n} epochs").format(n=round(epochs))
+    why_not = "" if epochs >= _JUDGED_EPOCHS else tr("; too few epochs to judge it")
+    if run.fits_done >= 2 and run.epochs_done:  # noqa: PLR2004 - a loop of models
+        epochs_per_fit = run.epochs_done / run.fits_done
+        rate = _picture(slope, epochs_per_fit, unit, tr("fit"), x=x, y=y, span=span)
+    else:
+        rate = _picture(slope, 1.0, unit, tr("epoch"), x=x, y=y, span=span)
+    return _judged(rate, why_not)
+
+
+def time_rate(x: FloatArray, y: FloatArray, unit: Unit, *, began_s: float = 0.0) -> RatePicture:
+    """The rate by minute, while too few epochs have ended.
+
+    Args:
+        x: Run time, seconds, `[n]`.
+        y: Values, `[n]`.
+        unit: Of the values.
+        began_s: Run time of the start or of the last reload, seconds.
+    """
+    if len(x) < _MIN_POINTS or float(x[-1] - x[0]) < _MIN_SECONDS:
+        return NO_RATE
+    slope = theil_sen_slope(x, y)
+    if slope is None:
+        return NO_RATE
+    span = tr("over the last {n} s").format(n=round(float(x[-1] - x[0])))
+    rate = _picture(slope, 60.0, unit, tr("min"), x=x, y=y, span=span)
+    is_warm = float(x[-1]) - began_s >= _JUDGED_FROM_S
+    return _judged(rate, "" if is_warm else tr("; too early to judge it"))
+
+
+def rate_to_come(metric: LimitMetric, *, now: float, began: float) -> RatePicture:
+    """What stands for the rate while too little has happened since a reload.
+
+    Args:
+        metric: Of which; step times come once an epoch.
+        now: Where the run is, in epochs of all fits in a row.
+        began: Where it was reloaded.
+    """
+    wanted = float(_MIN_POINTS) if metric == "step_time" else _MIN_EPOCHS
+    left = math.ceil(began + _WARM_UP_EPOCHS + wanted - now)
+    text = tr("rate in {epochs}").format(epochs=plain_text(epochs_text(max(1, left))))
+    return RatePicture(text, 0, tr("Reckoned anew after the last reload and one epoch of warm-up"))
+
+
+def _evened(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """At most so many points, one for each equal stretch: a slow epoch has no more say."""
+    is_there = np.isfinite(x) & np.isfinite(y)
+    x, y = x[is_there], y[is_there]
+    if len(x) <= _BINS or x[0] == x[-1]:
+        return x, y
+    width = float(x[-1] - x[0]) / _BINS
+    places = np.minimum(((x - x[0]) / width).astype(np.intp), _BINS - 1)
+    edges = np.flatnonzero(np.diff(places)) + 1
+    pairs = zip(np.split(x, edges), np.split(y, edges), strict=True)
+    medians = np.array([(np.median(xs), np.median(ys)) for xs, ys in pairs])
+    return medians[:, 0], medians[:, 1]
+
+
+def _judged(rate: RatePicture, why_not: str) -> RatePicture:
+    if not (why_not and rate.direction):
+        return rate
+    return RatePicture(rate.text, 0, rate.tooltip + why_not)
+
+
+def _picture(  # noqa: PLR0913 - all of it belongs to one sentence
+    slope: float,
+    per: float,
+    unit: Unit,
+    per_what: str,
+    *,
+    x: FloatArray,
+    y: FloatArray,
+    span: str,
+) -> RatePicture:
+    tooltip = tr("Theil-Sen slope {span}, since the last reload").format(span=span)
+    change = abs(slope) * float(x[-1] - x[0])
+    level = float(np.nanmedian(np.abs(y)))
+    if change < _STEADY_PART * level or (slope == 0.0):
+        return RatePicture(tr("steady"), 0, tooltip)
+    text = rate_text(slope * per, unit, per_what)
+    if not _stands_out(slope, x, y):
+        return RatePicture(text, 0, tooltip + tr("; no more than the values scatter"))
+    return RatePicture(text, 1 if slope > 0 else -1, tooltip)
+
+
+def _stands_out(slope: float, x: FloatArray, y: FloatArray) -> bool:
+    """Whether values go that way by more than they scatter, and still do in the later half."""
+    is_there = np.isfinite(x) & np.isfinite(y)
+    x, y = x[is_there], y[is_there]
+    rest = y - slope * x
+    sigma = _SIGMA_OF_MAD * float(np.median(np.abs(rest - np.median(rest))))
+    # Of a slope over n points of independent noise; more are not, they follow each other fast.
+    error = sigma * math.sqrt(12.0 / min(len(x), _INDEPENDENT)) / float(x[-1] - x[0])
+    if abs(slope) <= _BEYOND * error:
+        return False
+    later = x >= (x[0] + x[-1]) / 2
+    recent = theil_sen_slope(x[later], y[later])
+    return recent is None or recent * slope > 0.0

@@ -1,0 +1,137 @@
+"""One column of one run in memory: thinned history, then the newest samples as they came."""
+
+import math
+from typing import Final
+
+import numpy as np
+
+from kmonitor.ui.plots.axes import MOST_CHARTED
+from kmonitor.ui.plots.chart_state import FloatArray
+from kmonitor.ui.plots.thinning import bucket_edges, thin
+from kmonitor_agent.wire.messages.unions import Column
+
+TAIL_SAMPLES: Final = 10_000
+"""So many of the newest samples stay as they came."""
+
+HISTORY_POINTS: Final = 4_000
+"""At most so many points stand for everything older."""
+
+_COMPACT_EVERY: Final = 2_500
+_FIRST_CAPACITY: Final = 512
+
+
+def doubles(packed: bytes) -> FloatArray:
+    """Little-endian doubles, as an answer has them, `[n]`; what is behind the last is left out."""
+    return np.frombuffer(packed, "<f8", count=len(packed) // 8)
+
+
+def column_points(column: Column) -> tuple[FloatArray, FloatArray]:
+    """Times and values of a column that a hub sent, `[n]` each; none where times do not rise."""
+    t_s, values = doubles(column.t_s), doubles(column.values)
+    n = min(len(t_s), len(values))
+    t_s, values = t_s[:n], values[:n]
+    is_sound = bool(np.isfinite(t_s).all()) and bool((np.diff(t_s) >= 0.0).all())
+    return (t_s, charted(values)) if is_sound else (np.empty(0), np.empty(0))
+
+
+def charted(values: FloatArray) -> FloatArray:
+    """Values of which no difference, mean or square leaves the range of a double, `[n]`."""
+    return np.where(np.abs(values) > MOST_CHARTED, np.copysign(np.inf, values), values)
+
+
+class GrowingSeries:
+    """Times and values that grow at the end, in memory that stays bounded; one thread.
+
+    Attributes:
+        version: Grows with every change, to see what must be drawn anew.
+        is_thinned: Whether there was more than is held here.
+    """
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.is_thinned = False
+        self._t = np.empty(_FIRST_CAPACITY)
+        self._y = np.empty(_FIRST_CAPACITY)
+        self._size = 0
+        self._history = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def t_s(self) -> FloatArray:
+        """Times, rising, seconds, `[n]`; a view that the next change may overwrite."""
+        return self._t[: self._size]
+
+    @property
+    def values(self) -> FloatArray:
+        """Values, NaN for a gap, `[n]`; a view as `t_s`."""
+        return self._y[: self._size]
+
+    def append(self, t_s: float, value: float) -> None:
+        """One more sample; one that is not newer than the last is already here and left out."""
+        if self._size and t_s <= self._t[self._size - 1]:
+            return
+        if abs(value) > MOST_CHARTED:
+            value = math.copysign(math.inf, value)
+        if self._size == len(self._t):
+            self._t, self._y = _doubled(self._t), _doubled(self._y)
+        self._t[self._size], self._y[self._size] = t_s, value
+        self._size += 1
+        self.version += 1
+        if self._size - self._history >= TAIL_SAMPLES + _COMPACT_EVERY:
+            self._compact()
+
+    def break_line(self, t_s: float) -> None:
+        """Nothing is known from here to the next sample."""
+        if self._size and not np.isnan(self._y[self._size - 1]):
+            self.append(t_s, np.nan)
+
+    def splice(self, t_s: FloatArray, values: FloatArray) -> None:
+        """Put what the hub told in the place of what was held for the same stretch of time.
+
+        Args:
+            t_s: Rising, `[n]`.
+            values: `[n]`.
+        """
+        if not len(t_s):
+            return
+        before, after = self.t_s < t_s[0], self.t_s > t_s[-1]
+        older = int(before.sum()) + len(t_s)
+        self._take(
+            np.concatenate((self.t_s[before], t_s, self.t_s[after])),
+            np.concatenate((self.values[before], charted(values), self.values[after])),
+        )
+        # What the hub thinned is history, whatever is newer is the tail.
+        self._history = max(0, min(older, self._size))
+
+    def _take(self, t_s: FloatArray, values: FloatArray) -> None:
+        self._t, self._y, self._size = t_s, values, len(t_s)
+        self.version += 1
+
+    def _compact(self) -> None:
+        """Thin the oldest of the tail into the history, and that if it has grown too long."""
+        self.is_thinned = True
+        cut = self._history + _COMPACT_EVERY
+        old_t, old_y = _thinned(
+            self._t[self._history : cut], self._y[self._history : cut], _COMPACT_EVERY // 8
+        )
+        history_t = np.concatenate((self._t[: self._history], old_t))
+        history_y = np.concatenate((self._y[: self._history], old_y))
+        if len(history_t) > HISTORY_POINTS:
+            history_t, history_y = _thinned(history_t, history_y, HISTORY_POINTS // 6)
+        self._take(
+            np.concatenate((history_t, self.t_s[cut:])),
+            np.concatenate((history_y, self.values[cut:])),
+        )
+        self._history = len(history_t)
+
+
+def _thinned(t_s: FloatArray, y: FloatArray, buckets: int) -> tuple[FloatArray, FloatArray]:
+    return thin(t_s, y, bucket_edges(float(t_s[0]), float(t_s[-1]), width_px=buckets))
+
+
+def _doubled(array: FloatArray) -> FloatArray:
+    larger = np.empty(max(2 * len(array), _FIRST_CAPACITY))
+    larger[: len(array)] = array
+    return larger

@@ -1,0 +1,402 @@
+"""The columns that charts draw, per run: from the hub's answers and the live rows behind them."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmonitor.ui.charts.chart_kinds import LOG_PREFIX, RATE_COLUMN
+from kmonitor.ui.charts.closer_look import (
+    CloserLook,
+    Span,
+    is_thinned,
+    series_of,
+    stretch_to_ask,
+)
+from kmonitor.ui.charts.epoch_axis import EpochAxis
+from kmonitor.ui.charts.series import GrowingSeries, column_points, doubles
+from kmonitor.ui.plots.chart_state import NO_POINTS, FloatArray, XKind
+from kmonitor.ui.plots.thinning import bucket_edges, thin
+from kmonitor_agent.wire.messages.events import (
+    AnyEvent,
+    BootStarted,
+    EpochEnded,
+    EpochStarted,
+    FitEnded,
+    Lost,
+    Sample,
+)
+from kmonitor_agent.wire.messages.sample_columns import MAX_COLUMN, extra_values
+from kmonitor_agent.wire.messages.unions import SeriesTold
+
+EPOCH_PREFIX: Final = "epoch:"
+"""Columns with one value for each epoch, at its end."""
+
+STEP_TIME_COLUMN: Final = "epoch:step_time_s"
+
+Points = tuple[FloatArray, FloatArray]
+"""x and y, `[n_points]` each."""
+
+_Live = tuple[tuple[str, GrowingSeries], ...]
+_EMPTY: Final[Points] = (NO_POINTS, NO_POINTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The part of the horizontal axis that a chart shows.
+
+    Attributes:
+        kind: What the axis counts.
+        x_from: Its start.
+        x_to: Its end.
+        width_px: How wide that is drawn, pixels.
+    """
+
+    kind: XKind
+    x_from: float
+    x_to: float
+    width_px: int
+
+
+@dataclass(slots=True)
+class _RunSeries:
+    """What is held of one run."""
+
+    columns: dict[str, GrowingSeries] = field(default_factory=dict[str, GrowingSeries])
+    epochs: EpochAxis = field(default_factory=EpochAxis)
+    models: EpochAxis = field(default_factory=EpochAxis)
+    fit: int = 0
+    newest_s: float = 0.0
+    closer: CloserLook | None = None
+    drawn: dict[str, tuple[object, Points]] = field(
+        default_factory=dict[str, tuple[object, Points]]
+    )
+
+    def axis(self, kind: XKind) -> EpochAxis | None:
+        """What the horizontal axis counts; None: seconds."""
+        return {"epochs": self.epochs, "models": self.models, "seconds": None}[kind]
+
+    def live(self) -> _Live:
+        """All columns that live rows are added to."""
+        closer = self.closer.columns if self.closer is not None and self.closer.goes_on else {}
+        return (*self.columns.items(), *closer.items())
+
+    def series(self, column: str, span_s: Span) -> GrowingSeries | None:
+        """What shows a column best in this stretch; None where it is not held."""
+        closer = self.closer.series(column, span_s) if self.closer is not None else None
+        return self.columns.get(column) if closer is None else closer
+
+    def span_s(self, window: Window) -> Span:
+        """The run times that a window shows, as far as the run has come."""
+        axis, edges = self.axis(window.kind), np.array((window.x_from, window.x_to))
+        from_s, to_s = edges if axis is None else axis.t_s_of(edges)
+        return max(0.0, float(from_s)), min(self.newest_s, float(to_s))
+
+
+class SeriesStore:
+    """Holds the columns that were asked for; owned by the main thread.
+
+    Ask the hub for a run's columns, give the answer to `backfill`, and each live row to `tell`:
+    rows that the answer already covers are left out. Of a long run they are thinned; what a zoomed
+    chart shows is asked for once more (`coarse_span_s`, `look_closer`), and held until the next.
+    """
+
+    def __init__(self) -> None:
+        self._runs: dict[str, _RunSeries] = {}
+
+    def backfill(self, told: SeriesTold) -> None:
+        """Take columns and epochs from the hub."""
+        held = self._runs.setdefault(told.run, _RunSeries())
+        for column in told.columns:
+            series = held.columns.setdefault(column.name, GrowingSeries())
+            t_s, values = column_points(column)
+            series.splice(t_s, values)
+            series.is_thinned |= is_thinned(column)
+            if len(t_s):
+                _reached(held, float(t_s[-1]))
+        starts, ends = doubles(told.epoch_t_s), doubles(told.epoch_end_t_s)
+        if len(starts) != len(ends) or not np.isfinite(starts).all() or np.isinf(ends).any():
+            return  # none of ours told that
+        held.epochs.take(starts, ends)
+        n_fits = len(told.fit_of_epoch) // 4
+        _take_models(held, starts, ends, np.frombuffer(told.fit_of_epoch, "<i4", count=n_fits))
+        # The last epoch may have ended after the last sample.
+        for t_s in (*starts[-1:], *ends[-1:]):
+            if not np.isnan(t_s):
+                _reached(held, float(t_s))
+
+    def look_closer(self, told: SeriesTold, span_s: Span) -> None:
+        """Take what the hub told of a stretch, in the place of the one before.
+
+        Args:
+            told: Its columns; epochs are known.
+            span_s: What was asked about.
+        """
+        held = self._runs.get(told.run)
+        if held is not None:
+            held.drawn.clear()
+            held.closer = CloserLook(span_s, {one.name: series_of(one) for one in told.columns})
+
+    def coarse_span_s(self, run: str, column: str, window: Window) -> Span | None:
+        """The stretch to ask the hub about, to show what was; None: it is shown.
+
+        Up to infinity where it reaches to the newest moment.
+        """
+        held = self._runs.get(run)
+        if held is None or column not in held.columns or not held.columns[column].is_thinned:
+            return None
+        span_s = held.span_s(window)
+        series = held.series(column, span_s)
+        asked_s = stretch_to_ask(series, span_s) if series is not None else None
+        if asked_s is not None and asked_s[1] >= held.newest_s:
+            return asked_s[0], math.inf
+        return asked_s
+
+    def thinned(self, run: str) -> list[str]:
+        """Columns of which there is more than is held."""
+        held = self._runs.get(run)
+        return [name for name, each in held.columns.items() if each.is_thinned] if held else []
+
+    def tell(self, run: str, t_s: float, event: AnyEvent) -> None:
+        """Take a live row; one of a run that is not held is left out.
+
+        Args:
+            run: Run id.
+            t_s: Run time of the row, seconds.
+            event: The row's event.
+        """
+        held = self._runs.get(run)
+        if held is None:
+            return
+        match event:
+            case Sample():
+                _append_sample(held.live(), t_s, event)
+            case EpochStarted():
+                held.epochs.epoch_started(t_s)
+                _model_goes_on(held, t_s, event)
+            case EpochEnded():
+                held.epochs.epoch_ended(t_s)
+                _append_epoch(held.live(), t_s, event)
+            case FitEnded():
+                held.models.epoch_ended(t_s)
+            case BootStarted() | Lost():
+                for _, series in held.live():
+                    series.break_line(t_s)
+            case _:
+                return
+        _reached(held, t_s)
+
+    def forget(self, run: str) -> None:
+        """Drop all that is held of a run."""
+        self._runs.pop(run, None)
+
+    def holds(self, run: str, column: str = "") -> bool:
+        """Whether this run (and column) was back-filled."""
+        held = self._runs.get(run)
+        return held is not None and (not column or column in held.columns)
+
+    def points(self, run: str, column: str, window: Window) -> Points:
+        """A column thinned to a window; the same arrays again while nothing changed."""
+        held = self._runs.get(run)
+        series = held.columns.get(column) if held is not None else None
+        if held is None or series is None:
+            return _EMPTY
+        if held.closer is not None:
+            series = held.series(column, held.span_s(window)) or series
+        is_of_epochs, axis = column.startswith(EPOCH_PREFIX), held.axis(window.kind)
+        versions = (
+            held.epochs.version if is_of_epochs else 0,
+            axis.version if axis is not None else 0,
+        )
+        key = (window, series.version, versions)
+        known = held.drawn.get(column)
+        if known is not None and known[0] == key:
+            return known[1]
+        edges = bucket_edges(window.x_from, window.x_to, width_px=window.width_px)
+        if axis is not None:
+            edges = axis.t_s_of(edges)
+        t_s, y = thin(series.t_s, series.values, edges)
+        if is_of_epochs:
+            t_s, y = _over_epochs(held.epochs.start_t_s, t_s, y)
+        points = (axis.x_of(t_s) if axis is not None else t_s.copy(), y.copy())
+        held.drawn[column] = (key, points)
+        return points
+
+    def recent(self, run: str, column: str, *, span_x: float, kind: XKind) -> Points:
+        """The newest part of a column as it is, for a trend: the last epochs or seconds.
+
+        Args:
+            run: Run id.
+            column: Column name.
+            span_x: How far back from the newest sample, in `kind`.
+            kind: Unit of the x that comes back.
+        """
+        held = self._runs.get(run)
+        series = held.columns.get(column) if held is not None else None
+        if held is None or series is None or not len(series):
+            return _EMPTY
+        t_s, y, axis = series.t_s, series.values, held.axis(kind)
+        if axis is not None:
+            newest = axis.x_of(t_s[-1:])
+            since = float(axis.t_s_of(newest - span_x)[0])
+        else:
+            since = float(t_s[-1]) - span_x
+        first = int(np.searchsorted(t_s, since))
+        x = t_s[first:]
+        return (axis.x_of(x) if axis is not None else x.copy()), y[first:].copy()
+
+    def known_points(self, run: str, column: str) -> Points:
+        """Run times and values held of a column, oldest first, without gaps; copies."""
+        held = self._runs.get(run)
+        series = held.columns.get(column) if held is not None else None
+        if series is None:
+            return _EMPTY
+        there = ~np.isnan(series.values)
+        return series.t_s[there], series.values[there]
+
+    def known_values(self, run: str, column: str) -> FloatArray:
+        """What is held of a column, oldest first, without gaps; a copy."""
+        held = self._runs.get(run)
+        series = held.columns.get(column) if held is not None else None
+        return series.values[~np.isnan(series.values)] if series is not None else NO_POINTS
+
+    def value_at(self, run: str, column: str, x: float, kind: XKind) -> float | None:
+        """The last value at or before x; None before the first, in a gap, or beyond the end.
+
+        Of a column with one value for each epoch: that of the epoch that x lies in.
+        """
+        held = self._runs.get(run)
+        whole = held.columns.get(column) if held is not None else None
+        if held is None or whole is None or not len(whole):
+            return None
+        t_s = self._t_s_at(held, x, kind)
+        series = held.series(column, (t_s, t_s)) or whole
+        if column.startswith(EPOCH_PREFIX):
+            # At the last epoch's end lies all the time behind it, too.
+            index = min(int(np.searchsorted(series.t_s, t_s - 1e-9)), len(series) - 1)
+        else:
+            index = int(np.searchsorted(series.t_s, t_s + 1e-9, side="right")) - 1
+        beyond = x > self.x_of(run, float(whole.t_s[-1]), kind) + 1e-9
+        if index < 0 or beyond or np.isnan(series.values[index]):
+            return None
+        return float(series.values[index])
+
+    def last_value(self, run: str, column: str) -> float | None:
+        """The newest value of a column; None where there is none yet."""
+        known = self.known_values(run, column)
+        return float(known[-1]) if len(known) else None
+
+    def x_of(self, run: str, t_s: float, kind: XKind) -> float:
+        """Where a run time lies on the axis, for flags; 0 for a run that is not held."""
+        held = self._runs.get(run)
+        axis = held.axis(kind) if held is not None else None
+        if axis is None:
+            return t_s if kind == "seconds" else 0.0
+        return float(axis.x_of(np.array([t_s]))[0])
+
+    def t_s_of(self, run: str, x: float, kind: XKind) -> float:
+        """The run time of a place on the axis, seconds; 0 for a run that is not held."""
+        held = self._runs.get(run)
+        return self._t_s_at(held, x, kind) if held is not None else 0.0
+
+    def full_range(self, runs: Iterable[str], kind: XKind) -> tuple[float, float]:
+        """From 0 to the newest moment of these runs, at least 1 wide."""
+        ends = [1.0]
+        for run in runs:
+            held = self._runs.get(run)
+            if held is not None:
+                axis = held.axis(kind)
+                ends.append(axis.end_x if axis is not None else held.newest_s)
+        return 0.0, max(ends)
+
+    def epoch_marks(self, run: str, kind: XKind) -> FloatArray:
+        """Where the run's epochs begin on the axis, `[n_epochs]`."""
+        held = self._runs.get(run)
+        if held is None:
+            return NO_POINTS
+        if kind == "seconds":
+            return held.epochs.start_t_s
+        return np.arange(len(held.epochs), dtype=np.float64)
+
+    def gaps(self, run: str, column: str, kind: XKind) -> list[tuple[float, float]]:
+        """Stretches without data: from the last point before to the first one after."""
+        held = self._runs.get(run)
+        series = held.columns.get(column) if held is not None else None
+        if series is None:
+            return []
+        missing = np.isnan(series.values)
+        edges = np.diff(missing.astype(np.int8), prepend=0, append=0)
+        firsts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+        t_s, last = series.t_s, len(series) - 1
+        return [
+            (
+                self.x_of(run, float(t_s[max(first - 1, 0)]), kind),
+                self.x_of(run, float(t_s[min(end, last)]), kind),
+            )
+            for first, end in zip(firsts.tolist(), ends.tolist(), strict=True)
+        ]
+
+    def _t_s_at(self, held: _RunSeries, x: float, kind: XKind) -> float:
+        axis = held.axis(kind)
+        return x if axis is None else float(axis.t_s_of(np.array([x]))[0])
+
+
+def _reached(held: _RunSeries, t_s: float) -> None:
+    held.newest_s = max(held.newest_s, t_s)
+    held.epochs.reached(t_s)
+    held.models.reached(t_s)
+
+
+def _take_models(
+    held: _RunSeries, starts: FloatArray, ends: FloatArray, fits: NDArray[np.int32]
+) -> None:
+    """Each fit from its first epoch's start to its last one's end."""
+    if not len(starts) or len(fits) != len(starts):
+        return
+    firsts = np.flatnonzero(np.diff(fits.astype(np.int64), prepend=int(fits[0]) - 1))
+    lasts = np.append(firsts[1:], len(fits)) - 1
+    held.fit = int(fits[-1])
+    held.models.take(starts[firsts], ends[lasts])
+
+
+def _model_goes_on(held: _RunSeries, t_s: float, started: EpochStarted) -> None:
+    if started.fit != held.fit:
+        held.fit = started.fit
+        held.models.epoch_started(t_s)
+
+
+def _over_epochs(starts: FloatArray, t_s: FloatArray, y: FloatArray) -> Points:
+    """Each epoch's value from its start to its end, `[2 * n_points]`: it holds for all of it."""
+    if not len(t_s) or not len(starts):
+        return t_s, y
+    begun = np.minimum(starts[np.maximum(np.searchsorted(starts, t_s) - 1, 0)], t_s)
+    # Where thinning left epochs out, or a gap lies within one, times still rise.
+    begun[1:] = np.maximum(begun[1:], t_s[:-1])
+    return np.column_stack((begun, t_s)).ravel(), np.repeat(y, 2)
+
+
+def _append_sample(columns: _Live, t_s: float, sample: Sample) -> None:
+    extras = dict(extra_values(sample.logs, sample.more_devices))
+    for name, series in columns:
+        value = extras.get(name) if name in extras else getattr(sample, name, None)
+        # What was not read this time (some fields are read each 10 s) is no gap; the hub, whose
+        # columns say so by NaN, cannot tell it from a log that is no number.
+        if value is not None and not math.isnan(value):
+            series.append(t_s, value)
+
+
+def _append_epoch(columns: _Live, t_s: float, ended: EpochEnded) -> None:
+    values: dict[str, float | None] = {
+        STEP_TIME_COLUMN: ended.step_times.p50_s if ended.step_times is not None else None,
+        RATE_COLUMN: ended.learning_rate,
+        f"{EPOCH_PREFIX}seconds": ended.seconds,
+    }
+    values |= {f"{LOG_PREFIX}{name}"[:MAX_COLUMN]: value for name, value in ended.logs.items()}
+    for name, series in columns:
+        value = values.get(name)
+        # No number (NaN) breaks a line, and none begins with it: so the hub tells it, too.
+        if value is not None and (len(series) or not math.isnan(value)):
+            series.append(t_s, value)

@@ -1,0 +1,360 @@
+"""The four linked charts: which runs, which part of time, and every word on them."""
+
+import math
+from dataclasses import replace
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from kmonitor.ui.charts.cards import CardPicture, card_picture, card_title
+from kmonitor.ui.charts.feed import ChartFeed
+from kmonitor.ui.charts.forecast_picture import ForecastMaker
+from kmonitor.ui.charts.rate_words import NO_RATE, RatePicture
+from kmonitor.ui.charts.rates import (
+    SPAN_EPOCHS,
+    SPAN_SECONDS,
+    epoch_rate,
+    rate_to_come,
+    time_rate,
+)
+from kmonitor.ui.charts.series_store import Window
+from kmonitor.ui.limits.dry_run import dry_run, dry_run_words
+from kmonitor.ui.limits.limit_store import (
+    LimitLine,
+    metric_now,
+    round_threshold,
+    strongest_limit,
+)
+from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
+from kmonitor.ui.plots.chart_state import (
+    ChartPicture,
+    CrosshairCard,
+    CrosshairLine,
+    CurvePicture,
+    FlagPicture,
+    FloatArray,
+    GapPicture,
+    LimitPicture,
+    XKind,
+)
+from kmonitor.ui.runs.run_states import has_ended
+from kmonitor.ui.text.formats import amount_text, duration_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor.ui.verdicts.evidence import judged_rate, verdict_picture
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.messages.commands import LimitMetric, LimitSpec
+from kmonitor_agent.wire.messages.unions import RunSummary
+
+_FAR_LIMIT: Final = 3.0
+"""A limit beyond this many times the highest value would press the curves flat."""
+
+_OFFER: Final = 1.12
+_RATE_EVERY_S: Final = 1.0
+LEAST_SPAN: Final[dict[XKind, float]] = {"epochs": 0.05, "seconds": 2.0, "models": 0.05}
+"""So much of the axis is shown at least, however far one zooms in."""
+
+
+class ChartDesk:
+    """Makes the charts' pictures for the selected run; main thread only.
+
+    Attributes:
+        x_kind: What the horizontal axis counts.
+        evidence_of: The metric whose verdict is opened; its window is shaded.
+    """
+
+    def __init__(self, desk: Desk, feed: ChartFeed) -> None:
+        self.x_kind: XKind = "epochs"
+        self.evidence_of: LimitMetric | None = None
+        self._desk = desk
+        self._feed = feed
+        self._range: tuple[float, float] | None = None
+        self._rates: dict[LimitMetric, tuple[float, RatePicture]] = {}
+        self._rates_of = ""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the charts follow the newest data."""
+        return self._range is None
+
+    def reword(self) -> None:
+        """Write what is kept in words anew."""
+        self._rates.clear()
+
+    def count(self, kind: XKind) -> None:
+        """Count epochs or seconds from now on."""
+        if kind != self.x_kind:
+            self.x_kind, self._range = kind, None
+
+    def hold(self) -> None:
+        """Keep the range that is shown now."""
+        self._range = self.x_range()
+
+    def follow(self) -> None:
+        """Show all, and what comes."""
+        self._range = None
+
+    def zoom(self, lo: float, hi: float) -> None:
+        """Show this range and hold it; kept within what there is."""
+        start, end = self._full_range()
+        span = min(max(hi - lo, LEAST_SPAN[self.x_kind]), end - start)
+        lo = min(max(lo, start), end - span)
+        self._range = (lo, lo + span) if span < end - start else None
+
+    def x_range(self) -> tuple[float, float]:
+        """The range that is shown."""
+        return self._range or self._full_range()
+
+    def held_span_s(self, run: str | None = None) -> tuple[float, float] | None:
+        """Run times that are shown while the view is held, seconds; None while all is shown.
+
+        Args:
+            run: Of which run that is drawn; None: the selected one.
+        """
+        current = self._desk.book.current()
+        run = run or (current.run if current is not None else None)
+        if run is None or self._range is None:
+            return None
+        store, kind = self._feed.store, self.x_kind
+        begin, end = (store.t_s_of(run, x, kind) for x in self._range)
+        return begin, end
+
+    def picture(self, metric: LimitMetric, width_px: int) -> ChartPicture:
+        """The chart of one metric.
+
+        Args:
+            metric: Which.
+            width_px: How wide the range is drawn.
+        """
+        run = self._desk.book.current()
+        unit = METRIC_UNITS[metric]
+        if run is None:
+            return ChartPicture(unit=unit, x_kind=self.x_kind, x_range=(0.0, 1.0))
+        window = Window(self.x_kind, *self.x_range(), width_px)
+        curves = self._curves(metric, window)
+        highest = _highest(curves[:1]) or _highest(curves)
+        limit = self._limit(run, metric, highest)
+        verdict = self._desk.verdicts.get(run.run, metric)
+        maker = self._forecasts(run)
+        is_opened = verdict is not None and metric == self.evidence_of
+        return ChartPicture(
+            unit=unit,
+            x_kind=self.x_kind,
+            x_range=(window.x_from, window.x_to),
+            curves=curves,
+            y_range=_range_below(limit, highest, curves),
+            limit=limit,
+            flags=() if highest is None else self._flags(run),
+            epoch_marks=self._feed.store.epoch_marks(run.run, self.x_kind),
+            gaps=self._gaps(run, metric),
+            empty_text=self._empty_text(run, metric),
+            title=card_title(run, metric),
+            forecast=maker.picture(
+                verdict, self._feed.column(run.run, metric), self._known_range()[1]
+            ),
+            evidence=maker.evidence(verdict) if is_opened and verdict is not None else None,
+        )
+
+    def card(self, metric: LimitMetric, *, now_s: float) -> CardPicture | None:
+        """The words above one chart; None while there is no run.
+
+        Args:
+            metric: Which.
+            now_s: Monotonic time: rates are reckoned once a second.
+        """
+        run = self._desk.book.current()
+        if run is None:
+            return None
+        verdict = self._desk.verdicts.get(run.run, metric)
+        cleared_s = self._feed.flags.last_clearing_s(run.run)
+        since = verdict if verdict and verdict.to_s >= cleared_s else None
+        picture = card_picture(
+            self._as_charted(run),
+            metric,
+            rate=judged_rate(since, self._rate(run, metric, now_s)),
+            line=self._desk.limits.line(run, metric),
+            is_connected=self._can_ask(run),
+            device_absent=self._device_absent(run),
+        )
+        judged = verdict_picture(run, verdict, now_wall_s=self._desk.now_wall_s())
+        words = [picture.description, judged.text, judged.forecast]
+        picture = replace(
+            picture, verdict=judged, description=", ".join(word for word in words if word)
+        )
+        age = "" if has_ended(run) else self._desk.age_text(run.run)
+        note = age or self._feed.outline_text(run.run, self._feed.column(run.run, metric))
+        return replace(picture, note=note) if note else picture
+
+    def crosshair(self, metric: LimitMetric, x: float, *, is_shown: bool) -> CrosshairCard:
+        """What stands beside the crosshair on one chart."""
+        lines = tuple(
+            self._crosshair_line(summary, metric, x) for summary in self._desk.book.shown()
+        )
+        return CrosshairCard(moment_words(x, self.x_kind), lines, is_shown)
+
+    def dry_run(self) -> tuple[str, ...]:
+        """What the limits of the selected run would have done in what was measured of it."""
+        run = self._desk.book.current()
+        found: list[str] = []
+        for metric in METRIC_UNITS if run is not None else ():
+            line = self._desk.limits.line(run, metric) if run is not None else None
+            if run is None or line is None:
+                continue
+            column = self._feed.column(run.run, metric)
+            t_s, y = self._feed.store.recent(run.run, column, span_x=math.inf, kind="seconds")
+            limit = strongest_limit(run, metric)
+            cool_down_s = limit.cooldown_s if limit is not None else LimitSpec(metric).cooldown_s
+            counted = dry_run(t_s, y, threshold=line.value, cool_down_s=cool_down_s)
+            found.append(
+                f"{metric_name(metric)}: "
+                + dry_run_words(counted, metric=metric, threshold=line.value, action=line.action)
+            )
+        if run is not None and found:
+            head = tr("What the limits of {run} would have done:")
+            found.insert(0, head.format(run=run.name))
+        return tuple(found)
+
+    def _can_ask(self, run: RunSummary) -> bool:
+        return self._desk.is_reached(run.run) and not self._desk.why_no_command(run.run)
+
+    def _device_absent(self, run: RunSummary) -> str:
+        source = self._desk.readings(run.run).source("device_used_bytes")
+        return said(source.absent) if source is not None else ""
+
+    def _as_charted(self, run: RunSummary) -> RunSummary:
+        """The run with the step time that its chart ends at, not that of the running epoch."""
+        value = self._feed.step_time_s(run.run)
+        if value is None:
+            return run
+        now = msgspec.structs.replace(run.step_time, value=value, absent="")
+        return msgspec.structs.replace(run, step_time=now)
+
+    def _crosshair_line(self, run: RunSummary, metric: LimitMetric, x: float) -> CrosshairLine:
+        column = self._feed.column(run.run, metric)
+        value = self._feed.store.value_at(run.run, column, x, self.x_kind)
+        text = tr("no data") if value is None else amount_text(value, METRIC_UNITS[metric])
+        return CrosshairLine(self._desk.book.hue(run.run), run.name, value, text)
+
+    def _full_range(self) -> tuple[float, float]:
+        start, end = self._known_range()
+        run = self._desk.book.current()
+        if run is None:
+            return start, end
+        verdicts = self._desk.verdicts.of_run(run.run)
+        return start, end + self._forecasts(run).ahead(verdicts, end - start)
+
+    def _forecasts(self, run: RunSummary) -> ForecastMaker:
+        return ForecastMaker(self._feed.store, run, self.x_kind)
+
+    def _known_range(self) -> tuple[float, float]:
+        run = self._desk.book.current()
+        return self._feed.store.full_range([run.run] if run else [], self.x_kind)
+
+    def _curves(self, metric: LimitMetric, window: Window) -> tuple[CurvePicture, ...]:
+        book, curves = self._desk.book, list[CurvePicture]()
+        for summary in book.shown():
+            column = self._feed.column(summary.run, metric)
+            x, y = self._feed.points(summary.run, column, window)
+            curves.append(
+                CurvePicture(
+                    run=summary.run,
+                    label=summary.name,
+                    hue=book.hue(summary.run),
+                    x=x,
+                    y=y,
+                    dashed=book.is_dashed(summary.run),
+                    selected=summary.run == book.selected,
+                    stale=not self._desk.is_reached(summary.run) and not has_ended(summary),
+                )
+            )
+        return tuple(curves)
+
+    def _limit(
+        self, run: RunSummary, metric: LimitMetric, highest: float | None
+    ) -> LimitPicture | None:
+        line = self._desk.limits.line(run, metric)
+        can_set = self._can_ask(run) and not has_ended(run) and "set_limits" in run.actions
+        if line is not None:
+            return _limit_picture(line, can_set=can_set)
+        if not can_set or not highest or metric_now(run, metric).value is None:
+            return None
+        value = round_threshold(metric, highest * _OFFER)
+        return LimitPicture(value, tr("drag to set a limit"), "offered")
+
+    def _flags(self, run: RunSummary) -> tuple[FlagPicture, ...]:
+        return self._feed.flags.flags(run.run, self._feed.store, self.x_kind)
+
+    def _gaps(self, run: RunSummary, metric: LimitMetric) -> tuple[GapPicture, ...]:
+        column = self._feed.column(run.run, metric)
+        found = self._feed.store.gaps(run.run, column, self.x_kind)
+        return tuple(GapPicture(lo, hi, tr("No data here")) for lo, hi in found)
+
+    def _empty_text(self, run: RunSummary, metric: LimitMetric) -> str:
+        if not self._feed.is_loaded(run.run):
+            return self._feed.loading_text(run.run)
+        card = card_picture(run, metric, line=None, is_connected=True)
+        return card.absent or tr("No data in this range")
+
+    def _rate(self, run: RunSummary, metric: LimitMetric, now_s: float) -> RatePicture:
+        if run.run != self._rates_of:
+            self._rates.clear()
+            self._rates_of = run.run
+        at_s, rate = self._rates.get(metric, (-math.inf, NO_RATE))
+        if rate is NO_RATE or now_s - at_s >= _RATE_EVERY_S:
+            rate = self._reckon_rate(run, metric)
+            self._rates[metric] = (now_s, rate)
+        return rate
+
+    def _reckon_rate(self, run: RunSummary, metric: LimitMetric) -> RatePicture:
+        store, column = self._feed.store, self._feed.column(run.run, metric)
+        unit = METRIC_UNITS[metric]
+        cleared_s = self._feed.flags.last_clearing_s(run.run)
+        x, y = store.recent(run.run, column, span_x=SPAN_EPOCHS, kind="epochs")
+        began = store.x_of(run.run, cleared_s, "epochs") if cleared_s else 0.0
+        rate = epoch_rate(x, y, unit, run, began=began)
+        if rate is not NO_RATE:
+            return rate
+        at_s, values = store.recent(run.run, column, span_x=SPAN_SECONDS, kind="seconds")
+        after = _after(at_s, values, cleared_s or -math.inf)
+        rate = time_rate(*after, unit, began_s=cleared_s or 0.0)
+        if rate is NO_RATE and cleared_s and len(x) and not has_ended(run):
+            return rate_to_come(metric, now=float(x[-1]), began=began)
+        return rate
+
+
+def moment_words(x: float, kind: XKind) -> str:
+    """A place on the horizontal axis in words: "epoch 28", "4 min", "model 3"."""
+    if kind == "seconds":
+        return duration_text(x)
+    text = tr("epoch {n}") if kind == "epochs" else tr("model {n}")
+    return text.format(n=math.floor(x) + 1)
+
+
+def _after(x: FloatArray, y: FloatArray, since: float) -> tuple[FloatArray, FloatArray]:
+    kept = x > since
+    return x[kept], y[kept]
+
+
+def _highest(curves: tuple[CurvePicture, ...]) -> float | None:
+    tops = [
+        float(np.max(c.y, where=np.isfinite(c.y), initial=-np.inf))
+        for c in curves
+        if np.isfinite(c.y).any()
+    ]
+    return max(tops, default=None)
+
+
+def _limit_picture(line: LimitLine, *, can_set: bool) -> LimitPicture:
+    look = "pending" if line.is_pending else "in_force"
+    return LimitPicture(line.value, line.text, look, is_draggable=can_set)
+
+
+def _range_below(
+    limit: LimitPicture | None, highest: float | None, curves: tuple[CurvePicture, ...]
+) -> tuple[float, float] | None:
+    """A range that leaves a far limit beyond the top; None: the chart takes what it needs."""
+    top = _highest(curves)
+    if limit is None or highest is None or top is None or limit.value <= _FAR_LIMIT * top:
+        return None
+    return (0.0, top * 1.3) if top > 0 else None

@@ -1,0 +1,1 @@
+"""Runs compared: the table of differences and curves in one chart."""

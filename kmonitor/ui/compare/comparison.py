@@ -1,0 +1,164 @@
+"""Up to six runs on one chart: which, over what, each with a hue of its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kmonitor.ui.charts.feed import ChartFeed
+from kmonitor.ui.charts.series_store import Window
+from kmonitor.ui.charts.standard_charts import LEAST_SPAN, moment_words
+from kmonitor.ui.compare.compare_names import compared_names
+from kmonitor.ui.compare.compare_state import LegendEntry
+from kmonitor.ui.history.selection import MAX_COMPARED
+from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
+from kmonitor.ui.plots.chart_state import (
+    ChartPicture,
+    CrosshairCard,
+    CrosshairLine,
+    CurvePicture,
+    XKind,
+)
+from kmonitor.ui.runs.commands import Ask
+from kmonitor.ui.text.formats import amount_text
+from kmonitor.ui.text.language import tr
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.messages.unions import RunSummary, VerdictsAsked
+
+if TYPE_CHECKING:
+    from kmonitor_agent.wire.messages.commands import LimitMetric
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What is compared, and how; a run keeps its hue while it is."""
+
+    hues: dict[str, int] = field(default_factory=dict[str, int])
+    x_range: tuple[float, float] | None = None
+
+
+class CompareDesk:
+    """Makes the pictures of a comparison; main thread only.
+
+    Attributes:
+        x_kind: What the horizontal axis counts.
+        metric: What is drawn.
+    """
+
+    def __init__(self, desk: Desk, feed: ChartFeed, ask: Ask) -> None:
+        self.x_kind: XKind = "epochs"
+        self.metric: LimitMetric = "ram"
+        self._desk = desk
+        self._feed = feed
+        self._ask = ask
+        self._shown = _Shown()
+
+    def compare(self, runs: Sequence[str]) -> None:
+        """Compare these from now on; those beyond the sixth are left out."""
+        self._shown = _Shown({run: at for at, run in enumerate(runs[:MAX_COMPARED])})
+        for run in self._shown.hues:
+            # The answer is kept with all other verdicts.
+            self._ask(VerdictsAsked(ask=0, run=run))
+
+    def leave_out(self, run: str) -> None:
+        """Compare this one no more; the others keep their hues."""
+        self._shown.hues.pop(run, None)
+
+    def runs(self) -> list[RunSummary]:
+        """Those that are compared and still known."""
+        known = (self._desk.book.get(run) for run in self._shown.hues)
+        return [run for run in known if run is not None]
+
+    def hue(self, run: str) -> int:
+        """Index of a run's colour, 0..5."""
+        return self._shown.hues.get(run, 0)
+
+    def legend(self) -> tuple[LegendEntry, ...]:
+        """What each curve is."""
+        names = self._names()
+        return tuple(self._entry(run, names[run.run]) for run in self.runs())
+
+    def count(self, kind: XKind) -> None:
+        """Count epochs, seconds or models from now on."""
+        if kind != self.x_kind:
+            self.x_kind, self._shown.x_range = kind, None
+
+    def zoom(self, lo: float, hi: float) -> None:
+        """Show this range; kept within what there is."""
+        start, end = self._full_range()
+        span = min(max(hi - lo, LEAST_SPAN[self.x_kind]), end - start)
+        lo = min(max(lo, start), end - span)
+        self._shown.x_range = (lo, lo + span) if span < end - start else None
+
+    def show_all(self) -> None:
+        """Show the whole range again."""
+        self._shown.x_range = None
+
+    def picture(self, width_px: int) -> ChartPicture:
+        """The chart.
+
+        Args:
+            width_px: How wide the range is drawn.
+        """
+        runs = self.runs()
+        # Asks once a run, and again where a hub was too busy to answer.
+        self._feed.show_runs(runs)
+        window = Window(self.x_kind, *(self._shown.x_range or self._full_range()), width_px)
+        names = self._names()
+        return ChartPicture(
+            unit=METRIC_UNITS[self.metric],
+            x_kind=self.x_kind,
+            x_range=(window.x_from, window.x_to),
+            curves=tuple(self._curve(run, names[run.run], window) for run in runs),
+            empty_text=self._empty_text(runs),
+            title=tr("Comparison, {metric}").format(metric=metric_name(self.metric)),
+        )
+
+    def crosshair(self, x: float) -> CrosshairCard:
+        """What stands beside the crosshair."""
+        names = self._names()
+        lines = tuple(self._crosshair_line(run, names[run.run], x) for run in self.runs())
+        return CrosshairCard(moment_words(x, self.x_kind), lines)
+
+    def description(self) -> str:
+        """The chart in one sentence, for a screen reader."""
+        unit = METRIC_UNITS[self.metric]
+        names, parts = self._names(), list[str]()
+        for run in self.runs():
+            value = self._feed.store.last_value(run.run, self._column(run))
+            text = tr("no data") if value is None else amount_text(value, unit)
+            parts.append(f"{names[run.run]} {text}")
+        return f"{metric_name(self.metric)}: {', '.join(parts)}"
+
+    def _names(self) -> dict[str, str]:
+        return compared_names(self.runs(), now_wall_s=self._desk.now_wall_s())
+
+    def _entry(self, run: RunSummary, name: str) -> LegendEntry:
+        lines = [name, run.host]
+        if not self._feed.is_loaded(run.run):
+            lines.append(
+                tr("Loading\u2026")
+                if self._desk.is_reached(run.run)
+                else tr("The hub is not reached.")
+            )
+        return LegendEntry(run.run, name, self.hue(run.run), "\n".join(lines))
+
+    def _curve(self, run: RunSummary, name: str, window: Window) -> CurvePicture:
+        x, y = self._feed.points(run.run, self._column(run), window)
+        return CurvePicture(run.run, name, self.hue(run.run), x, y, strong=True)
+
+    def _crosshair_line(self, run: RunSummary, name: str, x: float) -> CrosshairLine:
+        value = self._feed.store.value_at(run.run, self._column(run), x, self.x_kind)
+        unit = METRIC_UNITS[self.metric]
+        text = tr("no data") if value is None else amount_text(value, unit)
+        return CrosshairLine(self.hue(run.run), name, value, text)
+
+    def _column(self, run: RunSummary) -> str:
+        return self._feed.column(run.run, self.metric)
+
+    def _full_range(self) -> tuple[float, float]:
+        return self._feed.store.full_range(list(self._shown.hues), self.x_kind)
+
+    def _empty_text(self, runs: Sequence[RunSummary]) -> str:
+        if all(self._feed.is_loaded(run.run) for run in runs):
+            return tr("None of these runs measured it.")
+        return tr("Loading\u2026")

@@ -1,0 +1,144 @@
+"""Binds a comparison: its chart, its switches and its table."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from kmonitor.ui.compare.qt.compare_view import ComparePanel
+from kmonitor.ui.limits.limit_store import CHART_METRICS
+from kmonitor.ui.shell.qt.window import MainWindow
+from kmonitor.ui.theme.qt.theme import Look
+from kmonitor_agent.wire.messages.commands import LimitMetric
+
+if TYPE_CHECKING:
+    from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+    from kmonitor.ui.compare.compare_table import CompareTable
+    from kmonitor.ui.compare.comparison import CompareDesk
+    from kmonitor.ui.plots.qt.live_chart import LiveChart
+
+
+class CompareController(QObject):
+    """Refreshed by the history's controller; main thread only.
+
+    Signals:
+        closed: The history is wanted again.
+
+    Attributes:
+        panel: The page.
+    """
+
+    closed = Signal()
+
+    def __init__(self, window: MainWindow, look: Look, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._window = window
+        self.panel = ComparePanel(look)
+        self._board: ChartBoard | None = None
+        self._desk: CompareDesk | None = None
+        self._table: CompareTable | None = None
+        self._chart: LiveChart | None = None
+        window.add_page(self.panel)
+        panel = self.panel
+        panel.axis_chosen.connect(self._on_panel_axis_chosen)
+        panel.metric_chosen.connect(self._on_panel_metric_chosen)
+        panel.removal_requested.connect(self._on_panel_removal_requested)
+        panel.differences_toggled.connect(self.refresh)
+        panel.close_requested.connect(self.closed)
+
+    def attach_board(self, board: "ChartBoard") -> None:
+        """The charts are loaded."""
+        self._board = board
+
+    def open(self, runs: Sequence[str]) -> bool:
+        """Compare these; False while the charts are still being loaded."""
+        if self._board is None:
+            return False
+        if self._desk is None:
+            self._desk, self._table = self._board.make_comparison()
+            self._chart = self._board.make_chart()
+            self._bind(self._chart)
+        self._desk.compare(runs)
+        self.panel.show_choices(self._desk.x_kind, self._desk.metric)
+        self._window.show_page(self.panel)
+        self.refresh()
+        self.panel.take_focus()
+        return True
+
+    @Slot()
+    def refresh(self) -> None:
+        """Bring the page up to date while it is shown."""
+        if not self.panel.isHidden():
+            self._show()
+
+    def _show(self) -> None:
+        desk, table, chart = self._desk, self._table, self._chart
+        if desk is None or table is None or chart is None:
+            return
+        legend = desk.legend()
+        self.panel.show_legend(legend)
+        chart.set_picture(desk.picture(chart.plot_width_px()))
+        chart.setAccessibleDescription(desk.description())
+        rows = table.rows(desk.runs(), only_differences=self.panel.only_differences)
+        self.panel.show_rows(rows, legend)
+
+    def reword(self) -> None:
+        """Write every size anew, also while it is hidden."""
+        self._show()
+
+    def _bind(self, chart: "LiveChart") -> None:
+        self.panel.attach_chart(chart)
+        chart.crosshair_moved.connect(self._on_chart_crosshair_moved)
+        chart.crosshair_left.connect(self._on_chart_crosshair_left)
+        chart.range_zoomed.connect(self._on_chart_range_zoomed)
+        chart.zoom_reset.connect(self._on_chart_zoom_reset)
+        chart.resized.connect(self.refresh)
+
+    @Slot(str)
+    def _on_panel_axis_chosen(self, kind: str) -> None:
+        if self._desk is not None:
+            self._desk.count(
+                "seconds" if kind == "seconds" else "models" if kind == "models" else "epochs"
+            )
+            self.refresh()
+
+    @Slot(str)
+    def _on_panel_metric_chosen(self, key: str) -> None:
+        metric = _metric(key)
+        if self._desk is not None and metric is not None:
+            self._desk.metric = metric
+            self.refresh()
+
+    @Slot(str)
+    def _on_panel_removal_requested(self, run: str) -> None:
+        if self._desk is not None:
+            self._desk.leave_out(run)
+            self.refresh()
+            # Its button is gone.
+            self.panel.take_focus()
+
+    @Slot(float)
+    def _on_chart_crosshair_moved(self, x: float) -> None:
+        if self._desk is not None and self._chart is not None:
+            self._chart.set_crosshair(x, self._desk.crosshair(x))
+
+    @Slot()
+    def _on_chart_crosshair_left(self) -> None:
+        if self._chart is not None:
+            self._chart.set_crosshair(None)
+
+    @Slot(float, float)
+    def _on_chart_range_zoomed(self, lo: float, hi: float) -> None:
+        if self._desk is not None:
+            self._desk.zoom(lo, hi)
+            self.refresh()
+
+    @Slot()
+    def _on_chart_zoom_reset(self) -> None:
+        if self._desk is not None:
+            self._desk.show_all()
+            self.refresh()
+
+
+def _metric(text: str) -> LimitMetric | None:
+    return next((metric for metric in CHART_METRICS if metric == text), None)

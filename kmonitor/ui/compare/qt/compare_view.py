@@ -1,0 +1,237 @@
+"""The page that compares runs: one chart, a legend, and a table of what differs."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+from typing_extensions import override
+
+from kmonitor.ui.compare.compare_state import CompareCell, CompareRow, LegendEntry
+from kmonitor.ui.compare.qt.compare_legend import CompareLegend, swatch_icon
+from kmonitor.ui.compare.qt.compare_model import CELL_ROLE, CompareModel
+from kmonitor.ui.limits.limit_store import CHART_METRICS
+from kmonitor.ui.limits.limit_text import metric_name
+from kmonitor.ui.theme.palettes import Palette
+from kmonitor.ui.theme.qt.theme import Look, role_label
+from kmonitor.ui.theme.theme import SIZES
+from kmonitor.ui.widgets.keyboard import add_key
+from kmonitor.ui.widgets.row_table import CellDelegate, CellLook, Index, RowTable
+from kmonitor.ui.widgets.segments import Segments
+
+_TITLES_PX: Final = 190
+_LEAST_COLUMN_PX: Final = 110
+
+
+class ComparePanel(QFrame):
+    """Switches above, the legend, the chart, and the table below it.
+
+    Signals (main thread):
+        axis_chosen: "epochs", "seconds" or "models".
+        metric_chosen: Which metric is to be drawn.
+        removal_requested: With the id of a run that is to be left out.
+        differences_toggled: Whether only what differs is wanted in the table.
+        close_requested: The history is wanted again.
+    """
+
+    axis_chosen = Signal(str)
+    metric_chosen = Signal(str)
+    removal_requested = Signal(str)
+    differences_toggled = Signal()
+    close_requested = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("guide_page", "history.md")
+        self._look = look
+        self._model = CompareModel(self)
+        self._table = RowTable()
+        self._legend = CompareLegend(look)
+        self._back = QPushButton()
+        self._only = QPushButton()
+        self._copy = QPushButton()
+        self._title = role_label("title")
+        self._table_title = role_label("name")
+        self._axis = Segments(self._axis_titles(), "")
+        self._metrics = Segments(_metric_titles(), "")
+        self._chart_box = QVBoxLayout()
+        self._build()
+        self._connect()
+        self._on_look_palette_changed()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._back.setText(self.tr("History"))
+        self._back.setToolTip(self.tr("Back to the history (Esc)"))
+        self._only.setText(self.tr("Only differences"))
+        self._only.setToolTip(self.tr("Leave out what is the same for all"))
+        for button in (self._back, self._only):
+            button.setAccessibleName(button.text())
+        self._copy.setText(self.tr("Copy"))
+        self._copy.setToolTip(self.tr("Copy the selected rows, or all, as text (Ctrl+C)"))
+        self._copy.setAccessibleName(self.tr("Copy the table"))
+        self._metrics.rename(_metric_titles(), self.tr("Metric"))
+        self._axis.rename(self._axis_titles(), self.tr("Horizontal axis"))
+        self._axis.explain("epochs", self.tr("Epochs of all fits in a row"))
+        self._axis.explain("seconds", self.tr("Run time, from each run's start"))
+        self._axis.explain("models", self.tr("Models built: the fits of a run in a row"))
+        self._title.setText(self.tr("Compare"))
+        self._table_title.setText(self.tr("What differs"))
+        self._table.setAccessibleName(self.tr("What differs"))
+
+    @property
+    def only_differences(self) -> bool:
+        """Whether only what differs is wanted in the table."""
+        return self._only.isChecked()
+
+    def attach_chart(self, chart: QWidget) -> None:
+        """Put the chart into its place."""
+        chart.setMinimumHeight(140)
+        self._chart_box.addWidget(chart)
+
+    def show_choices(self, axis: str, metric: str) -> None:
+        """Set the switches."""
+        self._axis.choose(axis)
+        self._metrics.choose(metric)
+
+    def show_legend(self, entries: Sequence[LegendEntry]) -> None:
+        """Show these runs above the chart."""
+        self._legend.show_entries(entries)
+
+    def show_rows(self, rows: Sequence[CompareRow], entries: Sequence[LegendEntry]) -> None:
+        """Show the table.
+
+        Args:
+            rows: What is compared.
+            entries: The runs, from left to right.
+        """
+        scale = self.devicePixelRatioF()
+        heads = [(entry.name, swatch_icon(self._look, entry.hue, scale)) for entry in entries]
+        self._model.show_rows(rows, heads)
+        self._fit_columns()
+        self._table.viewport().update()
+
+    def take_focus(self) -> None:
+        """Begin with the table, whose keys are the arrows."""
+        self._table.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def copy(self) -> str:
+        """Put the selected rows, or else all, on the clipboard as text; returns it."""
+        chosen = sorted({index.row() for index in self._table.selectionModel().selectedRows()})
+        rows = self._model.rows()
+        wanted = [rows[at] for at in chosen] if len(chosen) > 1 else list(rows)
+        lines = ["\t".join(("", *self._model.names())), *(row.as_text() for row in wanted)]
+        text = "\n".join(lines)
+        QGuiApplication.clipboard().setText(text)
+        return text
+
+    def _axis_titles(self) -> dict[str, str]:
+        return {
+            "epochs": self.tr("Epochs"),
+            "seconds": self.tr("Time"),
+            "models": self.tr("Models"),
+        }
+
+    def _build(self) -> None:
+        self._only.setCheckable(True)
+        self._only.setProperty("kind", "filter")
+        self._copy.setProperty("kind", "small")
+        table, head = self._table, self._table.horizontalHeader()
+        table.setModel(self._model)
+        table.setItemDelegate(CellDelegate(self._look, _cell_of, table))
+        head.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        head.setSectionsMovable(False)
+        head.setStretchLastSection(False)
+        head.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        top = QHBoxLayout()
+        top.setSpacing(10)
+        top.addWidget(self._back)
+        top.addSpacing(4)
+        top.addWidget(self._title)
+        top.addStretch(1)
+        top.addWidget(self._metrics)
+        top.addWidget(self._axis)
+        self._lay_out(top)
+
+    def _lay_out(self, top: QHBoxLayout) -> None:
+        chart, table = QFrame(), QFrame()
+        for card in (chart, table):
+            card.setObjectName("card")
+        inside = QVBoxLayout(chart)
+        inside.setContentsMargins(10, 8, 10, 8)
+        inside.addLayout(self._chart_box)
+        tools = QHBoxLayout()
+        tools.addWidget(self._table_title)
+        tools.addStretch(1)
+        tools.addWidget(self._only)
+        tools.addWidget(self._copy)
+        below = QVBoxLayout(table)
+        below.setContentsMargins(10, 7, 10, 8)
+        below.setSpacing(4)
+        below.addLayout(tools)
+        below.addWidget(self._table, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SIZES.gutter, SIZES.gutter, SIZES.gutter, SIZES.gutter)
+        column.setSpacing(10)
+        column.addLayout(top)
+        column.addWidget(self._legend)
+        column.addWidget(chart, 3)
+        column.addWidget(table, 2)
+
+    def _connect(self) -> None:
+        self._axis.chosen.connect(self.axis_chosen)
+        self._metrics.chosen.connect(self.metric_chosen)
+        self._legend.removal_requested.connect(self.removal_requested)
+        self._only.clicked.connect(self._on_only_clicked)
+        self._copy.clicked.connect(self._on_copy_clicked)
+        self._table.copy_requested.connect(self._on_copy_clicked)
+        self._back.clicked.connect(self.close_requested)
+        add_key("compare_close", self).activated.connect(self.close_requested)
+        self._look.palette_changed.connect(self._on_look_palette_changed)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_columns()
+
+    def _fit_columns(self) -> None:
+        """Give all runs the same room; what is longer is elided, and whole under the pointer."""
+        n = self._model.columnCount() - 1
+        room = self._table.viewport().width() - _TITLES_PX
+        self._table.size_column(0, _TITLES_PX)
+        for at in range(1, n + 1):
+            if not self._table.is_sized(at):
+                self._table.size_column(at, max(_LEAST_COLUMN_PX, room // n))
+
+    @Slot()
+    def _on_only_clicked(self) -> None:
+        self.differences_toggled.emit()
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        self.copy()
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._back.setIcon(self._look.icon("back", "mute"))
+        self._copy.setIcon(self._look.icon("copy"))
+        self._table.viewport().update()
+
+
+def _metric_titles() -> dict[str, str]:
+    return {metric: metric_name(metric) for metric in CHART_METRICS}
+
+
+def _cell_of(index: Index, colours: Palette) -> CellLook | None:
+    cell = index.data(CELL_ROLE)
+    if not isinstance(cell, CompareCell):
+        return None
+    return CellLook(cell.text, colours.tone(cell.tone))

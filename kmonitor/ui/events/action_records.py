@@ -1,0 +1,196 @@
+"""What an action did, in one sentence and in single facts; and how a process died."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.ui.limits.limit_text import asked_by_words
+from kmonitor.ui.text.formats import (
+    bytes_change_text,
+    bytes_text,
+    count_change_text,
+    count_text,
+    seconds_text,
+)
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.events import ActionRecord, BootDied, Footprint
+
+_TIMED: Final = ("save", "collect", "reload", "restart", "diagnose")
+"""Actions whose time is worth telling."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One measure before and after an action.
+
+    Attributes:
+        key: "ram", "allocator", "graph" or "functions".
+        title: Its name.
+        text: "88.0 → 47.0 GiB".
+        gained: How much less it is now, in its unit.
+    """
+
+    key: str
+    title: str
+    text: str
+    gained: float
+
+
+def record_sentence(record: ActionRecord) -> str:
+    """What was done, how long it took, what came back, and who asked.
+
+    For example "Reload after epoch 22 in 14.2 s · RAM 731 → 598 MiB · functions 700 → 28 ·
+    asked by limit ram 80%".
+    """
+    parts = [_done(record)]
+    parts += [f"{change.title} {change.text}" for change in record_changes(record)]
+    if record.checkpoint and record.ok:
+        # Of the values alone: the file that holds them is larger.
+        parts.append(tr("state {size}").format(size=bytes_text(record.state_bytes)))
+    if record.export:
+        parts.append(tr("exported as {file}").format(file=record.export))
+    parts += [said(line) for line in (*record.not_saved, record.unchanged, record.why) if line]
+    if record.asked_by:
+        parts.append(tr("asked by {who}").format(who=asked_by_words(record.asked_by)))
+    if record.part_of:
+        parts.append(tr("a step of Reclaim (auto)"))
+    return " · ".join(parts)
+
+
+def record_changes(record: ActionRecord) -> list[Change]:
+    """What was measured both before and after."""
+    if record.after is None:
+        return []
+    pairs = (
+        ("ram", tr("RAM"), *_pair(record, "ram_process_bytes"), bytes_change_text),
+        (
+            "allocator",
+            tr("allocator"),
+            *_pair(record, "allocator_in_use_bytes"),
+            bytes_change_text,
+        ),
+        ("graph", tr("graph"), *_pair(record, "graph_operations"), count_change_text),
+        ("functions", tr("functions"), *_pair(record, "functions"), count_change_text),
+    )
+    return [
+        Change(key, title, change_text(old, new), old - new)
+        for key, title, old, new, change_text in pairs
+        if old is not None and new is not None and (old or new)
+    ]
+
+
+def action_title(record: ActionRecord) -> str:
+    """What was done, in a word, with its mode: "Reload (assign)"."""
+    titles = {
+        "save": tr("Save"),
+        "collect": tr("Collect"),
+        "reload": tr("Reload"),
+        "restart": tr("Restart"),
+        "diagnose": tr("Diagnose"),
+        "stop": tr("Stop"),
+    }
+    title = titles.get(record.action, record.action)
+    modes = {"assign": tr("assign"), "recreate": tr("recreate"), "rebuild": tr("rebuild")}
+    return f"{title} ({modes.get(record.mode, record.mode)})" if record.mode else title
+
+
+def action_icon(action: str) -> str:
+    """Name of the icon of an action."""
+    icons = {"collect": "broom", "auto": "layers", "notify": "bell"}
+    return icons.get(action, action)
+
+
+def released_text(record: ActionRecord) -> str:
+    """What was let go: "16 traces of 3 models, 2 no longer used"; empty where nothing was."""
+    disused = record.disused_traces
+    if record.released_traces <= disused:
+        return tr("{traces} no longer used").format(traces=_traces(disused)) if disused else ""
+    text = _traces(record.released_traces - disused)
+    if record.released_models == 1:
+        text = tr("{traces} of 1 model").format(traces=text)
+    elif record.released_models:
+        models = count_text(record.released_models)
+        text = tr("{traces} of {models} models").format(traces=text, models=models)
+    if not disused:
+        return text
+    return tr("{released}, {n} no longer used").format(released=text, n=count_text(disused))
+
+
+def _traces(count: int) -> str:
+    return tr("1 trace") if count == 1 else tr("{n} traces").format(n=count_text(count))
+
+
+def place_text(record: ActionRecord) -> str:
+    """Where in the training: "after epoch 22", "in epoch 22, step 512"."""
+    if not record.step:
+        return tr("after epoch {epoch}").format(epoch=record.epoch + 1)
+    return tr("in epoch {epoch}, step {step}").format(
+        epoch=record.epoch + 1, step=count_text(record.step)
+    )
+
+
+def death_text(event: BootDied) -> str:
+    """How a process died: "Process died: out of memory: the kernel killed it (...)"."""
+    if event.why and event.asked:
+        return tr("Process was ended by {why}").format(why=said(event.why))
+    if event.why and event.how != "status":
+        return tr("Process died: {why}").format(why=said(event.why))
+    match event.how:
+        case "memory":
+            return tr("Process was killed for want of memory")
+        case "signal":
+            return tr("Process was ended by {signal}").format(
+                signal=event.signal or tr("a signal")
+            )
+        case "status":
+            return tr("Process ended with exit status {status}").format(status=event.status)
+
+
+def result_text(record: ActionRecord) -> str:
+    """How it ended, and why: "done", "changed nothing: there was nothing to release"."""
+    word = tr("done") if record.ok else tr("failed")
+    if record.ok and record.unchanged:
+        word = tr("changed nothing")
+    why = "; ".join(said(text) for text in (record.unchanged, record.why) if text)
+    return f"{word}: {why}" if why else word
+
+
+def _done(record: ActionRecord) -> str:
+    words = {
+        "save": tr("Checkpoint saved {where}"),
+        "collect": tr("Collected {where}"),
+        "reload": tr("Reloaded {where}"),
+        "restart": tr("Restarted {where}") if record.after else tr("Left to start again {where}"),
+        "diagnose": tr("Diagnosed {where}"),
+        "stop": tr("Stopped {where}"),
+        "pause": tr("Paused {where}"),
+        "resume": tr("Resumed {where}"),
+        "notify": tr("Limit noted {where}"),
+    }
+    failed = {
+        "save": tr("Save failed {where}"),
+        "collect": tr("Collect failed {where}"),
+        "reload": tr("Reload failed {where}"),
+        "restart": tr("Restart failed {where}"),
+        "diagnose": tr("Diagnose failed {where}"),
+        "stop": tr("Stop failed {where}"),
+        "pause": tr("Pause failed {where}"),
+        "resume": tr("Resume failed {where}"),
+    }
+    nothing = {
+        "collect": tr("Collect released nothing {where}"),
+        "reload": tr("Reload released nothing {where}"),
+    }
+    ended = words if record.ok else failed
+    if record.ok and record.unchanged:
+        ended = nothing
+    text = ended.get(record.action, words[record.action])
+    text = text.format(where=place_text(record))
+    if record.action in _TIMED:
+        text += " " + tr("in {time}").format(time=seconds_text(record.seconds))
+    return text
+
+
+def _pair(record: ActionRecord, field: str) -> tuple[float | None, float | None]:
+    after = record.after or Footprint()
+    return getattr(record.before, field), getattr(after, field)

@@ -1,0 +1,348 @@
+"""What a diagnosis found, as it is read and copied; and where an asked one stands."""
+
+import re
+from bisect import insort
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import msgspec
+
+from kmonitor.ui.text.formats import (
+    NARROW_SPACE,
+    NOT_KNOWN,
+    bytes_text,
+    clock_text,
+    count_text,
+    plain_text,
+    seconds_text,
+    shortened,
+)
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.events import AllocationGrowth, Diagnosis, ObjectGrowth
+
+MAX_KEPT: Final = 50
+_LONGEST_HOLDER: Final = 90
+_MOST_LINES: Final = 5
+_MOST_NAMED: Final = 3
+_CULPRITS: Final = (" held by ", "models that are gone")
+"""How the agent's words tell a holder of too much from a function that is in use."""
+_QUOTED: Final = re.compile("`[^`]+`")
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosisRow:
+    """One line of a section.
+
+    Attributes:
+        name: A type, a line of code, or who holds what.
+        numbers: The section's columns, as text.
+        has_grown: Whether there is more of it than before.
+    """
+
+    name: str
+    numbers: tuple[str, ...] = ()
+    has_grown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosisSection:
+    """One kind of evidence.
+
+    Attributes:
+        title: What it is.
+        note: How to read it.
+        heads: Titles of the number columns.
+        rows: What was found, most telling first.
+        empty: What stands there when there are no rows.
+    """
+
+    title: str
+    note: str
+    heads: tuple[str, ...]
+    rows: tuple[DiagnosisRow, ...]
+    empty: str
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosisPicture:
+    """One diagnosis.
+
+    Attributes:
+        row: The hub's row id.
+        title: Of which run.
+        subtitle: Where, when, and what it cost.
+        summary: What to take from it, in a sentence.
+        sections: The evidence.
+        missing: What could not be looked at, and why; may be empty.
+    """
+
+    row: int
+    title: str
+    subtitle: str
+    summary: str
+    sections: tuple[DiagnosisSection, ...]
+    missing: str
+
+    def as_text(self) -> str:
+        """All of it as plain text, for the clipboard."""
+        lines = [self.title, self.subtitle, self.summary]
+        for section in self.sections:
+            lines += ["", "\t".join((section.title, *section.heads))]
+            lines += ["\t".join((row.name, *row.numbers)) for row in section.rows]
+            lines += [] if section.rows else [section.empty]
+        if self.missing:
+            lines += ["", self.missing]
+        return plain_text("\n".join(lines))
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    row: int
+    wall_s: float
+    found: Diagnosis
+
+    @property
+    def is_follow_up(self) -> bool:
+        """Whether it only tells the memory by line that the diagnosis before had begun."""
+        return is_follow_up(self.found)
+
+
+class DiagnosisBook:
+    """Diagnoses of all runs by the hub's row id, each once; main thread only."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, list[_Kept]] = {}
+
+    def add(self, run: str, row: int, found: Diagnosis, *, wall_s: float) -> None:
+        """Keep one.
+
+        Args:
+            run: Run id.
+            row: The hub's row id.
+            found: What was found.
+            wall_s: When, UTC.
+        """
+        kept = self._runs.setdefault(run, [])
+        if all(each.row != row for each in kept):
+            insort(kept, _Kept(row, wall_s, found), key=_row_id)
+            del kept[:-MAX_KEPT]
+
+    def forget(self, runs: Collection[str]) -> None:
+        """Forget all of these runs."""
+        for run in runs:
+            self._runs.pop(run, None)
+
+    def rows(self, run: str) -> list[int]:
+        """Row ids of a run's diagnoses, oldest first; one that follows up stands for both."""
+        return [each.row for each in self._whole(run)]
+
+    def row_of(self, run: str, row: int) -> int | None:
+        """The diagnosis that an event belongs to; None if the event is none."""
+        if all(each.row != row for each in self._runs.get(run, [])):
+            return None
+        return next((whole for whole in self.rows(run) if whole >= row), None)
+
+    def picture(self, run: str, row: int | None, *, run_name: str) -> DiagnosisPicture | None:
+        """One diagnosis of a run; None if it is not known.
+
+        Args:
+            run: Run id.
+            row: The hub's row id; None: the newest.
+            run_name: The run's name.
+        """
+        kept = self._whole(run)
+        wanted = kept[-1:] if row is None else [each for each in kept if each.row == row]
+        if not wanted:
+            return None
+        return _picture(wanted[0], run_name)
+
+    def _whole(self, run: str) -> list[_Kept]:
+        """The diagnoses, each with what was told of it an epoch later."""
+        whole: list[_Kept] = []
+        for each in self._runs.get(run, []):
+            if whole and each.is_follow_up and not whole[-1].found.allocations:
+                whole[-1] = _joined(whole[-1], each)
+            else:
+                whole.append(each)
+        return whole
+
+
+def empty_text() -> str:
+    """What a diagnosis is, for where there is none yet."""
+    return tr(
+        "A diagnosis looks at the next safe point at which Python objects have become more since "
+        "the one before, and who holds traces; at the end of the epoch after, at which lines "
+        "allocated memory. The training waits for it, less than a second as a rule, and its "
+        "result does not change."
+    )
+
+
+def diagnosis_words(found: Diagnosis) -> str:
+    """What to take from a diagnosis, in a sentence without its capital and its stop."""
+    if parts := _grown_words(found):
+        return "; ".join(parts)
+    if is_follow_up(found):
+        return tr("no line of Python kept new memory")
+    if found.objects and all(each.grown is None for each in found.objects):
+        return tr("the first diagnosis is what later ones are compared with: take another")
+    return tr("nothing grew since the one before")
+
+
+def is_follow_up(found: Diagnosis) -> bool:
+    """Whether it only tells the memory by line that the diagnosis before had begun."""
+    return not (found.objects or found.holders)
+
+
+def finding_lines(found: Diagnosis) -> list[str]:
+    """The evidence as lines: who holds traces, the types and the lines of code that grew."""
+    lines: list[str] = []
+    for section in (_holders(found), _objects(found.objects), _allocations(found.allocations)):
+        rows = [row for row in section.rows if row.has_grown or not row.numbers]
+        lines += [_row_text(row, section.heads) for row in rows[:_MOST_LINES]]
+        if len(rows) > _MOST_LINES:
+            lines.append(
+                tr("{title}: {n} more").format(title=section.title, n=len(rows) - _MOST_LINES)
+            )
+    return lines
+
+
+def _row_text(row: DiagnosisRow, heads: Sequence[str]) -> str:
+    numbers = ", ".join(f"{head} {n}" for head, n in zip(heads, row.numbers, strict=True))
+    return f"{row.name}: {numbers}" if numbers else row.name
+
+
+def _joined(first: _Kept, later: _Kept) -> _Kept:
+    found = msgspec.structs.replace(
+        first.found,
+        seconds=first.found.seconds + later.found.seconds,
+        allocations=later.found.allocations,
+        why=later.found.why,
+    )
+    return replace(first, row=later.row, found=found)
+
+
+def _picture(kept: _Kept, run_name: str) -> DiagnosisPicture:
+    found = kept.found
+    where = tr("fit {fit}, after epoch {epoch}").format(fit=found.fit, epoch=found.epoch + 1)
+    cost = tr("the training waited {time}").format(time=seconds_text(found.seconds))
+    summary = diagnosis_words(found)
+    missing = found.why[:1].upper() + found.why[1:]
+    return DiagnosisPicture(
+        row=kept.row,
+        title=run_name,
+        subtitle=" \u00b7 ".join((where, clock_text(kept.wall_s), cost)),
+        summary=summary[:1].upper() + summary[1:],
+        sections=(_holders(found), _objects(found.objects), _allocations(found.allocations)),
+        missing=missing,
+    )
+
+
+def _grown_words(found: Diagnosis) -> list[str]:
+    parts: list[str] = []
+    culprits = [line for line in found.holders if any(mark in line for mark in _CULPRITS)]
+    if culprits:
+        parts.append(_of_many([said(line) for line in culprits]))
+    grown = max(found.objects, key=_growth, default=None)
+    if grown is not None and _growth(grown) > 0:
+        parts.append(
+            tr("most new objects: {kind} ({n})").format(
+                kind=_end_of(grown.kind, "."), n=_signed_count(_growth(grown))
+            )
+        )
+    most = max(found.allocations, key=_grown_bytes, default=None)
+    if most is not None and most.grown_bytes > 0:
+        parts.append(
+            tr("most new memory: {place} ({size})").format(
+                place=_end_of(most.place, "/"), size=_signed_bytes(most.grown_bytes)
+            )
+        )
+    return parts
+
+
+def _holders(found: Diagnosis) -> DiagnosisSection:
+    return DiagnosisSection(
+        tr("Traces and who holds them"),
+        tr("Functions with their live traces; first those that hold what is dead or too many"),
+        (),
+        tuple(DiagnosisRow(said(line)) for line in found.holders),
+        tr("Nobody, as far as could be seen."),
+    )
+
+
+def _objects(objects: Sequence[ObjectGrowth]) -> DiagnosisSection:
+    rows = sorted(objects, key=lambda each: (-_growth(each), -each.count))
+    return DiagnosisSection(
+        tr("Python objects by type"),
+        tr("Counted by the garbage collector; growth since the diagnosis before"),
+        (tr("now"), tr("growth")),
+        tuple(
+            DiagnosisRow(
+                each.kind,
+                (
+                    count_text(each.count),
+                    NOT_KNOWN if each.grown is None else _signed_count(each.grown),
+                ),
+                _growth(each) > 0,
+            )
+            for each in rows
+        ),
+        tr("Not counted."),
+    )
+
+
+def _allocations(allocations: Sequence[AllocationGrowth]) -> DiagnosisSection:
+    rows = sorted(allocations, key=lambda each: -each.grown_bytes)
+    return DiagnosisSection(
+        tr("Python memory by line"),
+        tr("What each line allocated and kept between two safe points"),
+        (tr("growth"), tr("blocks")),
+        tuple(
+            DiagnosisRow(
+                each.place,
+                (_signed_bytes(each.grown_bytes), _signed_count(each.grown_blocks)),
+                each.grown_bytes > 0,
+            )
+            for each in rows
+        ),
+        tr("Told at the end of the epoch that follows."),
+    )
+
+
+def _growth(each: ObjectGrowth) -> int:
+    return each.grown or 0
+
+
+def _grown_bytes(each: AllocationGrowth) -> int:
+    return each.grown_bytes
+
+
+def _of_many(lines: Sequence[str]) -> str:
+    first = shortened(lines[0], _LONGEST_HOLDER)
+    if len(lines) == 1:
+        return first
+    others = [name for line in lines[1:] if (name := _QUOTED.search(line))]
+    names = ", ".join(dict.fromkeys(name[0] for name in others[:_MOST_NAMED]))
+    text = tr("{first}, also {names}").format(first=first, names=names)
+    more = len(lines) - 1 - _MOST_NAMED
+    return text + tr(" and {n} more").format(n=more) if more > 0 else text
+
+
+def _end_of(name: str, mark: str) -> str:
+    """The telling end of a long name or path."""
+    return name.rpartition(mark)[2] or name
+
+
+def _signed_count(n: int) -> str:
+    return f"+{count_text(n)}" if n > 0 else count_text(n)
+
+
+def _signed_bytes(n: int) -> str:
+    if abs(n) < 1:
+        return f"0{NARROW_SPACE}B"
+    return f"+{bytes_text(n)}" if n > 0 else bytes_text(n)
+
+
+def _row_id(kept: _Kept) -> int:
+    return kept.row

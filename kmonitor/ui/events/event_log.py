@@ -1,0 +1,239 @@
+"""The event log: one sentence per event, newest first, with a filter."""
+
+from bisect import insort
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kmonitor.ui.events.event_text import EventLine, Level, sentence
+from kmonitor.ui.text.formats import clock_text
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.events import AnyEvent, BootDied, BootEnded, BootStarted, Notice
+
+__all__ = [
+    "LOG_KINDS",
+    "EventLine",
+    "EventLog",
+    "Level",
+    "LogFilter",
+    "LogRow",
+    "event_line",
+    "overruled",
+]
+
+LogFilter = Literal["all", "warnings", "actions"]
+
+LOG_KINDS = (
+    "boot",
+    "boot_end",
+    "boot_died",
+    "model",
+    "fit_start",
+    "fit_end",
+    "action",
+    "diagnosis",
+    "command",
+    "limits",
+    "crossing",
+    "paused",
+    "fault",
+    "notice",
+    "lost",
+    "verdict",
+    "study",
+    "fold_end",
+)
+"""Event types that can have a line."""
+
+MAX_ROWS = 5000
+
+
+def event_line(event: AnyEvent, *, name: str) -> EventLine | None:
+    """One sentence about an event, or None if it has nothing to say on its own.
+
+    Args:
+        event: Any event of a run.
+        name: The run's name; empty where it is told beside the sentence.
+    """
+    return sentence(event, name)
+
+
+def overruled(events: Sequence[AnyEvent | None]) -> set[int]:
+    """Which of a run's events, oldest first, are not told since a later one knows better.
+
+    A process cannot know its own exit status: that it finished, or was interrupted, is its word
+    until `kmonitor run`, which had started it, tells how it ended.
+    """
+    found = set[int]()
+    ended: int | None = None
+    for place, event in enumerate(events):
+        match event:
+            case BootEnded(why="finished" | "interrupted"):
+                ended = place
+            case BootDied() if ended is not None:
+                found.add(ended)
+            case BootStarted():
+                ended = None
+            case _:
+                pass
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    """A row of the log.
+
+    Attributes:
+        row: The hub's row id.
+        run: Run id.
+        run_name: Its name.
+        time: When, in the viewer's zone.
+        line: Icon, level and sentence.
+        wall_s: When, UTC.
+        is_end: Whether it tells how a process ended other than well.
+        is_first: Whether it stands before newer ones, since its run is looked at.
+    """
+
+    row: int
+    run: str
+    run_name: str
+    time: str
+    line: EventLine
+    wall_s: float = 0.0
+    is_end: bool = False
+    is_first: bool = False
+
+    @property
+    def key(self) -> tuple[str, int, bool]:
+        """Tells it from all others, and where it stands: each hub counts its rows from 1."""
+        return self.run, self.row, self.is_first
+
+
+class EventLog:
+    """Rows of all hubs by time, each once, the newest `MAX_ROWS` of them; main thread only.
+
+    Those of an ended run that is looked at stand first, and are kept: what others tell since would
+    push them out of sight.
+    """
+
+    def __init__(self) -> None:
+        self._rows: list[LogRow] = []
+        self._known: dict[tuple[str, int], AnyEvent] = {}
+        # By run, by row: beginnings and ends of its processes, and which of these are not told.
+        self._lives: dict[str, dict[int, AnyEvent]] = {}
+        self._overruled: dict[str, set[int]] = {}
+        self._first = ""
+        self._incomplete: set[str] = set()
+        self.filter: LogFilter = "all"
+
+    def add(self, row: int, event: AnyEvent, *, run: str, name: str, wall_s: float) -> bool:
+        """Add an event's line; returns whether there was one and it is new."""
+        if (run, row) in self._known:
+            return False
+        # The name has a column of its own; a long one would push the rest out of sight.
+        line = event_line(event, name="")
+        if line is None:
+            return False
+        self._known[run, row] = event
+        is_first = run == self._first
+        time = clock_text(wall_s)
+        entry = LogRow(row, run, name, time, line, wall_s, _is_end(event), is_first)
+        insort(self._rows, entry, key=_moment)
+        if isinstance(event, BootStarted | BootEnded | BootDied):
+            self._lived(run, row, event)
+        if len(self._rows) > MAX_ROWS:
+            self._drop_oldest()
+        return True
+
+    def look_at(self, ended_run: str) -> bool:
+        """Let the lines of this run stand first; returns whether some of them were let go before.
+
+        Args:
+            ended_run: Its id; empty: of none, as of a run that goes on.
+        """
+        if ended_run != self._first:
+            self._first = ended_run
+            self._rows = [
+                replace(row, is_first=row.run == ended_run)
+                if row.is_first or row.run == ended_run
+                else row
+                for row in self._rows
+            ]
+        is_incomplete = ended_run in self._incomplete
+        self._incomplete.discard(ended_run)
+        return is_incomplete
+
+    def is_end(self, run: str, row: int) -> bool:
+        """Whether this line tells how a process ended other than well."""
+        return any(each.is_end for each in self._rows if (each.run, each.row) == (run, row))
+
+    def forget(self, runs: Collection[str]) -> None:
+        """Forget the rows of these runs."""
+        self._rows = [row for row in self._rows if row.run not in runs]
+        self._known = {
+            place: event for place, event in self._known.items() if place[0] not in runs
+        }
+        self._incomplete.difference_update(runs)
+        for run in runs:
+            self._lives.pop(run, None)
+            self._overruled.pop(run, None)
+
+    def reword(self) -> None:
+        """Write the sizes of every row anew."""
+        self._rows = [
+            replace(row, line=event_line(self._known[row.run, row.row], name="") or row.line)
+            for row in self._rows
+        ]
+
+    def rows(self) -> Sequence[LogRow]:
+        """Rows that pass the filter, newest first, those of the run that is looked at before."""
+        found = [row for row in reversed(self._rows) if self._passes(row)]
+        if not self._first:
+            return found
+        return sorted(found, key=lambda row: not row.is_first)
+
+    def empty_text(self) -> str:
+        """What stands in the log when no row passes the filter."""
+        match self.filter:
+            case "all":
+                return tr("Nothing has happened yet.")
+            case "warnings":
+                return tr("No warnings.")
+            case "actions":
+                return tr("No actions yet.")
+
+    def _passes(self, row: LogRow) -> bool:
+        if row.row in self._overruled.get(row.run, ()):
+            return False
+        match self.filter:
+            case "all":
+                return True
+            case "warnings":
+                return row.line.level != "info"
+            case "actions":
+                return row.line.is_action
+
+    def _lived(self, run: str, row: int, event: AnyEvent) -> None:
+        lives = self._lives.setdefault(run, {})
+        lives[row] = event
+        rows = sorted(lives)
+        self._overruled[run] = {rows[at] for at in overruled([lives[each] for each in rows])}
+
+    def _drop_oldest(self) -> None:
+        at = next((at for at, row in enumerate(self._rows) if not row.is_first), 0)
+        oldest = self._rows.pop(at)
+        self._incomplete.add(oldest.run)
+        self._known.pop((oldest.run, oldest.row), None)
+        self._lives.get(oldest.run, {}).pop(oldest.row, None)
+
+
+def _moment(entry: LogRow) -> tuple[float, int]:
+    return entry.wall_s, entry.row
+
+
+def _is_end(event: AnyEvent) -> bool:
+    match event:
+        case BootDied() | BootEnded(why="failed" | "interrupted") | Notice(code="lost"):
+            return True
+        case _:
+            return False

@@ -1,0 +1,330 @@
+"""One sentence for each event that a reader wants to know of."""
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Final, Literal
+
+from kmonitor.ui.events.action_records import action_icon, death_text, record_sentence
+from kmonitor.ui.events.diagnosis import diagnosis_words, is_follow_up
+from kmonitor.ui.limits.limit_text import (
+    action_words,
+    limit_text,
+    metric_amount,
+    metric_name,
+    round_amount,
+)
+from kmonitor.ui.studies.folds import end_words
+from kmonitor.ui.text.formats import bytes_text, count_text, epochs_text, steps_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import later, tr
+from kmonitor.ui.verdicts.verdict_text import log_words
+from kmonitor_agent.wire.messages import events
+from kmonitor_agent.wire.messages.commands import CommandName
+
+Level = Literal["info", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class EventLine:
+    """A line of the event log.
+
+    Attributes:
+        icon: Name of an icon in `resources/icons`, without ".svg".
+        level: How loud it is.
+        text: One sentence.
+        is_action: Whether it tells of something that was asked or done.
+    """
+
+    icon: str
+    level: Level
+    text: str
+    is_action: bool = False
+
+
+COMMAND_TITLES: dict[CommandName, str] = {
+    "save": later("Save checkpoint"),
+    "collect": later("Collect"),
+    "reload": later("Save + Clear + Reload"),
+    "restart": later("Restart process"),
+    "auto": later("Reclaim"),
+    "pause": later("Pause"),
+    "resume": later("Resume"),
+    "stop": later("Stop training"),
+    "diagnose": later("Diagnose"),
+    "set_limits": later("Set limits"),
+}
+"""What the user sees for each command, English source."""
+
+
+_OF_STEPS: Final = frozenset({"no_steps", "steps_again"})
+"""Notices whose words are those of a run's state too."""
+
+
+@singledispatch
+def sentence(event: events.Event, name: str) -> EventLine | None:
+    """The line of one event, or None if it has nothing to say on its own.
+
+    Args:
+        event: Any event; samples, epochs and counts say nothing here.
+        name: Name of its run; empty where it is told beside the sentence.
+    """
+    del event, name
+
+
+@sentence.register
+def _boot(event: events.BootStarted, name: str) -> EventLine:
+    stack = " · ".join(
+        f"{package} {event.versions[package]}"
+        for package in ("keras", "tensorflow", "jax", "torch")
+        if package in event.versions
+    )
+    if name:
+        text = tr("{name} started on {host}, process {pid}")
+    else:
+        text = tr("Process {pid} started on {host}")
+    text = text.format(name=name, host=event.host, pid=event.pid)
+    return EventLine("play", "info", f"{text} · {stack}" if stack else text)
+
+
+@sentence.register
+def _boot_ended(event: events.BootEnded, name: str) -> EventLine:
+    match event.why:
+        case "finished":
+            return EventLine("check", "info", tr("Process finished"))
+        case "stopped":
+            return EventLine("stop", "info", tr("Process ended after a stop"))
+        case "restart":
+            return EventLine("restart", "info", tr("Process ends to start again"))
+        case "interrupted":
+            return EventLine("stop", "warning", tr("Process was interrupted"))
+        case "failed":
+            text = tr("{name} failed: {error}") if name else tr("Process failed: {error}")
+            text = text.format(name=name, error=_error(event))
+            return EventLine("error", "error", text)
+
+
+@sentence.register
+def _boot_died(event: events.BootDied, name: str) -> EventLine:
+    del name
+    text = death_text(event)
+    if event.supervisor:
+        text += "; " + tr("a new process follows")
+    level: Level = "warning" if event.asked else "error"
+    return EventLine("bolt" if event.asked else "error", level, text)
+
+
+@sentence.register
+def _study(event: events.StudyStarted, name: str) -> EventLine:
+    del name
+    goes_on = event.tally.over > 0
+    if not event.folds:  # a search: nobody knows how many trials it will have
+        text = tr("Search: {function}")
+        if goes_on:
+            text = tr("Search goes on: {function}, {over} were over")
+    elif event.folds == 1:
+        text = tr("Study of 1 fold: {function}")
+        if goes_on:
+            text = tr("Study of 1 fold goes on: {function}, {over} were over")
+    else:
+        text = tr("Study of {folds} folds: {function}")
+        if goes_on:
+            text = tr("Study of {folds} folds goes on: {function}, {over} were over")
+    text = text.format(
+        folds=count_text(event.folds), function=event.function, over=count_text(event.tally.over)
+    )
+    return EventLine("layers", "info", text)
+
+
+@sentence.register
+def _fold_ended(event: events.FoldEnded, name: str) -> EventLine:
+    del name
+    icon, is_bad, text = end_words(event)
+    return EventLine(icon, "warning" if is_bad else "info", text)
+
+
+@sentence.register
+def _model(event: events.ModelFacts, name: str) -> EventLine | None:
+    del name
+    if event.part != 1:
+        return None
+    text = tr("Model {model}: {layers} layers, {parameters} parameters ({size})")
+    if event.n_layers == 1:
+        text = tr("Model {model}: 1 layer, {parameters} parameters ({size})")
+    text = text.format(
+        model=event.name,
+        layers=count_text(event.n_layers),
+        parameters=count_text(event.parameters),
+        size=bytes_text(event.parameter_bytes),
+    )
+    if event.slot_bytes:
+        text += tr(", {optimizer} state {size}").format(
+            optimizer=event.optimizer, size=bytes_text(event.slot_bytes)
+        )
+    return EventLine("layers", "info", text)
+
+
+@sentence.register
+def _fit(event: events.FitStarted, name: str) -> EventLine:
+    del name
+    text = tr("Fit {fit} began: {model}").format(fit=event.fit, model=event.model)
+    left = event.epochs - event.initial_epoch
+    if event.epochs and left <= 0:
+        return EventLine("play", "info", text + tr(", none of its epochs is left"))
+    if event.epochs:
+        text += f", {epochs_text(left)}"
+    if event.steps:
+        text += tr(" of {steps}").format(steps=steps_text(event.steps))
+    if event.batch_size:
+        text += tr(", batch {size}").format(size=event.batch_size)
+    if event.initial_epoch:
+        text += tr(", from epoch {epoch} on").format(epoch=count_text(event.initial_epoch + 1))
+    return EventLine("play", "info", text)
+
+
+@sentence.register
+def _fit_ended(event: events.FitEnded, name: str) -> EventLine:
+    del name
+    done = tr("after {epochs}").format(epochs=epochs_text(event.epochs_before + event.epochs_done))
+    if event.epochs_before:
+        n = count_text(event.epochs_done) if event.epochs_done else tr("none")
+        done += tr(", {n} of them in this process").format(n=n)
+    match event.how:
+        case "finished":
+            text = tr("Fit {fit} finished {done}").format(fit=event.fit, done=done)
+            return EventLine("check", "info", text)
+        case "stopped":
+            text = tr("Fit {fit} stopped {done}").format(fit=event.fit, done=done)
+            return EventLine("stop", "info", text)
+        case "interrupted":
+            text = tr("Fit {fit} was interrupted {done}").format(fit=event.fit, done=done)
+            return EventLine("stop", "warning", text)
+        case "left":
+            text = tr("Fit {fit} ended early {done}: {why}").format(
+                fit=event.fit, done=done, why=event.message or tr("its exception was caught")
+            )
+            return EventLine("stop", "warning", text)
+        case "failed":
+            text = tr("Fit {fit} failed {done}: {error}").format(
+                fit=event.fit, done=done, error=_error(event)
+            )
+            return EventLine("error", "error", text)
+
+
+@sentence.register
+def _action(event: events.ActionRecord, name: str) -> EventLine:
+    del name
+    if not event.ok:
+        return EventLine("warning", "warning", record_sentence(event), is_action=True)
+    return EventLine(action_icon(event.action), "info", record_sentence(event), is_action=True)
+
+
+@sentence.register
+def _command(event: events.CommandProgress, name: str) -> EventLine | None:
+    del name
+    title = tr(COMMAND_TITLES[event.name])
+    match event.state:
+        case "started" if event.name != "set_limits":
+            text = tr("{title} started").format(title=title)
+            return EventLine("clock", "info", text, is_action=True)
+        case "failed" | "refused" | "expired":
+            words = {
+                "failed": tr("{title} failed"),
+                "refused": tr("{title} was refused"),
+                "expired": tr("{title} came too late and was dropped"),
+            }
+            text = words[event.state].format(title=title)
+            text = f"{text}: {said(event.why)}" if event.why else text
+            return EventLine("warning", "warning", text, is_action=True)
+        case _:
+            # Received says nothing new; done is told by the action's own record.
+            return None
+
+
+@sentence.register
+def _limits(event: events.LimitsInForce, name: str) -> EventLine:
+    del name
+    if not event.limits:
+        return EventLine("limit", "info", tr("No limit in force"), is_action=True)
+    words = ", ".join(limit_text(limit) for limit in event.limits)
+    text = tr("Limits in force: {limits}").format(limits=words)
+    return EventLine("limit", "info", text, is_action=True)
+
+
+@sentence.register
+def _crossing(event: events.LimitCrossed, name: str) -> EventLine:
+    del name
+    words = {
+        "metric": metric_name(event.metric),
+        "value": metric_amount(event.metric, event.value),
+        "limit": round_amount(event.metric, event.threshold),
+    }
+    if not event.crossed:
+        text = tr("{metric} is back below its limit of {limit}").format(**words)
+        return EventLine("check", "info", text)
+    text = tr("{metric} passed its limit of {limit}: {value}").format(**words)
+    if not event.answered:
+        text += tr("; nothing done, the last answer was a moment ago")
+    elif event.action != "notify":
+        text += "; " + tr("{action} follows").format(action=action_words(event.action))
+    return EventLine("warning", "warning", text)
+
+
+@sentence.register
+def _paused(event: events.Paused, name: str) -> EventLine:
+    del name
+    if event.paused:
+        return EventLine("pause", "info", tr("Training is paused"), is_action=True)
+    return EventLine("play", "info", tr("Training goes on"), is_action=True)
+
+
+@sentence.register
+def _fault(event: events.Fault, name: str) -> EventLine:
+    del name
+    text = tr("A fault of kmonitor's own in {where}, {count} so far: {text}. Training goes on")
+    filled = text.format(where=event.where, count=event.count, text=event.text)
+    return EventLine("warning", "warning", filled)
+
+
+@sentence.register
+def _diagnosis(event: events.Diagnosis, name: str) -> EventLine:
+    del name
+    text = tr("Diagnosis after epoch {epoch}: {found}")
+    if is_follow_up(event):
+        text = tr("Diagnosis, followed to the end of epoch {epoch}: {found}")
+    text = text.format(epoch=event.epoch + 1, found=diagnosis_words(event))
+    return EventLine("diagnose", "info", text, is_action=True)
+
+
+@sentence.register
+def _notice(event: events.Notice, name: str) -> EventLine:
+    del name
+    icons = {"info": "info", "warning": "warning", "error": "error"}
+    text = said(event.text)
+    if event.code in _OF_STEPS:
+        text = text[:1].upper() + text[1:]
+    return EventLine(icons[event.level], event.level, text)
+
+
+@sentence.register
+def _lost(event: events.Lost, name: str) -> EventLine:
+    del name
+    text = tr("Events {first} to {last} are missing: {why}").format(
+        first=event.first, last=event.last, why=said(event.why)
+    )
+    return EventLine("warning", "warning", text)
+
+
+@sentence.register
+def _verdict(event: events.Verdict, name: str) -> EventLine | None:
+    del name
+    # That a run is steady says nothing on its own, and newer figures stand on the card.
+    if not event.turned or event.state in {"learning", "steady"}:
+        return None
+    level: Level = "info" if event.state == "cleared" else "warning"
+    icon = "check" if event.state == "cleared" else "warning"
+    return EventLine(icon, level, log_words(event))
+
+
+def _error(event: events.BootEnded | events.FitEnded) -> str:
+    kind = event.error_type or tr("unknown error")
+    return f"{kind}: {event.message}" if event.message else kind

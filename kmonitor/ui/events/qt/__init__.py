@@ -1,0 +1,1 @@
+"""Event log and reclaims as tables, one record in full."""

@@ -1,0 +1,277 @@
+"""A window of its own in which evidence is read and copied."""
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QGuiApplication, QTextOption
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QPushButton,
+    QTextBrowser,
+    QVBoxLayout,
+    QWidget,
+)
+from typing_extensions import override
+
+from kmonitor.ui.events.diagnosis import DiagnosisPicture
+from kmonitor.ui.events.qt.sheet_text import diagnosis_html, evidence_html, record_html
+from kmonitor.ui.events.record_facts import RecordPicture
+from kmonitor.ui.theme.qt.theme import Look, role_label, set_tone
+from kmonitor.ui.verdicts.evidence import EvidencePicture
+from kmonitor.ui.widgets.keyboard import press_by_key
+from kmonitor.ui.widgets.labels import ElidedLabel
+
+_BELOW_SUBTITLE = 2
+
+
+class SheetWindow(QDialog):
+    """Title, a sentence, the evidence, and a button that copies all of it; not modal."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._text = ""
+        self.resize(660, 560)
+        self._title = ElidedLabel("title")
+        self._subtitle = ElidedLabel("sub", at_end=True)
+        self._lead = role_label("strong_small")
+        self._lead.setWordWrap(True)
+        self._reader = QTextBrowser()
+        self._copy = QPushButton()
+        self._close = QPushButton()
+        self.bottom = QHBoxLayout()
+        self._build_sheet()
+        self._set_sheet_texts()
+        look.palette_changed.connect(self._on_look_palette_changed)
+        self._on_look_palette_changed()
+
+    def _set_sheet_texts(self) -> None:
+        self._reader.setAccessibleName(self.tr("Evidence"))
+        self._copy.setText(self.tr("Copy"))
+        self._copy.setToolTip(self.tr("Copy all of it as text"))
+        self._close.setText(self.tr("Close"))
+        self._close.setToolTip(self.tr("Close this window (Esc)"))
+        for button in (self._copy, self._close):
+            button.setAccessibleName(button.text())
+
+    def text(self) -> str:
+        """What Copy copies."""
+        return self._text
+
+    def copy(self) -> None:
+        """Put all of it on the clipboard as plain text."""
+        QGuiApplication.clipboard().setText(self._text)
+
+    def show_words(self, title: str, subtitle: str, lead: str) -> None:
+        """Set what stands above the evidence."""
+        self._title.setText(title)
+        self._subtitle.setText(subtitle)
+        self._subtitle.setVisible(bool(subtitle))
+        self._lead.setText(lead)
+        self._lead.setVisible(bool(lead))
+
+    def show_evidence(self, html: str, text: str) -> None:
+        """Set the evidence, as rich text and as what is copied; the same again changes nothing."""
+        self._text = text
+        self._copy.setVisible(bool(text))
+        bar = self._reader.verticalScrollBar()
+        at = bar.value()
+        self._reader.setHtml(html)
+        bar.setValue(at)
+
+    def redraw(self) -> None:
+        """Draw the evidence in the colours in force."""
+
+    def bring_up(self) -> None:
+        """Show it in front."""
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    def _build_sheet(self) -> None:
+        self._reader.setOpenLinks(False)
+        # Long paths and type names go on in the next line.
+        self._reader.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self._reader.document().setDocumentMargin(2)
+        for button in (self._copy, self._close):
+            button.setAutoDefault(False)
+        self._copy.clicked.connect(self._on_copy_clicked)
+        self._close.clicked.connect(self.close)
+        self.bottom.addStretch(1)
+        self.bottom.addWidget(self._copy)
+        self.bottom.addWidget(self._close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 16, 18, 14)
+        column.setSpacing(6)
+        for part in (self._title, self._subtitle, self._lead):
+            column.addWidget(part)
+        column.addWidget(self._reader, 1)
+        column.addLayout(self.bottom)
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        self.copy()
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._copy.setIcon(self._look.icon("copy"))
+        self.redraw()
+
+
+class EvidenceWindow(SheetWindow):
+    """Shows an `EvidencePicture`."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        self._picture: EvidencePicture | None = None
+        super().__init__(look, parent)
+
+    def show_picture(self, picture: EvidencePicture) -> None:
+        """Show this."""
+        if picture == self._picture:
+            return
+        self._picture = picture
+        self.show_words(picture.title, picture.subtitle, picture.lead)
+        set_tone(self._title, picture.tone if picture.tone in {"warn", "crit"} else "")
+        self.redraw()
+
+    @override
+    def redraw(self) -> None:
+        """Draw the evidence in the colours in force."""
+        if self._picture is not None:
+            html = evidence_html(self._picture, self._look.palette)
+            self.show_evidence(html, self._picture.as_text())
+
+
+class EndWindow(EvidenceWindow):
+    """How a run ended, and what its memory did in the last minute."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(look, parent)
+        self.resize(660, 340)
+        self.setWindowTitle(self.tr("End of a run"))
+
+
+class RecordWindow(SheetWindow):
+    """One record of the reclaim table in full."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        self._picture: RecordPicture | None = None
+        super().__init__(look, parent)
+        self.setWindowTitle(self.tr("Reclaim"))
+
+    def show_picture(self, picture: RecordPicture) -> None:
+        """Show this record."""
+        self._picture = picture
+        self.show_words(picture.title, picture.subtitle, "")
+        set_tone(self._title, "" if picture.ok else "warn")
+        self.redraw()
+
+    @override
+    def redraw(self) -> None:
+        """Draw the evidence in the colours in force."""
+        if self._picture is not None:
+            html = record_html(self._picture, self._look.palette)
+            self.show_evidence(html, self._picture.as_text())
+
+
+class DiagnosisWindow(SheetWindow):
+    """The diagnoses of a run, the newest first; stays open while the next one is taken.
+
+    Signals (main thread):
+        diagnose_requested: Another one is wanted.
+        step_requested: -1 the one before, 1 the one after.
+    """
+
+    diagnose_requested = Signal()
+    step_requested = Signal(int)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        self._picture: DiagnosisPicture | None = None
+        super().__init__(look, parent)
+        self._progress = role_label("sub")
+        self._progress.setWordWrap(True)
+        self._before = QPushButton()
+        self._after = QPushButton()
+        self._again = QPushButton()
+        self._build()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self.setWindowTitle(self.tr("Diagnosis"))
+        self._before.setText(self.tr("Before"))
+        self._before.setToolTip(self.tr("The diagnosis before (Alt+Left)"))
+        self._after.setText(self.tr("After"))
+        self._after.setToolTip(self.tr("The diagnosis after (Alt+Right)"))
+        # A text takes the key of a button with it.
+        press_by_key("diagnosis_before", self._before)
+        press_by_key("diagnosis_after", self._after)
+        self._again.setText(self.tr("Diagnose"))
+        self._again.setToolTip(self.tr("Take another one at the next safe point"))
+        for button in (self._before, self._after, self._again):
+            button.setAccessibleName(button.text())
+
+    def show_picture(self, picture: DiagnosisPicture | None, *, title: str, empty: str) -> None:
+        """Show this diagnosis, or why there is none.
+
+        Args:
+            picture: What was found; None: nothing yet.
+            title: The run's name.
+            empty: What stands in place of a diagnosis.
+        """
+        if picture is None:
+            self._picture = None
+            self.show_words(title, "", empty)
+            set_tone(self._lead, "mute")
+            self.show_evidence("", "")
+        elif picture != self._picture:
+            self._picture = picture
+            self.show_words(picture.title, picture.subtitle, picture.summary)
+            set_tone(self._lead, "")
+            self.redraw()
+
+    def show_progress(self, text: str, *, is_open: bool, can_ask: bool) -> None:
+        """Say where an asked diagnosis stands, and whether another one can be asked for.
+
+        Args:
+            text: In words; empty: none was asked, or it is done.
+            is_open: Whether it is still under way.
+            can_ask: Whether the run takes the command.
+        """
+        self._progress.setText(text)
+        self._progress.setVisible(bool(text))
+        set_tone(self._progress, "accent" if is_open else "warn")
+        self._again.setVisible(can_ask)
+        self._again.setEnabled(can_ask and not is_open)
+
+    def show_steps(self, *, has_before: bool, has_after: bool) -> None:
+        """Whether there are others to be looked at."""
+        for button, is_there in ((self._before, has_before), (self._after, has_after)):
+            button.setVisible(has_before or has_after)
+            button.setEnabled(is_there)
+
+    @override
+    def redraw(self) -> None:
+        """Draw the evidence in the colours in force."""
+        if self._picture is not None:
+            html = diagnosis_html(self._picture, self._look.palette)
+            self.show_evidence(html, self._picture.as_text())
+
+    def _build(self) -> None:
+        column = self.layout()
+        if isinstance(column, QVBoxLayout):
+            column.insertWidget(_BELOW_SUBTITLE, self._progress)
+        for button in (self._before, self._after, self._again):
+            button.setAutoDefault(False)
+        self._before.clicked.connect(self._on_before_clicked)
+        self._after.clicked.connect(self._on_after_clicked)
+        self._again.clicked.connect(self.diagnose_requested)
+        for at, part in enumerate((self._before, self._after)):
+            self.bottom.insertWidget(at, part)
+        self.bottom.insertWidget(self.bottom.count() - 2, self._again)
+
+    @Slot()
+    def _on_before_clicked(self) -> None:
+        self.step_requested.emit(-1)
+
+    @Slot()
+    def _on_after_clicked(self) -> None:
+        self.step_requested.emit(1)

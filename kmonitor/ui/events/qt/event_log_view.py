@@ -1,0 +1,161 @@
+"""The event log, a page of the card below the charts."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFont, QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+from typing_extensions import override
+
+from kmonitor.ui.events.event_log import LogRow
+from kmonitor.ui.events.qt.event_log_model import ROW_ROLE, EventLogModel
+from kmonitor.ui.theme.qt.icons import icon_pixmap
+from kmonitor.ui.theme.qt.theme import Look, role_label
+from kmonitor.ui.theme.theme import SIZES
+from kmonitor.ui.widgets.segments import Segments
+
+_ROW_HEIGHT = 27
+
+
+class EventLogPanel(QWidget):
+    """One sentence per event, newest first.
+
+    Signals (main thread):
+        filter_chosen: "all", "warnings" or "actions".
+        row_opened: With the run's id and the hub's row id of a line that was double-clicked or
+            entered.
+
+    Attributes:
+        filter_switch: Stands in the row above, which belongs to the card.
+    """
+
+    filter_chosen = Signal(str)
+    row_opened = Signal(str, int)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._model = EventLogModel(self)
+        self._list = QListView()
+        self.filter_switch = Segments(self._filter_titles(), "")
+        self._empty = role_label("meta")
+        self._build(look)
+        self.filter_switch.choose("all")
+        self.filter_switch.chosen.connect(self.filter_chosen)
+        look.palette_changed.connect(self._on_look_palette_changed)
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self.filter_switch.rename(self._filter_titles(), self.tr("Events shown"))
+        self._list.setAccessibleName(self.tr("Events"))
+
+    def show_rows(self, rows: Sequence[LogRow], empty_text: str) -> None:
+        """Show these rows, or the text when there are none."""
+        self._model.show_rows(rows)
+        self._empty.setText(empty_text)
+        self._empty.setVisible(not rows)
+        self._list.setVisible(bool(rows))
+
+    def show_filter(self, key: str) -> None:
+        """Set the filter switch."""
+        self.filter_switch.choose(key)
+
+    def _filter_titles(self) -> dict[str, str]:
+        return {
+            "all": self.tr("All"),
+            "warnings": self.tr("Warnings"),
+            "actions": self.tr("Actions"),
+        }
+
+    def _build(self, look: Look) -> None:
+        self._list.setModel(self._model)
+        self._list.setItemDelegate(_LogRowDelegate(look, self._list))
+        self._list.setFrameShape(QFrame.Shape.NoFrame)
+        self._list.setUniformItemSizes(True)
+        self._list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self._list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._list.activated.connect(self._on_list_activated)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(5)
+        column.addWidget(self._empty)
+        column.addWidget(self._list, 1)
+        column.addStretch(0)
+
+    @Slot(QModelIndex)
+    def _on_list_activated(self, index: QModelIndex) -> None:
+        row = index.data(ROW_ROLE)
+        if isinstance(row, LogRow):
+            self.row_opened.emit(row.run, row.row)
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._list.viewport().update()
+
+
+class _LogRowDelegate(QStyledItemDelegate):
+    """Paints a `LogRow`: icon, time, run, sentence."""
+
+    def __init__(self, look: Look, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._look = look
+
+    @override
+    def sizeHint(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        return QSize(200, _ROW_HEIGHT)
+
+    @override
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        row = index.data(ROW_ROLE)
+        if not isinstance(row, LogRow):
+            return
+        area: QRect = option.rect  # type: ignore[attr-defined]
+        state: QStyle.StateFlag = option.state  # type: ignore[attr-defined]
+        colours = self._look.palette
+        painter.save()
+        if state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver):
+            painter.fillRect(area, QColor(colours.raised))
+        tone = {"info": "mute", "warning": "warn", "error": "crit"}[row.line.level]
+        if row.line.is_action and tone == "mute":
+            tone = "accent"
+        colour: str = getattr(colours, tone)
+        icon = icon_pixmap(row.line.icon, colour, 14, painter.device().devicePixelRatioF())
+        painter.drawPixmap(area.left() + 4, area.center().y() - 6, icon)
+        self._texts(painter, area, row)
+        painter.restore()
+
+    def _texts(self, painter: QPainter, area: QRect, row: LogRow) -> None:
+        colours = self._look.palette
+        font = QFont(painter.font())
+        font.setPixelSize(SIZES.body_px)
+        painter.setFont(font)
+        name_width = min(170, max(90, area.width() // 6))
+        left = area.left() + 30
+        rest = area.right() - left - 90 - name_width
+        parts = (
+            (row.time, 62, colours.mute, Qt.TextElideMode.ElideRight),
+            (row.run_name, name_width, colours.sub, Qt.TextElideMode.ElideMiddle),
+            (row.line.text, rest, colours.text, Qt.TextElideMode.ElideRight),
+        )
+        for text, width, colour, mode in parts:
+            painter.setPen(QColor(colour))
+            shown = painter.fontMetrics().elidedText(text, mode, width)
+            box = QRect(left, area.top(), width + 4, area.height())
+            painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, shown)
+            left += width + 14

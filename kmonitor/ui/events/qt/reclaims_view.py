@@ -1,0 +1,174 @@
+"""The table of what was reclaimed, beside the event log."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import (
+    QModelIndex,
+    QSortFilterProxyModel,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import (
+    QFont,
+    QFontMetrics,
+    QGuiApplication,
+)
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from kmonitor.ui.events.qt.reclaim_model import ROW_ROLE, SORT_ROLE, ReclaimModel
+from kmonitor.ui.events.reclaims import ColumnKey, ReclaimRow, columns, table_text
+from kmonitor.ui.theme.palettes import Palette
+from kmonitor.ui.theme.qt.theme import Look, role_label
+from kmonitor.ui.theme.theme import SIZES
+from kmonitor.ui.widgets.row_table import (
+    CELL_ICON,
+    CELL_PAD,
+    SORT_ARROW,
+    CellDelegate,
+    CellLook,
+    Index,
+    RowTable,
+)
+
+_WIDEST: Final[dict[ColumnKey, int]] = {"level": 190, "held": 300, "result": 320, "asked": 170}
+"""Most pixels for the columns of words; what is longer is elided, and whole under the pointer."""
+
+
+class ReclaimTablePanel(QWidget):
+    """One row a record, newest first until a head is clicked.
+
+    Signals (main thread):
+        record_opened: With the hub's row id of a record to be read in full.
+    """
+
+    record_opened = Signal(int)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._model = ReclaimModel(self)
+        self._sorted = QSortFilterProxyModel(self)
+        self._table = RowTable()
+        self._empty = role_label("sub")
+        self._build()
+        self._table.activated.connect(self._on_table_activated)
+        self._table.copy_requested.connect(self._on_table_copy_requested)
+        look.palette_changed.connect(self._on_look_palette_changed)
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._table.setAccessibleName(self.tr("Reclaims"))
+        self._table.setAccessibleDescription(
+            self.tr("Enter shows a record in full, Ctrl+C copies the selected ones")
+        )
+
+    def show_rows(self, rows: Sequence[ReclaimRow], empty_text: str) -> None:
+        """Show these rows, or the text when there are none."""
+        if self._model.show_rows(rows):
+            self._fit_columns(rows)
+        self._empty.setText(empty_text)
+        self._empty.setVisible(not rows)
+        self._table.setVisible(bool(rows))
+
+    def choose(self, row: int) -> bool:
+        """Select and show the record with this hub row id; False if it has no row."""
+        at = self._model.place_of(row)
+        if at is None:
+            return False
+        index = self._sorted.mapFromSource(self._model.index(at, 0))
+        self._table.selectRow(index.row())
+        self._table.scrollTo(index, QAbstractItemView.ScrollHint.EnsureVisible)
+        self._table.setFocus(Qt.FocusReason.OtherFocusReason)
+        return True
+
+    def chosen(self) -> list[ReclaimRow]:
+        """The selected rows, from top to bottom."""
+        found = sorted(self._table.selectionModel().selectedRows(), key=_place)
+        return [row for each in found if isinstance(row := each.data(ROW_ROLE), ReclaimRow)]
+
+    def copy(self) -> str:
+        """Put the selected rows, or else all, on the clipboard as text; returns it."""
+        text = table_text(self.chosen() or self._shown())
+        QGuiApplication.clipboard().setText(text)
+        return text
+
+    def _shown(self) -> list[ReclaimRow]:
+        indexes = [self._sorted.index(at, 0) for at in range(self._sorted.rowCount())]
+        return [row for each in indexes if isinstance(row := each.data(ROW_ROLE), ReclaimRow)]
+
+    @property
+    def table(self) -> RowTable:
+        """The table, whose columns' layout is remembered."""
+        return self._table
+
+    def _build(self) -> None:
+        self._sorted.setSourceModel(self._model)
+        self._sorted.setSortRole(SORT_ROLE)
+        table = self._table
+        table.setModel(self._sorted)
+        table.setItemDelegate(CellDelegate(self._look, _cell_of, table))
+        table.setSortingEnabled(True)
+        table.sortByColumn(0, Qt.SortOrder.DescendingOrder)
+        table.name_columns([column.key for column in columns()])
+        self._empty.setWordWrap(True)
+        self._empty.setContentsMargins(0, 6, 8, 0)
+        column_box = QVBoxLayout(self)
+        column_box.setContentsMargins(0, 0, 0, 0)
+        column_box.setSpacing(0)
+        column_box.addWidget(self._empty)
+        column_box.addWidget(table, 1)
+        column_box.addStretch(0)
+
+    def _fit_columns(self, rows: Sequence[ReclaimRow]) -> None:
+        """Give each column the room of its widest text, unless the user has set widths."""
+        head = self._table.horizontalHeader()
+        metrics, head_metrics = QFontMetrics(self._font()), head.fontMetrics()
+        for at, column in enumerate(columns()):
+            widest = max(
+                (metrics.horizontalAdvance(row.cells[at].text) for row in rows), default=0
+            )
+            widest += 2 * CELL_PAD + (CELL_ICON if column.key == "level" else 0) + 2
+            least = head_metrics.horizontalAdvance(column.title) + 2 * CELL_PAD + SORT_ARROW
+            width = max(least, min(widest, _WIDEST.get(column.key, widest)))
+            if not self._table.is_sized(at):
+                self._table.size_column(at, width)
+
+    def _font(self) -> QFont:
+        font = QFont(self.font())
+        font.setPixelSize(SIZES.body_px)
+        return font
+
+    @Slot(QModelIndex)
+    def _on_table_activated(self, index: QModelIndex) -> None:
+        row = index.data(ROW_ROLE)
+        if isinstance(row, ReclaimRow):
+            self.record_opened.emit(row.row)
+
+    @Slot()
+    def _on_table_copy_requested(self) -> None:
+        self.copy()
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._table.viewport().update()
+
+
+def _cell_of(index: Index, colours: Palette) -> CellLook | None:
+    row = index.data(ROW_ROLE)
+    if not isinstance(row, ReclaimRow):
+        return None
+    cell, icon = row.cells[index.column()], ("", "")
+    if columns()[index.column()].key == "level":
+        icon = (row.icon, colours.accent if row.ok else colours.warn)
+    tones = {"plain": colours.text, "mute": colours.mute, "warn": colours.warn}
+    return CellLook(cell.text, tones[cell.tone], *icon)
+
+
+def _place(index: QModelIndex) -> int:
+    return index.row()

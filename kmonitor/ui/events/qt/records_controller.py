@@ -1,0 +1,211 @@
+"""Binds the event log, the reclaim table and the sheets of evidence to the desk."""
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from kmonitor.ui.actions.action_panel import where_it_stands
+from kmonitor.ui.events import diagnosis, reclaims
+from kmonitor.ui.events.qt.detail_windows import DiagnosisWindow, EndWindow, RecordWindow
+from kmonitor.ui.events.run_end import end_picture
+from kmonitor.ui.runs.run_states import has_ended
+from kmonitor.ui.shell.qt.window import MainWindow
+from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.messages.unions import RunSummary
+
+
+class RecordsController(QObject):
+    """Refreshed by the window's controller; main thread only.
+
+    Signals:
+        settings_changed: Something to be remembered changed.
+        run_wanted: With the id of a run that is to be selected.
+        diagnose_requested: The selected run is to be diagnosed.
+    """
+
+    settings_changed = Signal()
+    run_wanted = Signal(str)
+    diagnose_requested = Signal()
+
+    def __init__(
+        self, window: MainWindow, desk: Desk, look: Look, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._window = window
+        self._desk = desk
+        self._look = look
+        self._record: RecordWindow | None = None
+        self._opened: tuple[str, int] | None = None
+        self._diagnosis: DiagnosisWindow | None = None
+        self._shown: int | None = None
+        self._shown_of = ""
+        self._end: EndWindow | None = None
+        self._end_of = ""
+        records = window.records
+        records.tab_chosen.connect(self.settings_changed)
+        records.log.filter_chosen.connect(self._on_log_filter_chosen)
+        records.log.row_opened.connect(self._on_log_row_opened)
+        records.table.record_opened.connect(self._on_table_record_opened)
+        window.header.state_opened.connect(self._on_header_state_opened)
+        for name, slot in (
+            ("events", self._on_events_key),
+            ("reclaims", self._on_reclaims_key),
+        ):
+            window.board_shortcut(name).activated.connect(slot)
+
+    def refresh(self) -> None:
+        """Show what is known of the selected run."""
+        desk, records = self._desk, self._window.records
+        run = desk.book.current()
+        records.log.show_rows(desk.log.rows(), desk.log.empty_text())
+        rows = desk.reclaims.rows(run.run if run is not None else "")
+        records.table.show_rows(rows, reclaims.empty_text(run.actions if run is not None else ()))
+        records.show_count(len(rows))
+        self._refresh_diagnosis()
+        self._refresh_end()
+
+    def choose(self, row: int) -> None:
+        """Show the selected run's record with this hub row id in the table."""
+        self._window.records.show_tab("reclaims")
+        self._window.records.table.choose(row)
+        self.settings_changed.emit()
+
+    def open_diagnosis(self, row: int | None = None) -> None:
+        """Show the window of the selected run's diagnoses.
+
+        Args:
+            row: The hub's row id of one; None: the newest, also when a newer one comes.
+        """
+        if self._diagnosis is None:
+            self._diagnosis = DiagnosisWindow(self._look, self._window)
+            self._diagnosis.diagnose_requested.connect(self._on_diagnosis_diagnose_requested)
+            self._diagnosis.step_requested.connect(self._on_diagnosis_step_requested)
+        run = self._desk.book.current()
+        self._shown, self._shown_of = row, run.run if run is not None else ""
+        self._diagnosis.bring_up()
+        self._refresh_diagnosis()
+
+    def open_end(self, run: str) -> None:
+        """Show how a run ended, and what its memory did before."""
+        if self._end is None:
+            self._end = EndWindow(self._look, self._window)
+        self._end_of = run
+        self._end.bring_up()
+        self._refresh_end()
+
+    def _refresh_end(self) -> None:
+        window, run = self._end, self._desk.book.get(self._end_of)
+        if window is None or not window.isVisible() or run is None:
+            return
+        self._desk.ends.want(run)
+        minute = self._desk.ends.get(run.run)
+        now_wall_s = self._desk.now_wall_s()
+        window.show_picture(end_picture(run, minute, now_wall_s=now_wall_s))
+
+    def reword(self) -> None:
+        """Write the sizes of the record that is open anew; the rest comes with a refresh."""
+        self._show_record()
+
+    def _show_record(self) -> None:
+        """Put the opened record into its window; it stays what it was when its run is gone."""
+        if self._record is None or self._opened is None:
+            return
+        run, row = self._opened
+        summary = self._desk.book.get(run)
+        if summary is None:
+            return
+        picture = self._desk.reclaims.full(run, row, run_name=summary.name)
+        if picture is not None:
+            self._record.show_picture(picture)
+
+    def _refresh_diagnosis(self) -> None:
+        window, run = self._diagnosis, self._desk.book.current()
+        if window is None or not window.isVisible() or run is None:
+            return
+        if run.run != self._shown_of:
+            self._shown, self._shown_of = None, run.run
+        desk = self._desk
+        asked = desk.commands.newest(run.run, "diagnose")
+        is_open = asked is not None and asked.is_open
+        can_ask = desk.is_reached(run.run) and not desk.why_no_command(run.run)
+        can_ask = can_ask and not has_ended(run) and "diagnose" in run.actions
+        if self._shown is not None:
+            # What is told an epoch later makes the diagnosis whole, under another row.
+            self._shown = desk.diagnoses.row_of(run.run, self._shown)
+        picture = desk.diagnoses.picture(run.run, self._shown, run_name=run.name)
+        window.show_picture(picture, title=run.name, empty=diagnosis.empty_text())
+        progress = where_it_stands(run, desk.commands, "diagnose")
+        window.show_progress(progress, is_open=is_open, can_ask=can_ask)
+        before, after = self._beside(run)
+        window.show_steps(has_before=before is not None, has_after=after is not None)
+
+    def _beside(self, run: RunSummary) -> tuple[int | None, int | None]:
+        """Row ids of the diagnoses before and after the one that is shown."""
+        rows = self._desk.diagnoses.rows(run.run)
+        known = self._shown if self._shown in rows else None
+        shown = rows[-1:] if known is None else [known]
+        if not shown or shown[0] not in rows:
+            return None, None
+        at = rows.index(shown[0])
+        return rows[at - 1] if at else None, rows[at + 1] if at + 1 < len(rows) else None
+
+    @Slot()
+    def _on_events_key(self) -> None:
+        self._window.records.show_tab("events")
+        self.settings_changed.emit()
+
+    @Slot()
+    def _on_reclaims_key(self) -> None:
+        self._window.records.show_tab("reclaims")
+        self.settings_changed.emit()
+
+    @Slot(str)
+    def _on_log_filter_chosen(self, key: str) -> None:
+        log = self._desk.log
+        log.filter = "warnings" if key == "warnings" else "actions" if key == "actions" else "all"
+        self._window.records.log.show_rows(log.rows(), log.empty_text())
+        self.settings_changed.emit()
+
+    @Slot(str, int)
+    def _on_log_row_opened(self, run: str, row: int) -> None:
+        if self._desk.log.is_end(run, row):
+            self.open_end(run)
+            return
+        found = self._desk.diagnoses.row_of(run, row)
+        if found is None and all(row != each.row for each in self._desk.reclaims.rows(run)):
+            return
+        if run != self._desk.book.selected:
+            self.run_wanted.emit(run)
+        if found is not None:
+            self.open_diagnosis(found)
+        else:
+            self.choose(row)
+
+    @Slot()
+    def _on_header_state_opened(self) -> None:
+        run = self._desk.book.current()
+        if run is not None:
+            self.open_end(run.run)
+
+    @Slot(int)
+    def _on_table_record_opened(self, row: int) -> None:
+        run = self._desk.book.current()
+        if run is None or self._desk.reclaims.full(run.run, row, run_name=run.name) is None:
+            return
+        if self._record is None:
+            self._record = RecordWindow(self._look, self._window)
+        self._opened = run.run, row
+        self._show_record()
+        self._record.bring_up()
+
+    @Slot()
+    def _on_diagnosis_diagnose_requested(self) -> None:
+        self._shown = None
+        self.diagnose_requested.emit()
+
+    @Slot(int)
+    def _on_diagnosis_step_requested(self, by: int) -> None:
+        run = self._desk.book.current()
+        if run is not None:
+            before, after = self._beside(run)
+            self._shown = before if by < 0 else after
+            self._refresh_diagnosis()

@@ -1,0 +1,299 @@
+"""The table of what was reclaimed in the selected run: one row a record, newest first."""
+
+from bisect import insort
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from kmonitor.ui.events.action_records import (
+    action_icon,
+    action_title,
+    place_text,
+    record_changes,
+    released_text,
+    result_text,
+)
+from kmonitor.ui.events.record_facts import (
+    RecordPicture,
+    asked_text,
+    record_picture,
+    record_tooltip,
+)
+from kmonitor.ui.limits.limit_text import asked_by_words
+from kmonitor.ui.text.formats import NOT_KNOWN, clock_text, plain_text, seconds_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.events import ActionRecord
+
+RECLAIMS: Final = frozenset({"save", "collect", "reload", "restart"})
+"""The actions that have a row."""
+
+ColumnKey = Literal[
+    "when",
+    "level",
+    "seconds",
+    "ram",
+    "allocator",
+    "graph",
+    "functions",
+    "released",
+    "held",
+    "result",
+    "asked",
+]
+
+MAX_ROWS: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPicture:
+    """A column's head.
+
+    Attributes:
+        key: Which.
+        title: Above it.
+        tooltip: What it says.
+        is_number: Whether its cells stand on the right.
+    """
+
+    key: ColumnKey
+    title: str
+    tooltip: str
+    is_number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell.
+
+    Attributes:
+        text: What stands there, one line.
+        order: What it is sorted by; texts only beside texts.
+        tooltip: More, where the text is not all.
+        tone: "plain", "mute", or "warn" for what went wrong.
+    """
+
+    text: str
+    order: float | str
+    tooltip: str = ""
+    tone: Literal["plain", "mute", "warn"] = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class ReclaimRow:
+    """One record.
+
+    Attributes:
+        row: The hub's row id.
+        icon: Of its level.
+        ok: Whether it did what was asked.
+        cells: One a column, in the order of `columns`.
+        tooltip: The record in few lines.
+    """
+
+    row: int
+    icon: str
+    ok: bool
+    cells: tuple[Cell, ...]
+    tooltip: str
+
+    def as_text(self) -> str:
+        """The row as text, cells parted by tabs."""
+        return plain_text("\t".join(cell.tooltip or cell.text for cell in self.cells)).replace(
+            "\n", "; "
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    row: int
+    wall_s: float
+    record: ActionRecord
+    picture: ReclaimRow
+
+
+class ReclaimBook:
+    """Records of all runs by the hub's row id, each once; main thread only."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, list[_Kept]] = {}
+
+    def add(self, run: str, row: int, record: ActionRecord, *, wall_s: float) -> bool:
+        """Keep a record; returns whether it has a row and is new.
+
+        Args:
+            run: Run id.
+            row: The hub's row id.
+            record: What was done.
+            wall_s: When, UTC.
+        """
+        if record.action not in RECLAIMS:
+            return False
+        kept = self._runs.setdefault(run, [])
+        if any(each.row == row for each in kept):
+            return False
+        insort(kept, _Kept(row, wall_s, record, _row(row, record, wall_s)), key=_row_id)
+        del kept[:-MAX_ROWS]
+        return True
+
+    def reword(self) -> None:
+        """Write the sizes of every row anew."""
+        for run, kept in self._runs.items():
+            self._runs[run] = [
+                replace(each, picture=_row(each.row, each.record, each.wall_s)) for each in kept
+            ]
+
+    def forget(self, runs: Collection[str]) -> None:
+        """Forget all of these runs."""
+        for run in runs:
+            self._runs.pop(run, None)
+
+    def rows(self, run: str) -> Sequence[ReclaimRow]:
+        """A run's rows, newest first."""
+        return [each.picture for each in reversed(self._runs.get(run, []))]
+
+    def full(self, run: str, row: int, *, run_name: str) -> RecordPicture | None:
+        """One record in full; None if it is not known."""
+        for each in self._runs.get(run, []):
+            if each.row == row:
+                moment = clock_text(each.wall_s)
+                return record_picture(each.record, run_name=run_name, moment=moment)
+        return None
+
+
+def columns() -> tuple[ColumnPicture, ...]:
+    """The table's columns from left to right."""
+    return (
+        ColumnPicture("when", tr("When"), tr("Epoch and step of the training, and the time")),
+        ColumnPicture("level", tr("Level"), tr("What was done, and how a reload restored")),
+        ColumnPicture("seconds", tr("Took"), tr("How long the training waited"), is_number=True),
+        ColumnPicture(
+            "ram",
+            tr("RAM"),
+            tr("Resident set of the process, before \u2192 after"),
+            is_number=True,
+        ),
+        ColumnPicture(
+            "allocator",
+            tr("Allocator"),
+            tr("In use by the framework, before \u2192 after"),
+            is_number=True,
+        ),
+        ColumnPicture(
+            "graph",
+            tr("Graph"),
+            tr("Operations in live traces, before \u2192 after"),
+            is_number=True,
+        ),
+        ColumnPicture(
+            "functions",
+            tr("Functions"),
+            tr("Registered functions, before \u2192 after"),
+            is_number=True,
+        ),
+        ColumnPicture(
+            "released", tr("Released"), tr("Traces let go, and dead models they were of")
+        ),
+        ColumnPicture("held", tr("Still held"), tr("What could not be let go, and who holds it")),
+        ColumnPicture("result", tr("Result"), tr("What failed or was left out, and why")),
+        ColumnPicture("asked", tr("Asked by"), tr("A limit, the script or a user")),
+    )
+
+
+def table_text(rows: Sequence[ReclaimRow]) -> str:
+    """Head and rows as text, cells parted by tabs."""
+    head = "\t".join(column.title for column in columns())
+    return "\n".join([head, *(row.as_text() for row in rows)])
+
+
+def empty_text(actions: Sequence[str]) -> str:
+    """What stands in place of an empty table.
+
+    Args:
+        actions: What can be asked of the run.
+    """
+    text = tr(
+        "Nothing has been reclaimed in this run yet. Each save, collect, reload and restart "
+        "appears here with what was used before and after, what was let go, and who holds the "
+        "rest."
+    )
+    if "collect" in actions:
+        return (
+            text + " " + tr("Collect, on the right, is the lightest; or set a limit on a chart.")
+        )
+    if "reload" in actions:
+        return text + " " + tr("Reload on the right does it now; a limit on a chart by itself.")
+    return text
+
+
+def _row(row: int, record: ActionRecord, wall_s: float) -> ReclaimRow:
+    moment = clock_text(wall_s)
+    changes = {change.key: change for change in record_changes(record)}
+    measured: list[Cell] = []
+    for key in ("ram", "allocator", "graph", "functions"):
+        change = changes.get(key)
+        measured.append(
+            Cell(NOT_KNOWN, float("-inf"), tone="mute")
+            if change is None
+            else Cell(change.text, float(change.gained))
+        )
+    who = asked_by_words(record.asked_by)
+    cells = (
+        _when(row, record, moment),
+        _level(record),
+        Cell(seconds_text(record.seconds), record.seconds),
+        *measured,
+        _released(record),
+        _held(record),
+        _result(record),
+        Cell(who or NOT_KNOWN, who.casefold(), asked_text(record)),
+    )
+    tooltip = record_tooltip(record, moment=moment)
+    return ReclaimRow(row, action_icon(record.action), record.ok, cells, tooltip)
+
+
+def _when(row: int, record: ActionRecord, moment: str) -> Cell:
+    epoch = tr("epoch {n}").format(n=record.epoch + 1)
+    if record.step:
+        epoch += f".{record.step}"
+    whole = f"{tr('fit {fit}').format(fit=record.fit)}, {place_text(record)}, {moment}"
+    return Cell(f"{moment} \u00b7 {epoch}", float(row), whole)
+
+
+def _level(record: ActionRecord) -> Cell:
+    title = action_title(record)
+    if record.part_of:
+        whole = tr("{level}, as a step of Reclaim").format(level=title)
+        return Cell(tr("{level}, Reclaim").format(level=title), title, whole)
+    return Cell(title, title)
+
+
+def _released(record: ActionRecord) -> Cell:
+    text = released_text(record)
+    if not text:
+        is_told = record.action in ("collect", "reload")
+        return Cell(tr("nothing") if is_told else NOT_KNOWN, 0.0, tone="mute")
+    return Cell(text, float(record.released_traces))
+
+
+def _held(record: ActionRecord) -> Cell:
+    if not record.held:
+        return Cell(NOT_KNOWN, 0.0, tone="mute")
+    first, n = record.held[0], len(record.held)
+    text = first if n == 1 else tr("{first} (+{n} more)").format(first=first, n=n - 1)
+    return Cell(text, float(n), "\n".join(record.held))
+
+
+def _result(record: ActionRecord) -> Cell:
+    parts = [result_text(record)]
+    if record.export:
+        parts.append(tr("exported as {file}").format(file=record.export))
+    parts += [said(line) for line in record.not_saved]
+    text = ", ".join(parts)
+    tone = "plain" if record.ok else "warn"
+    is_long = len(parts) > 1 or record.why or record.unchanged
+    return Cell(text, text.casefold(), text if is_long else "", tone)
+
+
+def _row_id(kept: _Kept) -> int:
+    return kept.row

@@ -1,0 +1,1 @@
+"""Pages of the guide: reading order and search."""

@@ -1,0 +1,1 @@
+"""The guide and the keyboard shortcuts in windows of their own."""

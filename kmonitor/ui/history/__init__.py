@@ -1,0 +1,1 @@
+"""All runs as a table: filters, order, selection."""

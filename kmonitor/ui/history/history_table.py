@@ -1,0 +1,179 @@
+"""What the table of all runs says: its columns, and each cell."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kmonitor.ui.history.run_history import HistoryColumn, HistoryRow, metric_of
+from kmonitor.ui.limits.limit_store import metric_now
+from kmonitor.ui.limits.limit_text import metric_amount, metric_name
+from kmonitor.ui.runs.run_states import StatePicture, Tone, state_picture
+from kmonitor.ui.studies.study_page import over_text
+from kmonitor.ui.text.formats import (
+    NOT_KNOWN,
+    bytes_text,
+    count_text,
+    day_minute_text,
+    duration_text,
+    shortened,
+)
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor.ui.verdicts.verdict_text import alarm_words
+from kmonitor_agent.wire.messages.unions import RunSummary
+from kmonitor_agent.wire.messages.verdict_events import VERDICT_METRICS, VerdictMetric
+
+_LONGEST_NOTE: Final = 120
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryHead:
+    """A column's head.
+
+    Attributes:
+        key: Which.
+        title: Above it.
+        tooltip: What it says.
+        is_number: Whether its cells stand on the right.
+        starts_high: Whether a first click sorts the highest to the top.
+    """
+
+    key: HistoryColumn
+    title: str
+    tooltip: str
+    is_number: bool = False
+    starts_high: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryCell:
+    """One cell.
+
+    Attributes:
+        text: In it.
+        tooltip: In full; empty: as the text.
+        tone: Of the text.
+        icon: Name of an icon before it; empty: none.
+    """
+
+    text: str
+    tooltip: str = ""
+    tone: Tone = "plain"
+    icon: str = ""
+
+
+def history_heads() -> tuple[HistoryHead, ...]:
+    """The columns, from left to right."""
+    number = HistoryHead(
+        key="ran",
+        title=tr("Ran"),
+        tooltip=tr("From its start to its last event"),
+        is_number=True,
+        starts_high=True,
+    )
+    sizes = [
+        replace(number, key=metric, title=metric_name(metric), tooltip=tr("The last value"))
+        for metric in VERDICT_METRICS
+    ]
+    return (
+        HistoryHead("name", tr("Run"), tr("What it is called; pinned ones have a pin")),
+        HistoryHead("state", tr("State"), tr("How it goes, or how it ended")),
+        HistoryHead("verdicts", tr("Verdicts"), tr("What grows"), starts_high=True),
+        HistoryHead("host", tr("Host"), tr("Where it runs or ran")),
+        HistoryHead("started", tr("Started"), tr("In this machine's time"), starts_high=True),
+        number,
+        replace(number, key="epochs", title=tr("Epochs"), tooltip=tr("Ended, in all its fits")),
+        *sizes,
+        replace(
+            number, key="stored", title=tr("Stored"), tooltip=tr("About what it takes in the hub")
+        ),
+        HistoryHead("note", tr("Note"), tr("What somebody noted on it")),
+    )
+
+
+def history_cell(row: HistoryRow, column: HistoryColumn, *, now_wall_s: float) -> HistoryCell:
+    """What a cell says.
+
+    Args:
+        row: The run.
+        column: Which column.
+        now_wall_s: Now, UTC: how long a living run has said nothing.
+    """
+    metric = metric_of(column)
+    if metric is not None:
+        return _metric_cell(row.summary, metric)
+    return _CELLS[column](row, now_wall_s)
+
+
+def history_state(row: HistoryRow, now_wall_s: float) -> StatePicture:
+    """How a run goes, or how it ended."""
+    return state_picture(row.summary, now_wall_s=now_wall_s, is_connected=row.is_reached)
+
+
+def _name_cell(row: HistoryRow, _now_wall_s: float) -> HistoryCell:
+    run = row.summary
+    return HistoryCell(run.name, _name_tooltip(run), icon="pin" if run.pinned else "")
+
+
+def _state_cell(row: HistoryRow, now_wall_s: float) -> HistoryCell:
+    state = history_state(row, now_wall_s)
+    return HistoryCell(state.word, state.why or state.word, state.tone, state.icon)
+
+
+def _note_cell(row: HistoryRow, _now_wall_s: float) -> HistoryCell:
+    note = row.summary.note
+    return HistoryCell(shortened(note, _LONGEST_NOTE), note, "mute")
+
+
+def _metric_cell(run: RunSummary, metric: VerdictMetric) -> HistoryCell:
+    now = metric_now(run, metric)
+    if now.value is None:
+        return HistoryCell(NOT_KNOWN, said(now.absent), "mute")
+    if metric == "graph":
+        return HistoryCell(count_text(now.value), metric_amount(metric, now.value))
+    return HistoryCell(metric_amount(metric, now.value), said(now.source))
+
+
+def _verdicts_cell(row: HistoryRow, _now_wall_s: float) -> HistoryCell:
+    run = row.summary
+    if not run.verdicts:
+        return HistoryCell("")
+    words = ", ".join(
+        f"{metric_name(metric)} {alarm_words(metric, run.verdicts[metric])}"
+        for metric in VERDICT_METRICS
+        if metric in run.verdicts
+    )
+    is_suspected = "suspected" in run.verdicts.values()
+    return HistoryCell(words, tone="crit" if is_suspected else "warn", icon="warning")
+
+
+def _epochs(run: RunSummary) -> str:
+    """How many ended; of a study its folds."""
+    return over_text(run, run.tally) if run.tally else count_text(run.epochs_done)
+
+
+def _name_tooltip(run: RunSummary) -> str:
+    lines = [run.name]
+    if run.model:
+        lines.append(tr("Model {name}").format(name=run.model))
+    if run.job:
+        lines.append(run.job)
+    lines.append(run.run)
+    if run.pinned:
+        lines.append(tr("Pinned: it is never removed to save room"))
+    return "\n".join(lines)
+
+
+_CELLS: Final[dict[HistoryColumn, Callable[[HistoryRow, float], HistoryCell]]] = {
+    "name": _name_cell,
+    "state": _state_cell,
+    "verdicts": _verdicts_cell,
+    "host": lambda row, _: HistoryCell(row.host, row.summary.host, "mute"),
+    "started": lambda row, _: HistoryCell(
+        day_minute_text(row.summary.started_wall_s), tone="mute"
+    ),
+    "ran": lambda row, _: HistoryCell(duration_text(row.summary.duration_s)),
+    "epochs": lambda row, _: HistoryCell(_epochs(row.summary)),
+    "stored": lambda row, _: HistoryCell(bytes_text(row.summary.stored_bytes), tone="mute"),
+    "note": _note_cell,
+}

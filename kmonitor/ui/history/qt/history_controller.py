@@ -1,0 +1,203 @@
+"""Binds the history: finds and orders all runs, and names, notes, pins and deletes them."""
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from kmonitor.ui.compare.qt.compare_controller import CompareController
+from kmonitor.ui.history.history_table import history_heads
+from kmonitor.ui.history.qt.history_view import RunHistoryPanel
+from kmonitor.ui.history.qt.note_dialog import NoteDialog
+from kmonitor.ui.history.run_history import HubPlace, RunHistory
+from kmonitor.ui.history.selection import selection_picture
+from kmonitor.ui.shell.qt.window import MainWindow
+from kmonitor.ui.text.formats import count_text
+from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.widgets.dialogs import NameDialog, NameWords
+from kmonitor.ui.widgets.questions import QuestionBox
+from kmonitor.ui.workspace.run_edits import MAX_NAME, confirm_delete
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.messages.unions import RunSummary
+
+if TYPE_CHECKING:
+    from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+
+_MANY: Final = 500
+_MANY_EVERY_S: Final = 0.9
+"""To look through thousands of runs takes some 20 ms: seldom enough that nobody notices."""
+
+
+class HistoryController(QObject):
+    """Refreshed by the window's controller; main thread only.
+
+    Signals:
+        run_wanted: Id of a run to be looked at on the charts.
+
+    Attributes:
+        panel: The page.
+        comparison: The page that compares.
+    """
+
+    run_wanted = Signal(str)
+
+    def __init__(
+        self, window: MainWindow, desk: Desk, look: Look, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._window = window
+        self._desk = desk
+        self._shown_s = 0.0
+        self._finder = RunHistory(self._place_of)
+        self.panel = RunHistoryPanel(look)
+        window.add_page(self.panel)
+        self.comparison = CompareController(window, look, self)
+        self._connect()
+        self._show_order()
+
+    def attach_board(self, board: "ChartBoard") -> None:
+        """The charts are loaded."""
+        self.comparison.attach_board(board)
+
+    @Slot()
+    def open(self) -> None:
+        """Show the page, with the run that is looked at selected."""
+        self._window.show_page(self.panel)
+        self.panel.begin()
+        self._show()
+        self.panel.choose(self._desk.book.selected or "")
+        self.panel.take_focus()
+
+    @Slot()
+    def close(self) -> None:
+        """Show the charts again."""
+        self._window.show_page(None)
+        self._window.leave_focus_alone()
+
+    def refresh(self) -> None:
+        """Bring the page up to date while it is shown."""
+        n = len(self._desk.book)
+        title = self.tr("History \u00b7 1 run") if n == 1 else self.tr("History \u00b7 {n} runs")
+        self._window.run_tree.show_history_title(title.format(n=count_text(n)))
+        self.comparison.refresh()
+        is_due = n < _MANY or time.monotonic() - self._shown_s >= _MANY_EVERY_S
+        if is_due and not self.panel.isHidden():
+            self._show()
+
+    def reword(self) -> None:
+        """Write every size anew."""
+        self.refresh()
+        # Also while it is hidden: whoever opens it sees nothing of before.
+        self._show()
+        self.comparison.reword()
+
+    def _show(self) -> None:
+        self._shown_s = time.monotonic()
+        now_wall_s = self._desk.now_wall_s()
+        rows = self._finder.rows(self._desk.book, now_wall_s=now_wall_s)
+        self.panel.filters.show_hosts(self._finder.hosts())
+        self.panel.show_rows(
+            rows,
+            count=self._finder.count_text(len(rows)),
+            empty=self._finder.empty_text(),
+            now_wall_s=now_wall_s,
+        )
+        self._show_selection()
+
+    def _connect(self) -> None:
+        panel = self.panel
+        panel.filter_changed.connect(self._on_panel_filter_changed)
+        panel.sort_requested.connect(self._on_panel_sort_requested)
+        panel.selection_changed.connect(self._on_panel_selection_changed)
+        panel.opened.connect(self._on_panel_opened)
+        panel.close_requested.connect(self.close)
+        self.comparison.closed.connect(self._on_comparison_closed)
+        panel.strip.wanted.connect(self._on_strip_wanted)
+        self._window.run_tree.history_requested.connect(self.open)
+        self._window.shortcut("history").activated.connect(self.open)
+
+    def _place_of(self, at: str) -> HubPlace:
+        host = self._desk.hosts.get(at)
+        name = host.name if host is not None else ""
+        return HubPlace(name, self._desk.link_at(at).is_live)
+
+    def _selected(self) -> list[RunSummary]:
+        found = (self._desk.book.get(run) for run in self.panel.selected())
+        return [run for run in found if run is not None]
+
+    def _show_selection(self) -> None:
+        self.panel.strip.show_picture(selection_picture(self._desk, self._selected()))
+
+    def _show_order(self) -> None:
+        self.panel.show_order(self._finder.sorted_by, is_falling=self._finder.is_falling)
+
+    def _ask_name(self, run: RunSummary) -> None:
+        label = self.tr("What the run is called, for everyone who looks at it:")
+        words = NameWords(self.tr("Rename run"), label, self.tr("Name of the run"))
+        box = NameDialog(words, run.name, self._window, most_letters=MAX_NAME)
+        box.textValueSelected.connect(partial(self._desk.edits.rename, run))
+        box.open()
+
+    def _ask_note(self, run: RunSummary) -> None:
+        dialog = NoteDialog(run.name, run.note, self._window)
+        dialog.saved.connect(partial(self._desk.edits.annotate, run))
+        dialog.open()
+
+    def _ask_deletion(self, runs: Sequence[RunSummary]) -> None:
+        hosts = list(dict.fromkeys(self._desk.hub_name(run.run) for run in runs))
+        box = QuestionBox(confirm_delete(runs, hosts), self._window)
+        box.accepted.connect(partial(self._desk.edits.delete, runs))
+        box.open()
+
+    @Slot(str)
+    def _on_strip_wanted(self, key: str) -> None:
+        runs = self._selected()
+        if not runs:
+            return
+        match key:
+            case "open":
+                self._on_panel_opened(runs[0].run)
+            case "compare":
+                self.comparison.open([run.run for run in runs])
+            case "rename":
+                self._ask_name(runs[0])
+            case "note":
+                self._ask_note(runs[0])
+            case "pin":
+                is_pinned = all(run.pinned for run in runs)
+                self._desk.edits.pin(runs, is_pinned=not is_pinned)
+            case "delete":
+                self._ask_deletion(runs)
+            case _:
+                return
+
+    @Slot()
+    def _on_comparison_closed(self) -> None:
+        self._window.show_page(self.panel)
+        self._show()
+        self.panel.take_focus()
+
+    @Slot(str)
+    def _on_panel_opened(self, run: str) -> None:
+        self.close()
+        self.run_wanted.emit(run)
+
+    @Slot()
+    def _on_panel_filter_changed(self) -> None:
+        self._finder.wanted = self.panel.wanted()
+        self._show()
+
+    @Slot(str)
+    def _on_panel_sort_requested(self, key: str) -> None:
+        head = next(head for head in history_heads() if head.key == key)
+        is_again = head.key == self._finder.sorted_by
+        is_falling = not self._finder.is_falling if is_again else head.starts_high
+        self._finder.sort(head.key, is_falling=is_falling)
+        self._show_order()
+        self._show()
+
+    @Slot()
+    def _on_panel_selection_changed(self) -> None:
+        self._show_selection()

@@ -1,0 +1,150 @@
+"""The row of filters above the table of all runs."""
+
+from collections.abc import Sequence
+from typing import get_args
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+
+from kmonitor.ui.history.history_table import history_heads
+from kmonitor.ui.history.run_history import Ending, HistoryColumn, HistoryFilter, Judged, Since
+from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.widgets.buttons import MenuButton
+
+
+class HistoryFilters(QWidget):
+    """Menus of when, how ended, what was judged, where; pinned ones only; and the order.
+
+    Signals (main thread):
+        changed: Other runs are wanted.
+        clear_requested: All runs are wanted again.
+        sort_requested: With the key of the column to sort by.
+    """
+
+    changed = Signal()
+    clear_requested = Signal()
+    sort_requested = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._pinned = QPushButton()
+        self._clear = QPushButton()
+        self._since = MenuButton(look, "", self._times())
+        self._ending = MenuButton(look, "", self._endings())
+        self._judged = MenuButton(look, "", self._verdicts())
+        self._host = MenuButton(look, "", self._any_host())
+        self._sort = MenuButton(look, "", _columns(), stands_out=False)
+        self._build()
+        look.palette_changed.connect(self._on_look_palette_changed)
+        self._on_look_palette_changed()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._pinned.setText(self.tr("Pinned"))
+        self._pinned.setToolTip(self.tr("Only runs that are pinned"))
+        self._clear.setText(self.tr("Clear filters"))
+        self._clear.setToolTip(self.tr("Show all runs again"))
+        for button in (self._pinned, self._clear):
+            button.setAccessibleName(button.text())
+        self._since.rename(self.tr("Started"), self._times())
+        self._ending.rename(self.tr("State"), self._endings())
+        self._judged.rename(self.tr("Verdict"), self._verdicts())
+        self._host.rename(self.tr("Host"), self._any_host())
+        self._sort.rename(self.tr("Sort"), _columns())
+
+    def wanted(self, words: str) -> HistoryFilter:
+        """Which runs are wanted.
+
+        Args:
+            words: What is searched for besides.
+        """
+        return HistoryFilter(
+            words=words,
+            since=next(each for each in get_args(Since) if each == self._since.key),
+            ending=next(each for each in get_args(Ending) if each == self._ending.key),
+            judged=next(each for each in get_args(Judged) if each == self._judged.key),
+            host=self._host.key,
+            is_pinned=self._pinned.isChecked(),
+        )
+
+    def show_order(self, column: HistoryColumn) -> None:
+        """Say by which column the table is sorted."""
+        self._sort.choose(column)
+
+    def show_hosts(self, hosts: Sequence[str]) -> None:
+        """Offer these hosts."""
+        self._host.offer({**self._any_host(), **{host: host for host in hosts}})
+        self._host.setVisible(len(hosts) > 1 or bool(self._host.key))
+
+    def show_clear(self, *, is_needed: bool) -> None:
+        """Offer to want all runs again."""
+        self._clear.setVisible(is_needed)
+
+    def clear(self) -> None:
+        """Set all filters back without telling anyone."""
+        for menu in (self._since, self._ending, self._judged):
+            menu.choose("any")
+        self._host.choose("")
+        self._pinned.setChecked(False)
+
+    def _any_host(self) -> dict[str, str]:
+        return {"": self.tr("all")}
+
+    def _times(self) -> dict[str, str]:
+        return {
+            "any": self.tr("any time"),
+            "day": self.tr("last 24 hours"),
+            "week": self.tr("last 7 days"),
+            "month": self.tr("last 30 days"),
+            "year": self.tr("last 12 months"),
+            "older": self.tr("over 30 days ago"),
+        }
+
+    def _endings(self) -> dict[str, str]:
+        return {
+            "any": self.tr("any"),
+            "running": self.tr("not ended"),
+            "finished": self.tr("finished or stopped"),
+            "failed": self.tr("failed, lost, interrupted"),
+        }
+
+    def _verdicts(self) -> dict[str, str]:
+        return {
+            "any": self.tr("any"),
+            "suspected": self.tr("leak suspected"),
+            "growing": self.tr("growing"),
+            "slowing": self.tr("slowing down"),
+            "quiet": self.tr("nothing grows"),
+        }
+
+    def _build(self) -> None:
+        self._pinned.setCheckable(True)
+        self._pinned.setProperty("kind", "filter")
+        self._clear.setProperty("kind", "filter")
+        self._clear.hide()
+        for menu in (self._since, self._ending, self._judged, self._host):
+            menu.chosen.connect(self.changed)
+        self._pinned.clicked.connect(self._on_pinned_clicked)
+        self._clear.clicked.connect(self.clear_requested)
+        self._sort.chosen.connect(self.sort_requested)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(6)
+        for part in (self._since, self._ending, self._judged, self._host, self._pinned):
+            row.addWidget(part)
+        row.addWidget(self._clear)
+        row.addStretch(1)
+        row.addWidget(self._sort)
+
+    @Slot()
+    def _on_pinned_clicked(self) -> None:
+        self.changed.emit()
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._pinned.setIcon(self._look.icon("pin", "mute"))
+
+
+def _columns() -> dict[str, str]:
+    return {head.key: head.title for head in history_heads()}

@@ -1,0 +1,176 @@
+"""The rows of the run history as a table model, already found and ordered."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from typing_extensions import override
+
+from kmonitor.ui.history.history_table import (
+    HistoryCell,
+    HistoryHead,
+    history_cell,
+    history_heads,
+)
+from kmonitor.ui.history.run_history import HistoryRow
+from kmonitor.ui.widgets.column_heads import head_says, side
+
+CELL_ROLE = Qt.ItemDataRole.UserRole + 1
+"""The `HistoryCell` of an index."""
+
+_Index = QModelIndex | QPersistentModelIndex
+_NOWHERE = QModelIndex()
+_ROWS_MOVE: Final = QAbstractTableModel.LayoutChangeHint.VerticalSortHint
+_MANY_STRETCHES: Final = 16
+"""More than these come and go as one at the end, and move from or to their places: a view that is
+told of a thousand stretches, and a selection that splits with each, take seconds."""
+
+
+class RunHistoryModel(QAbstractTableModel):
+    """Cells are worded when they are painted: thousands of runs cost nothing until then.
+
+    Attributes:
+        now_wall_s: Now, UTC; what cells of living runs say depends on it.
+    """
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.now_wall_s = 0.0
+        self._rows: list[HistoryRow] = []
+        self._places: dict[str, int] = {}
+        self._heads: tuple[HistoryHead, ...] = history_heads()
+
+    def show_rows(self, rows: Sequence[HistoryRow]) -> None:
+        """Become these rows: what went and came is told to the view, and what moved."""
+        wanted = {row.run for row in rows}
+        self._remove([at for at, row in enumerate(self._rows) if row.run not in wanted])
+        known = {row.run for row in self._rows}
+        self._reorder([row for row in rows if row.run in known])
+        self._insert(rows, [at for at, row in enumerate(rows) if row.run not in known])
+        self._places = {row.run: at for at, row in enumerate(self._rows)}
+
+    def rows(self) -> Sequence[HistoryRow]:
+        """What is shown, from top to bottom."""
+        return self._rows
+
+    def row_at(self, index: _Index) -> HistoryRow | None:
+        """The run of an index; None where there is none."""
+        is_there = index.isValid() and index.row() < len(self._rows)
+        return self._rows[index.row()] if is_there else None
+
+    def place_of(self, run: str) -> int | None:
+        """In which row a run stands; None: in none."""
+        return self._places.get(run)
+
+    @override
+    def rowCount(self, parent: _Index = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    @override
+    def columnCount(self, parent: _Index = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._heads)
+
+    @override
+    def headerData(
+        self,
+        section: int,
+        orientation: Qt.Orientation,
+        role: int = Qt.ItemDataRole.DisplayRole,
+    ) -> Any:
+        return head_says(self._heads, section, orientation, role)
+
+    @override
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        row = self.row_at(index)
+        if row is None:
+            return None
+        head = self._heads[index.column()]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return side(head)
+        return _told(history_cell(row, head.key, now_wall_s=self.now_wall_s), head, role)
+
+    def _remove(self, gone: Sequence[int]) -> None:
+        """Take the rows at these places out."""
+        stretches = _stretches(gone)
+        if len(stretches) > _MANY_STRETCHES:
+            left = set(gone)
+            kept = [row for at, row in enumerate(self._rows) if at not in left]
+            self._put([*kept, *(self._rows[at] for at in gone)])
+            stretches = [(len(kept), len(self._rows) - 1)]
+        for first, last in reversed(stretches):
+            self.beginRemoveRows(_NOWHERE, first, last)
+            del self._rows[first : last + 1]
+            self.endRemoveRows()
+
+    def _insert(self, rows: Sequence[HistoryRow], new: Sequence[int]) -> None:
+        """Become these rows, of which those at these places are not here yet."""
+        stretches = _stretches(new)
+        if len(stretches) > _MANY_STRETCHES:
+            n = len(self._rows)
+            self.beginInsertRows(_NOWHERE, n, n + len(new) - 1)
+            self._rows.extend(rows[at] for at in new)
+            self.endInsertRows()
+            self._put(list(rows))
+            return
+        for first, last in stretches:
+            self.beginInsertRows(_NOWHERE, first, last)
+            self._rows[first:first] = rows[first : last + 1]
+            self.endInsertRows()
+
+    def _reorder(self, rows: list[HistoryRow]) -> None:
+        """Put the rows that stay in their new order; those that changed are drawn anew."""
+        if [row.run for row in rows] == [row.run for row in self._rows]:
+            self._renew(rows)
+        else:
+            self._put(rows)
+
+    def _put(self, rows: list[HistoryRow]) -> None:
+        """Give the same rows another order."""
+        # The hint has a selection remember a place a row, not one a cell.
+        _with_hint(self.layoutAboutToBeChanged).emit([], _ROWS_MOVE)
+        before = self.persistentIndexList()
+        runs = [self._rows[index.row()].run for index in before]
+        self._rows = rows
+        places = {row.run: at for at, row in enumerate(rows)}
+        after = [
+            self.createIndex(places[run], index.column())
+            for run, index in zip(runs, before, strict=True)
+        ]
+        self.changePersistentIndexList(before, after)
+        _with_hint(self.layoutChanged).emit([], _ROWS_MOVE)
+
+    def _renew(self, rows: list[HistoryRow]) -> None:
+        changed = [at for at, row in enumerate(rows) if row is not self._rows[at]]
+        self._rows = rows
+        for first, last in _stretches(changed):
+            self.dataChanged.emit(
+                self.index(first, 0), self.index(last, self.columnCount() - 1), []
+            )
+
+
+def _with_hint(signal: Any) -> Any:
+    """The form of a layout's signal that says what moves; the stubs know only the bare one."""
+    return signal["QList<QPersistentModelIndex>,QAbstractItemModel::LayoutChangeHint"]
+
+
+def _told(cell: HistoryCell, head: HistoryHead, role: int) -> Any:
+    """What a cell says for a role; None for the others."""
+    match role:
+        case Qt.ItemDataRole.DisplayRole:
+            return cell.text
+        case Qt.ItemDataRole.ToolTipRole:
+            return cell.tooltip or cell.text or None
+        case Qt.ItemDataRole.AccessibleTextRole:
+            return f"{head.title}: {cell.text}"
+        case _:
+            return cell if role == CELL_ROLE else None
+
+
+def _stretches(places: Sequence[int]) -> list[tuple[int, int]]:
+    """Rising places as stretches without a gap, from the first to the last of each."""
+    found: list[tuple[int, int]] = []
+    for _, each in groupby(enumerate(places), key=lambda pair: pair[1] - pair[0]):
+        stretch = [place for _, place in each]
+        found.append((stretch[0], stretch[-1]))
+    return found

@@ -1,0 +1,359 @@
+"""The page with all runs ever recorded: filters, a table, and what can be done with a run."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QFont, QFontMetrics
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from kmonitor.ui.history.history_table import (
+    HistoryCell,
+    history_cell,
+    history_heads,
+)
+from kmonitor.ui.history.qt.history_filters import HistoryFilters
+from kmonitor.ui.history.qt.history_model import CELL_ROLE, RunHistoryModel
+from kmonitor.ui.history.qt.history_strip import HistoryStrip
+from kmonitor.ui.history.run_history import (
+    EVERYTHING,
+    HistoryColumn,
+    HistoryFilter,
+    HistoryRow,
+)
+from kmonitor.ui.theme.palettes import Palette
+from kmonitor.ui.theme.qt.theme import Look, role_label
+from kmonitor.ui.theme.theme import SIZES
+from kmonitor.ui.widgets.keyboard import add_key
+from kmonitor.ui.widgets.row_table import (
+    CELL_ICON,
+    CELL_PAD,
+    SORT_ARROW,
+    CellDelegate,
+    CellLook,
+    Index,
+    RowTable,
+)
+
+_WIDEST: Final[dict[HistoryColumn, int]] = {
+    "name": 260,
+    "state": 170,
+    "verdicts": 280,
+    "host": 150,
+    "note": 320,
+}
+"""Most pixels for the columns of words; what is longer is elided, and whole under the pointer."""
+
+_LOOKED_AT: Final = 100
+"""Rows that decide how wide the columns are: to word thousands of them takes too long."""
+
+
+class RunHistoryPanel(QFrame):
+    """Filters above, the table, and a strip for what is selected.
+
+    Signals (main thread):
+        filter_changed: Other runs are wanted.
+        sort_requested: With the key of the column to sort by.
+        selection_changed: Other rows are selected.
+        opened: With the id of the run to be looked at.
+        close_requested: The charts are wanted again.
+
+    Attributes:
+        filters: Which runs are wanted, and their order.
+        strip: What can be done with the selected runs.
+    """
+
+    filter_changed = Signal()
+    sort_requested = Signal(str)
+    selection_changed = Signal()
+    opened = Signal(str)
+    close_requested = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("guide_page", "history.md")
+        self._look = look
+        self._heads = history_heads()
+        self._title = role_label("title")
+        self._model = RunHistoryModel(self)
+        self._table = RowTable()
+        self._count = role_label("sub")
+        self._empty = role_label("sub")
+        self._search = QLineEdit()
+        self._search_icon = QAction(self)
+        self._back = QPushButton()
+        self.filters = HistoryFilters(look)
+        self._is_fitted = False
+        self._is_showing = False
+        self.strip = HistoryStrip(look)
+        self._build()
+        self._connect()
+        self._on_look_palette_changed()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._title.setText(self.tr("History"))
+        self._back.setText(self.tr("Charts"))
+        self._back.setToolTip(self.tr("Back to the charts (Esc)"))
+        self._back.setAccessibleName(self._back.text())
+        self._search.setPlaceholderText(self.tr("Name, host, model, note or date   Ctrl+F"))
+        self._search.setAccessibleName(self.tr("Find runs"))
+        self._search.setToolTip(
+            self.tr(
+                "Words of name, host, model, note, job or id, or a date as 2026-11-22 (Ctrl+F)"
+            )
+        )
+        for part in self._search.findChildren(QToolButton):
+            part.setAccessibleName(self._search.accessibleName())
+        self._table.setAccessibleName(self.tr("All runs"))
+        self._table.setAccessibleDescription(
+            self.tr("Enter opens a run on the charts, F2 renames it, Delete removes it")
+        )
+
+    def wanted(self) -> HistoryFilter:
+        """Which runs the search and the filters ask for."""
+        return self.filters.wanted(self._search.text())
+
+    def show_rows(
+        self, rows: Sequence[HistoryRow], *, count: str, empty: str, now_wall_s: float
+    ) -> None:
+        """Show these runs; what becomes of the selection is not told while they change.
+
+        Args:
+            rows: From top to bottom.
+            count: How many they are, in words.
+            empty: What stands in their place when there are none.
+            now_wall_s: Now, UTC.
+        """
+        had_selection = self._table.selectionModel().hasSelection()
+        self._model.now_wall_s = now_wall_s
+        self._is_showing = True
+        self._model.show_rows(rows)
+        self._count.setText(count)
+        self._empty.setText(empty)
+        self._empty.setVisible(not rows)
+        self._table.setVisible(bool(rows))
+        if rows and not self._is_fitted:
+            # Once a visit: columns that move with every letter that is searched for are no table.
+            self._is_fitted = True
+            self._fit_columns(rows[:_LOOKED_AT], now_wall_s)
+        current = self._table.currentIndex()
+        is_lost = had_selection and not self._table.selectionModel().hasSelection()
+        if rows and (is_lost or not current.isValid()):
+            # Its neighbour stands for a run that is gone, so that the keyboard goes on from there.
+            self._table.choose_row(max(0, current.row()))
+        self._is_showing = False
+        self._table.viewport().update()
+
+    def show_order(self, column: HistoryColumn, *, is_falling: bool) -> None:
+        """Say by what the table is sorted."""
+        at = next(at for at, head in enumerate(self._heads) if head.key == column)
+        order = Qt.SortOrder.DescendingOrder if is_falling else Qt.SortOrder.AscendingOrder
+        self._table.horizontalHeader().setSortIndicator(at, order)
+        self.filters.show_order(column)
+
+    def selected(self) -> list[str]:
+        """Ids of the selected runs, from top to bottom."""
+        # By stretches: thousands of indexes take half a second to make.
+        found: set[int] = set()
+        for stretch in self._table.selectionModel().selection().toList():
+            found.update(range(stretch.top(), stretch.bottom() + 1))
+        rows = self._model.rows()
+        return [rows[at].run for at in sorted(found) if at < len(rows)]
+
+    def choose(self, run: str) -> None:
+        """Select this run, if it is shown."""
+        at = self._model.place_of(run)
+        if at is not None:
+            self._table.choose_row(at)
+            self._table.scrollTo(
+                self._model.index(at, 0), QAbstractItemView.ScrollHint.EnsureVisible
+            )
+
+    def begin(self) -> None:
+        """The page is about to be shown: its columns take the widths that they need."""
+        self._is_fitted = False
+
+    @Slot()
+    def take_focus(self) -> None:
+        """Give the focus to the table, or where there is none to the search field."""
+        part = self._search if self._table.isHidden() else self._table
+        part.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @Slot()
+    def clear_filters(self) -> None:
+        """Want all runs again."""
+        self.filters.clear()
+        self._search.clear()
+        self._on_filter_edited()
+
+    @property
+    def table(self) -> RowTable:
+        """The table, whose columns' layout is remembered."""
+        return self._table
+
+    def _build(self) -> None:
+        self._build_search()
+        self._build_table()
+        top = QHBoxLayout()
+        top.setSpacing(10)
+        top.addWidget(self._back)
+        top.addSpacing(4)
+        top.addWidget(self._title)
+        top.addWidget(self._count)
+        top.addStretch(1)
+        top.addWidget(self._search, 2)
+        self._lay_out(top)
+
+    def _build_search(self) -> None:
+        self._search.setClearButtonEnabled(True)
+        self._search.addAction(self._search_icon, QLineEdit.ActionPosition.LeadingPosition)
+        self._search.setMaximumWidth(420)
+
+    def _lay_out(self, top: QHBoxLayout) -> None:
+        card = QFrame()
+        card.setObjectName("card")
+        inside = QVBoxLayout(card)
+        inside.setContentsMargins(8, 6, 8, 8)
+        inside.addWidget(self._empty)
+        inside.addWidget(self._table, 1)
+        inside.addStretch(0)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SIZES.gutter, SIZES.gutter, SIZES.gutter, SIZES.gutter)
+        column.setSpacing(10)
+        column.addLayout(top)
+        column.addWidget(self.filters)
+        column.addWidget(card, 1)
+        column.addWidget(self.strip)
+
+    def _build_table(self) -> None:
+        table, head = self._table, self._table.horizontalHeader()
+        table.setModel(self._model)
+        table.setItemDelegate(CellDelegate(self._look, _cell_of, table))
+        table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        table.name_columns([head.key for head in self._heads])
+        head.setSectionsClickable(True)
+        head.setSortIndicatorShown(True)
+        self._empty.setWordWrap(True)
+        self._empty.setContentsMargins(6, 10, 6, 0)
+
+    def _connect(self) -> None:
+        self._search.textChanged.connect(self._on_filter_edited)
+        self._search.returnPressed.connect(self.take_focus)
+        self.filters.changed.connect(self._on_filter_edited)
+        self.filters.clear_requested.connect(self.clear_filters)
+        self.filters.sort_requested.connect(self.sort_requested)
+        self._back.clicked.connect(self.close_requested)
+        self._table.horizontalHeader().sectionClicked.connect(self._on_head_clicked)
+        self._table.activated.connect(self._on_table_activated)
+        self._table.customContextMenuRequested.connect(self._on_table_menu_requested)
+        self._table.selectionModel().selectionChanged.connect(self._on_selection_changed)
+        self._look.palette_changed.connect(self._on_look_palette_changed)
+        for name, slot in (
+            ("history_find", self._on_find_activated),
+            ("history_close", self._on_escape_activated),
+            ("history_compare", self._on_compare_activated),
+            ("history_rename", self._on_rename_activated),
+            ("history_note", self._on_note_activated),
+            ("history_pin", self._on_pin_activated),
+            ("history_delete", self._on_delete_activated),
+        ):
+            add_key(name, self, slot)
+
+    def _fit_columns(self, rows: Sequence[HistoryRow], now_wall_s: float) -> None:
+        """Give each column the room of its widest text, unless the user has set widths."""
+        font = QFont(self.font())
+        font.setPixelSize(SIZES.body_px)
+        head = self._table.horizontalHeader()
+        metrics, head_metrics = QFontMetrics(font), head.fontMetrics()
+        for at, column in enumerate(self._heads):
+            cells = [history_cell(row, column.key, now_wall_s=now_wall_s) for row in rows]
+            has_icon = any(cell.icon for cell in cells)
+            widest = max((metrics.horizontalAdvance(cell.text) for cell in cells), default=0)
+            widest += 2 * CELL_PAD + (CELL_ICON if has_icon else 0) + 2
+            least = head_metrics.horizontalAdvance(column.title) + 2 * CELL_PAD + SORT_ARROW
+            if not self._table.is_sized(at):
+                most = _WIDEST.get(column.key, widest)
+                self._table.size_column(at, max(least, min(widest, most)))
+
+    @Slot()
+    def _on_filter_edited(self) -> None:
+        self.filters.show_clear(is_needed=self.wanted() != EVERYTHING)
+        self.filter_changed.emit()
+
+    @Slot(int)
+    def _on_head_clicked(self, at: int) -> None:
+        self.sort_requested.emit(self._heads[at].key)
+
+    @Slot(QModelIndex)
+    def _on_table_activated(self, index: QModelIndex) -> None:
+        row = self._model.row_at(index)
+        if row is not None:
+            self.opened.emit(row.run)
+
+    @Slot()
+    def _on_selection_changed(self) -> None:
+        if not self._is_showing:
+            self.selection_changed.emit()
+
+    @Slot(QPoint)
+    def _on_table_menu_requested(self, at: QPoint) -> None:
+        index = self._table.indexAt(at)
+        is_selected = self._table.selectionModel().isRowSelected(index.row(), QModelIndex())
+        if index.isValid() and not is_selected:
+            self._table.choose_row(index.row())
+        self.strip.pop_up_menu(self._table.viewport().mapToGlobal(at))
+
+    @Slot()
+    def _on_find_activated(self) -> None:
+        self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._search.selectAll()
+
+    @Slot()
+    def _on_escape_activated(self) -> None:
+        if self._search.hasFocus() and self._search.text():
+            self._search.clear()
+        else:
+            self.close_requested.emit()
+
+    @Slot()
+    def _on_compare_activated(self) -> None:
+        self.strip.do("compare")
+
+    @Slot()
+    def _on_rename_activated(self) -> None:
+        self.strip.do("rename")
+
+    @Slot()
+    def _on_note_activated(self) -> None:
+        self.strip.do("note")
+
+    @Slot()
+    def _on_pin_activated(self) -> None:
+        self.strip.do("pin")
+
+    @Slot()
+    def _on_delete_activated(self) -> None:
+        self.strip.do("delete")
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._search_icon.setIcon(self._look.icon("search", "mute"))
+        self._back.setIcon(self._look.icon("back", "mute"))
+        self._table.viewport().update()
+
+
+def _cell_of(index: Index, colours: Palette) -> CellLook | None:
+    cell = index.data(CELL_ROLE)
+    if not isinstance(cell, HistoryCell):
+        return None
+    return CellLook(cell.text, colours.tone(cell.tone), cell.icon)

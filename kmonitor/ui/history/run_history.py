@@ -1,0 +1,315 @@
+"""Every run that is recorded: which of them are wanted, and in which order."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from operator import itemgetter
+from typing import Final, Literal
+
+from kmonitor.ui.limits.limit_store import metric_now
+from kmonitor.ui.runs.run_states import has_ended
+from kmonitor.ui.runs.run_store import RunBook
+from kmonitor.ui.text.formats import count_text
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.unions import RunSummary
+from kmonitor_agent.wire.messages.verdict_events import VERDICT_METRICS, VerdictMetric
+
+HistoryColumn = Literal[
+    "name",
+    "state",
+    "verdicts",
+    "host",
+    "started",
+    "ran",
+    "epochs",
+    "ram",
+    "vram",
+    "graph",
+    "step_time",
+    "stored",
+    "note",
+]
+
+Since = Literal["any", "day", "week", "month", "year", "older"]
+Ending = Literal["any", "running", "finished", "failed"]
+Judged = Literal["any", "suspected", "growing", "slowing", "quiet"]
+
+Days = tuple[float, float]
+"""From and to, UTC seconds."""
+
+_DATE: Final = re.compile(r"\d{4}(-\d{1,2}){0,2}")
+_DAY_S: Final = 86400.0
+_MONTHS: Final = 12
+_SPANS_S: Final[dict[Since, float]] = {
+    "day": _DAY_S,
+    "week": 7 * _DAY_S,
+    "month": 30 * _DAY_S,
+    "year": 365 * _DAY_S,
+}
+_FAILED: Final = frozenset({"failed", "lost", "interrupted"})
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFilter:
+    """Which runs are wanted.
+
+    Attributes:
+        words: All must occur in name, host, model, note, job, id or date of the start.
+        since: When it started; "older": more than 30 days ago.
+        ending: How it ended, or that it did not; "failed": not as the training wanted.
+        judged: What is said of any metric, as the list words it; "quiet": nothing grows.
+        host: Name of a host; empty: all.
+        is_pinned: Only those that are pinned.
+    """
+
+    words: str = ""
+    since: Since = "any"
+    ending: Ending = "any"
+    judged: Judged = "any"
+    host: str = ""
+    is_pinned: bool = False
+
+
+EVERYTHING: Final = HistoryFilter()
+"""Leaves nothing out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HistoryRow:
+    """One run; the same object again while nothing of it changed.
+
+    Attributes:
+        run: Run id.
+        summary: What the hub told.
+        host: What its host is called.
+        is_reached: Whether its hub is reached.
+    """
+
+    run: str
+    summary: RunSummary
+    host: str
+    is_reached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HubPlace:
+    """What is known of a hub.
+
+    Attributes:
+        name: What its host is called where the user named it; empty: as its runs say.
+        is_reached: Whether it is reached.
+    """
+
+    name: str
+    is_reached: bool
+
+
+class RunHistory:
+    """Finds and orders runs; main thread only.
+
+    Attributes:
+        wanted: Which runs.
+        sorted_by: By which column.
+        is_falling: Whether the highest stands first.
+    """
+
+    def __init__(self, place_of: Callable[[str], HubPlace]) -> None:
+        """Nothing is kept of runs that are gone.
+
+        Args:
+            place_of: Given the address of a hub, what is known of it; asked once a look.
+        """
+        self.wanted = EVERYTHING
+        self.sorted_by: HistoryColumn = "started"
+        self.is_falling = True
+        self._place_of = place_of
+        self._rows: dict[str, HistoryRow] = {}
+        self._texts: dict[str, tuple[HistoryRow, str]] = {}
+
+    def sort(self, column: HistoryColumn, *, is_falling: bool) -> None:
+        """Order by this column from now on."""
+        self.sorted_by, self.is_falling = column, is_falling
+
+    def rows(self, book: RunBook, *, now_wall_s: float) -> list[HistoryRow]:
+        """Those that are wanted, in order.
+
+        Args:
+            book: All that are known.
+            now_wall_s: Now, UTC.
+        """
+        self._renew(book)
+        words = [(word, days_of(word)) for word in self.wanted.words.casefold().split()]
+        found = [row for row in self._rows.values() if self._fits(row, words, now_wall_s)]
+        return self._in_order(found)
+
+    def hosts(self) -> list[str]:
+        """Names of all hosts that have runs, sorted."""
+        return sorted({row.host for row in self._rows.values()}, key=str.casefold)
+
+    def count_text(self, n_shown: int) -> str:
+        """How many are shown of how many: "12 of 5 000 runs"."""
+        n = len(self._rows)
+        if n_shown != n:
+            return tr("{n} of {all} runs").format(n=count_text(n_shown), all=count_text(n))
+        return tr("1 run") if n == 1 else tr("{n} runs").format(n=count_text(n))
+
+    def empty_text(self) -> str:
+        """What stands in the place of a table without rows."""
+        if self._rows:
+            return tr("No run fits what is asked for. Clear the filters to see all of them.")
+        return tr("No runs yet. Each training with MonitorCallback() will be listed here.")
+
+    def _renew(self, book: RunBook) -> None:
+        before, self._rows = self._rows, {}
+        places: dict[str, HubPlace] = {}
+        for summary, at in book.placed():
+            place = places.get(at)
+            if place is None:
+                place = places[at] = self._place_of(at)
+            host, run = place.name or summary.host, summary.run
+            row = before.get(run)
+            if (
+                row is None
+                or row.summary is not summary
+                or row.host != host
+                or row.is_reached != place.is_reached
+            ):
+                row = HistoryRow(run, summary, host, place.is_reached)
+            self._rows[run] = row
+        for run in [run for run in self._texts if run not in self._rows]:
+            del self._texts[run]
+
+    def _fits(
+        self, row: HistoryRow, words: Sequence[tuple[str, Days | None]], now_wall_s: float
+    ) -> bool:
+        wanted, run = self.wanted, row.summary
+        return (
+            (not wanted.is_pinned or run.pinned)
+            and (not wanted.host or row.host == wanted.host)
+            and (wanted.since == "any" or _started(run, wanted.since, now_wall_s))
+            and (wanted.ending == "any" or _ended(run, wanted.ending))
+            and (wanted.judged == "any" or _is_judged(run, wanted.judged))
+            and (not words or self._says(row, words))
+        )
+
+    def _says(self, row: HistoryRow, words: Sequence[tuple[str, Days | None]]) -> bool:
+        known = self._texts.get(row.run)
+        if known is None or known[0] is not row:
+            known = self._texts[row.run] = (row, _text(row))
+        started = row.summary.started_wall_s
+        return all(
+            word in known[1] or (days is not None and days[0] <= started < days[1])
+            for word, days in words
+        )
+
+    def _in_order(self, rows: list[HistoryRow]) -> list[HistoryRow]:
+        # The newest first among equals; what is not known last, whichever way it is sorted.
+        rows.sort(key=_newest_first)
+        order = _order_by(self.sorted_by)
+        known: list[tuple[float | str, HistoryRow]] = []
+        unknown: list[HistoryRow] = []
+        for row in rows:
+            value = order(row)
+            if value is None:
+                unknown.append(row)
+            else:
+                known.append((value, row))
+        known.sort(key=itemgetter(0), reverse=self.is_falling)
+        return [row for _, row in known] + unknown
+
+
+def metric_of(column: str) -> VerdictMetric | None:
+    """The metric that a column shows; None: it shows something else."""
+    return next((metric for metric in VERDICT_METRICS if metric == column), None)
+
+
+def days_of(word: str) -> Days | None:
+    """What a word as 2026-11-22, 2026-11 or 2026 means: from and to, UTC; None: no date."""
+    if _DATE.fullmatch(word) is None:
+        return None
+    year, month, day = (int(part) if part else 0 for part in (word + "--").split("-")[:3])
+    try:
+        start = datetime(year, month or 1, day or 1).astimezone()
+        if day:
+            next_day = date(year, month, day) + timedelta(days=1)
+            year, month, day = next_day.year, next_day.month, next_day.day
+        else:
+            year, month = (year, month + 1) if 0 < month < _MONTHS else (year + 1, 1)
+        return start.timestamp(), datetime(year, month, day or 1).astimezone().timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _newest_first(row: HistoryRow) -> tuple[float, str]:
+    return -row.summary.started_wall_s, row.run
+
+
+def _text(row: HistoryRow) -> str:
+    run = row.summary
+    parts = (run.name, row.host, run.host, run.model, run.note, run.job, run.run)
+    return " ".join(parts).casefold()
+
+
+def _started(run: RunSummary, since: Since, now_wall_s: float) -> bool:
+    age_s = now_wall_s - run.started_wall_s
+    if since == "older":
+        return age_s > _SPANS_S["month"]
+    return age_s <= _SPANS_S[since]
+
+
+def _ended(run: RunSummary, ending: Ending) -> bool:
+    match ending:
+        case "any":
+            return True
+        case "running":
+            return not has_ended(run)
+        case "failed":
+            return run.state in _FAILED
+        case "finished":
+            return has_ended(run) and run.state not in _FAILED
+
+
+def _is_judged(run: RunSummary, judged: Judged) -> bool:
+    if judged == "any":
+        return True
+    if judged == "quiet":
+        return not run.verdicts
+    return judged in {_said_of(metric, state) for metric, state in run.verdicts.items()}
+
+
+def _said_of(metric: str, state: str) -> Judged | None:
+    """What the words say: a graph grows and is no leak, steps slow down."""
+    if metric == "step_time" and state == "growing":
+        return "slowing"
+    if state == "growing" or (metric == "graph" and state == "suspected"):
+        return "growing"
+    return "suspected" if state == "suspected" else None
+
+
+def _order_by(column: HistoryColumn) -> Callable[[HistoryRow], float | str | None]:
+    """What rows are sorted by; None: nothing is known of a row."""
+    metric = metric_of(column)
+    if metric is not None:
+        return lambda row: metric_now(row.summary, metric).value
+    return _ORDERS[column]
+
+
+def _severity(run: RunSummary) -> float | None:
+    if not run.verdicts:
+        return None
+    told = [_said_of(metric, state) for metric, state in run.verdicts.items()]
+    return 100.0 * told.count("suspected") + 10.0 * told.count("growing") + told.count("slowing")
+
+
+_ORDERS: Final[dict[HistoryColumn, Callable[[HistoryRow], float | str | None]]] = {
+    "name": lambda row: row.summary.name.casefold(),
+    "host": lambda row: row.host.casefold(),
+    "state": lambda row: f"{has_ended(row.summary):d} {row.summary.state}",
+    "note": lambda row: row.summary.note.casefold() or None,
+    "verdicts": lambda row: _severity(row.summary),
+    "started": lambda row: row.summary.started_wall_s,
+    "ran": lambda row: row.summary.duration_s,
+    "epochs": lambda row: row.summary.epochs_done,
+    "stored": lambda row: row.summary.stored_bytes,
+}

@@ -1,0 +1,156 @@
+"""What can be done with the runs that are selected in the history, and why not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from kmonitor.ui.shortcuts import key_of
+from kmonitor.ui.text.formats import bytes_text, count_text
+from kmonitor.ui.text.language import tr
+from kmonitor.ui.workspace.run_edits import why_no_delete, why_no_edit
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.messages.unions import RunSummary
+
+HistoryActionKey = Literal["open", "compare", "rename", "note", "pin", "delete"]
+
+MIN_COMPARED: Final = 2
+MAX_COMPARED: Final = 6
+"""So many hues can be told apart."""
+
+_LONGEST: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryAction:
+    """One thing that can be done.
+
+    Attributes:
+        key: Which.
+        icon: Name of an icon.
+        title: On its button and in the menu.
+        shortcut: As Qt writes it.
+        tooltip: What it does, or why it cannot be done now.
+        is_enabled: Whether it can be done now.
+        is_danger: Whether something is lost.
+    """
+
+    key: HistoryActionKey
+    icon: str
+    title: str
+    shortcut: str
+    tooltip: str
+    is_enabled: bool
+    is_danger: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionPicture:
+    """The strip below the table.
+
+    Attributes:
+        title: Name of the run, or how many are selected.
+        text: Its note, or what all of them take.
+        why_not: Why they cannot be changed; empty where they can.
+        trouble: Why the last change was refused; empty where it was not.
+        actions: From left to right.
+    """
+
+    title: str
+    text: str
+    why_not: str
+    trouble: str
+    actions: tuple[HistoryAction, ...]
+
+
+def selection_picture(desk: Desk, runs: Sequence[RunSummary]) -> SelectionPicture:
+    """The strip for these runs.
+
+    Args:
+        desk: Knows what may be changed where.
+        runs: Those that are selected; may be none.
+    """
+    why_not = first_why_no_edit(desk, runs)
+    return SelectionPicture(
+        title=_title(runs),
+        text=_text(runs),
+        why_not=why_not,
+        trouble=desk.edits.trouble,
+        actions=_actions(runs, why_not),
+    )
+
+
+def first_why_no_edit(desk: Desk, runs: Sequence[RunSummary]) -> str:
+    """Why one of these runs cannot be changed from here; empty where all can."""
+    one_a_hub = {desk.book.at(run.run): run.run for run in runs}.values()
+    reasons = (why_no_edit(desk.link_of(run), desk.hub_name(run)) for run in one_a_hub)
+    return next((why for why in reasons if why), "")
+
+
+def _title(runs: Sequence[RunSummary]) -> str:
+    if not runs:
+        return tr("No run selected")
+    if len(runs) == 1:
+        return runs[0].name
+    return tr("{n} runs selected").format(n=count_text(len(runs)))
+
+
+def _text(runs: Sequence[RunSummary]) -> str:
+    if not runs:
+        return tr("Select one to open or name it; several, with Shift or Ctrl, to compare.")
+    if len(runs) == 1:
+        return " ".join(runs[0].note.split())[:_LONGEST] or tr("No note")
+    size = bytes_text(sum(run.stored_bytes for run in runs))
+    return tr("Together about {size} of history").format(size=size)
+
+
+def _actions(runs: Sequence[RunSummary], why_not: str) -> tuple[HistoryAction, ...]:
+    one = "" if len(runs) == 1 else tr("Select one run.")
+    some = "" if runs else tr("Select a run.")
+    is_few = MIN_COMPARED <= len(runs) <= MAX_COMPARED
+    few = "" if is_few else tr("Select two to six runs (Shift or Ctrl).")
+    living = next((why for run in runs if (why := why_no_delete(run))), "")
+    is_pinned = bool(runs) and all(run.pinned for run in runs)
+    return (
+        _action("open", "play", tr("Open"), "Return", one, tr("Show it on the charts")),
+        _action(
+            *("compare", "compare", tr("Compare"), key_of("history_compare")),
+            *(few, tr("Show them on one chart, and what differs")),
+        ),
+        _action(
+            "rename",
+            "rename",
+            tr("Rename\u2026"),
+            key_of("history_rename"),
+            one or why_not,
+            tr("Rename it"),
+        ),
+        _action(
+            *("note", "note", tr("Note\u2026"), key_of("history_note")),
+            *(one or why_not, tr("Write down what it was for, or what came of it")),
+        ),
+        _action(
+            *("pin", "pin", tr("Unpin") if is_pinned else tr("Pin"), key_of("history_pin")),
+            some or why_not,
+            tr("Remove it with the others when old runs are removed to save room")
+            if is_pinned
+            else tr("Keep it when old runs are removed to save room"),
+        ),
+        _action(
+            *("delete", "trash", tr("Delete\u2026"), key_of("history_delete")),
+            *(some or why_not or living, tr("Remove it from the history")),
+        ),
+    )
+
+
+def _action(
+    key: HistoryActionKey, icon: str, title: str, shortcut: str, why_not: str, tooltip: str
+) -> HistoryAction:
+    return HistoryAction(
+        key=key,
+        icon=icon,
+        title=title,
+        shortcut=shortcut,
+        tooltip=why_not or f"{tooltip} ({shortcut})",
+        is_enabled=not why_not,
+        is_danger=key == "delete",
+    )

@@ -1,0 +1,1 @@
+"""Connections to hubs: state, text, remembered hosts, audit log."""

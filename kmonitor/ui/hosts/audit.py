@@ -1,0 +1,192 @@
+"""The list of what was done through the hubs: where, who, what, when, and what came of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from kmonitor.ui.text.formats import moment_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.unions import AuditAsked, AuditRow, AuditTold, ErrorMessage
+
+_MOST_ROWS = 500
+_ID_LENGTH = 8
+
+ALL: Final = "*"
+"""Chosen in place of a host's address: all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLine:
+    """One thing that was done.
+
+    Attributes:
+        row: A number of its own among the lines of all hubs.
+        cells: As many as there are columns.
+        tooltip: All of it, untrimmed.
+    """
+
+    row: int
+    cells: tuple[str, ...]
+    tooltip: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPicture:
+    """The whole list.
+
+    Attributes:
+        lines: Newest first.
+        text: What is said in its place, or below it; may be empty.
+        hosts: Names of the hosts that can be chosen, by address.
+    """
+
+    lines: tuple[AuditLine, ...]
+    text: str
+    hosts: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditHub:
+    """A hub that could be asked.
+
+    Attributes:
+        address: Its host's.
+        name: What its host is called.
+        ask: Sends it a question; returns the question's number.
+        why_not: Why it is not asked, in a sentence; empty: it is.
+    """
+
+    address: str
+    name: str
+    ask: Callable[[msgspec.Struct], int]
+    why_not: str = ""
+
+
+def columns() -> tuple[str, ...]:
+    """Titles of the columns."""
+    return (tr("When"), tr("Host"), tr("Who"), tr("What"), tr("Of"), tr("Result"))
+
+
+class AuditBook:
+    """The lists of all hubs as one; main thread only."""
+
+    def __init__(self, run_name: Callable[[str], str | None]) -> None:
+        """Nothing is asked before `refresh`.
+
+        Args:
+            run_name: The name of a run by its id; empty or None if it is not known.
+        """
+        self._run_name = run_name
+        self._desks: dict[str, _HubsList] = {}
+        self._numbers: dict[tuple[str, str, int], int] = {}
+
+    def show_hubs(self, hubs: Sequence[AuditHub]) -> None:
+        """These are the hubs from now on; of one that is known, what it told is kept."""
+        before = self._desks
+        self._desks = {hub.address: before.get(hub.address, _HubsList()) for hub in hubs}
+        for hub in hubs:
+            self._desks[hub.address].hub = hub
+
+    def refresh(self) -> None:
+        """Ask each for the newest, unless the last question is still open."""
+        for desk in self._desks.values():
+            desk.refresh()
+
+    def take(self, told: msgspec.Struct) -> bool:
+        """Whether an answer was to a question of this list; then the picture has changed."""
+        return any(desk.take(told) for desk in self._desks.values())
+
+    def picture(self, now_wall_s: float, only: str = ALL) -> AuditPicture:
+        """What to show now.
+
+        Args:
+            now_wall_s: Now, UTC.
+            only: Address of the one host that is wanted.
+        """
+        hosts = {address: desk.name for address, desk in self._desks.items()}
+        wanted = [d for address, d in self._desks.items() if only in (ALL, address)]
+        found = [(row, desk) for desk in wanted for row in desk.rows]
+        # Of two that happened at once the one with the higher number came later.
+        found.sort(key=lambda pair: (pair[0].wall_s, pair[0].row), reverse=True)
+        lines = tuple(self._line(row, desk, now_wall_s) for row, desk in found[:_MOST_ROWS])
+        is_one = len(hosts) == 1
+        said = [desk.said(is_one=is_one) for desk in wanted]
+        texts = [text for text in said if text]
+        if not lines and not texts:
+            texts = [tr("Nothing was done yet.")]
+        if any(desk.has_more for desk in wanted) or len(found) > _MOST_ROWS:
+            texts.append(tr("Older ones: kmonitor audit --last N"))
+        return AuditPicture(lines, "\n".join(texts), hosts)
+
+    def _line(self, row: AuditRow, desk: "_HubsList", now_wall_s: float) -> AuditLine:
+        place = (desk.address, desk.name, row.row)
+        number = self._numbers.setdefault(place, len(self._numbers) + 1)
+        return _line(number, row, desk.name, self._run_name(row.run) or "", now_wall_s)
+
+
+class _HubsList:
+    """What one hub told, and whether a question to it is open."""
+
+    def __init__(self) -> None:
+        self.hub: AuditHub | None = None
+        self._told: list[AuditRow] | None = None
+        self.has_more = False
+        self._asked: int | None = None
+        self._refused = ""
+
+    @property
+    def address(self) -> str:
+        return self.hub.address if self.hub is not None else ""
+
+    @property
+    def name(self) -> str:
+        return self.hub.name if self.hub is not None else ""
+
+    @property
+    def rows(self) -> Sequence[AuditRow]:
+        return self._told or []
+
+    def refresh(self) -> None:
+        hub = self.hub
+        if hub is None or hub.why_not:
+            self._asked = None
+        elif self._asked is None:
+            self._asked = hub.ask(AuditAsked(ask=0, limit=_MOST_ROWS))
+
+    def take(self, told: msgspec.Struct) -> bool:
+        if self._asked is None or getattr(told, "ask", 0) != self._asked:
+            return False
+        match told:
+            case AuditTold():
+                self._told, self.has_more, self._refused = told.rows, told.more, ""
+            case ErrorMessage():
+                self._told, self.has_more = None, False
+                self._refused = tr("The hub refuses: {why}.").format(why=told.text)
+            case _:
+                return False
+        self._asked = None
+        return True
+
+    def said(self, *, is_one: bool) -> str:
+        """What is said of it besides its lines; empty: nothing."""
+        why_not = self.hub.why_not if self.hub is not None else ""
+        text = why_not or self._refused
+        if not text and self._told is None:
+            text = tr("Asking the hub\u2026")
+        return text if is_one or not text else f"{self.name}: {text}"
+
+
+def _line(number: int, row: AuditRow, host: str, run_name: str, now_wall_s: float) -> AuditLine:
+    is_command = row.what.startswith("command")
+    subject = run_name or (row.run[:_ID_LENGTH] if is_command else row.subject)
+    when = moment_text(row.wall_s, now_wall_s=now_wall_s)
+    what = said(row.what)
+    # A name or a note is the user's own.
+    result = row.result if row.what in {"rename", "note"} else said(row.result)
+    cells = (when, host, row.who, what, subject, result)
+    whole = " \u00b7 ".join(part for part in (when, host, row.who, what) if part)
+    of = " ".join(part for part in (run_name, row.run, row.subject) if part)
+    return AuditLine(number, cells, "\n".join(part for part in (whole, of, result) if part))

@@ -1,0 +1,228 @@
+"""How the window stands with its hub."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from kmonitor.ui.text.formats import clock_text, count_text, duration_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.unions import HubTold
+
+LinkState = Literal["connecting", "live", "lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class BannerPicture:
+    """The bar above the charts when the hub is lost.
+
+    Attributes:
+        title: In bold.
+        text: What it means.
+        icon: Name of an icon.
+        button: On its button; empty: none.
+        can_close: Whether the user can put it away.
+    """
+
+    title: str
+    text: str
+    icon: str
+    button: str
+    can_close: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StatusPicture:
+    """The status bar.
+
+    Attributes:
+        tone: Of the dot.
+        link: How the window stands with the hub.
+        rate: Events a second; may be empty.
+        tooltip: More about the hub.
+        version: On the right.
+    """
+
+    tone: Literal["ok", "warn", "crit"]
+    link: str
+    rate: str
+    tooltip: str
+    version: str
+
+
+class Connection:
+    """Follows the connection to the hub; main thread only.
+
+    Attributes:
+        state: Where it stands.
+        hub: What the hub said of itself, when it was reached.
+    """
+
+    def __init__(self) -> None:
+        self.state: LinkState = "connecting"
+        self.hub: HubTold | None = None
+        self._why = ""
+        self._lost_wall_s = 0.0
+        self._retry_wall_s = 0.0
+        self._trouble = ""
+        self._told: list[str] = []
+        self._read: set[str] = set()
+        self._failure: tuple[str, str] | None = None
+        self._rows_counted = 0
+        self._counted_wall_s = 0.0
+        self._rows_per_s = 0.0
+
+    @property
+    def lost_wall_s(self) -> float:
+        """Since when the hub is not reached, UTC."""
+        return self._lost_wall_s
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the hub is reached."""
+        return self.state == "live"
+
+    def connected(self, told: HubTold) -> None:
+        """The hub answered."""
+        self.state, self._trouble = "live", ""
+        self.heard(told)
+
+    def heard(self, told: HubTold) -> None:
+        """What the hub says of itself now."""
+        self.hub = told
+        # What was mended and comes again is worth a word again.
+        self._read &= set(told.troubles)
+        self._told = [text for text in told.troubles if text not in self._read]
+
+    def disconnected(self, why: str, *, since_wall_s: float, retry_wall_s: float) -> None:
+        """The hub does not answer.
+
+        Args:
+            why: In words.
+            since_wall_s: Since when, UTC.
+            retry_wall_s: When it is tried again, UTC; infinite: not before the user asks.
+        """
+        # Before the first answer it is still on its way, not lost.
+        self.state = "lost" if self.hub is not None else "connecting"
+        self._why, self._lost_wall_s, self._retry_wall_s = why, since_wall_s, retry_wall_s
+
+    @property
+    def has_trouble(self) -> bool:
+        """Whether the hub could not be started here."""
+        return bool(self._trouble)
+
+    def trouble(self, text: str) -> None:
+        """The hub could not be started here; empty: it could."""
+        self._trouble = text
+
+    def fail(self, what: str, log: str) -> None:
+        """A part of the window failed; it goes on.
+
+        Args:
+            what: Type and message.
+            log: Path of the log file.
+        """
+        self._failure = (what, log)
+
+    def dismiss(self) -> None:
+        """The user has read what the banner says."""
+        if self._failure is None:
+            self._read.update(self._shown())
+            self._told = [text for text in self._told if text not in self._read]
+        self._failure = None
+
+    def count_rows(self, n: int) -> None:
+        """So many events arrived."""
+        self._rows_counted += n
+
+    def tick(self, now_wall_s: float) -> None:
+        """Reckon events a second; call about once a second."""
+        passed = now_wall_s - self._counted_wall_s
+        if passed > 0:
+            self._rows_per_s = self._rows_counted / passed if self._counted_wall_s else 0.0
+        self._rows_counted, self._counted_wall_s = 0, now_wall_s
+
+    def banner(self, now_wall_s: float) -> BannerPicture | None:
+        """The bar above the charts, or None while all is well."""
+        if self._trouble:
+            return BannerPicture(tr("The hub does not start."), said(self._trouble), "error", "")
+        if self._failure is not None:
+            what, log = self._failure
+            text = tr("{what}. It goes on; trainings are not affected. Details are in {log}.")
+            title = tr("A part of the window failed.")
+            words = text.format(what=what.rstrip("."), log=log)
+            return BannerPicture(title, words, "error", "", can_close=True)
+        if self.state != "lost":
+            return self.hubs_troubles(self.hub.host if self.hub is not None else "")
+        title = tr("Connection to the hub lost at {time}.").format(
+            time=clock_text(self._lost_wall_s)
+        )
+        text = tr("Charts show the last data received; training may still be running.")
+        wait = self._retry_wall_s - now_wall_s
+        if math.isinf(wait):
+            return BannerPicture(title, f"{text} {self._why}.", "unplug", tr("Retry now"))
+        retry = (
+            tr("Retrying in {time}.").format(time=duration_text(wait))
+            if wait > 0.5  # noqa: PLR2004 - less reads as 0 s
+            else tr("Retrying now.")
+        )
+        return BannerPicture(title, f"{text} {retry}", "unplug", tr("Retry now"))
+
+    def hubs_troubles(self, host: str) -> BannerPicture | None:
+        """What the hub itself says is wrong with it; until the user has read it.
+
+        Args:
+            host: What its host is called.
+        """
+        if not self._told:
+            return None
+        shown = self._shown()
+        unwritten = self.hub.unwritten if self.hub is not None else ""
+        if unwritten in shown:
+            title = tr("The hub on {host} can keep nothing new.").format(host=host)
+            text = tr(
+                "{why}. Until then commands and changes are refused, and trainings hold what they "
+                "tell on their own disks, as far as these have room."
+            )
+            why = said(unwritten)
+            why = f"{why[:1].upper()}{why[1:]}"
+            return BannerPicture(title, text.format(why=why), "error", "", can_close=True)
+        told = (said(text) for text in shown)
+        words = " ".join(f"{text[:1].upper()}{text[1:]}." for text in told)
+        title = tr("The hub on {host} has trouble.").format(host=host)
+        return BannerPicture(title, words, "error", "", can_close=True)
+
+    def _shown(self) -> list[str]:
+        """What the banner says of the hub's troubles; what stops it from writing stands alone."""
+        unwritten = self.hub.unwritten if self.hub is not None else ""
+        return [unwritten] if unwritten in self._told else self._told
+
+    def status(self, *, version: str) -> StatusPicture:
+        """The status bar."""
+        shown = f"kmonitor {version}"
+        match self.state:
+            case "connecting" | "lost" if self._trouble:
+                link = tr("The hub does not start")
+                return StatusPicture("crit", link, "", said(self._trouble), shown)
+            case "connecting":
+                link = tr("Starting the hub\u2026")
+                return StatusPicture("warn", link, "", self._why, shown)
+            case "lost":
+                return StatusPicture("crit", tr("Hub not reached"), "", self._why, shown)
+            case "live":
+                rate = tr("{n} events/s").format(n=count_text(self._rows_per_s))
+                return StatusPicture("ok", self._live_text(), rate, self._hub_text(), shown)
+
+    def _live_text(self) -> str:
+        hub = self.hub
+        if hub is not None and hub.folder:
+            return tr("Showing {folder}, read only").format(folder=hub.folder)
+        return tr("Connected to the hub on {host}").format(host=hub.host) if hub else ""
+
+    def _hub_text(self) -> str:
+        hub = self.hub
+        if hub is None:
+            return ""
+        return tr("Process {pid}, version {version}, {rows} events stored").format(
+            pid=hub.pid, version=hub.version, rows=count_text(hub.rows)
+        )

@@ -1,0 +1,291 @@
+"""The hosts that the window is connected to over ssh, and what is said of each."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from kmonitor.ui.actions.action_panel import ConfirmPicture
+from kmonitor.ui.hosts.connection_status import BannerPicture, Connection
+from kmonitor.ui.text.formats import clock_text, duration_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.unions import HubTold
+
+HERE: Final = ""
+"""Stands for this machine's own hub wherever a host's address could stand."""
+
+WayStage = Literal["asking", "opening", "open", "closed"]
+"""How the way to a host stands: see `kmonitor.connect.follower.WayTold`."""
+
+_SKEW_S: Final = 2.0
+"""Clocks that differ by more are worth a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostPicture:
+    """A host in the tree.
+
+    Attributes:
+        address: As for ssh.
+        name: What the user calls it.
+        note: On the right while it is not reached: "connecting..."; empty: it is.
+        tone: Of the note.
+        tooltip: Why it is not reached, or what runs there.
+    """
+
+    address: str
+    name: str
+    note: str
+    tone: Literal["mute", "warn", "crit"]
+    tooltip: str
+
+
+class Host:
+    """One host; main thread only.
+
+    Attributes:
+        address: As for ssh.
+        name: What the user calls it.
+        link: Its hub, as this machine's is followed.
+        same_as: Name of the host whose hub this one's is too; empty: of none.
+    """
+
+    def __init__(self, address: str, name: str) -> None:
+        self.address = address
+        self.name = name or address
+        self.link = Connection()
+        self.same_as = ""
+        self._stage: WayStage = "asking"
+        self._what = self._remedy = ""
+        self._retry_wall_s: float | None = None
+        self._skew_s = 0.0
+        self._is_read = False
+
+    @property
+    def trouble(self) -> str:
+        """Why it is not reached, in a sentence; empty: it is, or nobody knows."""
+        return said(self._what)
+
+    def way(self, stage: WayStage, what: str, remedy: str, retry_wall_s: float | None) -> None:
+        """The way to it changed.
+
+        Args:
+            stage: How it stands.
+            what: Why it is closed.
+            remedy: What to do about it.
+            retry_wall_s: When it is tried again, UTC; None: not before the user asks.
+        """
+        # What is tried again and again stays told until it works.
+        if stage == "closed":
+            self._is_read = self._is_read and what == self._what
+            self._what, self._remedy = what, remedy
+        self._stage, self._retry_wall_s = stage, retry_wall_s
+
+    def connected(self, told: HubTold, now_wall_s: float) -> None:
+        """Its hub answered."""
+        self._stage, self._what, self._remedy, self._is_read = "open", "", "", False
+        self._skew_s = told.wall_s - now_wall_s
+        self.link.connected(told)
+
+    def dismiss(self) -> None:
+        """The user has read why it is not reached, or what its hub says."""
+        if self.link.is_live:
+            self.link.dismiss()
+        else:
+            self._is_read = True
+
+    def picture(self, now_wall_s: float, *, version: str) -> HostPicture:
+        """The host in the tree.
+
+        Args:
+            now_wall_s: Now, UTC.
+            version: Of this program.
+        """
+        if self.link.is_live:
+            note = tr("as {host}").format(host=self.same_as) if self.same_as else ""
+            return HostPicture(self.address, self.name, note, "mute", self._live_text(version))
+        tooltip = (
+            "\n".join(said(part) for part in (self._what, self._remedy) if part) or self.address
+        )
+        if self.link.state == "lost":
+            age = duration_text(max(0.0, now_wall_s - self.link.lost_wall_s))
+            note = tr("offline {time}").format(time=age)
+            return HostPicture(self.address, self.name, note, "crit", tooltip)
+        if self._what:
+            return HostPicture(self.address, self.name, tr("not reached"), "crit", tooltip)
+        return HostPicture(self.address, self.name, tr("connecting\u2026"), "mute", tooltip)
+
+    def banner(self, now_wall_s: float) -> BannerPicture | None:
+        """The bar above the charts; None while all is well, or once it was read."""
+        if self.link.is_live:
+            # One hub by two addresses speaks by the other one.
+            return None if self.same_as else self.link.hubs_troubles(self.name)
+        if self._is_read or (self.link.state != "lost" and not self._what):
+            return None
+        retry = self._retry_text(now_wall_s)
+        why = " ".join(said(part) for part in (self._what, self._remedy) if part)
+        if self.link.state != "lost":
+            title = tr("{host} is not reached.").format(host=self.name)
+            text = f"{why} {retry}".strip()
+            return BannerPicture(title, text, "unplug", tr("Retry"), can_close=True)
+        title = tr("Connection to {host} lost at {time}.").format(
+            host=self.name, time=clock_text(self.link.lost_wall_s)
+        )
+        kept = tr("Charts show the last data received; training may still be running.")
+        text = " ".join(part for part in (kept, why, retry) if part)
+        return BannerPicture(title, text, "unplug", tr("Retry"), can_close=True)
+
+    def _retry_text(self, now_wall_s: float) -> str:
+        if self._stage != "closed":
+            return tr("Connecting\u2026")
+        if self._retry_wall_s is None:
+            return ""
+        wait_s = self._retry_wall_s - now_wall_s
+        if wait_s <= 0.5:  # noqa: PLR2004 - less reads as 0 s
+            return tr("Retrying now.")
+        return tr("Retrying in {time}.").format(time=duration_text(wait_s))
+
+    def _live_text(self, version: str) -> str:
+        hub = self.link.hub
+        if hub is None:
+            return self.address
+        lines = [
+            tr("{address}: hub on {host}, process {pid}, version {version}").format(
+                address=self.address, host=hub.host, pid=hub.pid, version=hub.version
+            )
+        ]
+        if self.same_as:
+            lines.append(
+                tr("Its hub is that of {host}: its runs are there.").format(host=self.same_as)
+            )
+        lines.append(skew_of_versions(hub.version, version, host=self.name))
+        if abs(self._skew_s) > _SKEW_S:
+            how = tr("ahead of") if self._skew_s > 0 else tr("behind")
+            lines.append(
+                tr("Its clock is {time} {how} this machine's.").format(
+                    time=duration_text(abs(self._skew_s)), how=how
+                )
+            )
+        return "\n".join(line for line in lines if line)
+
+
+class HostDesk:
+    """All hosts, in the order in which they were added; main thread only."""
+
+    def __init__(self) -> None:
+        self._hosts: dict[str, Host] = {}
+
+    def add(self, address: str, name: str = "") -> Host:
+        """Show a host; one that is shown already is called by this name from now on."""
+        host = self._hosts.setdefault(address, Host(address, name))
+        host.name = name or address
+        return host
+
+    def remove(self, address: str) -> None:
+        """Show it no more."""
+        self._hosts.pop(address, None)
+
+    def get(self, address: str) -> Host | None:
+        """One of them."""
+        return self._hosts.get(address)
+
+    def all(self) -> Sequence[Host]:
+        """All of them."""
+        return list(self._hosts.values())
+
+    def troubled(self, first: str) -> Host | None:
+        """The host whose trouble is to be told: of the run that is looked at, else any."""
+        hosts = list(self._hosts.values())
+        own = [host for host in hosts if host.address == first]
+        new = [host for host in hosts if host.link.state != "lost"]
+        return next((h for h in own + new if h.banner(0.0) is not None), None)
+
+    def lost(self) -> list[tuple[str, str, str]]:
+        """Address, name, and why (empty: not known) of each that was reached and is not."""
+        hosts = [host for host in self._hosts.values() if host.link.state == "lost"]
+        return [(host.address, host.name, host.trouble) for host in hosts]
+
+    def counts(self) -> tuple[int, int]:
+        """How many are reached, and how many there are."""
+        return sum(h.link.is_live for h in self._hosts.values()), len(self._hosts)
+
+
+def skew_of_versions(theirs: str, ours: str, *, host: str) -> str:
+    """What it means that hub and window are of different versions; empty when they are not.
+
+    Args:
+        theirs: The hub's version.
+        ours: This program's.
+        host: Where the hub is.
+    """
+    if theirs == ours:
+        return ""
+    if _numbers(theirs) < _numbers(ours):
+        text = tr(
+            "kmonitor on {host} is older ({theirs}) than this window ({ours}): what it does not "
+            "know is missing here. Install {ours} there."
+        )
+    else:
+        text = tr(
+            "kmonitor on {host} is newer ({theirs}) than this window ({ours}): what is new there "
+            "is not shown here. Install {theirs} here."
+        )
+    return text.format(host=host, theirs=theirs, ours=ours)
+
+
+def why_no_command(hub: HubTold | None, host: str) -> str:
+    """Why nothing may be asked of a hub's runs; empty where it may.
+
+    Args:
+        hub: What the hub said of itself, and of whom it takes this window for.
+        host: What it is called.
+    """
+    if hub is None or getattr(hub, "role", "operator") != "viewer":
+        return ""
+    text = tr(
+        "You may look at the runs of {host}, not command them: your key there is a viewer's."
+    )
+    return text.format(host=host)
+
+
+def why_no_audit(link: Connection, host: str) -> str:
+    """Why a hub is not asked what was done through it, in a sentence; empty: it is.
+
+    Args:
+        link: How the window stands with it.
+        host: What its host is called.
+    """
+    if not link.is_live:
+        return tr("It is not connected now.")
+    if link.hub is None or link.hub.role != "viewer":
+        return ""
+    text = tr(
+        "Your key on {host} is a viewer's, and only an operator may read this list. Whoever runs "
+        "the hub can change that: kmonitor authorize KEY --role operator --name NAME"
+    )
+    return text.format(host=host)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+IsReached = Callable[[str], bool]
+"""Whether the hub of a run, by the run's id, is reached."""
+
+
+def confirm_remove(host: str) -> ConfirmPicture:
+    """What is asked before a host is forgotten.
+
+    Args:
+        host: What it is called.
+    """
+    return ConfirmPicture(
+        tr("Remove \u201c{host}\u201d?").format(host=host),
+        tr(
+            "The window forgets the host and shows its runs no more. Nothing there is touched: "
+            "trainings and hub go on, and connecting again brings everything back."
+        ),
+        tr("Remove host"),
+        tr("Keep it"),
+    )

@@ -1,0 +1,241 @@
+"""Connects the window to hosts over ssh: adds, retries, renames and removes them."""
+
+import logging
+from collections.abc import Callable
+
+import msgspec
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from kmonitor.base.errors import Expected
+from kmonitor.connect.follower import HubFollower, WayTold
+from kmonitor.connect.host_book import HostBook, NameTaken, RememberedHost
+from kmonitor.connect.host_link import HostLink
+from kmonitor.connect.hub_socket import DirectHub, direct_hub
+from kmonitor.connect.ssh import place_for_socket
+from kmonitor.ui.hosts.hosts import HERE
+from kmonitor.ui.hosts.qt.hub_bridge import HubBridge, HubLink
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.hub_address import SCHEME
+from kmonitor_agent.wire.local.private_files import NotPrivate
+from kmonitor_agent.wire.local.sockets import ipc, view_socket
+
+_log = logging.getLogger(__name__)
+
+_LOOK_MS = 1000
+"""How often to see whether another process changed the hosts that are remembered."""
+
+
+class HostsController(QObject):
+    """Owns a bridge for this machine's hub and one for each host; main thread only.
+
+    Signals:
+        changed_elsewhere: Another process added, renamed or removed a host; main thread.
+        drained: Something of any hub was taken in; main thread.
+
+    Attributes:
+        takers: As those of a bridge, of every hub.
+        here: The bridge to this machine's hub.
+    """
+
+    changed_elsewhere = Signal()
+    drained = Signal()
+
+    def __init__(self, folders: Folders, desk: Desk, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._folders = folders
+        self._desk = desk
+        self._book = HostBook(folders)
+        self._known: dict[str, RememberedHost] = {}
+        self._guest: RememberedHost | None = None
+        self._stamp = (0, 0, 0)
+        self._look = QTimer(self, interval=_LOOK_MS)
+        self._look.timeout.connect(self._on_look_timeout)
+        self._bridges: dict[str, HubBridge] = {}
+        self.takers: list[Callable[[msgspec.Struct], bool]] = []
+        endpoint = ipc(view_socket(folders))
+        self._hubs: dict[str, str | DirectHub] = {HERE: endpoint}
+        self.here = HubBridge(lambda wake: HubFollower(endpoint, wake=wake), self)
+        self._listen_to(self.here)
+
+    def start(self, *, with_hosts: bool = True, also: RememberedHost | None = None) -> None:
+        """Follow this machine's hub and all remembered hosts.
+
+        Args:
+            with_hosts: False: a window on a folder shows nothing but that.
+            also: One that need not be remembered.
+        """
+        self.here.start(self._desk)
+        if not with_hosts:
+            return
+        self._stamp = self._book.stamp()
+        hosts = self._read()
+        if also is not None and also.address not in {host.address for host in hosts}:
+            self._guest = also
+            hosts = [*hosts, also]
+        for host in hosts:
+            self._follow(host)
+        self._look.start()
+
+    def stop(self) -> None:
+        """End all threads and ssh processes."""
+        self._look.stop()
+        self.here.stop()
+        for bridge in self._bridges.values():
+            bridge.stop()
+
+    def ask(self, message: msgspec.Struct) -> int:
+        """Send a message to the hub of the run that it is about."""
+        bridge = self._bridges.get(self._desk.book.at(_run_of(message)), self.here)
+        return bridge.ask(message)
+
+    def hub_of(self, run: str) -> str | DirectHub:
+        """Where a run's hub is asked from here, for who asks on a thread of their own."""
+        return self._hubs.get(self._desk.book.at(run), self._hubs[HERE])
+
+    def connect_to(self, address: str, name: str, command: str) -> str:
+        """Remember a host and connect to it.
+
+        Returns:
+            Why not, in words; empty when it is being connected to.
+        """
+        try:
+            given = command or None
+            host = self._book.add(address.strip(), name=name.strip(), command=given)
+        except Expected as exc:
+            return str(exc)
+        self._leave(host.address)
+        return self._follow(host)
+
+    def retry(self, address: str) -> None:
+        """Try a host at once."""
+        bridge = self.here if address == HERE else self._bridges.get(address)
+        if bridge is not None:
+            bridge.retry_now()
+
+    def rename(self, address: str, name: str) -> str:
+        """Call a host otherwise; empty: by its address.
+
+        Returns:
+            Why not, in words; empty when it is called so.
+        """
+        try:
+            self._book.rename(address, name)
+        except NameTaken as exc:
+            return str(exc)
+        except Expected as exc:
+            # It is called so while this window is open.
+            _log.warning("hosts: %s", exc)
+        self._desk.add_host(address, name.strip())
+        return ""
+
+    def remove(self, address: str) -> None:
+        """Disconnect from a host and forget it; nothing there is touched."""
+        if self._guest is not None and self._guest.address == address:
+            self._guest = None
+        self._forget(address)
+        self._write(lambda: self._book.remove(address))
+
+    def bridges(self) -> dict[str, HubBridge]:
+        """The bridges to all hubs by their hosts' addresses, this machine's first."""
+        return {HERE: self.here, **self._bridges}
+
+    def _read(self) -> list[RememberedHost]:
+        hosts = self._book.hosts()
+        if self._book.trouble:
+            _log.warning("%s", self._book.trouble)
+            self._desk.link.fail(self._book.trouble, str(self._folders.logs / "app.log"))
+            self._desk.changed.add("link")
+        return hosts
+
+    @Slot()
+    def _on_look_timeout(self) -> None:
+        stamp = self._book.stamp()
+        if stamp == self._stamp:
+            return
+        hosts = self._read()
+        if self._book.trouble:
+            # What was damaged is no reason to leave hosts that are connected to.
+            self._write(lambda: self._book.restore(list(self._known.values())))
+            hosts = self._book.hosts()
+        self._stamp = self._book.stamp()
+        self._take_over({host.address: host for host in hosts})
+
+    def _take_over(self, there: dict[str, RememberedHost]) -> None:
+        if self._guest is not None:
+            there.setdefault(self._guest.address, self._guest)
+        before = self._known
+        for address in [address for address in before if address not in there]:
+            self._forget(address)
+        for address, host in there.items():
+            known = before.get(address)
+            if known is None or known.command != host.command:
+                self._leave(address)
+                self._follow(host)
+            elif known.name != host.name:
+                self._desk.add_host(address, host.called)
+        self._known = there
+        self.changed_elsewhere.emit()
+
+    def _forget(self, address: str) -> None:
+        self._leave(address)
+        self._desk.remove_host(address)
+
+    def _follow(self, host: RememberedHost) -> str:
+        try:
+            make_link = self._link_maker(host)
+        except (NotPrivate, OSError, Expected) as exc:
+            return str(exc)
+        self._desk.add_host(host.address, host.called)
+        self._known[host.address] = host
+        bridge = HubBridge(make_link, self, at=host.address)
+        bridge.way_told.connect(self._on_bridge_way_told)
+        self._listen_to(bridge)
+        self._bridges[host.address] = bridge
+        bridge.start(self._desk)
+        return ""
+
+    def _listen_to(self, bridge: HubBridge) -> None:
+        bridge.takers.append(self._is_taken)
+        bridge.drained.connect(self.drained)
+
+    def _is_taken(self, told: msgspec.Struct) -> bool:
+        return any(takes(told) for takes in self.takers)
+
+    def _link_maker(self, host: RememberedHost) -> Callable[[Callable[[], None]], HubLink]:
+        if host.address.startswith(SCHEME):
+            hub = self._hubs[host.address] = direct_hub(host.address, self._folders)
+            return lambda wake: HubFollower(hub, wake=wake)
+        local = place_for_socket(self._folders)
+        self._hubs[host.address] = ipc(local)
+        return lambda wake: HostLink(host, local, wake=wake)
+
+    def _leave(self, address: str) -> None:
+        self._known.pop(address, None)
+        bridge = self._bridges.pop(address, None)
+        self._hubs.pop(address, None)
+        if bridge is not None:
+            bridge.stop()
+            bridge.deleteLater()
+
+    @Slot(str, object)
+    def _on_bridge_way_told(self, address: str, told: object) -> None:
+        if not isinstance(told, WayTold):
+            return
+        if told.stage == "open" and told.hub is not None:
+            socket = told.hub.socket
+            self._write(lambda: self._book.note(address, socket=socket))
+        elif told.stage == "closed":
+            self._write(lambda: self._book.note(address, error=told.what))
+
+    def _write(self, change: Callable[[], object]) -> None:
+        try:
+            change()
+        except Expected as exc:
+            _log.warning("hosts: %s", exc)
+
+
+def _run_of(message: msgspec.Struct) -> str:
+    run = getattr(message, "run", "")
+    runs = getattr(message, "runs", None)
+    return str(run or (runs[0] if runs else ""))

@@ -1,0 +1,163 @@
+"""From a follower's thread into the window: one wake-up at a time, drained within a budget."""
+
+import math
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+
+from kmonitor.connect.follower import ConditionTold, Connected, Disconnected, News, WayTold
+from kmonitor.ui.hosts.hosts import HERE
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.local.hub_address import SCHEME
+
+if TYPE_CHECKING:
+    from collections import deque
+
+_BUDGET_S = 0.008
+
+
+class HubLink(Protocol):
+    """A hub that is followed, here or on another host: `HubFollower`, `HostLink`."""
+
+    @property
+    def inbox(self) -> "deque[News]":
+        """What came, oldest first."""
+        ...
+
+    def start(self) -> None:
+        """Start following."""
+        ...
+
+    def stop(self) -> None:
+        """End all threads."""
+        ...
+
+    def ask(self, message: msgspec.Struct) -> int:
+        """Send a question; returns the number of its answers."""
+        ...
+
+    def retry_now(self) -> None:
+        """Do not wait for the next attempt."""
+        ...
+
+    def drained(self) -> None:
+        """The inbox is empty: wake again."""
+        ...
+
+
+class HubBridge(QObject):
+    """Owns a link and its threads; everything else here runs on the main thread.
+
+    Signals:
+        drained: Something was taken in; main thread.
+        link_changed: The hub was reached (True) or is not (False); main thread.
+        way_told: How the way to the host stands; main thread.
+        _woken: From the follower's thread; queued to the main one.
+
+    Attributes:
+        at: Address of the hub's host; `HERE`: this machine.
+        takers: Given each answer before the desk is; one that returns True keeps it.
+    """
+
+    drained = Signal()
+    link_changed = Signal(bool)
+    way_told = Signal(str, object)
+    _woken = Signal()
+
+    def __init__(
+        self,
+        make_link: Callable[[Callable[[], None]], HubLink],
+        parent: QObject | None = None,
+        *,
+        at: str = HERE,
+    ) -> None:
+        """Nothing happens before `start`.
+
+        Args:
+            make_link: Given what wakes this bridge, makes the link.
+            parent: Its owner.
+            at: See `at`.
+        """
+        super().__init__(parent)
+        self.at = at
+        self.takers: list[Callable[[msgspec.Struct], bool]] = []
+        self._desk: Desk | None = None
+        self._is_started = False
+        self._link = make_link(self._wake)
+        self._woken.connect(self._on_self_woken, Qt.ConnectionType.QueuedConnection)
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(0)
+        self._rest.timeout.connect(self._on_self_woken)
+
+    def start(self, desk: Desk) -> None:
+        """Start following; what comes goes to this desk."""
+        self._desk = desk
+        self._is_started = True
+        self._link.start()
+
+    def stop(self) -> None:
+        """End the link's threads."""
+        self._rest.stop()
+        if self._is_started:
+            self._is_started = False
+            self._link.stop()
+
+    def ask(self, message: msgspec.Struct) -> int:
+        """Send a message to the hub; returns the number of its answer."""
+        return self._link.ask(message)
+
+    @Slot()
+    def retry_now(self) -> None:
+        """Do not wait for the next attempt."""
+        self._link.retry_now()
+
+    def _wake(self) -> None:
+        self._woken.emit()
+
+    @Slot()
+    def _on_self_woken(self) -> None:
+        desk = self._desk
+        if desk is None or not self._is_started:
+            return
+        end = time.monotonic() + _BUDGET_S
+        inbox = self._link.inbox
+        while inbox:
+            self._take(desk, inbox.popleft())
+            if time.monotonic() > end:
+                break
+        if inbox:
+            self._rest.start()
+        else:
+            self._link.drained()
+        self.drained.emit()
+
+    def _take(self, desk: Desk, news: object) -> None:
+        match news:
+            case Connected():
+                desk.connected(news.hub, self.at)
+                self.link_changed.emit(True)
+            case ConditionTold():
+                desk.condition(news.hub, self.at)
+            case Disconnected():
+                desk.disconnected(
+                    news.why,
+                    retry_in_s=math.inf if news.retry_in_s is None else news.retry_in_s,
+                    since_wall_s=news.since_wall_s,
+                    at=self.at,
+                )
+                if self.at.startswith(SCHEME):
+                    # No keeper tells of its way: there is none but the network.
+                    desk.way(self.at, "closed", news.why, "", retry_in_s=news.retry_in_s)
+                self.link_changed.emit(False)
+            case WayTold():
+                desk.way(self.at, news.stage, news.what, news.remedy, retry_in_s=news.retry_in_s)
+                self.way_told.emit(self.at, news)
+            case msgspec.Struct():
+                if not any(takes(news) for takes in self.takers):
+                    desk.take(news, self.at)
+            case _:
+                return

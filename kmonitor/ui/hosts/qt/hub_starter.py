@@ -1,0 +1,84 @@
+"""Sees that a hub runs for this user, in the background, as long as the window is open."""
+
+import logging
+import threading
+
+from PySide6.QtCore import QObject, Signal
+
+from kmonitor.base.errors import Expected
+from kmonitor.connect.local_hub import ensure_hub
+from kmonitor_agent.wire.local.folders import Folders
+
+_log = logging.getLogger(__name__)
+_FIRST_PAUSE_S = 1.0
+_LONGEST_PAUSE_S = 30.0
+_JOIN_S = 12.0
+
+
+class HubKeeper(QObject):
+    """Owns the thread `kmonitor-hub-keeper`.
+
+    Signals (from that thread, so connect to methods of QObjects only):
+        hub_found: A hub answers.
+        hub_failed: None could be started; with what to do about it.
+    """
+
+    hub_found = Signal()
+    hub_failed = Signal(str)
+
+    def __init__(self, folders: Folders, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._folders = folders
+        self._said = ""
+        self._due = threading.Event()
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._main, name="kmonitor-hub-keeper", daemon=True)
+
+    def start(self) -> None:
+        """Start looking after the hub."""
+        self._due.set()
+        self._thread.start()
+
+    def look(self) -> None:
+        """Look now: the hub was lost. Any thread."""
+        self._due.set()
+
+    def stop(self) -> None:
+        """End the thread; the hub goes on."""
+        self._ends.set()
+        self._due.set()
+        if self._thread.is_alive():
+            self._thread.join(_JOIN_S)
+
+    def _main(self) -> None:
+        pause_s = _FIRST_PAUSE_S
+        while not self._ends.is_set():
+            self._due.wait()
+            self._due.clear()
+            if self._ends.is_set():
+                return
+            if self._ensure():
+                pause_s = _FIRST_PAUSE_S
+                # A hub that dies at once must not be started in a tight loop.
+                self._ends.wait(_FIRST_PAUSE_S)
+            else:
+                self._ends.wait(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+                self._due.set()
+
+    def _ensure(self) -> bool:
+        try:
+            ensure_hub(self._folders)
+        except Expected as exc:
+            if str(exc) != self._said:
+                _log.warning("no hub: %s", exc)
+            self._said = str(exc)
+            self.hub_failed.emit(str(exc))
+            return False
+        except Exception as exc:  # noqa: BLE001 - thread main: logged and shown, never lost
+            _log.exception("the hub could not be started")
+            self.hub_failed.emit(f"{type(exc).__name__}: {exc}")
+            return False
+        self._said = ""
+        self.hub_found.emit()
+        return True

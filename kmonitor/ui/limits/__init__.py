@@ -1,0 +1,1 @@
+"""Limits in force and pending, as text and on charts."""

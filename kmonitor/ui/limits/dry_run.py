@@ -1,0 +1,67 @@
+"""What a limit would have done, had it been there: counted in what was measured."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmonitor.ui.limits.limit_text import action_words, round_amount
+from kmonitor.ui.text.formats import duration_text
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.commands import LimitAction, LimitMetric
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """How often a limit would have acted.
+
+    Attributes:
+        n: So often.
+        span_s: In so many seconds that were measured.
+    """
+
+    n: int
+    span_s: float
+
+
+def dry_run(t_s: Floats, values: Floats, *, threshold: float, cool_down_s: float) -> DryRun:
+    """Count how often values rise above a threshold, once in each cool-down.
+
+    What the action would have changed is not known: values go on as they were measured. So it is
+    an estimate, and a low one where the action would have let the metric grow anew.
+
+    Args:
+        t_s: Rising times `[n]`, seconds.
+        values: `values[n]` at `t_s[n]`; NaN where nothing was measured.
+        threshold: In the unit of `values`.
+        cool_down_s: At least so long from one action to the next.
+    """
+    is_read = ~np.isnan(values)
+    t_s, values = t_s[is_read], values[is_read]
+    if not len(t_s):
+        return DryRun(0, 0.0)
+    is_above = values > threshold
+    rises = np.flatnonzero(is_above & ~np.concatenate(([False], is_above[:-1])))
+    n, last_s = 0, -np.inf
+    for at in rises:
+        if t_s[at] - last_s >= cool_down_s:
+            n, last_s = n + 1, float(t_s[at])
+    return DryRun(n, float(t_s[-1] - t_s[0]))
+
+
+def dry_run_words(
+    found: DryRun, *, metric: LimitMetric, threshold: float, action: LimitAction
+) -> str:
+    """The same in a sentence."""
+    limit = round_amount(metric, threshold)
+    span = duration_text(found.span_s)
+    if not found.n:
+        return tr("In the {span} measured, {limit} was never crossed.").format(
+            span=span, limit=limit
+        )
+    times = tr("once") if found.n == 1 else tr("{n} times").format(n=found.n)
+    return tr(
+        "In the {span} measured, {limit} was crossed {times}: about {n}\u00a0\u00d7\u00a0{action}."
+    ).format(span=span, limit=limit, times=times, n=found.n, action=action_words(action))

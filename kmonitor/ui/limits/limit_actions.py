@@ -1,0 +1,169 @@
+"""What will happen at the selected run's limits, and what could happen instead."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.ui.limits.limit_store import (
+    ANSWERS,
+    CHART_METRICS,
+    LimitDesk,
+    metric_now,
+    strongest_limit,
+)
+from kmonitor.ui.limits.limit_text import (
+    action_choice,
+    metric_in_sentence,
+    round_amount,
+    threshold_value,
+)
+from kmonitor.ui.runs.run_states import has_ended
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.commands import LimitAction, LimitMetric
+from kmonitor_agent.wire.messages.unions import RunSummary
+
+_AT_ONE_LIMIT: Final[tuple[LimitAction, ...]] = ("notify", "save", *ANSWERS, "stop")
+
+
+@dataclass(frozen=True, slots=True)
+class ActionChoice:
+    """One thing that a limit can do.
+
+    Attributes:
+        action: What.
+        title: In words.
+        is_chosen: Whether it is done now.
+    """
+
+    action: LimitAction
+    title: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AtLimitPicture:
+    """The part on limits.
+
+    Attributes:
+        title: Of the switch: "Reload automatically".
+        is_on: Whether limits do that.
+        is_enabled: Whether the switch can be moved.
+        tooltip: Why it cannot.
+        sentence: What will happen.
+        choices: What limits can do; fewer than two: there is no choice.
+    """
+
+    title: str
+    is_on: bool
+    is_enabled: bool
+    tooltip: str
+    sentence: str
+    choices: tuple[ActionChoice, ...] = ()
+
+
+def at_limit_picture(run: RunSummary, limits: LimitDesk, why_not: str) -> AtLimitPicture:
+    """What happens at this run's limits.
+
+    Args:
+        run: The run.
+        limits: Its limits, and what new ones would do.
+        why_not: Why nothing can be asked of it; empty when it can.
+    """
+    held: list[LimitMetric] = [m for m in CHART_METRICS if strongest_limit(run, m)]
+    answering = [limit.action in ANSWERS for limit in run.limits]
+    is_on = any(answering) if answering else limits.reloads
+    can: list[LimitAction] = [action for action in ANSWERS if action in run.actions]
+    if not why_not and not can:
+        why_not = tr("A reload is not possible in this process.")
+        is_on = False
+    if limits.has_pending(run.run):
+        is_on = limits.reloads
+    shown = limits.shown_answer(run)
+    return AtLimitPicture(
+        _switch_title(shown),
+        is_on,
+        not why_not,
+        why_not,
+        _sentence(run, held, shown if is_on else "notify", can_set=not why_not),
+        tuple(ActionChoice(each, action_choice(each), each == shown) for each in can),
+    )
+
+
+def choices_at_limit(run: RunSummary, metric: LimitMetric) -> tuple[ActionChoice, ...]:
+    """What the limit on one metric can do; empty where there is none.
+
+    Args:
+        run: The run.
+        metric: Whose limit.
+    """
+    limit = strongest_limit(run, metric)
+    if limit is None:
+        return ()
+    return tuple(
+        ActionChoice(each, action_choice(each), each == limit.action)
+        for each in _AT_ONE_LIMIT
+        if each == "notify" or each in run.actions or each == limit.action
+    )
+
+
+def _switch_title(action: LimitAction) -> str:
+    match action:
+        case "collect":
+            return tr("Collect automatically")
+        case "restart":
+            return tr("Restart automatically")
+        case "auto":
+            return tr("Reclaim automatically")
+        case _:
+            return tr("Reload automatically")
+
+
+def _sentence(
+    run: RunSummary, held: list[LimitMetric], shown: LimitAction, *, can_set: bool
+) -> str:
+    if has_ended(run):
+        return tr("The run has ended; its limits are no longer watched.")
+    if not held and not can_set:
+        return tr("No limit is set.")
+    if not held:
+        lead = tr("No limit is set. Drag the dotted line of a chart:")
+        words = _one_sentence(shown, [tr("it is passed")], lead=True)
+        return f"{lead} {words}"
+    by_action: dict[LimitAction, list[str]] = {}
+    for metric in held:
+        limit = strongest_limit(run, metric)
+        value = threshold_value(limit, metric_now(run, metric).of) if limit else None
+        if limit is not None and value is not None:
+            words = tr("{metric} passes {value}").format(
+                metric=metric_in_sentence(metric), value=round_amount(metric, value)
+            )
+            by_action.setdefault(limit.action, []).append(words)
+    can_restart = "restart" in run.actions
+    return " ".join(
+        _one_sentence(action, words, can_restart=can_restart)
+        for action, words in by_action.items()
+    )
+
+
+def _one_sentence(
+    action: LimitAction, crossings: list[str], *, lead: bool = False, can_restart: bool = False
+) -> str:
+    text = _when_passed(action, can_restart=can_restart).format(when=tr(" or ").join(crossings))
+    return text[:1].lower() + text[1:] if lead else text
+
+
+def _when_passed(action: LimitAction, *, can_restart: bool) -> str:
+    by_needs = (
+        tr("When {when}, kmonitor collects, then reloads, then restarts, as needed.")
+        if can_restart
+        else tr("When {when}, kmonitor collects, then reloads, as needed.")
+    )
+    texts: dict[LimitAction, str] = {
+        "reload": tr("When {when}, kmonitor saves, clears and reloads after the current epoch."),
+        "notify": tr("When {when}, kmonitor tells you here."),
+        "stop": tr("When {when}, the training stops after the current epoch."),
+        "save": tr("When {when}, a checkpoint is saved after the current epoch."),
+        "collect": tr("When {when}, kmonitor drops what is retained after the current epoch."),
+        "restart": tr("When {when}, the training starts again in a new process and resumes."),
+        "auto": by_needs,
+    }
+    return texts[action]

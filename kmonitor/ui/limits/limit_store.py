@@ -1,0 +1,249 @@
+"""Limits of the selected run: in force, asked for, or on offer."""
+
+import math
+from dataclasses import dataclass
+
+from kmonitor.ui.limits.limit_text import (
+    METRIC_UNITS,
+    action_words,
+    round_amount,
+    threshold_value,
+)
+from kmonitor.ui.runs.commands import AskedCommand, CommandDesk
+from kmonitor.ui.text.formats import byte_unit, unit_bytes
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.commands import (
+    LimitAction,
+    LimitMetric,
+    LimitSpec,
+    SetLimits,
+)
+from kmonitor_agent.wire.messages.unions import MetricNow, RunSummary
+
+CHART_METRICS: tuple[LimitMetric, ...] = ("vram", "ram", "graph", "step_time")
+
+ANSWERS: tuple[LimitAction, ...] = ("collect", "reload", "auto", "restart")
+"""What a limit can do about what grew, lightest first."""
+
+_STRENGTH: dict[LimitAction, int] = {
+    "notify": 0,
+    "save": 1,
+    "collect": 2,
+    "reload": 3,
+    "auto": 4,
+    "restart": 5,
+    "stop": 6,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LimitLine:
+    """The limit that a chart draws.
+
+    Attributes:
+        value: In the metric's unit.
+        text: "limit 72 GiB, reload".
+        is_pending: Asked for, not yet acknowledged by the process.
+        action: What is done at it.
+    """
+
+    value: float
+    text: str
+    is_pending: bool
+    action: LimitAction
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    limit: LimitSpec | None
+    command: str
+
+
+class LimitDesk:
+    """Asks for limits and shows them as pending until the process confirms; main thread only.
+
+    Attributes:
+        reloads: Whether a newly set limit does something, or only tells.
+        answer: What it does: one of `ANSWERS`.
+    """
+
+    def __init__(self, commands: CommandDesk, *, user: str) -> None:
+        self._commands = commands
+        self._user = user[:200] or "window"
+        self._pending: dict[tuple[str, LimitMetric], _Pending] = {}
+        self.reloads = True
+        self.answer: LimitAction = "reload"
+
+    def line(self, run: RunSummary, metric: LimitMetric) -> LimitLine | None:
+        """The limit to draw on a metric's chart; None: there is none."""
+        pending = self._pending.get((run.run, metric))
+        limit = pending.limit if pending else strongest_limit(run, metric)
+        value = threshold_value(limit, metric_now(run, metric).of) if limit else None
+        if limit is None or value is None:
+            return None
+        text = tr("limit {value}, {action}").format(
+            value=round_amount(metric, value), action=action_words(limit.action)
+        )
+        if pending:
+            text = tr("{limit} \u00b7 asked").format(limit=text)
+        return LimitLine(value, text, pending is not None, limit.action)
+
+    def place(self, run: RunSummary, metric: LimitMetric, value: float) -> None:
+        """Ask that the metric's limit be this value; the other limits on it stay."""
+        old = strongest_limit(run, metric)
+        action: LimitAction = old.action if old and old.action != "notify" else self._action(run)
+        limit = LimitSpec(
+            metric=metric,
+            value=round_threshold(metric, value),
+            action=action,
+            hold_s=old.hold_s if old else 0.0,
+            cooldown_s=old.cooldown_s if old else 60.0,
+            set_by=self._user,
+        )
+        self._replace(run, metric, old, limit)
+
+    def remove(self, run: RunSummary, metric: LimitMetric) -> None:
+        """Ask that the metric's limit be taken away; the other limits on it stay."""
+        self._replace(run, metric, strongest_limit(run, metric), None)
+
+    def reload_at_limits(self, run: RunSummary | None, *, on: bool) -> None:
+        """Whether limits answer from now on, or only tell. Those in force are changed as well."""
+        shown = self.shown_answer(run)
+        self.reloads = on
+        if run is not None:
+            self._change(run, ("notify", shown), shown if on else "notify")
+
+    def answer_with(self, run: RunSummary | None, action: LimitAction) -> None:
+        """What limits do from now on. Those in force that did the same so far are changed too."""
+        shown = self.shown_answer(run)
+        self.reloads, self.answer = True, action
+        if run is not None:
+            self._change(run, ("notify", shown), action)
+
+    def shown_answer(self, run: RunSummary | None) -> LimitAction:
+        """What the strongest limit in force does, else what a new one would do."""
+        held = _strongest([each for each in run.limits if each.action in ANSWERS] if run else [])
+        if held is not None:
+            return held.action
+        return self._possible(run) if run is not None else self.answer
+
+    def change_action(self, run: RunSummary, metric: LimitMetric, action: LimitAction) -> None:
+        """Ask that the metric's limit do this; where it lies and the other limits stay."""
+        old = strongest_limit(run, metric)
+        if old is not None and old.action != action:
+            self._replace(run, metric, old, _with_action(old, action))
+
+    def settle(self, run: RunSummary) -> None:
+        """Drop what the process has confirmed."""
+        for key in [k for k in self._pending if k[0] == run.run]:
+            if _same(self._pending[key].limit, strongest_limit(run, key[1])):
+                del self._pending[key]
+
+    def ended(self, asked: AskedCommand) -> None:
+        """A command's end is known: a failed one takes its pending line back."""
+        if asked.state == "done" or asked.is_open:
+            return
+        for key in [k for k, p in self._pending.items() if p.command == asked.message.id]:
+            del self._pending[key]
+
+    def has_pending(self, run: str) -> bool:
+        """Whether something was asked for that the process has not confirmed."""
+        return any(key[0] == run for key in self._pending)
+
+    def _action(self, run: RunSummary) -> LimitAction:
+        return self._possible(run) if self.reloads else "notify"
+
+    def _possible(self, run: RunSummary) -> LimitAction:
+        """What a new limit of this run does: the chosen answer, else a reload, else it tells."""
+        can: list[LimitAction] = [each for each in (self.answer, "reload") if each in run.actions]
+        return can[0] if can else "notify"
+
+    def _change(
+        self, run: RunSummary, of: tuple[LimitAction, LimitAction], to: LimitAction
+    ) -> None:
+        """Ask that the limits in force that do one of these do that."""
+        if "set_limits" not in run.actions:
+            return
+        limits = [_with_action(each, to) if each.action in of else each for each in run.limits]
+        if limits == run.limits:
+            return
+        metrics = _metrics_of(limits)
+        command = self._commands.send(run, "set_limits", SetLimits(metrics, limits))
+        for metric in metrics:
+            changed = [limit for limit in limits if limit.metric == metric]
+            self._pending[run.run, metric] = _Pending(_strongest(changed), command)
+
+    def _replace(
+        self,
+        run: RunSummary,
+        metric: LimitMetric,
+        old: LimitSpec | None,
+        new: LimitSpec | None,
+    ) -> None:
+        others = [lim for lim in run.limits if lim.metric == metric and lim is not old]
+        limits = [*others, new] if new else others
+        command = self._commands.send(run, "set_limits", SetLimits([metric], limits))
+        self._pending[run.run, metric] = _Pending(_strongest(limits), command)
+
+
+def metric_now(run: RunSummary, metric: LimitMetric) -> MetricNow:
+    """The last reading of a metric."""
+    match metric:
+        case "ram":
+            return run.ram
+        case "vram":
+            return run.vram
+        case "graph":
+            return run.graph
+        case "step_time":
+            return run.step_time
+        case "functions":
+            return MetricNow()
+
+
+def strongest_limit(run: RunSummary, metric: LimitMetric) -> LimitSpec | None:
+    """Of a metric's limits the one that does most; it is the one that its chart draws."""
+    return _strongest([limit for limit in run.limits if limit.metric == metric])
+
+
+def round_threshold(metric: LimitMetric, value: float) -> float:
+    """A dragged value as it is shown: three digits in its unit, whole operations."""
+    if value <= 0:
+        return 0.0
+    if METRIC_UNITS[metric] != "bytes":
+        digits = 2 - math.floor(math.log10(value))
+        rounded = round(value, digits)
+        return rounded if METRIC_UNITS[metric] == "seconds" else float(round(rounded))
+    unit = unit_bytes(byte_unit(value))
+    size = value / unit
+    return round(size, max(0, 2 - math.floor(math.log10(size)))) * unit
+
+
+def _strongest(limits: list[LimitSpec]) -> LimitSpec | None:
+    return max(limits, key=lambda limit: _STRENGTH[limit.action], default=None)
+
+
+def _with_action(limit: LimitSpec, action: LimitAction) -> LimitSpec:
+    return LimitSpec(
+        metric=limit.metric,
+        value=limit.value,
+        fraction=limit.fraction,
+        action=action,
+        hold_s=limit.hold_s,
+        cooldown_s=limit.cooldown_s,
+        set_by=limit.set_by,
+    )
+
+
+def _metrics_of(limits: list[LimitSpec]) -> list[LimitMetric]:
+    metrics: list[LimitMetric] = []
+    for limit in limits:
+        if limit.metric not in metrics:
+            metrics.append(limit.metric)
+    return metrics
+
+
+def _same(asked: LimitSpec | None, held: LimitSpec | None) -> bool:
+    if asked is None or held is None:
+        return asked is held
+    return (asked.value, asked.fraction, asked.action) == (held.value, held.fraction, held.action)

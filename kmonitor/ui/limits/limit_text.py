@@ -1,0 +1,125 @@
+"""Metrics, limits and what is done at a limit, in words."""
+
+import re
+from typing import Final
+
+from kmonitor.ui.text.formats import (
+    NARROW_SPACE,
+    Unit,
+    amount_text,
+    bytes_text,
+    count_text,
+    percent_text,
+)
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import later, tr
+from kmonitor_agent.wire.messages.commands import LimitAction, LimitMetric, LimitSpec
+
+METRIC_UNITS: Final[dict[LimitMetric, Unit]] = {
+    "ram": "bytes",
+    "vram": "bytes",
+    "graph": "operations",
+    "step_time": "seconds",
+    "functions": "functions",
+}
+
+_RAW_LIMIT: Final = re.compile(
+    r"limit (?P<metric>ram|vram|graph|functions) (?P<value>[0-9]+(\.[0-9]+)?(e\+[0-9]{2})?)"
+)
+"""As agents before 0.2 named a limit: the number as `format` writes it in short."""
+
+_NAMES: Final[dict[LimitMetric, str]] = {
+    "ram": later("RAM"),
+    "vram": later("VRAM"),
+    "graph": later("Graph size"),
+    "step_time": later("Step time"),
+    "functions": later("Functions"),
+}
+
+_ACTIONS: Final[dict[LimitAction, str]] = {
+    "notify": later("notify"),
+    "save": later("save"),
+    "collect": later("collect"),
+    "reload": later("reload"),
+    "restart": later("restart"),
+    "auto": later("reclaim"),
+    "stop": later("stop"),
+}
+
+
+def metric_name(metric: LimitMetric) -> str:
+    """What the user calls a metric."""
+    return tr(_NAMES[metric])
+
+
+def metric_in_sentence(metric: LimitMetric) -> str:
+    """The same inside of a sentence: "RAM", "graph size"."""
+    name = metric_name(metric)
+    return name if name.isupper() else name[:1].lower() + name[1:]
+
+
+def metric_amount(metric: LimitMetric, value: float) -> str:
+    """A metric's value with its unit."""
+    return amount_text(value, METRIC_UNITS[metric])
+
+
+def round_amount(metric: LimitMetric, value: float) -> str:
+    """A limit reads as it was set: "72 GiB", where a measured value says "72.0 GiB"."""
+    return metric_amount(metric, value).replace(f".0{NARROW_SPACE}", NARROW_SPACE)
+
+
+def action_words(action: LimitAction) -> str:
+    """What is done at a limit, in one word."""
+    return tr(_ACTIONS[action])
+
+
+def action_choice(action: LimitAction) -> str:
+    """What is done at a limit, as a choice: "Collect: release what is retained"."""
+    words: dict[LimitAction, str] = {
+        "notify": tr("Only tell"),
+        "save": tr("Save a checkpoint"),
+        "collect": tr("Collect: let go of what is retained"),
+        "reload": tr("Save + Clear + Reload"),
+        "auto": tr("Reclaim: collect, then more if that is not enough"),
+        "restart": tr("Restart the process and resume"),
+        "stop": tr("Stop training"),
+    }
+    return words[action]
+
+
+def threshold_text(limit: LimitSpec) -> str:
+    """A limit's threshold: "12 GiB" or "80 %"."""
+    if limit.fraction is not None:
+        return percent_text(limit.fraction)
+    return round_amount(limit.metric, limit.value or 0.0)
+
+
+def limit_text(limit: LimitSpec) -> str:
+    """A limit: "RAM 80 %, reload"."""
+    return f"{metric_name(limit.metric)} {threshold_text(limit)}, {action_words(limit.action)}"
+
+
+def asked_by_words(asked_by: str) -> str:
+    """Who asked for an action; a limit by its size also where an older agent wrote raw bytes.
+
+    Args:
+        asked_by: As stored: "limit ram 5.77765e+08", "limit ram 551 MiB", "script", a user's name.
+    """
+    match = _RAW_LIMIT.fullmatch(asked_by)
+    if match is None:
+        return said(asked_by)
+    metric, value = match["metric"], float(match["value"])
+    amount = bytes_text(value) if metric in ("ram", "vram") else count_text(value)
+    return said(f"limit {metric} {amount.replace(f'.0{NARROW_SPACE}', NARROW_SPACE)}")
+
+
+def threshold_value(limit: LimitSpec, of: float | None) -> float | None:
+    """A limit's threshold in the metric's unit; None for a part of something unknown.
+
+    Args:
+        limit: The limit.
+        of: What the metric is a part of, same unit; None if nothing bounds it.
+    """
+    if limit.fraction is None:
+        return limit.value
+    return None if of is None else limit.fraction * of

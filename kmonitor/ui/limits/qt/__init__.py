@@ -1,0 +1,1 @@
+"""Menu of what happens at a limit."""

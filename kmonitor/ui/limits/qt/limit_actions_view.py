@@ -1,0 +1,96 @@
+"""The part of the right panel that says what happens at a limit."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
+
+from kmonitor.ui.limits.limit_actions import AtLimitPicture
+from kmonitor.ui.limits.qt.choice_menu import add_choices
+from kmonitor.ui.theme.qt.theme import Look, role_label
+from kmonitor.ui.widgets.switch import Switch
+
+
+class AtLimitPart(QWidget):
+    """A switch, what it switches, and what will happen in a sentence.
+
+    Signals (main thread):
+        switched: Whether limits shall do something.
+        answer_chosen: What they shall do.
+    """
+
+    switched = Signal(bool)
+    answer_chosen = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._picture: AtLimitPicture | None = None
+        self._switch = Switch(look, "")
+        self._heading = role_label("section")
+        self._choose = QPushButton()
+        self._sentence = role_label("sub")
+        self._build()
+        self._switch.clicked.connect(self.switched)
+        self._choose.clicked.connect(self._on_choose_clicked)
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._heading.setText(self.tr("AT THE LIMIT"))
+        self._choose.setText(self.tr("Change"))
+        self._choose.setToolTip(self.tr("Choose what is done at a limit"))
+        self._choose.setAccessibleName(self.tr("What is done at a limit"))
+        if self._picture is None:
+            self._switch.setText(self.tr("Reload automatically"))
+            self._switch.setAccessibleName(self._switch.text())
+
+    def show_picture(self, picture: AtLimitPicture) -> None:
+        """Show this from now on."""
+        self._picture = picture
+        self._switch.setText(picture.title)
+        self._switch.setAccessibleName(picture.title)
+        self._switch.setChecked(picture.is_on)
+        self._switch.setEnabled(picture.is_enabled)
+        self._switch.setToolTip(picture.tooltip)
+        self._switch.setAccessibleDescription(picture.sentence)
+        self._choose.setVisible(picture.is_enabled and len(picture.choices) > 1)
+        self._sentence.setText(picture.sentence)
+
+    def follow(self, widget: QWidget) -> None:
+        """Let the Tab key lead here from another control."""
+        QWidget.setTabOrder(widget, self._switch)
+        QWidget.setTabOrder(self._switch, self._choose)
+
+    def sentence(self) -> str:
+        """What it says will happen."""
+        return self._sentence.text()
+
+    def menu(self) -> QMenu:
+        """The choices, as a menu that is gone when it is closed."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        choices = self._picture.choices if self._picture is not None else ()
+        add_choices(menu, choices).triggered.connect(self._on_choices_triggered)
+        return menu
+
+    def _build(self) -> None:
+        self._choose.setProperty("kind", "small")
+        self._choose.hide()
+        self._sentence.setWordWrap(True)
+        row = QHBoxLayout()
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self._heading)
+        row.addStretch(1)
+        row.addWidget(self._choose)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(9)
+        column.addLayout(row)
+        column.addWidget(self._switch)
+        column.addWidget(self._sentence)
+
+    @Slot()
+    def _on_choose_clicked(self) -> None:
+        self.menu().popup(self._choose.mapToGlobal(self._choose.rect().bottomLeft()))
+
+    @Slot(QAction)
+    def _on_choices_triggered(self, entry: QAction) -> None:
+        self.answer_chosen.emit(str(entry.data()))

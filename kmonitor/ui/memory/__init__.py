@@ -1,0 +1,1 @@
+"""Memory maps: layers, totals, what-if, model files."""

@@ -1,0 +1,236 @@
+"""What a device holds, in parts: context, the framework's pool, other processes, what is free."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.ui.memory.totals import BarPart
+from kmonitor.ui.runs.readings import RunReadings
+from kmonitor.ui.text.formats import bytes_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+
+_HUES: Final = {"resident": 0, "transient": 1, "pool": 2, "rest": 3, "others": 5}
+_FREE: Final = -1
+"""Hue of what nobody has."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRow:
+    """One part in words.
+
+    Attributes:
+        title: What it is.
+        text: Its size, or empty.
+        source: Where it comes from, or why it cannot be told.
+        hue: Which of the palette's; -1: free; None: it is not in the bar.
+    """
+
+    title: str
+    text: str
+    source: str
+    hue: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPicture:
+    """The bar, its rows, and what is often misread.
+
+    Attributes:
+        title: What is split up.
+        parts: Of the bar.
+        reach: The bar's whole length, bytes.
+        rows: In words.
+        words: What to know about it, in paragraphs.
+        description: For a screen reader.
+    """
+
+    title: str
+    parts: tuple[BarPart, ...]
+    reach: float
+    rows: tuple[SplitRow, ...]
+    words: tuple[str, ...]
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resident:
+    """What is there between steps, bytes, and whence that is known; None: it is not."""
+
+    n_bytes: float | None
+    source: str
+
+
+class _Split:
+    """Takes the readings apart; what one does not tell stays with its neighbour."""
+
+    def __init__(self, readings: RunReadings, resident: Resident, backend: str) -> None:
+        self._readings = readings
+        self._resident = resident
+        self._backend = backend
+        self.parts: list[BarPart] = []
+        self.rows: list[SplitRow] = []
+        self.total = self.value("device_total_bytes")
+        self.used = self.value("device_used_bytes")
+        self.process = self.value("device_process_bytes")
+        self.in_use = self.value("allocator_in_use_bytes")
+        self.pool = self.value("allocator_pool_bytes")
+
+    def value(self, field: str) -> float | None:
+        return self._readings.value(field)
+
+    def source(self, field: str) -> str:
+        told = self._readings.source(field)
+        if told is None:
+            is_known = self.value(field) is not None
+            return tr("its source was not told") if is_known else tr("not told by this run")
+        return said(told.source or told.absent)
+
+    def add(self, hue: int, title: str, n_bytes: float, source: str) -> None:
+        size = max(0.0, n_bytes)
+        text = bytes_text(size)
+        self.parts.append(BarPart(size, hue, title, text, is_transient=hue == _HUES["transient"]))
+        self.rows.append(SplitRow(title, text, source, hue))
+
+    def lack(self, title: str, why: str) -> None:
+        self.rows.append(SplitRow(title, "", why, None))
+
+    def take_apart(self) -> None:
+        self._in_use()
+        self._pool()
+        self._rest()
+        self._others()
+
+    def _in_use(self) -> None:
+        in_use, resident = self.in_use, self._resident.n_bytes
+        source = self.source("allocator_in_use_bytes")
+        if in_use is None:
+            self.lack(tr("In use by the framework"), source)
+            return
+        if resident is None:
+            self.add(_HUES["resident"], tr("In use by the framework"), in_use, source)
+            self.lack(tr("Of it resident and transient"), self._resident.source)
+            return
+        kept = min(resident, in_use)
+        self.add(
+            _HUES["resident"],
+            tr("In use, resident: weights, optimizer, states"),
+            kept,
+            self._resident.source,
+        )
+        self.add(_HUES["transient"], tr("In use, transient: this moment of the step"),
+                 in_use - kept, source)  # fmt: skip
+
+    def _pool(self) -> None:
+        if self.pool is not None and self.in_use is not None:
+            self.add(
+                _HUES["pool"],
+                tr("Free inside the framework's pool"),
+                self.pool - self.in_use,
+                self.source("allocator_pool_bytes"),
+            )
+        elif self.in_use is not None:
+            why = (
+                tr("TensorFlow does not tell how large its pool is")
+                if self._backend == "tensorflow"
+                else self.source("allocator_pool_bytes")
+            )
+            self.lack(tr("Free inside the framework's pool"), why)
+
+    def _rest(self) -> None:
+        source = self.source("device_process_bytes")
+        if self.process is None:
+            self.lack(tr("This process's context and rest"), source)
+            return
+        known = self.pool if self.pool is not None else self.in_use
+        title = (
+            tr("This process's context and rest")
+            if self.pool is not None
+            else tr("This process's context, free pool and rest")
+        )
+        self.add(_HUES["rest"], title, self.process - (known or 0.0), source)
+
+    def _others(self) -> None:
+        if self.used is None:
+            self.lack(tr("Other processes"), self.source("device_used_bytes"))
+            return
+        mine = self.process if self.process is not None else self.pool or self.in_use or 0.0
+        title = (
+            tr("Other processes")
+            if self.process is not None
+            else tr("This process's rest, and other processes")
+        )
+        self.add(_HUES["others"], title, self.used - mine, self.source("device_used_bytes"))
+        if self.total is not None:
+            self.add(_FREE, tr("Free"), self.total - self.used, self.source("device_total_bytes"))
+
+
+def vram_split(readings: RunReadings, resident: Resident, backend: str) -> SplitPicture:
+    """What a run's device holds, as far as it can be read.
+
+    Args:
+        readings: The run's.
+        resident: What its weights and optimizer take.
+        backend: Keras backend of the run.
+    """
+    split = _Split(readings, resident, backend)
+    has_device = split.total is not None or split.used is not None
+    split.take_apart()
+    length = sum(part.n_bytes for part in split.parts)
+    title = tr("What the GPU holds") if has_device else tr("What the framework's allocator holds")
+    told = [f"{row.title} {row.text}" for row in split.rows if row.text]
+    return SplitPicture(
+        title=title,
+        parts=tuple(split.parts),
+        reach=max(split.total or 0.0, length, 1.0),
+        rows=tuple(split.rows),
+        words=tuple(_words(backend, has_device=has_device)),
+        description=". ".join((title, *told)),
+    )
+
+
+def _words(backend: str, *, has_device: bool) -> list[str]:
+    words: list[str] = []
+    if not has_device:
+        words.append(
+            tr(
+                "No GPU is read here: these are the figures of the framework's allocator for the "
+                "CPU, whose memory is part of the process's RAM."
+            )
+        )
+    if backend == "tensorflow":
+        words.append(
+            tr(
+                "TensorFlow keeps what it once took from the GPU until its process ends: after a "
+                "reload, or after the model is gone, the driver and nvidia-smi show as much as "
+                "before. What falls is what is in use. What is free inside the pool serves the "
+                "same process at once, and no other."
+            )
+        )
+        words.append(
+            tr(
+                "Unless memory growth is switched on, TensorFlow takes nearly the whole GPU at "
+                "the start: a full GPU says nothing of what the model needs."
+            )
+        )
+    elif backend == "torch":
+        words.append(
+            tr(
+                "PyTorch keeps freed memory in its pool. torch.cuda.empty_cache() gives what is "
+                "free inside back to the driver; it makes no room for PyTorch itself."
+            )
+        )
+    elif backend == "jax":
+        words.append(
+            tr(
+                "JAX takes three quarters of the GPU at the start, unless "
+                "XLA_PYTHON_CLIENT_PREALLOCATE=false: a full GPU says nothing of what the model "
+                "needs."
+            )
+        )
+    words.append(
+        tr(
+            "The context is what the driver's libraries load for each process, some hundred MiB; "
+            "no reading tells it alone."
+        )
+    )
+    return words

@@ -1,0 +1,178 @@
+"""A memory map by layer: the icicle picture and the table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from kmonitor.memory.estimate import MemoryMap
+from kmonitor.memory.layer_table import LayerMemory
+from kmonitor.ui.memory.map_parts import PARTS, part_title, parts_of
+from kmonitor.ui.text.formats import bytes_text, count_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor.ui.theme.palettes import Tone
+
+COLUMNS: Final = (
+    "layer", "kind", "total", "weights", "slots", "gradients", "kept", "workspace", "note",
+)  # fmt: skip
+"""Of the table, by key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A rectangle of the icicle.
+
+    Attributes:
+        path: Of the layer, or of the models that it is nested in; empty: the whole.
+        label: What is written on it where there is room.
+        level: Row from the top, 0 is the whole.
+        start: Left edge, 0..1 of the width.
+        end: Right edge.
+        parts: Of a layer, bytes in the order of `PARTS`; empty of what holds others.
+        tooltip: More about it.
+        is_hatched: Whether it is only assumed: no rule covers it.
+    """
+
+    path: str
+    label: str
+    level: int
+    start: float
+    end: float
+    parts: tuple[int, ...]
+    tooltip: str
+    is_hatched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MapRow:
+    """A row of the table.
+
+    Attributes:
+        path: Of the layer.
+        cells: Texts in the order of `COLUMNS`.
+        values: Bytes in the same order, to sort by; -1 for what is text.
+        tooltip: Of all cells.
+        tone: Of the note.
+    """
+
+    path: str
+    cells: tuple[str, ...]
+    values: tuple[int, ...]
+    tooltip: str
+    tone: Tone
+
+
+def tiles(found: MemoryMap) -> tuple[Tile, ...]:
+    """The picture by layer: as wide as what a layer's parts take together."""
+    root = _Node("", "")
+    for row in found.layers:
+        root.add(row, row.path.split("/"))
+    if not root.n_bytes:
+        return ()
+    made: list[Tile] = []
+    _place(root, 0, 0.0, 1.0, made)
+    return tuple(made)
+
+
+def rows(found: MemoryMap, *, has_calls: bool, by: str = "layer") -> tuple[MapRow, ...]:
+    """The table.
+
+    Args:
+        found: The map.
+        has_calls: Whether it is known how the layers are connected.
+        by: A column; "layer": in the order of computing, others with the largest first.
+    """
+    made = [_row(each, has_calls=has_calls) for each in found.layers]
+    at = COLUMNS.index(by)
+    if by in ("kind", "note"):
+        made.sort(key=lambda row: row.cells[at])
+    elif by != "layer":
+        made.sort(key=lambda row: -row.values[at])
+    return tuple(made)
+
+
+@dataclass(slots=True)
+class _Node:
+    path: str
+    name: str
+    n_bytes: int = 0
+    rows: list[LayerMemory] = field(default_factory=list[LayerMemory])
+    inside: "dict[str, _Node]" = field(default_factory=dict[str, "_Node"])
+
+    def add(self, row: LayerMemory, names: Sequence[str]) -> None:
+        self.n_bytes += sum(parts_of(row))
+        if not names:
+            self.rows.append(row)
+            return
+        path = f"{self.path}/{names[0]}" if self.path else names[0]
+        self.inside.setdefault(names[0], _Node(path, names[0])).add(row, names[1:])
+
+
+def _place(node: _Node, level: int, start: float, end: float, made: list[Tile]) -> None:
+    is_layer = not node.inside and len(node.rows) == 1
+    made.append(
+        Tile(
+            path=node.path,
+            label=node.name or tr("the whole model"),
+            level=level,
+            start=start,
+            end=end,
+            parts=parts_of(node.rows[0]) if is_layer else (),
+            tooltip=_tooltip(node.rows[0]) if is_layer else _group_tooltip(node),
+            is_hatched=is_layer and not node.rows[0].is_covered,
+        )
+    )
+    if is_layer or not node.n_bytes:
+        return
+    at = start
+    own = [_Node(row.path, row.path, sum(parts_of(row)), [row]) for row in node.rows]
+    for inner in (*own, *node.inside.values()):
+        width = (end - start) * inner.n_bytes / node.n_bytes
+        if width > 0:
+            _place(inner, level + 1, at, at + width, made)
+            at += width
+
+
+def _row(row: LayerMemory, *, has_calls: bool) -> MapRow:
+    parts = parts_of(row)
+    total = sum(parts)
+    note = _note(row, has_calls=has_calls)
+    cells = (
+        said(row.path) if not row.kind else row.path,
+        row.kind,
+        bytes_text(total) if total else "",
+        *(bytes_text(n) if n else "" for n in parts),
+        note,
+    )
+    tone: Tone = "plain" if row.is_covered else "warn"
+    return MapRow(
+        row.path, cells, (-1, -1, total, *parts, -1), _tooltip(row, has_calls=has_calls), tone
+    )
+
+
+def _note(row: LayerMemory, *, has_calls: bool) -> str:
+    if not row.is_covered:
+        return tr("no rule covers it: assumed")
+    if not has_calls and not row.parameters:
+        return tr("no weights; what it keeps is not known")
+    return said(row.note)
+
+
+def _tooltip(row: LayerMemory, *, has_calls: bool = True) -> str:
+    head = f"{row.path} \u00b7 {row.kind}" if row.kind else said(row.path)
+    lines = [head]
+    if row.parameters:
+        lines.append(tr("{n} parameters").format(n=count_text(row.parameters)))
+    lines += [
+        f"{part_title(part)} {bytes_text(n)}"
+        for part, n in zip(PARTS, parts_of(row), strict=True)
+        if n
+    ]
+    note = _note(row, has_calls=has_calls)
+    return "\n".join([*lines, note] if note else lines)
+
+
+def _group_tooltip(node: _Node) -> str:
+    name = node.path or tr("the whole model")
+    sizes = tr("{size} in its parts together; they are not all there at one time")
+    return f"{name}\n{sizes.format(size=bytes_text(node.n_bytes))}"

@@ -1,0 +1,200 @@
+"""What each way to load a model takes, as it is measured and shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.memory.model_files.load_cost import WAYS, LoadCost, Recommendation, recommend
+from kmonitor.ui.memory.totals import BarPart
+from kmonitor.ui.text.formats import bytes_text, seconds_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import later, tr
+from kmonitor.ui.theme.palettes import Tone
+
+REPEATS: Final = (1, 3, 5)
+"""Processes for each way that are offered; medians need three."""
+
+_KEPT_HUE: Final = 0
+_PEAK_HUE: Final = 1
+_OPTIMIZERS: Final = {
+    "whole": later("optimizer present"),
+    "without state": later("optimizer as new: its state is lost"),
+    "lost": later("no optimizer"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CostRow:
+    """One way.
+
+    Attributes:
+        title: What is called.
+        bar: What is kept, and what the load took beyond that.
+        figures: Peak, kept and seconds.
+        words: What came back, and whether training goes on; or why it does not work.
+        tone: Of the words.
+        marks: What it is recommended for; may be empty.
+    """
+
+    title: str
+    bar: tuple[BarPart, ...]
+    figures: str
+    words: str
+    tone: Tone
+    marks: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadCostPicture:
+    """The left side of the file's window.
+
+    Attributes:
+        rows: What was measured.
+        reach: Length of the bars, bytes.
+        done: Processes that have ended. total: Of how many; 0: none were started.
+        is_running: Whether they go on.
+        progress: How far it is, in words.
+        text: What there is to say instead of rows, or of them.
+        tone: Of the text.
+        recommended: To predict only, and to train on.
+    """
+
+    rows: tuple[CostRow, ...] = ()
+    reach: float = 1.0
+    done: int = 0
+    total: int = 0
+    is_running: bool = False
+    progress: str = ""
+    text: str = ""
+    tone: Tone = "mute"
+    recommended: tuple[str, ...] = ()
+
+
+class LoadCostDesk:
+    """Keeps how far the measuring of one file is; main thread only."""
+
+    def __init__(self) -> None:
+        self._costs: tuple[LoadCost, ...] = ()
+        self._done = self._total = 0
+        self._is_running = False
+        self._why: tuple[str, str] | None = None
+        self._was_given_up = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether processes are being measured."""
+        return self._is_running
+
+    def begin(self) -> None:
+        """Measuring begins; what was measured before goes."""
+        self._costs, self._done, self._total = (), 0, 0
+        self._is_running, self._why, self._was_given_up = True, None, False
+
+    def progress(self, done: int, total: int) -> None:
+        """So many processes have ended."""
+        self._done, self._total = done, total
+
+    def finish(self, costs: Sequence[LoadCost]) -> None:
+        """All of them."""
+        self._costs, self._is_running = tuple(costs), False
+
+    def refuse(self, what: str, remedy: str) -> None:
+        """It cannot be measured."""
+        self._why, self._is_running = (what, remedy), False
+
+    def give_up(self) -> None:
+        """The user wants it no more."""
+        self._is_running, self._was_given_up = False, True
+
+    def picture(self) -> LoadCostPicture:
+        """What is shown now."""
+        best = recommend(self._costs)
+        text, tone = self._text()
+        return LoadCostPicture(
+            rows=tuple(_row(each, best) for each in self._costs),
+            reach=max([1.0, *(float(each.peak_bytes) for each in self._costs)]),
+            done=self._done,
+            total=self._total,
+            is_running=self._is_running,
+            progress=self._progress_words(),
+            text=text,
+            tone=tone,
+            recommended=_recommended(best) if self._costs else (),
+        )
+
+    def _progress_words(self) -> str:
+        if not self._is_running:
+            return ""
+        if not self._done:
+            return tr("The first process is loading the model\u2026")
+        return tr("{done} of {total} processes have ended").format(
+            done=self._done, total=self._total
+        )
+
+    def _text(self) -> tuple[str, Tone]:
+        if self._why is not None:
+            return "\n".join(part for part in self._why if part), "crit"
+        if self._is_running:
+            return "", "mute"
+        if self._was_given_up:
+            return tr("Given up; nothing of it is shown."), "mute"
+        if self._costs:
+            words = tr(
+                "Medians of memory, and the least time. Memory is the process's RAM above what "
+                "it had with the framework "
+                "imported; no GPU is used. The order of data and the seeds of your script are in "
+                "no model file."
+            )
+            return words, "mute"
+        return (
+            tr(
+                "Each way to load the file is tried in new processes, forth and back. That takes "
+                "some seconds a process, and the model's memory."
+            ),
+            "mute",
+        )
+
+
+def _row(cost: LoadCost, best: Recommendation) -> CostRow:
+    title = said(WAYS[cost.way])
+    if cost.error:
+        words = tr("does not work: {why}").format(why=cost.error)
+        return CostRow(title, (), "", words, "crit", "")
+    kept, peak = cost.kept_bytes, cost.peak_bytes
+    more = max(0, peak - kept)
+    bar = (
+        BarPart(peak - more, _KEPT_HUE, tr("kept after it"), bytes_text(kept), is_transient=False),
+        BarPart(more, _PEAK_HUE, tr("only while it loads"), bytes_text(more), is_transient=True),
+    )
+    figures = tr("peak {peak}, kept {kept}, {seconds}").format(
+        peak=bytes_text(peak), kept=bytes_text(kept), seconds=seconds_text(cost.seconds)
+    )
+    goes_on = (
+        tr("training can go on exactly")
+        if cost.can_train_on
+        else tr("training cannot go on exactly")
+    )
+    marks = [
+        words
+        for way, words in (
+            (best.predict, tr("best to predict")),
+            (best.train, tr("best to train on")),
+        )
+        if way == cost.way
+    ]
+    words = f"{tr(_OPTIMIZERS[cost.optimizer])} \u00b7 {goes_on}"
+    tone: Tone = "ok" if cost.can_train_on else "mute"
+    return CostRow(title, bar, figures, words, tone, " \u00b7 ".join(marks))
+
+
+def _recommended(best: Recommendation) -> tuple[str, ...]:
+    predict = said(WAYS[best.predict]) if best.predict else tr("nothing works")
+    train = (
+        said(WAYS[best.train])
+        if best.train
+        else tr("none: no way brings the optimizer's state back")
+    )
+    return (
+        tr("To predict only: {way}").format(way=predict),
+        tr("To train on: {way}").format(way=train),
+    )

@@ -1,0 +1,195 @@
+"""The memory map that is looked at: what is asked of the estimator, and its answer so far."""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from kmonitor.memory.advice import Advice, advising
+from kmonitor.memory.calibration import Measured, NotIdentifiable, foreteller, foretold
+from kmonitor.memory.estimate import MemoryMap, Plan
+from kmonitor.memory.tensor_sizes import OpenShape
+from kmonitor.memory.what_if import BatchPeak, Fit, searching_batches
+from kmonitor.ui.memory.subjects import (
+    MapSubject,
+    WhatIf,
+    is_as_trained,
+    limit_of,
+    smaller_inputs,
+    usual,
+)
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.model_layout import ModelLayout
+
+POINTS: Final = 13
+"""Of the curve; between them it is a line, with at most one bend."""
+
+_FURTHER: Final = 2.0
+_FURTHEST: Final = 64
+
+
+@dataclass(slots=True)
+class MapAnswer:
+    """What is known so far of one question.
+
+    Attributes:
+        found: The map; None until it is worked out, and where it cannot be.
+        why_not: Why there is none, in words.
+        calibration: Why measured peaks do not correct it; empty where they do or there are none.
+        points: Of the curve of the peak over the batch, rising; empty until it is worked out.
+        fit: The largest batches within the limit; None until then, and without a limit.
+        advice: What would lower the peak.
+        is_whole: Whether all of it is there.
+    """
+
+    found: MemoryMap | None = None
+    why_not: str = ""
+    calibration: str = ""
+    points: tuple[BatchPeak, ...] = ()
+    fit: Fit | None = None
+    advice: tuple[Advice, ...] = ()
+    is_whole: bool = False
+
+
+class MapDesk:
+    """Works out what is shown, in steps of one estimate each; main thread only.
+
+    Attributes:
+        subject: Whose map it is; None: nobody's.
+        asked: What is asked about it.
+        answer: What is known so far; curve, fit and advice of the question before stay until
+            they are worked out anew.
+    """
+
+    def __init__(self) -> None:
+        self.subject: MapSubject | None = None
+        self.asked = WhatIf()
+        self.answer = MapAnswer()
+        self._work: Generator[None] | None = None
+
+    def show(self, subject: MapSubject) -> bool:
+        """Look at this one; what was asked stays where it is the same one.
+
+        Returns:
+            Whether there is something to be worked out anew.
+        """
+        before, self.subject = self.subject, subject
+        if before == subject:
+            return False
+        if before is None or before.key != subject.key or not before.sizes:
+            self.asked = usual(subject)
+            self.answer = MapAnswer()
+        else:
+            has_own_batch = self.asked.batch == before.batch
+            batch = subject.batch if has_own_batch else self.asked.batch
+            is_in = before.sizes == subject.sizes
+            self.asked = replace(
+                self.asked, batch=batch, size=self.asked.size if is_in else subject.own
+            )
+        self._begin()
+        return True
+
+    def choose(self, **changed: Any) -> None:
+        """Ask about another training; the names are those of `WhatIf`."""
+        self.asked = replace(self.asked, **changed)
+        self._begin()
+
+    def reset(self) -> None:
+        """Ask about the training as it is."""
+        if self.subject is not None:
+            self.asked = usual(self.subject)
+            self._begin()
+
+    @property
+    def layout(self) -> ModelLayout | None:
+        """The description that is asked about."""
+        if self.subject is None or not self.subject.sizes:
+            return None
+        return self.subject.sizes[self.asked.size].layout
+
+    def step(self) -> bool:
+        """Work out a little more; False when all is there."""
+        if self._work is None:
+            return False
+        try:
+            next(self._work)
+        except StopIteration:
+            self._work = None
+        return self._work is not None
+
+    def finish(self) -> None:
+        """Work out all of it."""
+        while self.step():
+            pass
+
+    def _begin(self) -> None:
+        """Ask anew; the map itself is worked out at once."""
+        self._work = None
+        layout, subject = self.layout, self.subject
+        before = self.answer
+        self.answer = MapAnswer(points=before.points, fit=before.fit, advice=before.advice)
+        if layout is None or subject is None:
+            self.answer = MapAnswer(why_not=subject.why_none if subject is not None else "")
+            return
+        plan = self.asked.plan(layout)
+        measured = self._measured(layout)
+        try:
+            try:
+                self.answer.found = foretold(layout, plan, measured)
+            except NotIdentifiable as exc:
+                self.answer.calibration, measured = said(exc.why), ()
+                self.answer.found = foretold(layout, plan)
+        except OpenShape as exc:
+            self.answer = MapAnswer(why_not=_open_words(exc))
+            return
+        self._work = self._rest(layout, plan, measured)
+
+    def _measured(self, layout: ModelLayout) -> Sequence[Measured]:
+        """What corrects this estimate: nothing where another training is asked about."""
+        subject = self.subject
+        if subject is None or not layout.calls:
+            return ()
+        if not subject.measured:
+            self.answer.calibration = subject.why_unmeasured
+            return ()
+        if not is_as_trained(subject, self.asked):
+            self.answer.calibration = tr("what was measured is of another training than this")
+            return ()
+        return subject.measured
+
+    def _rest(
+        self, layout: ModelLayout, plan: Plan, measured: Sequence[Measured]
+    ) -> Generator[None]:
+        """Fit, curve and advice, a little at a time."""
+        answer, subject = self.answer, self.subject
+        limit = limit_of(subject, self.asked) if subject is not None else None
+        yield
+        if limit is not None and layout.calls:
+            answer.fit = yield from searching_batches(layout, plan, limit, measured)
+        else:
+            answer.fit = None
+        points: list[BatchPeak] = []
+        foretell = foreteller(layout, plan, measured)
+        for batch in _batches(plan.batch, answer.fit) if layout.calls else ():
+            yield
+            each = foretell(batch)
+            points.append(BatchPeak(batch, each.peak_bytes, each.low_bytes, each.high_bytes))
+        answer.points = tuple(points)
+        inputs = smaller_inputs(subject, self.asked) if subject is not None else {}
+        answer.advice = yield from advising(layout, plan, inputs)
+        answer.is_whole = True
+
+
+def _batches(batch: int, fit: Fit | None) -> list[int]:
+    """Where the curve is worked out: from 1 to beyond the batch and, if it is near, the limit."""
+    likely = fit.likely if fit is not None and fit.likely else 0
+    last = max(_FURTHER * batch, min(1.25 * likely, _FURTHEST * batch), POINTS)
+    found = {round(1 + (last - 1) * n / (POINTS - 1)) for n in range(POINTS)}
+    return sorted(found | {batch})
+
+
+def _open_words(exc: OpenShape) -> str:
+    shape = ", ".join("?" if length is None else str(length) for length in exc.shape)
+    return tr(
+        "The model leaves a length open: a tensor has the shape ({shape}). Choose a length."
+    ).format(shape=shape)

@@ -1,0 +1,100 @@
+"""What a model file holds, as its inspector shows it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.memory.model_files.inspection import Compiled, ModelFile
+from kmonitor.ui.memory.setting_words import settings_words
+from kmonitor.ui.text.formats import bytes_text, count_text
+from kmonitor.ui.text.language import later, tr
+
+_FORMS: Final = {
+    "keras": later("Keras archive"),
+    "h5": later("HDF5 model"),
+    "weights": later("HDF5, weights alone"),
+    "json": later("JSON, architecture alone"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FileFact:
+    """One line: what, and its value."""
+
+    title: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilePicture:
+    """The right side of the file's window.
+
+    Attributes:
+        facts: How it was made and compiled.
+        layers: Path, kind, parameters, size in the file, and shapes, a row each.
+        text: Why there is nothing to show, or not yet.
+    """
+
+    facts: tuple[FileFact, ...] = ()
+    layers: tuple[tuple[str, ...], ...] = ()
+    text: str = ""
+
+
+def reading_file() -> FilePicture:
+    """While it is being read."""
+    return FilePicture(text=tr("Reading the file\u2026"))
+
+
+def refused_file(what: str, remedy: str) -> FilePicture:
+    """One that cannot be read."""
+    return FilePicture(text="\n".join(part for part in (what, remedy) if part))
+
+
+def file_picture(found: ModelFile) -> FilePicture:
+    """What was found in it."""
+    layers = tuple(
+        (
+            each.path,
+            each.kind,
+            count_text(each.parameters),
+            bytes_text(each.stored_bytes),
+            " ".join(str(shape) for shape in each.shapes),
+        )
+        for each in found.layers
+    )
+    return FilePicture(tuple(_facts(found)), layers)
+
+
+def _facts(found: ModelFile) -> list[FileFact]:
+    told = [
+        (tr("File"), f"{tr(_FORMS[found.form])}, {bytes_text(found.file_bytes)}"),
+        (tr("Model"), f"{found.model} ({found.kind})" if found.model else ""),
+        (tr("Precision"), ", ".join(found.precision)),
+        (tr("Written by"), _versions(found)),
+        (tr("Saved"), found.saved),
+        (tr("Weights"), tr("{size} in the file, {n} values").format(
+            size=bytes_text(found.weight_bytes), n=count_text(found.parameters))
+            if found.form != "json" else tr("none in the file")),
+        (tr("Optimizer's state"), tr("{size} in {n} arrays").format(
+            size=bytes_text(found.slot_bytes), n=count_text(found.slots))
+            if found.slots else tr("none in the file")),
+        *_compiled(found.compiled),
+        (tr("Not Keras' own"), ", ".join(found.own_parts)),
+    ]  # fmt: skip
+    return [FileFact(title, value) for title, value in told if value]
+
+
+def _versions(found: ModelFile) -> str:
+    keras = f"Keras {found.keras_version}" if found.keras_version else ""
+    return ", ".join(part for part in (keras, found.backend) if part)
+
+
+def _compiled(compiled: Compiled | None) -> list[tuple[str, str]]:
+    if compiled is None:
+        return [(tr("Compiled"), tr("no, or the file does not say how"))]
+    return [
+        (tr("Optimizer"), compiled.optimizer or tr("none")),
+        (tr("Its settings"), settings_words(compiled.settings)),
+        (tr("Loss"), compiled.loss or tr("none")),
+        (tr("Metrics"), ", ".join(compiled.metrics) or tr("none")),
+        (tr("jit_compile"), "" if compiled.jit_compile is None else str(compiled.jit_compile)),
+    ]

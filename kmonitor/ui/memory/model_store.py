@@ -1,0 +1,133 @@
+"""What runs told of their models, as descriptions from which their memory can be foretold."""
+
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from kmonitor.memory.calibration import Measured
+from kmonitor.memory.estimate import Plan
+from kmonitor.memory.telemetry import FitMemory, fit_memories, measurements_of
+from kmonitor_agent.wire.messages.events import (
+    AnyEvent,
+    FitStarted,
+    LayoutPart,
+    ModelFacts,
+    StepPeak,
+)
+from kmonitor_agent.wire.messages.model_layout import (
+    LayerLayout,
+    ModelLayout,
+    OptimizerLayout,
+    VariableLayout,
+)
+
+NO_CALLS: Final = "the run told its layers and weights, not how the layers are connected"
+
+
+class ModelBook:
+    """The models of runs' fits, and what their first steps took; main thread only."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, dict[int, ModelFacts]] = {}
+        self._events: dict[str, dict[tuple[str, int, int], AnyEvent]] = {}
+        self._fits: dict[str, tuple[FitMemory, ...]] = {}
+
+    def take(self, run: str, event: AnyEvent) -> None:
+        """Keep what an event tells of a model; others are passed over."""
+        match event:
+            case ModelFacts():
+                self._take_facts(run, event)
+            case FitStarted() | StepPeak():
+                self._keep(run, event, 0)
+            case LayoutPart():
+                self._keep(run, event, event.part)
+            case _:
+                return
+
+    def forget(self, runs: Collection[str]) -> None:
+        """What was told of these runs is void."""
+        for run in runs:
+            for kept in (self._parts, self._events, self._fits):
+                kept.pop(run, None)
+
+    def layout(self, run: str) -> ModelLayout | None:
+        """The model of a run's newest fit; None while not all of it was told."""
+        fits = self.fits(run)
+        if fits:
+            return fits[-1].layout
+        known = self._parts.get(run, {})
+        parts = [known[number] for number in sorted(known)]
+        if not parts or len(parts) < parts[0].parts:
+            return None
+        return layout_of(parts)
+
+    def fits(self, run: str) -> tuple[FitMemory, ...]:
+        """The fits of a run whose model was told with its connections, in order."""
+        if run not in self._fits:
+            self._fits[run] = fit_memories(self._events.get(run, {}).values())
+        return self._fits[run]
+
+    def measured(self, layout: ModelLayout, plan: Plan) -> tuple[Measured, ...]:
+        """What was measured of the same training in any run that is known here."""
+        fits = (each for run in self._events for each in self.fits(run))
+        return measurements_of(fits).of(layout, plan)
+
+    def _keep(self, run: str, event: FitStarted | StepPeak | LayoutPart, part: int) -> None:
+        key = (type(event).__name__, event.fit, part)
+        self._events.setdefault(run, {})[key] = event
+        self._fits.pop(run, None)
+
+    def _take_facts(self, run: str, facts: ModelFacts) -> None:
+        """Keep a part of what was told; that of an older fit is passed over."""
+        known = self._parts.setdefault(run, {})
+        newest = max((part.fit for part in known.values()), default=facts.fit)
+        if facts.fit > newest:
+            known.clear()
+        if facts.fit >= newest:
+            known[facts.part] = facts
+
+
+def layout_of(parts: list[ModelFacts]) -> ModelLayout:
+    """A description with each layer's weights and the optimizer's slots, but no calls.
+
+    Args:
+        parts: All of one fit, in order.
+    """
+    first = parts[0]
+    variables: list[VariableLayout] = []
+    layers: list[LayerLayout] = []
+    for layer in (layer for part in parts for layer in part.layers):
+        own = list(_variables(layer.name, layer.parameters, layer.trainable_parameters,
+                              layer.parameter_bytes))  # fmt: skip
+        places = tuple(range(len(variables), len(variables) + len(own)))
+        variables += own
+        is_trained = layer.trainable_parameters > 0 or not layer.parameters
+        layers.append(LayerLayout(layer.name, layer.kind, places, is_trainable=is_trained))
+    return ModelLayout(
+        name=first.name,
+        kind=first.kind,
+        variables=tuple(variables),
+        layers=tuple(layers),
+        optimizer=_optimizer(first),
+        precision=first.dtype_policy or "float32",
+        loss=first.loss,
+        why_no_calls=NO_CALLS,
+    )
+
+
+def _variables(path: str, parameters: int, trained: int, n_bytes: int) -> Iterator[VariableLayout]:
+    """A layer's weights as one variable that is trained and one that is not."""
+    if not parameters:
+        return
+    dtype = {2: "float16", 8: "float64"}.get(round(n_bytes / parameters), "float32")
+    for n, is_trained in ((trained, True), (parameters - trained, False)):
+        if n > 0:
+            yield VariableLayout(path, (n,), dtype, is_trained)
+
+
+def _optimizer(facts: ModelFacts) -> OptimizerLayout | None:
+    if not facts.optimizer:
+        return None
+    slots = tuple(VariableLayout(each.name, (each.n_bytes,), "uint8") for each in facts.slots)
+    if not slots:
+        return OptimizerLayout(facts.optimizer)
+    return OptimizerLayout(facts.optimizer, slots=slots)

@@ -1,0 +1,1 @@
+"""The memory map: icicle, totals, what-if controls, model files."""

@@ -1,0 +1,95 @@
+"""What a device holds, in parts, with words against the usual confusion."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from kmonitor.ui.memory.device_split import SplitPicture, SplitRow
+from kmonitor.ui.memory.qt.stacked_bar import StackedBar
+from kmonitor.ui.theme.qt.theme import Look, role_label
+from kmonitor.ui.widgets.legend_row import LegendRow
+
+
+class VramSplitPanel(QScrollArea):
+    """Shows a `SplitPicture`; scrolls where there is no room."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._picture: SplitPicture | None = None
+        self._title = role_label("title")
+        self._bar = StackedBar(look)
+        self._legend = LegendRow(look)
+        self._rows = QGridLayout()
+        self._words = role_label("sub")
+        self._words.setWordWrap(True)
+        self._words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setObjectName("keys")
+        self._build()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self.setAccessibleName(self.tr("What the device holds"))
+
+    def show_picture(self, picture: SplitPicture) -> None:
+        """Show these parts."""
+        if picture == self._picture:
+            return
+        self._picture = picture
+        self._title.setText(picture.title)
+        self._bar.show_parts(picture.parts, reach=picture.reach)
+        self._bar.setAccessibleName(picture.title)
+        self._bar.setAccessibleDescription(picture.description)
+        self.setAccessibleDescription(picture.description)
+        self._legend.show_entries([(part.title, part.hue) for part in picture.parts])
+        self._words.setText("\n\n".join(picture.words))
+        self._show_rows(picture.rows)
+
+    def _show_rows(self, rows: tuple[SplitRow, ...]) -> None:
+        while (item := self._rows.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        for at, row in enumerate(rows):
+            title = _wrapped(role_label("body", row.title))
+            size = role_label("number", row.text or self.tr("not read"))
+            if not row.text:
+                size.setProperty("role", "meta")
+            source = _wrapped(role_label("meta", row.source))
+            top = Qt.AlignmentFlag.AlignTop
+            self._rows.addWidget(title, at, 0, top)
+            self._rows.addWidget(size, at, 1, top | Qt.AlignmentFlag.AlignRight)
+            self._rows.addWidget(source, at, 2, top)
+
+    def _build(self) -> None:
+        inside = QWidget()
+        inside.setObjectName("scrolled")
+        card = QFrame()
+        card.setObjectName("card")
+        self._rows.setHorizontalSpacing(18)
+        self._rows.setVerticalSpacing(7)
+        self._rows.setColumnStretch(0, 3)
+        self._rows.setColumnStretch(2, 4)
+        column = QVBoxLayout(card)
+        column.setContentsMargins(16, 13, 16, 14)
+        column.setSpacing(10)
+        for part in (self._title, self._bar, self._legend):
+            column.addWidget(part)
+        column.addLayout(self._rows)
+        line = QFrame()
+        line.setObjectName("line")
+        line.setFixedHeight(1)
+        column.addWidget(line)
+        column.addWidget(self._words)
+        outer = QVBoxLayout(inside)
+        outer.setContentsMargins(1, 1, 1, 1)
+        outer.addWidget(card)
+        outer.addStretch(1)
+        self.setWidget(inside)
+
+
+def _wrapped(label: QLabel) -> QLabel:
+    label.setWordWrap(True)
+    return label

@@ -1,0 +1,200 @@
+"""Binds the memory map's page: whose map it is, what is asked of it, what it answers."""
+
+import time
+from typing import Final
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from kmonitor.ui.memory.file_subject import Missing
+from kmonitor.ui.memory.layers import rows, tiles
+from kmonitor.ui.memory.map_controls import controls_picture
+from kmonitor.ui.memory.map_estimator import MapDesk
+from kmonitor.ui.memory.map_page import map_page
+from kmonitor.ui.memory.map_parts import legend
+from kmonitor.ui.memory.qt.memory_map_view import MemoryMapPanel
+from kmonitor.ui.memory.run_subject import run_split, run_subject, with_measured
+from kmonitor.ui.memory.subjects import MapSubject, batch_choices, limit_of
+from kmonitor.ui.memory.totals import totals_picture
+from kmonitor.ui.memory.what_if import advice_lines, batch_curve
+from kmonitor.ui.shell.qt.window import MainWindow
+from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.workspace.workspace import Desk
+
+_BUDGET_S: Final = 0.008
+"""Of one turn of the event loop: curve, limit and advice take hundreds of estimates."""
+
+
+class MemoryMapController(QObject):
+    """Refreshed by the window's controller; main thread only.
+
+    Signals:
+        left: No model file is shown any more.
+
+    Attributes:
+        panel: The page.
+        desk: What is asked and answered.
+        needs: Which other file would help with the one that is shown.
+    """
+
+    left = Signal()
+
+    def __init__(
+        self, window: MainWindow, desk: Desk, look: Look, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._window = window
+        self._runs = desk
+        self.desk = MapDesk()
+        self.panel = MemoryMapPanel(look)
+        self._by = "layer"
+        self._file: MapSubject | None = None
+        self.needs: Missing = ""
+        self._work = QTimer(self, interval=0)
+        self._work.timeout.connect(self._on_work_timeout)
+        window.add_page(self.panel)
+        self._connect()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the page is shown."""
+        return not self.panel.isHidden()
+
+    @Slot()
+    def open(self) -> None:
+        """Show the selected run's map."""
+        self._leave_file()
+        self._show_page()
+
+    def open_file(self, subject: MapSubject, *, needs: Missing = "") -> None:
+        """Show a model file's map, or what is known of it so far.
+
+        Args:
+            subject: The file.
+            needs: Which other file would help.
+        """
+        self._file = with_measured(self._runs, subject)
+        self.needs = needs
+        if self.is_open:
+            self.refresh()
+        else:
+            self._show_page()
+
+    @Slot()
+    def close(self) -> None:
+        """Show the charts again."""
+        self._work.stop()
+        self._leave_file()
+        self._window.show_page(None)
+        self._window.leave_focus_alone()
+
+    def refresh(self) -> None:
+        """Bring the page up to date while it is shown."""
+        if not self.is_open:
+            return
+        run = self._runs.book.current() if self._file is None else None
+        subject = run_subject(self._runs, run) if run is not None else self._file
+        if subject is None:
+            self.desk = MapDesk()
+        elif self.desk.show(subject):
+            self._begin()
+        page = map_page(self.desk)
+        self.panel.show_page(page, needs=self.needs)
+        if run is not None and self.panel.view == "device":
+            self.panel.split.show_picture(run_split(self._runs, run, self.desk))
+
+    @Slot()
+    def reword(self) -> None:
+        """Write every size anew."""
+        if self.desk.subject is not None:
+            self._show_map()
+        self.refresh()
+
+    def _leave_file(self) -> None:
+        if self._file is not None:
+            self._file = None
+            self.needs = ""
+            self.left.emit()
+
+    def _show_page(self) -> None:
+        self._window.show_page(self.panel)
+        self.refresh()
+        self.panel.take_focus()
+
+    def _begin(self) -> None:
+        """The map itself is there; the rest follows when there is time."""
+        self._show_map()
+        self._work.start()
+
+    def _show_map(self) -> None:
+        desk = self.desk
+        found, subject, layout = desk.answer.found, desk.subject, desk.layout
+        self.panel.side.controls.show_picture(controls_picture(desk))
+        if found is not None and subject is not None and layout is not None:
+            limit = limit_of(subject, desk.asked)
+            totals = totals_picture(found, subject, limit, desk.answer.calibration)
+            self.panel.totals.show_picture(totals)
+            self.panel.icicle.show_tiles(tiles(found))
+            table = rows(found, has_calls=bool(layout.calls), by=self._by)
+            self.panel.show_layers(table, legend())
+        self._show_rest()
+
+    def _show_rest(self) -> None:
+        answer = self.desk.answer
+        self.panel.side.show_curve(batch_curve(self.desk))
+        self.panel.side.show_advice(advice_lines(answer.advice), is_whole=answer.is_whole)
+
+    def _connect(self) -> None:
+        panel, controls = self.panel, self.panel.side.controls
+        panel.close_requested.connect(self.close)
+        panel.view_chosen.connect(self._on_panel_view_chosen)
+        panel.sort_requested.connect(self._on_panel_sort_requested)
+        controls.batch_moved.connect(self._on_controls_batch_moved)
+        controls.size_moved.connect(self._on_controls_size_moved)
+        controls.menu_chosen.connect(self._on_controls_menu_chosen)
+        controls.reset_requested.connect(self._on_controls_reset_requested)
+        self._window.shortcut("memory_map").activated.connect(self.open)
+
+    def _choose(self, **changed: object) -> None:
+        self.desk.choose(**changed)
+        self._begin()
+
+    @Slot()
+    def _on_work_timeout(self) -> None:
+        ends_s = time.monotonic() + _BUDGET_S
+        while time.monotonic() < ends_s:
+            if not self.desk.step():
+                self._work.stop()
+                self._show_rest()
+                return
+
+    @Slot(str)
+    def _on_panel_view_chosen(self, view: str) -> None:
+        del view
+        self.refresh()
+
+    @Slot(str)
+    def _on_panel_sort_requested(self, key: str) -> None:
+        self._by = "layer" if key == self._by else key
+        self.panel.show_order(self._by)
+        self._show_map()
+
+    @Slot(int)
+    def _on_controls_batch_moved(self, at: int) -> None:
+        if self.desk.subject is not None:
+            self._choose(batch=batch_choices(self.desk.subject)[at])
+
+    @Slot(int)
+    def _on_controls_size_moved(self, at: int) -> None:
+        self._choose(size=at)
+
+    @Slot(str, str)
+    def _on_controls_menu_chosen(self, name: str, key: str) -> None:
+        if name == "limit":
+            self._choose(limit_bytes=int(key))
+        else:
+            self._choose(**{name: key})
+
+    @Slot()
+    def _on_controls_reset_requested(self) -> None:
+        self.desk.reset()
+        self._begin()

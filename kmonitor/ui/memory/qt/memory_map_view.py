@@ -1,0 +1,316 @@
+"""The page of the memory map: totals, picture and table by layer, and the device."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from kmonitor.ui.memory.file_subject import Missing
+from kmonitor.ui.memory.layers import COLUMNS, MapRow
+from kmonitor.ui.memory.map_page import MapPage
+from kmonitor.ui.memory.qt.device_split_view import VramSplitPanel
+from kmonitor.ui.memory.qt.icicle import Icicle
+from kmonitor.ui.memory.qt.map_model import MapModel
+from kmonitor.ui.memory.qt.map_side import MapSide
+from kmonitor.ui.memory.qt.map_totals import MapTotals
+from kmonitor.ui.theme.palettes import Palette
+from kmonitor.ui.theme.qt.theme import Look, role_label
+from kmonitor.ui.theme.theme import SIZES
+from kmonitor.ui.widgets.keyboard import add_key
+from kmonitor.ui.widgets.labels import ElidedLabel
+from kmonitor.ui.widgets.legend_row import LegendRow
+from kmonitor.ui.widgets.row_table import CellDelegate, CellLook, Index, RowTable
+from kmonitor.ui.widgets.segments import Segments
+from kmonitor.ui.widgets.table_models import ROW_ROLE
+
+_WIDTHS: Final = {"layer": 172, "kind": 118, "note": 150}
+_NUMBER_PX: Final = 76
+_TEXT_PX: Final = 560
+
+
+class MemoryMapPanel(QFrame):
+    """Bound by its controller, which brings the pictures.
+
+    Signals (main thread):
+        close_requested: The charts are wanted again.
+        file_requested: A model file is to be chosen.
+        details_requested: What is in the file, and what a load of it takes, is wanted.
+        missing_requested: The other file that would help is to be chosen.
+        view_chosen: "layers" or "device".
+        sort_requested: With the key of a column.
+
+    Attributes:
+        totals, icicle, side, split: Its parts.
+        view: Which view is shown.
+    """
+
+    close_requested = Signal()
+    file_requested = Signal()
+    details_requested = Signal()
+    missing_requested = Signal()
+    view_chosen = Signal(str)
+    sort_requested = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("guide_page", "memory-map.md")
+        self._look = look
+        self.view = "layers"
+        self.totals = MapTotals(look)
+        self.icicle = Icicle(look)
+        self.side = MapSide(look)
+        self.split = VramSplitPanel(look)
+        self._legend = LegendRow(look)
+        self._model = MapModel(self)
+        self._table = RowTable()
+        self._back, self._open, self._details = QPushButton(), QPushButton(), QPushButton()
+        self._copy, self._missing = QPushButton(), QPushButton()
+        self._title = ElidedLabel("title")
+        self._subtitle = ElidedLabel("meta", at_end=True)
+        self._views = Segments(self._view_titles(), "")
+        self._text = role_label("title")
+        self._remedy = role_label("sub")
+        self._body, self._pages = QWidget(), QStackedWidget()
+        self._empty = QWidget()
+        self._has_map = False
+        self._needs: Missing = ""
+        self._build()
+        self._connect()
+        self._on_look_palette_changed()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._back.setText(self.tr("Charts"))
+        self._back.setToolTip(self.tr("Back to the charts (Esc)"))
+        self._open.setText(self.tr("Open model file\u2026"))
+        self._open.setToolTip(self.tr("The map of a .keras, .h5 or .json file (Ctrl+Shift+O)"))
+        self._details.setText(self.tr("File and load cost\u2026"))
+        self._details.setToolTip(
+            self.tr("What is in the file, and what each way to load it takes")
+        )
+        self._name_missing()
+        for button in (self._back, self._open, self._details):
+            button.setAccessibleName(button.text())
+        self._copy.setToolTip(self.tr("Copy the table as text (Ctrl+C)"))
+        self._copy.setAccessibleName(self.tr("Copy the table"))
+        self._views.rename(self._view_titles(), self.tr("View"))
+        self._table.setAccessibleName(self.tr("Layers"))
+
+    def show_page(self, page: MapPage, *, needs: Missing = "") -> None:
+        """Show what it is about, and whether there is a map.
+
+        Args:
+            page: The picture.
+            needs: Which other file would help.
+        """
+        self._title.setText(page.title)
+        self._subtitle.setText(page.subtitle)
+        self._views.setVisible(page.has_device)
+        self._details.setVisible(page.has_file)
+        for label, words in ((self._text, page.text), (self._remedy, page.remedy)):
+            label.setText(words)
+            label.setVisible(bool(words))
+            # A centred part of a box gets the height of one line, however many it wraps into.
+            label.ensurePolished()
+            label.setFixedHeight(max(0, label.heightForWidth(_TEXT_PX)))
+        self._needs = needs
+        self._missing.setVisible(bool(needs))
+        self._name_missing()
+        self._has_map = page.is_filled
+        if not page.has_device:
+            self.view = "layers"
+        self._views.choose(self.view)
+        self._show_view()
+
+    def show_layers(self, rows: Sequence[MapRow], legend: Sequence[tuple[str, int]]) -> None:
+        """Show the table, and what its colours mean."""
+        self._legend.show_entries(legend)
+        chosen = self._chosen_path()
+        self._model.show_rows(rows)
+        self._choose(chosen)
+        self._table.viewport().update()
+
+    def show_order(self, key: str) -> None:
+        """Mark the column that the rows are sorted by."""
+        head = self._table.horizontalHeader()
+        head.setSortIndicatorShown(key != "layer")
+        is_text = key in ("kind", "note")
+        order = Qt.SortOrder.AscendingOrder if is_text else Qt.SortOrder.DescendingOrder
+        head.setSortIndicator(COLUMNS.index(key), order)
+
+    def take_focus(self) -> None:
+        """Begin with the table, whose keys are the arrows."""
+        focused = self._table if self._has_map and self.view == "layers" else self._back
+        focused.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def copy(self) -> str:
+        """Put the whole table on the clipboard as text; returns it."""
+        lines = ["\t".join(self._model.titles())]
+        lines += ["\t".join(row.cells) for row in self._model.rows()]
+        text = "\n".join(lines)
+        QGuiApplication.clipboard().setText(text)
+        return text
+
+    def _name_missing(self) -> None:
+        if self._needs == "config":
+            text, words = (
+                self.tr("Architecture\u2026"),
+                self.tr("A JSON file, as to_json wrote it"),
+            )
+        else:
+            text = self.tr("Custom classes\u2026")
+            words = self.tr("A Python file with its classes; it is run in another process")
+        self._missing.setText(text)
+        self._missing.setAccessibleName(text)
+        self._missing.setToolTip(words)
+
+    def _view_titles(self) -> dict[str, str]:
+        return {"layers": self.tr("Layers"), "device": self.tr("Device")}
+
+    def _chosen_path(self) -> str:
+        row = self._table.currentIndex().data(ROW_ROLE)
+        return row.path if isinstance(row, MapRow) else ""
+
+    def _choose(self, path: str) -> None:
+        at = self._model.place_of(path)
+        if at is not None and at != self._table.currentIndex().row():
+            self._table.choose_row(at)
+
+    def _show_view(self) -> None:
+        if self.view == "device":
+            self._pages.setCurrentWidget(self.split)
+        else:
+            self._pages.setCurrentWidget(self._body if self._has_map else self._empty)
+
+    def _build(self) -> None:
+        self._copy.setProperty("kind", "small")
+        self._build_table()
+        titles = QVBoxLayout()
+        titles.setSpacing(0)
+        titles.addWidget(self._title)
+        titles.addWidget(self._subtitle)
+        top = QHBoxLayout()
+        top.setSpacing(10)
+        top.addWidget(self._back)
+        top.addLayout(titles, 1)
+        for part in (self._views, self._details, self._open):
+            top.addWidget(part)
+        self._build_body()
+        self._build_empty()
+        for page in (self._body, self.split, self._empty):
+            self._pages.addWidget(page)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SIZES.gutter, SIZES.gutter, SIZES.gutter, SIZES.gutter)
+        column.setSpacing(10)
+        column.addLayout(top)
+        column.addWidget(self._pages, 1)
+
+    def _build_table(self) -> None:
+        table, head = self._table, self._table.horizontalHeader()
+        table.setModel(self._model)
+        table.setItemDelegate(CellDelegate(self._look, _cell_of, table))
+        table.name_columns(COLUMNS)
+        head.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        head.setSectionsClickable(True)
+        for at, key in enumerate(COLUMNS):
+            table.size_column(at, _WIDTHS.get(key, _NUMBER_PX))
+
+    def _build_body(self) -> None:
+        card = QFrame()
+        card.setObjectName("card")
+        tools = QHBoxLayout()
+        tools.addWidget(self._legend, 1)
+        tools.addWidget(self._copy)
+        inside = QVBoxLayout(card)
+        inside.setContentsMargins(10, 8, 10, 8)
+        inside.setSpacing(6)
+        inside.addLayout(tools)
+        inside.addWidget(self.icicle, 2)
+        inside.addWidget(self._table, 3)
+        left = QVBoxLayout()
+        left.setSpacing(10)
+        left.addWidget(self.totals)
+        left.addWidget(card, 1)
+        row = QHBoxLayout(self._body)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(10)
+        row.addLayout(left, 1)
+        row.addWidget(self.side)
+
+    def _build_empty(self) -> None:
+        column = QVBoxLayout(self._empty)
+        column.setSpacing(10)
+        column.addStretch(1)
+        for label in (self._text, self._remedy):
+            label.setWordWrap(True)
+            label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+            label.setFixedWidth(_TEXT_PX)
+            column.addWidget(label, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(self._missing, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(2)
+
+    def _connect(self) -> None:
+        self._back.clicked.connect(self.close_requested)
+        self._open.clicked.connect(self.file_requested)
+        self._details.clicked.connect(self.details_requested)
+        self._missing.clicked.connect(self.missing_requested)
+        self._copy.clicked.connect(self._on_copy_clicked)
+        self._table.copy_requested.connect(self._on_copy_clicked)
+        self._views.chosen.connect(self._on_views_chosen)
+        self.icicle.chosen.connect(self._on_icicle_chosen)
+        self._table.selectionModel().currentRowChanged.connect(self._on_table_row_changed)
+        self._table.horizontalHeader().sectionClicked.connect(self._on_head_section_clicked)
+        add_key("map_close", self).activated.connect(self.close_requested)
+        self._look.palette_changed.connect(self._on_look_palette_changed)
+
+    @Slot(str)
+    def _on_views_chosen(self, view: str) -> None:
+        self.view = view
+        self._show_view()
+        self.view_chosen.emit(view)
+
+    @Slot(str)
+    def _on_icicle_chosen(self, path: str) -> None:
+        self._choose(path)
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_table_row_changed(self, now: QModelIndex, before: QModelIndex) -> None:
+        del before
+        row = now.data(ROW_ROLE)
+        if isinstance(row, MapRow):
+            self.icicle.choose(row.path)
+
+    @Slot(int)
+    def _on_head_section_clicked(self, at: int) -> None:
+        self.sort_requested.emit(COLUMNS[at])
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        self.copy()
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._back.setIcon(self._look.icon("back", "mute"))
+        self._copy.setIcon(self._look.icon("copy"))
+        self._table.viewport().update()
+
+
+def _cell_of(index: Index, colours: Palette) -> CellLook | None:
+    row = index.data(ROW_ROLE)
+    if not isinstance(row, MapRow):
+        return None
+    key = COLUMNS[index.column()]
+    text = row.cells[index.column()]
+    if key == "note":
+        return CellLook(text, colours.warn if row.tone == "warn" else colours.sub)
+    return CellLook(text, colours.sub if key == "kind" else colours.text)

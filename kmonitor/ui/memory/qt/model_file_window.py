@@ -1,0 +1,156 @@
+"""What each way to load a model takes: bars, words, and the button that measures."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QProgressBar,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from kmonitor.ui.memory.load_cost import REPEATS, CostRow, LoadCostPicture
+from kmonitor.ui.memory.qt.stacked_bar import StackedBar
+from kmonitor.ui.theme.qt.theme import Look, role_label, set_tone
+from kmonitor.ui.widgets.buttons import MenuButton
+from kmonitor.ui.widgets.legend_row import LegendRow
+
+
+class LoadCostPanel(QWidget):
+    """Shows a `LoadCostPicture`.
+
+    Signals (main thread):
+        measure_requested: With how many processes are wanted for each way.
+        cancel_requested: They are wanted no more.
+    """
+
+    measure_requested = Signal(int)
+    cancel_requested = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._picture = LoadCostPicture()
+        self._title = role_label("title")
+        self._repeats = MenuButton(look, "", self._counts(), stands_out=False)
+        self._repeats.choose(str(REPEATS[1]))
+        self._measure = QPushButton()
+        self._measure.setProperty("kind", "primary")
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._progress = role_label("sub")
+        self._text = role_label("sub")
+        self._text.setWordWrap(True)
+        self._recommended = role_label("strong")
+        self._recommended.setWordWrap(True)
+        self._legend = LegendRow(look)
+        self._inside = QWidget()
+        self._rows = QVBoxLayout(self._inside)
+        self._build()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._title.setText(self.tr("What a load takes"))
+        self._repeats.rename(self.tr("Processes a way"), self._counts())
+        self._bar.setAccessibleName(self.tr("Processes that have ended"))
+        self._name_button()
+
+    def show_picture(self, picture: LoadCostPicture) -> None:
+        """Show how far it is, and what was measured."""
+        before, self._picture = self._picture, picture
+        self._name_button()
+        self._repeats.setVisible(not picture.is_running)
+        self._bar.setVisible(picture.is_running)
+        self._bar.setRange(0, max(1, picture.total))
+        self._bar.setValue(picture.done)
+        self._progress.setText(picture.progress)
+        self._progress.setVisible(bool(picture.progress))
+        self._text.setText(picture.text)
+        self._text.setVisible(bool(picture.text))
+        set_tone(self._text, picture.tone)
+        self._recommended.setText("\n".join(picture.recommended))
+        self._recommended.setVisible(bool(picture.recommended))
+        parts = next((row.bar for row in picture.rows if row.bar), ())
+        self._legend.show_entries([(part.title, part.hue) for part in parts])
+        self._legend.setVisible(bool(parts))
+        if picture.rows != before.rows:
+            self._show_rows(picture)
+
+    def _show_rows(self, picture: LoadCostPicture) -> None:
+        while (item := self._rows.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        for row in picture.rows:
+            self._rows.addWidget(self._row(row, picture.reach))
+        self._rows.addStretch(1)
+
+    def _row(self, row: CostRow, reach: float) -> QWidget:
+        made = QWidget()
+        column = QVBoxLayout(made)
+        column.setContentsMargins(0, 0, 0, 6)
+        column.setSpacing(3)
+        head = QHBoxLayout()
+        head.addWidget(role_label("strong_small", row.title))
+        mark = role_label("strong_small", row.marks)
+        set_tone(mark, "accent")
+        head.addWidget(mark)
+        head.addStretch(1)
+        column.addLayout(head)
+        if row.bar:
+            bar = StackedBar(self._look)
+            bar.show_parts(row.bar, reach=reach)
+            bar.setAccessibleName(row.title)
+            bar.setAccessibleDescription(row.figures)
+            column.addWidget(bar)
+            column.addWidget(role_label("body", row.figures))
+        words = role_label("sub", row.words)
+        words.setWordWrap(True)
+        set_tone(words, row.tone)
+        column.addWidget(words)
+        return made
+
+    def _counts(self) -> dict[str, str]:
+        return {str(n): str(n) for n in REPEATS}
+
+    def _name_button(self) -> None:
+        is_running = self._picture.is_running
+        words = self.tr("Cancel") if is_running else self.tr("Measure")
+        self._measure.setText(words)
+        self._measure.setAccessibleName(words)
+        self._measure.setToolTip(
+            self.tr("End the process that runs now, and start no more")
+            if is_running
+            else self.tr("Load the file in each way, in processes of their own")
+        )
+
+    def _build(self) -> None:
+        tools = QHBoxLayout()
+        tools.setSpacing(8)
+        tools.addWidget(self._title, 1)
+        tools.addWidget(self._repeats)
+        tools.addWidget(self._measure)
+        self._inside.setObjectName("scrolled")
+        self._rows.setContentsMargins(1, 1, 8, 1)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(self._inside)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addLayout(tools)
+        for part in (self._bar, self._progress, self._recommended, self._text, self._legend):
+            column.addWidget(part)
+        column.addWidget(scroll, 1)
+        self._measure.clicked.connect(self._on_measure_clicked)
+
+    @Slot()
+    def _on_measure_clicked(self) -> None:
+        if self._picture.is_running:
+            self.cancel_requested.emit()
+        else:
+            self.measure_requested.emit(int(self._repeats.key))

@@ -1,0 +1,127 @@
+"""A bar of parts side by side, with marks on it and a bracket for an interval."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QRectF, QSize, Qt, Slot
+from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+from typing_extensions import override
+
+from kmonitor.ui.memory.totals import BarPart, Mark
+from kmonitor.ui.theme.palettes import Palette
+from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.theme import SIZES
+
+_BAR_PX = 20
+_BRACKET_PX = 7
+_LABEL_PX = 15
+
+
+class StackedBar(QWidget):
+    """Paints its parts from left to right; what it says is its description."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._parts: Sequence[BarPart] = ()
+        self._marks: Sequence[Mark] = ()
+        self._span = (0.0, 0.0)
+        self._reach = 1.0
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        look.palette_changed.connect(self._on_look_palette_changed)
+
+    def show_parts(
+        self,
+        parts: Sequence[BarPart],
+        *,
+        reach: float,
+        marks: Sequence[Mark] = (),
+        span: tuple[float, float] = (0.0, 0.0),
+    ) -> None:
+        """Show these parts.
+
+        Args:
+            parts: From the left.
+            reach: What the whole width is, bytes.
+            marks: On top of it.
+            span: An interval to be marked below the bar; (0, 0): none.
+        """
+        self._parts, self._marks = tuple(parts), tuple(marks)
+        self._span, self._reach = span, max(reach, 1.0)
+        self.updateGeometry()
+        self.update()
+
+    @override
+    def sizeHint(self) -> QSize:
+        above = _LABEL_PX if self._marks else 0
+        below = _BRACKET_PX + 2 if self._span[1] else 0
+        return QSize(160, above + _BAR_PX + below)
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        del event
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        colours = self._look.palette
+        top = _LABEL_PX if self._marks else 0
+        bar = QRectF(0, top, self.width(), _BAR_PX)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(colours.raised))
+        painter.drawRoundedRect(bar, 5, 5)
+        self._paint_parts(painter, bar, colours)
+        self._paint_span(painter, bar, colours)
+        self._paint_marks(painter, bar, colours)
+        painter.end()
+
+    def _x(self, n_bytes: float) -> float:
+        return min(1.0, n_bytes / self._reach) * (self.width() - 1)
+
+    def _paint_parts(self, painter: QPainter, bar: QRectF, colours: Palette) -> None:
+        at = 0.0
+        for part in self._parts:
+            left, right = self._x(at), self._x(at + part.n_bytes)
+            at += part.n_bytes
+            if part.hue < 0:
+                continue
+            colour = QColor(colours.series[part.hue])
+            box = QRectF(left, bar.top(), max(1.0, right - left - 1), bar.height())
+            painter.fillRect(box, colour)
+            if part.is_transient:
+                painter.fillRect(box, _stripes(QColor(colours.card)))
+
+    def _paint_span(self, painter: QPainter, bar: QRectF, colours: Palette) -> None:
+        low, high = self._span
+        if not high:
+            return
+        y = bar.bottom() + 2
+        painter.setPen(QPen(QColor(colours.sub), 1))
+        left, right = self._x(low), self._x(high)
+        painter.drawLine(int(left), int(y + 4), int(right), int(y + 4))
+        for x in (left, right):
+            painter.drawLine(int(x), int(y), int(x), int(y + _BRACKET_PX))
+
+    def _paint_marks(self, painter: QPainter, bar: QRectF, colours: Palette) -> None:
+        font = painter.font()
+        font.setPixelSize(SIZES.meta_px)
+        painter.setFont(font)
+        taken = -1.0
+        for mark in sorted(self._marks, key=lambda each: each.n_bytes):
+            if mark.n_bytes > self._reach:
+                continue
+            x = self._x(mark.n_bytes)
+            painter.setPen(QPen(QColor(colours.tone(mark.tone)), 2))
+            painter.drawLine(int(x), int(bar.top() - 3), int(x), int(bar.bottom()))
+            width = painter.fontMetrics().horizontalAdvance(mark.title)
+            left = min(max(0.0, x - width / 2), self.width() - width)
+            if left > taken:
+                painter.drawText(int(left), int(bar.top() - 5), mark.title)
+                taken = left + width + 6
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self.update()
+
+
+def _stripes(colour: QColor) -> QBrush:
+    colour.setAlphaF(0.35)
+    return QBrush(colour, Qt.BrushStyle.BDiagPattern)

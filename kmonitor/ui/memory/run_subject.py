@@ -1,0 +1,127 @@
+"""A run as the subject of a memory map: its model, its batch, and what was measured of it."""
+
+from dataclasses import replace
+
+import msgspec
+
+from kmonitor.memory.estimate import Plan
+from kmonitor.memory.open_lengths import is_open, with_length
+from kmonitor.memory.tensor_sizes import OpenShape
+from kmonitor.ui.memory.device_split import Resident, SplitPicture, vram_split
+from kmonitor.ui.memory.map_estimator import MapDesk
+from kmonitor.ui.memory.subjects import MapSubject, Reading, SizedLayout
+from kmonitor.ui.text.formats import bytes_text
+from kmonitor.ui.text.language import tr
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.messages.model_layout import ModelLayout
+from kmonitor_agent.wire.messages.run_summary import ENDED_STATES
+from kmonitor_agent.wire.messages.unions import RunSummary
+
+_USUAL_BATCH = 32
+_NOT_MEASURED = 3
+_LENGTHS = (32, 64, 96, 128, 160, 192, 256, 512, 1024, 2048)
+_USUAL_LENGTH = 128
+"""Of a sequence whose length the model leaves open, as of a file's."""
+
+
+def run_subject(desk: Desk, run: RunSummary) -> MapSubject:
+    """Whose map is shown when a run is selected."""
+    layout = desk.models.layout(run.run)
+    if layout is not None and not layout.backend:
+        layout = msgspec.structs.replace(layout, backend=run.backend)
+    subject = MapSubject(
+        key=run.run,
+        title=run.name,
+        kind="run",
+        batch=_batch(desk, run),
+        reading=_reading(desk, run.run),
+        limit_bytes=int(run.vram.of) if run.vram.of else None,
+    )
+    if layout is None:
+        return replace(subject, why_none=_why_none(run))
+    if is_open(layout):
+        return _of_open_length(subject, layout)
+    return replace(
+        subject,
+        sizes=(SizedLayout("", layout),),
+        why_one_size=tr("a run tells its model for one size; open the model's file for others"),
+        measured=desk.models.measured(layout, Plan(subject.batch)),
+    )
+
+
+def _of_open_length(subject: MapSubject, layout: ModelLayout) -> MapSubject:
+    """With the model on several lengths: how long its data were, the run does not tell."""
+    try:
+        told = tuple(SizedLayout(str(each), with_length(layout, each)) for each in _LENGTHS)
+    except OpenShape:
+        return replace(
+            subject,
+            why_none=tr("The run's model leaves a length open, and a layer of it may change it."),
+            remedy=tr("Open the model's file: with it other lengths can be tried."),
+        )
+    return replace(
+        subject,
+        sizes=told,
+        own=_LENGTHS.index(_USUAL_LENGTH),
+        is_own_told=False,
+        is_sequence=True,
+        why_unmeasured=tr("the run does not tell how long its sequences were"),
+    )
+
+
+def run_split(desk: Desk, run: RunSummary, of_map: MapDesk) -> SplitPicture:
+    """What the device of a run holds."""
+    found = of_map.answer.found
+    is_it = of_map.subject is not None and of_map.subject.key == run.run
+    if found is None or not is_it:
+        resident = Resident(None, tr("the run has not told its model"))
+    else:
+        words = (
+            tr("weights {weights} and optimizer {slots}, from the model's variables")
+            if found.tier == _NOT_MEASURED
+            else tr("measured between steps; weights {weights}, optimizer {slots}, data and else")
+        )
+        text = words.format(
+            weights=bytes_text(found.parameter_bytes), slots=bytes_text(found.slot_bytes)
+        )
+        resident = Resident(found.resident_bytes, text)
+    return vram_split(desk.readings(run.run), resident, run.backend)
+
+
+def with_measured(desk: Desk, subject: MapSubject) -> MapSubject:
+    """A file's subject, with what was measured of the same training in the runs known here."""
+    if not subject.sizes:
+        return subject
+    layout = subject.sizes[subject.own].layout
+    return replace(subject, measured=desk.models.measured(layout, Plan(subject.batch)))
+
+
+def _batch(desk: Desk, run: RunSummary) -> int:
+    fits = desk.models.fits(run.run)
+    told = fits[-1].batch if fits else None
+    return run.batch_size or told or _USUAL_BATCH
+
+
+def _reading(desk: Desk, run: str) -> Reading:
+    """The peak of the newest fit's first steps; else the highest that was sampled."""
+    fits = desk.models.fits(run)
+    measured = fits[-1].measured if fits else None
+    if measured is not None:
+        words = tr("the framework's allocator on {device}, first {n} steps")
+        source = words.format(device=measured.device or tr("the device"), n=measured.steps)
+        return Reading(measured.peak_bytes, source, measured.batch)
+    readings = desk.readings(run)
+    peak = readings.value("allocator_peak_bytes")
+    source = readings.source("allocator_peak_bytes")
+    told = "" if source is None else source.source or source.absent
+    unknown = tr("not told by this run") if peak is None else tr("its source was not told")
+    return Reading(peak, told or unknown)
+
+
+def _why_none(run: RunSummary) -> str:
+    if run.state in ENDED_STATES:
+        return tr("This run ended before it told its model, or its agent was too old to.")
+    return tr(
+        "This run has not told its model yet: it does when it is built, with the first step at "
+        "the latest."
+    )

@@ -1,0 +1,201 @@
+"""The totals of a memory map: the answer in words, and the bar beside it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.memory.estimate import MemoryMap
+from kmonitor.ui.memory.map_parts import HUES
+from kmonitor.ui.memory.subjects import MapSubject, backend_title
+from kmonitor.ui.text.formats import bytes_text, count_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import later, tr
+from kmonitor.ui.theme.palettes import Tone
+
+_TIERS: Final = {
+    1: later("Tier 1 \u00b7 measured at several batch sizes"),
+    2: later("Tier 2 \u00b7 rules scaled by one measurement"),
+    3: later("Tier 3 \u00b7 nothing ran"),
+}
+_NOT_MEASURED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class BarPart:
+    """A stretch of the bar of totals.
+
+    Attributes:
+        n_bytes: Its length.
+        hue: Which of the palette's hues.
+        title: What it is.
+        text: Its size.
+        is_transient: Whether it is there only during a step.
+    """
+
+    n_bytes: float
+    hue: int
+    title: str
+    text: str
+    is_transient: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place on the bar, bytes, and what it is."""
+
+    n_bytes: float
+    title: str
+    tone: Tone
+
+
+@dataclass(frozen=True, slots=True)
+class TotalsPicture:
+    """The answer in words, and the bar beside it.
+
+    Attributes:
+        peak: "1.4 GiB", or empty.
+        interval: The interval, and of what training.
+        tier: How sure it is.
+        tier_tooltip: How it was found.
+        tone: Of the tier.
+        measured: What was measured beside, with its source, or why nothing was.
+        notes: What a reader should know, in lines.
+        parts: Of the bar.
+        marks: On it.
+        span: From where to where the peak may be, bytes.
+        reach: The bar's whole length, bytes.
+        description: All of it in one sentence, for a screen reader.
+    """
+
+    peak: str = ""
+    interval: str = ""
+    tier: str = ""
+    tier_tooltip: str = ""
+    tone: Tone = "mute"
+    measured: str = ""
+    notes: tuple[str, ...] = ()
+    parts: tuple[BarPart, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    span: tuple[float, float] = (0.0, 0.0)
+    reach: float = 1.0
+    description: str = ""
+
+
+def totals_picture(
+    found: MemoryMap, subject: MapSubject, limit: int | None, uncalibrated: str = ""
+) -> TotalsPicture:
+    """The totals of a map, next to what is measured.
+
+    Args:
+        found: The map.
+        subject: Whose it is.
+        limit: Of the device, bytes; None: none is known.
+        uncalibrated: Why what was measured does not correct it; may be empty.
+    """
+    parts = tuple(_bar_parts(found))
+    marks = tuple(_marks(subject, limit))
+    high = found.high_bytes
+    span = (float(found.low_bytes), float(high if high is not None else found.peak_bytes))
+    near = [each.n_bytes for each in marks if each.n_bytes <= 4 * span[1]]
+    interval = _interval_words(found)
+    plan = tr("batch {batch}, {optimizer}, {precision}, {backend}").format(
+        batch=count_text(found.batch),
+        optimizer=found.optimizer or tr("no optimizer"),
+        precision=found.precision,
+        backend=backend_title(found.backend),
+    )
+    is_open = found.high_bytes is None
+    # What feature maps take is not known: the rest alone is no peak.
+    peak = f"\u2265 {bytes_text(found.low_bytes)}" if is_open else bytes_text(found.peak_bytes)
+    totals = tr("{resident} resident + {transient} transient").format(
+        resident=bytes_text(found.resident_bytes), transient=bytes_text(found.transient_bytes)
+    )
+    measured = _measured_words(subject)
+    return TotalsPicture(
+        peak=peak,
+        interval=f"{totals} \u00b7 {interval}\n{plan}",
+        tier=_tier(found, subject),
+        tier_tooltip=_method(found, subject),
+        tone="ok" if found.tier < _NOT_MEASURED else "warn",
+        measured=measured,
+        notes=tuple(_notes(found, uncalibrated)),
+        parts=parts,
+        marks=marks,
+        span=span,
+        reach=1.06 * max([span[1], *near, 1.0]),
+        description=". ".join((f"{tr('Peak')} {peak}", totals, interval, plan, measured)),
+    )
+
+
+def _tier(found: MemoryMap, subject: MapSubject) -> str:
+    # Of a run something did run: only no measurement corrects what is told here.
+    if subject.kind == "run" and found.tier == _NOT_MEASURED:
+        return tr("Tier 3 \u00b7 not corrected by measurements")
+    return tr(_TIERS[found.tier])
+
+
+def _method(found: MemoryMap, subject: MapSubject) -> str:
+    if subject.kind == "run" and found.tier == _NOT_MEASURED:
+        return tr("rules of each class of layer")
+    return said(found.method)
+
+
+def _interval_words(found: MemoryMap) -> str:
+    low = bytes_text(found.low_bytes)
+    if found.high_bytes is None:
+        return tr("at least {low}; the upper end is not known").format(low=low)
+    return tr("between {low} and {high}").format(low=low, high=bytes_text(found.high_bytes))
+
+
+def _bar_parts(found: MemoryMap) -> list[BarPart]:
+    rest = max(0, found.transient_bytes - found.kept_bytes)
+    other = max(0, found.resident_bytes - found.parameter_bytes - found.slot_bytes)
+    told: list[tuple[int, int, str, bool]] = [
+        (found.parameter_bytes, HUES["weights"], tr("Weights"), False),
+        (found.slot_bytes, HUES["slots"], tr("Optimizer"), False),
+        (other, HUES["gradients"], tr("Else resident"), False),
+        (min(found.kept_bytes, found.transient_bytes), HUES["kept"], tr("Kept for backward"),
+         True),
+        (rest, HUES["workspace"], tr("Gradients, workspace, rounding"), True),
+    ]  # fmt: skip
+    return [
+        BarPart(n, hue, title, bytes_text(n), is_transient)
+        for n, hue, title, is_transient in told
+        if n > 0
+    ]
+
+
+def _marks(subject: MapSubject, limit: int | None) -> list[Mark]:
+    marks: list[Mark] = []
+    if subject.reading.peak_bytes:
+        marks.append(Mark(subject.reading.peak_bytes, tr("measured"), "accent"))
+    if limit is not None:
+        marks.append(Mark(limit, tr("limit"), "crit"))
+    return marks
+
+
+def _measured_words(subject: MapSubject) -> str:
+    reading = subject.reading
+    if reading.peak_bytes is None:
+        why = said(reading.source) if reading.source else tr("nothing ran")
+        return tr("Not measured: {why}").format(why=why)
+    words = tr("Measured: {size} at batch {batch} ({source})")
+    if not reading.peak_bytes:
+        # The CPU's allocator counts large tensors only: a small model reads 0.
+        words = tr("Measured: nothing that is counted, at batch {batch} ({source})")
+    return words.format(
+        size=bytes_text(reading.peak_bytes),
+        batch=count_text(reading.batch or subject.batch),
+        source=said(reading.source),
+    )
+
+
+def _notes(found: MemoryMap, uncalibrated: str) -> list[str]:
+    notes: list[str] = []
+    if found.uncovered:
+        kinds = ", ".join(found.uncovered)
+        words = tr("No rule covers {kinds}: assumed, and the interval is wider")
+        notes.append(words.format(kinds=kinds))
+    if uncalibrated:
+        notes.append(tr("Not corrected by measurements: {why}").format(why=uncalibrated))
+    said_notes = (said(note) for note in found.notes)
+    return [*notes, *(note[:1].upper() + note[1:] for note in said_notes)]

@@ -1,0 +1,146 @@
+"""The curve of the peak over the batch, and what fits, as they are shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kmonitor.memory.advice import Advice
+from kmonitor.memory.what_if import BatchPeak, Fit
+from kmonitor.ui.memory.map_estimator import MapDesk
+from kmonitor.ui.memory.subjects import limit_of
+from kmonitor.ui.text.formats import bytes_text, count_text, round_bytes_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor.ui.theme.palettes import Tone
+
+
+@dataclass(frozen=True, slots=True)
+class CurveTick:
+    """A number beside an axis, at 0..1 of it."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BatchCurve:
+    """The chart; places are 0..1 from the left and from the bottom.
+
+    Attributes:
+        line: Places of the estimate, from left to right; empty: there is none.
+        band: Left, lower and upper end of the interval.
+        batch: Where the batch is that is asked about, and its peak.
+        measured: Where a batch was measured, and what it took.
+        limit: How high the device's limit is; None: none is known or it is far above.
+        x_ticks: Batch sizes.
+        y_ticks: Sizes.
+        text: What fits, in words.
+        tone: Of the text.
+        description: For a screen reader.
+    """
+
+    line: tuple[tuple[float, float], ...] = ()
+    band: tuple[tuple[float, float, float], ...] = ()
+    batch: tuple[float, float] | None = None
+    measured: tuple[tuple[float, float], ...] = ()
+    limit: float | None = None
+    x_ticks: tuple[CurveTick, ...] = ()
+    y_ticks: tuple[CurveTick, ...] = ()
+    text: str = ""
+    tone: Tone = "plain"
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceLine:
+    """One change: what it saves, and what it is."""
+
+    saved: str
+    words: str
+    tooltip: str
+
+
+def batch_curve(desk: MapDesk) -> BatchCurve:
+    """The curve of what is asked about."""
+    points, subject = desk.answer.points, desk.subject
+    limit = limit_of(subject, desk.asked) if subject is not None else None
+    text, tone = fit_words(desk.answer.fit, limit)
+    layout = desk.layout
+    if layout is not None and not layout.calls:
+        text, tone = tr("How the peak grows with the batch is not known."), "mute"
+    if len(points) < 2 or subject is None:  # noqa: PLR2004 - a line has two ends
+        return BatchCurve(text=text, tone=tone)
+    x_most = points[-1].batch
+    y_most = _highest(points, limit)
+    found = desk.answer.found
+    measured = [each for each in subject.measured if each.batch <= x_most]
+    ticks = sorted({1, round(x_most / 2), x_most})
+    return BatchCurve(
+        line=tuple((p.batch / x_most, p.peak_bytes / y_most) for p in points),
+        band=tuple(
+            (p.batch / x_most, p.low_bytes / y_most, min(1.0, p.high_bytes / y_most))
+            for p in points
+            if p.high_bytes is not None
+        ),
+        batch=(desk.asked.batch / x_most, found.peak_bytes / y_most)
+        if found is not None and desk.asked.batch <= x_most
+        else None,
+        measured=tuple((m.batch / x_most, m.peak_bytes / y_most) for m in measured),
+        limit=limit / y_most if limit is not None and limit <= y_most else None,
+        x_ticks=tuple(CurveTick(n / x_most, count_text(n)) for n in ticks),
+        y_ticks=tuple(CurveTick(part, bytes_text(part * y_most)) for part in (0.5, 1.0)),
+        text=text,
+        tone=tone,
+        description=_description(points, text),
+    )
+
+
+def fit_words(fit: Fit | None, limit: int | None) -> tuple[str, Tone]:
+    """What fits the device, in words, and how good that is."""
+    if limit is None:
+        return tr("Choose a device to see the largest batch that fits."), "mute"
+    if fit is None:
+        return "", "mute"
+    size = round_bytes_text(limit)
+    if fit.likely is None:
+        return tr("Not even a batch of 1 is expected to fit {size}.").format(size=size), "crit"
+    if fit.certain is None:
+        words = tr("In {size}: {likely} by the estimate; none is certain.")
+        return words.format(size=size, likely=count_text(fit.likely)), "warn"
+    words = tr("In {size}: a batch of {certain} is certain, {likely} by the estimate.")
+    return (
+        words.format(size=size, certain=count_text(fit.certain), likely=count_text(fit.likely)),
+        "plain",
+    )
+
+
+def advice_lines(advised: Sequence[Advice]) -> tuple[AdviceLine, ...]:
+    """What would lower the peak, the largest saving first."""
+    return tuple(
+        AdviceLine(
+            saved=f"\u2212{bytes_text(each.saved_bytes)}",
+            words=said(each.words),
+            tooltip=tr("{words}: then the peak is {size}").format(
+                words=said(each.words), size=bytes_text(each.peak_bytes)
+            ),
+        )
+        for each in advised
+    )
+
+
+def _highest(points: Sequence[BatchPeak], limit: int | None) -> float:
+    most = max(p.peak_bytes for p in points)
+    highs = [p.high_bytes for p in points if p.high_bytes is not None]
+    top = min(max([most, *highs]), 1.6 * most)
+    # A limit far above would press the curve to the ground.
+    return 1.04 * (max(top, limit) if limit is not None and limit <= 2.5 * top else top)
+
+
+def _description(points: Sequence[BatchPeak], text: str) -> str:
+    first, last = points[0], points[-1]
+    words = tr("Peak over batch: {low} at {first}, {high} at {last}.").format(
+        low=bytes_text(first.peak_bytes),
+        first=count_text(first.batch),
+        high=bytes_text(last.peak_bytes),
+        last=count_text(last.batch),
+    )
+    return f"{words} {text}".strip()

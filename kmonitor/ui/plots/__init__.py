@@ -1,0 +1,1 @@
+"""One chart without Qt: axes, layout, labels, thinning of what is drawn."""

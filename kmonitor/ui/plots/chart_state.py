@@ -1,0 +1,246 @@
+"""What one chart draws, as plain data: the border between presenters and plots.
+
+A presenter builds a new `ChartPicture` when something changed and keeps the array objects of the
+curves that did not: a chart compares arrays by identity and redraws only what is new.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmonitor.ui.text.formats import Unit
+
+FloatArray = NDArray[np.float64]
+
+XKind = Literal["epochs", "seconds", "models"]
+"""What the horizontal axis counts: epochs of all fits in a row, seconds of run time, or fits."""
+
+LimitLook = Literal["in_force", "pending", "offered"]
+"""`in_force`: the agent enforces it. `pending`: set here, not yet acknowledged by the agent.
+`offered`: there is no limit; a faint line shows where one can be dragged from."""
+
+NO_POINTS: Final[FloatArray] = np.empty(0, np.float64)
+NO_POINTS.setflags(write=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CurvePicture:
+    """One run's line.
+
+    Attributes:
+        run: Run id.
+        label: Name at the line's end; elided by the chart where there is no room.
+        hue: Index of the series colour, 0..5.
+        dashed: Drawn dashed: a second run with this hue.
+        dotted: Drawn dotted: what is dashed beside a dashed run's line.
+        selected: Drawn heavier, with a gradient below it.
+        stale: Greyed: the host is lost, the last data are shown.
+        strong: As heavy as the selected one, without a gradient: none stands back.
+        faint: As thin and pale as can be: what another curve was smoothed from.
+        x: Epochs or seconds, rising, `[n_points]`, thinned to the chart's width.
+        y: In the chart's unit, `[n_points]`; NaN marks a gap, which breaks the line.
+    """
+
+    run: str
+    label: str
+    hue: int
+    x: FloatArray
+    y: FloatArray
+    dashed: bool = False
+    dotted: bool = False
+    selected: bool = False
+    stale: bool = False
+    strong: bool = False
+    faint: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LimitPicture:
+    """The limit line.
+
+    Attributes:
+        value: In the chart's unit.
+        text: Label, for example "limit 72 GiB" or "limit 72 GiB, asked".
+        look: See `LimitLook`.
+        is_draggable: Whether the line has a grip.
+    """
+
+    value: float
+    text: str
+    look: LimitLook = "in_force"
+    is_draggable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FlagPicture:
+    """A vertical line with a flag on top: an action that was carried out.
+
+    Attributes:
+        x: Where.
+        text: On the flag, for example "reload".
+        tooltip: What it did, shown under the pointer.
+        ok: False: it failed, drawn in the warning colour.
+        row: The hub's row id of its record, told on a click; None: a click means nothing.
+        is_quiet: Only the pole is drawn, without a label.
+    """
+
+    x: float
+    text: str
+    tooltip: str = ""
+    ok: bool = True
+    row: int | None = None
+    is_quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GapPicture:
+    """A stretch without data, drawn as a faint band.
+
+    Attributes:
+        x_from: Last point before it.
+        x_to: First point after it.
+        text: Why, shown under the pointer.
+    """
+
+    x_from: float
+    x_to: float
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastPicture:
+    """Where growth leads, if it goes on like this.
+
+    Attributes:
+        x: Of the newest moment.
+        y: The newest value, in the chart's unit.
+        limit: What is met, in the chart's unit.
+        x_meets: Most likely there.
+        x_earliest: Not before.
+        x_latest: Not after; None: it may never be met.
+        limit_text: "host limit 15.6 GiB"; empty where the chart has a line for it anyway.
+    """
+
+    x: float
+    y: float
+    limit: float
+    x_meets: float
+    x_earliest: float
+    x_latest: float | None
+    limit_text: str = ""
+
+    def y_at(self, x: float) -> float:
+        """Height of the likely line there, at most the limit's."""
+        width = self.x_meets - self.x
+        part = (x - self.x) / width if width > 0.0 else 1.0
+        return self.y + min(max(part, 0.0), 1.0) * (self.limit - self.y)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChartPicture:
+    """Everything that one chart shows.
+
+    Attributes:
+        unit: Of all values; decides how ticks are written.
+        x_kind: What the horizontal axis counts.
+        x_range: From and to, in that kind.
+        curves: In the order of the run tree; the selected one is drawn on top.
+        y_range: From and to; None: the chart takes what curves and limit need.
+        limit: Limit line, or None.
+        flags: Actions of the selected run, rising in x.
+        epoch_marks: Where epochs begin, rising, `[n_epochs]`: small ticks above the axis.
+        gaps: Of the selected run.
+        empty_text: Shown in the middle when no curve has a point.
+        title: Name of the metric, for the accessible description: "RAM".
+        forecast: Where the selected run's growth leads, or None.
+        evidence: From and to of the window that an opened verdict rests on, or None.
+        is_log: All values are decadic logarithms of what is meant.
+    """
+
+    unit: Unit
+    x_kind: XKind
+    x_range: tuple[float, float]
+    curves: tuple[CurvePicture, ...] = ()
+    y_range: tuple[float, float] | None = None
+    limit: LimitPicture | None = None
+    flags: tuple[FlagPicture, ...] = ()
+    epoch_marks: FloatArray = field(default_factory=lambda: NO_POINTS)
+    gaps: tuple[GapPicture, ...] = ()
+    empty_text: str = ""
+    title: str = ""
+    forecast: ForecastPicture | None = None
+    evidence: tuple[float, float] | None = None
+    is_log: bool = False
+
+    @property
+    def has_points(self) -> bool:
+        """Whether any curve has something to draw."""
+        return any(len(curve.x) for curve in self.curves)
+
+    def without_offer(self) -> "ChartPicture":
+        """The same without a limit that is only offered, which means nothing on paper."""
+        is_offer = self.limit is not None and self.limit.look == "offered"
+        return replace(self, limit=None) if is_offer else self
+
+    def looks_like(self, other: "ChartPicture") -> bool:
+        """Whether the other one would be painted the same; arrays by identity, marks by value."""
+        return (
+            len(self.curves) == len(other.curves)
+            and all(map(_same_curve, self.curves, other.curves))
+            and _words(self) == _words(other)
+            and np.array_equal(self.epoch_marks, other.epoch_marks)
+        )
+
+
+def _words(picture: ChartPicture) -> tuple[object, ...]:
+    """All but curves and marks."""
+    return (
+        *(picture.unit, picture.x_kind, picture.x_range, picture.y_range, picture.limit),
+        *(picture.flags, picture.gaps, picture.empty_text, picture.title),
+        *(picture.forecast, picture.evidence, picture.is_log),
+    )
+
+
+def _curve_words(curve: CurvePicture) -> tuple[object, ...]:
+    look = (curve.dashed, curve.dotted, curve.selected, curve.stale, curve.strong, curve.faint)
+    return (curve.run, curve.label, curve.hue, *look)
+
+
+def _same_curve(one: CurvePicture, other: CurvePicture) -> bool:
+    return one is other or (
+        one.x is other.x and one.y is other.y and _curve_words(one) == _curve_words(other)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CrosshairLine:
+    """One run's row in the crosshair's card.
+
+    Attributes:
+        hue: Index of the series colour.
+        label: Run name.
+        value: Where its dot is, in the chart's unit; None: no data there.
+        text: The value in words: "58.9 GiB".
+    """
+
+    hue: int
+    label: str
+    value: float | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CrosshairCard:
+    """What stands beside the crosshair.
+
+    Attributes:
+        title: For example "epoch 28 · step 469".
+        lines: One a run, the selected one first.
+        is_shown: False: only line and dots (the charts that the pointer is not on).
+    """
+
+    title: str
+    lines: tuple[CrosshairLine, ...] = ()
+    is_shown: bool = True

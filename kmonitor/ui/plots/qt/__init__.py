@@ -1,0 +1,4 @@
+"""Painting and pointing in one chart.
+
+Curves, limit line, crosshair. The only importer of pyqtgraph.
+"""

@@ -1,0 +1,259 @@
+"""One live chart: what the window embeds."""
+
+from PySide6.QtCore import QEvent, QPointF, QSize, QSizeF, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QFocusEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from typing_extensions import override
+
+from kmonitor.ui.plots.chart_state import ChartPicture, CrosshairCard
+from kmonitor.ui.plots.plot_frame import zoomed
+from kmonitor.ui.plots.qt.chart_colours import ChartColours
+from kmonitor.ui.plots.qt.chart_layout import scene_for
+from kmonitor.ui.plots.qt.chart_view import ChartView
+from kmonitor.ui.plots.qt.crosshair import CrosshairLayer
+from kmonitor.ui.plots.qt.focus import came_by_keyboard
+from kmonitor.ui.plots.qt.frame_rect import frame_rect
+from kmonitor.ui.plots.qt.limit_control import LimitControl
+from kmonitor.ui.plots.qt.tooltips import flag_at, text_at
+
+_PAN_FROM_PX = 4.0
+_ZOOM_STEP = 0.8
+_WHEEL_NOTCH = 120.0
+_CROSSHAIR_STEP_PX = 4.0
+_NOTHING = ChartPicture(unit="bytes", x_kind="epochs", x_range=(0.0, 1.0))
+
+
+class LiveChart(QWidget):
+    """Shows a `ChartPicture`; decides nothing about runs, units or limits. Main thread only.
+
+    It never asks for a repaint by itself: `set_picture` redraws what differs, and costs next to
+    nothing when given the same picture again. While the limit line is moved the line keeps to
+    the pointer, whatever the pictures say; after the drop the next picture counts.
+
+    Signals, all from the main thread:
+        limit_dragged(value): The limit line is being moved; in the picture's unit.
+        limit_dropped(value): It was let go (or set by keys): ask the agent for this limit.
+        crosshair_moved(x): The pointer (or a key) stands at x of the horizontal axis.
+        crosshair_left(): The pointer has left the plot.
+        range_zoomed(lo, hi): Wheel, drag or keys ask for this horizontal range; the next picture
+            should have it as `x_range`.
+        zoom_reset(): Double click or key 0 asks for the whole range again.
+        flag_clicked(row): A flag was clicked; its record's row id in the hub.
+        resized(): The plot's width changed; pictures should be thinned to the new one.
+    """
+
+    limit_dragged = Signal(float)
+    limit_dropped = Signal(float)
+    crosshair_moved = Signal(float)
+    crosshair_left = Signal()
+    range_zoomed = Signal(float, float)
+    zoom_reset = Signal()
+    flag_clicked = Signal(int)
+    resized = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._colours = ChartColours()
+        self._picture = _NOTHING
+        self._pan_from: QPointF | None = None
+        self._pan_range = (0.0, 1.0)
+        self._crosshair_x: float | None = None
+        self._view = ChartView(self)
+        self._crosshair = CrosshairLayer(self)
+        self._limit = LimitControl(self)
+        # Above the grip, which would cover its numbers; it takes no mouse events.
+        self._crosshair.raise_()
+        self._scene = scene_for(_NOTHING, QSizeF(380.0, 240.0), self._colours)
+        self._limit.moved.connect(self._on_limit_moved)
+        self._limit.dropped.connect(self.limit_dropped)
+        self._limit.cancelled.connect(self._refresh)
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMinimumSize(110, 100)
+
+    def set_theme(self, colours: ChartColours) -> None:
+        """Paint with these from now on."""
+        self._colours = colours
+        self._refresh()
+
+    def set_picture(self, picture: ChartPicture) -> None:
+        """Show this; one that looks the same as the last costs next to nothing."""
+        is_dropped = self._limit.is_dropped
+        is_same = picture is self._picture or picture.looks_like(self._picture)
+        self._picture = picture
+        self._limit.take_picture(picture)
+        if is_same and not is_dropped:
+            return
+        if picture.title and picture.title != self.accessibleName():
+            self.setAccessibleName(picture.title)
+        self._refresh()
+
+    def set_crosshair(self, x: float | None, card: CrosshairCard | None = None) -> None:
+        """Draw the crosshair at x of the horizontal axis, or none."""
+        self._crosshair_x = x
+        self._crosshair.show_crosshair(x, card or CrosshairCard(""))
+
+    def plot_width_px(self) -> int:
+        """Width that `x_range` takes: how many buckets to thin to."""
+        return max(1, int(self._scene.frame.data_width))
+
+    def is_limit_held(self) -> bool:
+        """Whether the limit line is being moved right now."""
+        return self._limit.is_held
+
+    @override
+    def sizeHint(self) -> QSize:
+        return QSize(520, 280)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._view.setGeometry(self.rect())
+        self._crosshair.setGeometry(self.rect())
+        self._refresh()
+        self.resized.emit()
+
+    @override
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() != Qt.MouseButton.LeftButton:
+            super().mousePressEvent(event)
+        elif self._limit.is_near(event.position()):
+            self._limit.grab(event.position().y())
+        elif frame_rect(self._scene.frame).contains(event.position()):
+            self._pan_from, self._pan_range = event.position(), self._picture.x_range
+
+    @override
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if not event.buttons() & Qt.MouseButton.LeftButton:
+            self._hover(event.position())
+        elif self._limit.is_held:
+            self._limit.move(event.position().y())
+        elif self._pan_from is not None:
+            self._pan(event.position())
+
+    @override
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            start, self._pan_from = self._pan_from, None
+            self._limit.release()
+            if start is not None and _is_click(start, event.position()):
+                self._click(event.position())
+
+    @override
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and not self._limit.is_held:
+            self.zoom_reset.emit()
+
+    @override
+    def leaveEvent(self, event: QEvent) -> None:
+        self.crosshair_left.emit()
+        super().leaveEvent(event)
+
+    @override
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self._crosshair.show_ring(is_shown=came_by_keyboard(event))
+        super().focusInEvent(event)
+
+    @override
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self._crosshair.show_ring(is_shown=False)
+        self.crosshair_left.emit()
+        super().focusOutEvent(event)
+
+    @override
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        notches = event.angleDelta().y() / _WHEEL_NOTCH
+        if notches:
+            self._zoom(self._scene.frame.x_at(event.position().x()), _ZOOM_STEP**notches)
+        event.accept()
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        match event.key():
+            case Qt.Key.Key_Left:
+                self._step_crosshair(-_CROSSHAIR_STEP_PX)
+            case Qt.Key.Key_Right:
+                self._step_crosshair(_CROSSHAIR_STEP_PX)
+            case Qt.Key.Key_Plus | Qt.Key.Key_Equal:
+                self._zoom(self._middle(), _ZOOM_STEP)
+            case Qt.Key.Key_Minus:
+                self._zoom(self._middle(), 1.0 / _ZOOM_STEP)
+            case Qt.Key.Key_0:
+                self.zoom_reset.emit()
+            case _:
+                super().keyPressEvent(event)
+
+    @override
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent):
+            text = text_at(self._scene, QPointF(event.pos()))
+            if text:
+                QToolTip.showText(event.globalPos(), text, self)
+            else:
+                QToolTip.hideText()
+            return True
+        return super().event(event)
+
+    @Slot()
+    def _refresh(self) -> None:
+        picture = self._limit.as_moved(self._picture)
+        self._scene = scene_for(picture, QSizeF(self.size()), self._colours)
+        self._view.show_chart(self._scene)
+        self._crosshair.show_scene(self._scene)
+        self._limit.show_scene(self._scene)
+
+    @Slot(float)
+    def _on_limit_moved(self, value: float) -> None:
+        self._refresh()
+        self.limit_dragged.emit(value)
+
+    def _hover(self, at: QPointF) -> None:
+        near = self._limit.is_near(at)
+        flag = None if near else flag_at(self._scene, at)
+        hand = Qt.CursorShape.PointingHandCursor
+        usual = hand if flag is not None and flag.row is not None else Qt.CursorShape.ArrowCursor
+        self.setCursor(Qt.CursorShape.SizeVerCursor if near else usual)
+        frame = self._scene.frame
+        if frame.left <= at.x() <= frame.right:
+            self.crosshair_moved.emit(frame.x_at(at.x()))
+        else:
+            self.crosshair_left.emit()
+
+    def _click(self, at: QPointF) -> None:
+        flag = flag_at(self._scene, at)
+        if flag is not None and flag.row is not None:
+            self.flag_clicked.emit(flag.row)
+
+    def _pan(self, at: QPointF) -> None:
+        start, frame = self._pan_from, self._scene.frame
+        if start is None or abs(at.x() - start.x()) < _PAN_FROM_PX:
+            return
+        shift = (start.x() - at.x()) / frame.width * (frame.x_hi - frame.x_lo)
+        self.range_zoomed.emit(self._pan_range[0] + shift, self._pan_range[1] + shift)
+
+    def _zoom(self, around: float, factor: float) -> None:
+        lo, hi = zoomed(self._picture.x_range, around=around, factor=factor)
+        self.range_zoomed.emit(lo, hi)
+
+    def _middle(self) -> float:
+        """What the keys zoom around: the crosshair, else the middle."""
+        x = self._crosshair_x
+        return sum(self._picture.x_range) / 2.0 if x is None else x
+
+    def _step_crosshair(self, px: float) -> None:
+        frame = self._scene.frame
+        at = frame.right if self._crosshair_x is None else frame.x_px(self._crosshair_x)
+        self.crosshair_moved.emit(frame.x_at(min(max(at + px, frame.left), frame.right)))
+
+
+def _is_click(start: QPointF, end: QPointF) -> bool:
+    """Whether the pointer stayed where it was pressed."""
+    return (end - start).manhattanLength() < _PAN_FROM_PX

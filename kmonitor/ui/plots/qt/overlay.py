@@ -1,0 +1,335 @@
+"""What lies over the curves: limit line, flags, newest dots and names."""
+
+import math
+from dataclasses import dataclass
+
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+
+from kmonitor.ui.plots.chart_state import CurvePicture, FlagPicture, LimitPicture
+from kmonitor.ui.plots.curve_spans import spans_in_band
+from kmonitor.ui.plots.labels import (
+    DOT_PX,
+    FlagPlace,
+    Span,
+    clear_of_dots,
+    flag_places,
+    free_left,
+    spread,
+)
+from kmonitor.ui.plots.layout import last_there
+from kmonitor.ui.plots.qt.backdrop import Scene
+from kmonitor.ui.plots.qt.chart_colours import ChartColours
+from kmonitor.ui.plots.qt.frame_rect import frame_rect
+
+GRIP_WIDTH_PX = 24.0
+GRIP_HEIGHT_PX = 16.0
+FLAG_HEIGHT_PX = 17.0
+LONGEST_NAME_PX = 112.0
+_SHORTEST_NAME_PX = 36.0
+"""What is cut to less tells no run from another: the crosshair names it."""
+
+_LINE_PX = 13.0
+_FARTHEST_NAME_PX = 2.5 * _LINE_PX
+"""From its line's end: names further off pile up over other lines, and are read as theirs."""
+
+_LABEL_HEIGHT_PX = 14.0
+_NAME_GAP_PX = 7.0
+_FLAG_WEIGHT = QFont.Weight.DemiBold
+_LIMIT_WEIGHT = QFont.Weight.Medium
+
+
+@dataclass(frozen=True, slots=True)
+class EndPoint:
+    """The last point of a curve in sight.
+
+    Attributes:
+        curve: Which.
+        x, y: Where, pixels.
+        is_newest: Whether it is the run's newest: only that gets a dot.
+    """
+
+    curve: CurvePicture
+    x: float
+    y: float
+    is_newest: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedName:
+    """Where a run's name goes.
+
+    Attributes:
+        end: The end of its line.
+        left, y: Left edge and middle, pixels.
+        width: Of the whole name, pixels.
+        room: That it has, pixels.
+    """
+
+    end: EndPoint
+    left: float
+    y: float
+    width: float
+    room: float
+
+
+def paint_overlay(painter: QPainter, scene: Scene) -> None:
+    """Paint everything that lies over the curves; coordinates are the widget's."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    flags = placed_flags(scene)
+    _paint_flags(painter, scene, flags)
+    ends = end_points(scene)
+    _paint_names(painter, scene, ends)
+    _paint_limit(painter, scene, [place for _, place in flags], ends)
+    _paint_dots(painter, scene, ends)
+    _paint_empty(painter, scene)
+
+
+def placed_flags(scene: Scene) -> list[tuple[FlagPicture, FlagPlace]]:
+    """The flags in sight with their places, for painting and for tooltips."""
+    frame = scene.frame
+    flags = [flag for flag in scene.picture.flags if frame.x_lo <= flag.x <= frame.x_hi]
+    colours = scene.colours
+    widths = [
+        colours.text_width(flag.text, colours.meta_px, weight=_FLAG_WEIGHT) + 10.0
+        for flag in flags
+    ]
+    loud = [at for at, flag in enumerate(flags) if not flag.is_quiet]
+    xs = [frame.x_px(flag.x) for flag in flags]
+    places = [FlagPlace(x, x, 0.0) for x in xs]
+    labelled = flag_places(
+        [xs[at] for at in loud], [widths[at] for at in loud], (frame.left, frame.right)
+    )
+    for at, place in zip(loud, labelled, strict=True):
+        places[at] = place
+    return list(zip(flags, places, strict=True))
+
+
+def end_points(scene: Scene) -> list[EndPoint]:
+    """The last point in sight of each curve that has one."""
+    frame, ends = scene.frame, list[EndPoint]()
+    x_to = max(scene.picture.x_range)
+    for curve in scene.picture.curves:
+        index = last_there(curve, x_to)
+        if index < 0:
+            continue
+        x, y = float(curve.x[index]), float(curve.y[index])
+        if x >= frame.x_lo and frame.y_lo <= y <= frame.y_hi:
+            is_newest = index == last_there(curve, math.inf)
+            ends.append(EndPoint(curve, frame.x_px(x), frame.y_px(y), is_newest=is_newest))
+    return ends
+
+
+def name_width(curve: CurvePicture, colours: ChartColours) -> float:
+    """Room that the name at a curve's end takes, pixels; 0 for the selected one."""
+    if curve.selected or not curve.label:
+        return 0.0
+    width = colours.text_width(curve.label, colours.meta_px)
+    return min(width, LONGEST_NAME_PX) + _NAME_GAP_PX + 2.0
+
+
+def limit_y(scene: Scene) -> float | None:
+    """Where the limit line lies, pixels, kept within the plot; None without one."""
+    limit, frame = scene.picture.limit, scene.frame
+    if limit is None:
+        return None
+    return min(max(frame.y_px(limit.value), frame.top), frame.bottom)
+
+
+def limit_colour(limit: LimitPicture, scene: Scene) -> QColor:
+    """In force: the critical colour; pending or only offered: quieter."""
+    names = {"in_force": "crit", "pending": "warn", "offered": "mute"}
+    return scene.colours.colour(names[limit.look])
+
+
+def _flag_font(scene: Scene) -> QFont:
+    return scene.colours.font(scene.colours.meta_px, weight=_FLAG_WEIGHT)
+
+
+def _paint_flags(
+    painter: QPainter, scene: Scene, flags: list[tuple[FlagPicture, FlagPlace]]
+) -> None:
+    painter.setFont(_flag_font(scene))
+    frame, colours = scene.frame, scene.colours
+    # All poles first: none may cross another flag's label.
+    for flag, place in flags:
+        colour = _flag_colour(flag, scene)
+        # Many side by side would bar the curve: those without a label stand back.
+        painter.setPen(QPen(colour if place.width else colours.on_card(colour, 0.35), 1.0))
+        x = round(place.x) + 0.5
+        painter.drawLine(QLineF(x, frame.top, x, frame.bottom))
+    for flag, place in flags:
+        if place.width:
+            box = QRectF(place.left, frame.top, place.width, FLAG_HEIGHT_PX)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(_flag_colour(flag, scene))
+            painter.drawRoundedRect(box, 3.0, 3.0)
+            painter.setPen(colours.colour("on_accent"))
+            painter.drawText(box, Qt.AlignmentFlag.AlignCenter, flag.text)
+
+
+def _flag_colour(flag: FlagPicture, scene: Scene) -> QColor:
+    return scene.colours.colour("accent" if flag.ok else "warn")
+
+
+def _paint_names(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
+    colours = scene.colours
+    painter.setFont(colours.font(colours.meta_px))
+    metrics = QFontMetricsF(painter.font())
+    for name in _placed_names(scene, ends):
+        end, text = name.end, name.end.curve.label
+        if name.width > name.room:
+            if name.room < _SHORTEST_NAME_PX:
+                continue
+            text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, name.room)
+        hue = colours.colour("mute") if end.curve.stale else colours.series(end.curve.hue)
+        painter.setPen(hue)
+        box = QRectF(name.left, name.y - _LINE_PX / 2, name.room + 2.0, _LINE_PX)
+        behind = QRectF(name.left - 1.0, box.top(), min(name.width, name.room) + 2.0, _LINE_PX)
+        painter.fillRect(behind, _veil(scene, 0.5))
+        painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
+
+
+def _placed_names(scene: Scene, ends: list[EndPoint]) -> list[PlacedName]:
+    """Each name beside the end of its line, higher or lower where another run's dot is."""
+    frame, colours = scene.frame, scene.colours
+    named = [end for end in ends if not end.curve.selected and end.curve.label]
+    within = (frame.top + _LINE_PX / 2, frame.bottom - _LINE_PX / 2)
+    spread_ys = spread([end.y for end in named], apart=_LINE_PX, within=within)
+    heights = [
+        y if y is not None and abs(y - end.y) <= _FARTHEST_NAME_PX else None
+        for y, end in zip(spread_ys, named, strict=True)
+    ]
+    placed: list[PlacedName] = []
+    for at, end in enumerate(named):
+        wanted = heights[at]
+        if wanted is None:
+            continue
+        left = end.x + _NAME_GAP_PX
+        width = colours.text_width(end.curve.label, colours.meta_px)
+        dots = [(dot.x, dot.y) for dot in ends if dot.x > left]
+        across = (left, left + min(width, LONGEST_NAME_PX))
+        others = (limit_y(scene), *heights[:at], *heights[at + 1 :])
+        taken = [height for height in others if height is not None]
+        y = clear_of_dots(wanted, across, dots, within=within, taken=taken, apart=_LINE_PX)
+        heights[at] = y
+        room = min(_right_of_names(scene, y, dots) - left, LONGEST_NAME_PX)
+        placed.append(PlacedName(end, left, y, width, room))
+    return placed
+
+
+def _right_of_names(scene: Scene, y: float, dots: list[tuple[float, float]]) -> float:
+    """How far a name may reach at this height: it stays clear of the grip and of dots."""
+    limit, height = scene.picture.limit, limit_y(scene)
+    ahead = [x - DOT_PX for x, at in dots if abs(at - y) < _LINE_PX / 2 + DOT_PX]
+    if ahead:
+        return min(ahead)
+    has_grip = limit is not None and limit.is_draggable and height is not None
+    if has_grip and height is not None and abs(height - y) < (GRIP_HEIGHT_PX + _LINE_PX) / 2:
+        return scene.frame.right - GRIP_WIDTH_PX - 4.0
+    return scene.frame.right
+
+
+def _paint_limit(
+    painter: QPainter, scene: Scene, flags: list[FlagPlace], ends: list[EndPoint]
+) -> None:
+    limit, y = scene.picture.limit, limit_y(scene)
+    if limit is None or y is None:
+        return
+    frame = scene.frame
+    colour = limit_colour(limit, scene)
+    right = frame.right - (GRIP_WIDTH_PX if limit.is_draggable else 0.0)
+    pen = QPen(colour, 1.0)
+    pen.setDashPattern([2.0, 6.0] if limit.look == "offered" else [2.0, 2.0])
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    painter.setPen(pen)
+    painter.drawLine(QLineF(frame.left, round(y), right, round(y)))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    painter.setFont(scene.colours.font(scene.colours.meta_px, weight=_LIMIT_WEIGHT))
+    colours = scene.colours
+    label = f"{limit.text} \u2191" if limit.value > frame.y_hi else limit.text
+    width = colours.text_width(label, colours.meta_px, weight=_LIMIT_WEIGHT) + 2.0
+    box = _limit_label_box(scene, flags, width, ends)
+    if box is None:
+        return
+    painter.fillRect(box, _veil(scene, 0.72))
+    painter.setPen(colour)
+    text = QFontMetricsF(painter.font()).elidedText(
+        label, Qt.TextElideMode.ElideRight, box.width()
+    )
+    painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
+
+
+def _limit_label_box(
+    scene: Scene, flags: list[FlagPlace], width: float, ends: list[EndPoint]
+) -> QRectF | None:
+    """Above the line, clear of curve, flags, dots and grip; below it where there is no such place.
+
+    None where it would lie over flags and dots, unless it says that a limit is not in force yet:
+    else the head of the card, or the grip's tooltip, says the same.
+    """
+    frame, limit, y = scene.frame, scene.picture.limit, limit_y(scene)
+    if limit is None or y is None:
+        return None
+    grip = GRIP_WIDTH_PX + 4.0 if limit.is_draggable else 0.0
+    within: Span = (frame.left + 8.0, frame.right - grip)
+    top = y - _LABEL_HEIGHT_PX - 2.0
+    poles: list[Span] = [(place.x - 1.0, place.x + 1.0) for place in flags]
+    labels = [place.span for place in flags if place.width]
+    if top >= frame.top - 6.0:
+        taken = poles + (labels if top < frame.top + FLAG_HEIGHT_PX else [])
+        left = free_left(width, within, taken + _dots_at(ends, top) + _curve_at(scene, top))
+        if left is not None:
+            return QRectF(left, top, width, _LABEL_HEIGHT_PX)
+    low = max(y + 2.0, frame.top + (FLAG_HEIGHT_PX if labels else 0.0))
+    # Below a limit near the bottom stand the numbers of the axis.
+    low = top if low + _LABEL_HEIGHT_PX > frame.bottom else low
+    left = free_left(width, within, poles + _dots_at(ends, low) + _curve_at(scene, low))
+    if left is None and limit.look != "pending":
+        return None
+    room = min(width, within[1] - within[0])
+    return QRectF(within[0] if left is None else left, low, room, _LABEL_HEIGHT_PX)
+
+
+def _dots_at(ends: list[EndPoint], top: float) -> list[Span]:
+    """What dots take of a label's line."""
+    reach = (top - DOT_PX, top + _LABEL_HEIGHT_PX + DOT_PX)
+    return [(end.x - DOT_PX, end.x + DOT_PX) for end in ends if reach[0] <= end.y <= reach[1]]
+
+
+def _curve_at(scene: Scene, top: float) -> list[Span]:
+    """What the selected run's curve takes of a label's line."""
+    band = (top, top + _LABEL_HEIGHT_PX)
+    selected = [curve for curve in scene.picture.curves if curve.selected]
+    return [span for each in selected for span in spans_in_band(each, scene.frame, band)]
+
+
+def _veil(scene: Scene, opacity: float) -> QColor:
+    veil = scene.colours.colour("card")
+    veil.setAlphaF(opacity)
+    return veil
+
+
+def _paint_dots(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
+    colours = scene.colours
+    newest = [end for end in ends if end.is_newest and not end.curve.faint]
+    for end in sorted(newest, key=lambda each: each.curve.selected):
+        colour = colours.colour("mute") if end.curve.stale else colours.series(end.curve.hue)
+        radius = 4.0 if end.curve.selected else 2.5
+        painter.setPen(QPen(colours.colour("card"), 1.5))
+        painter.setBrush(colour)
+        painter.drawEllipse(QPointF(end.x, end.y), radius, radius)
+
+
+def _paint_empty(painter: QPainter, scene: Scene) -> None:
+    picture = scene.picture
+    if picture.has_points or not picture.empty_text:
+        return
+    painter.setFont(scene.colours.font(scene.colours.body_px))
+    painter.setPen(scene.colours.colour("sub"))
+    box = frame_rect(scene.frame).adjusted(12.0, 12.0, -12.0, -12.0)
+    flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+    # No grid line strikes it through.
+    behind = painter.boundingRect(box, int(flags), picture.empty_text)
+    painter.fillRect(behind.adjusted(-4.0, -1.0, 4.0, 1.0), scene.colours.colour("card"))
+    painter.drawText(box, int(flags), picture.empty_text)

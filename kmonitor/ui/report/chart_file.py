@@ -1,0 +1,101 @@
+"""A chart as a picture of its own: what it is of, who is who, and the chart below."""
+
+from typing import Final
+
+from kmonitor.ui.charts.cards import CardPicture
+from kmonitor.ui.plots.chart_state import ChartPicture, CurvePicture
+from kmonitor.ui.report.chart_svg import TYPEFACES, Size, chart_parts, svg
+from kmonitor.ui.report.ink import Ink
+from kmonitor.ui.report.markup import Markup, joined, tag
+from kmonitor.ui.report.sheet import text_width
+from kmonitor.ui.text.formats import shortened
+from kmonitor.ui.text.language import tr
+from kmonitor.ui.theme.palettes import Palette
+
+PICTURE_SIZE: Final = Size(960.0, 440.0)
+"""In pixels; a PNG has two for each."""
+
+_EDGE_PX: Final = 20.0
+_TITLE_PX: Final = 15.0
+_BODY_PX: Final = 12.0
+_CHART_FROM_PX: Final = 76.0
+_LONGEST_NAME: Final = 40
+_LONGEST_TITLE: Final = 80
+
+
+def chart_file(
+    picture: ChartPicture,
+    card: CardPicture,
+    palette: Palette,
+    *,
+    run_name: str,
+    typefaces: str = TYPEFACES,
+) -> str:
+    """The SVG file of a chart.
+
+    Args:
+        picture: The chart; a limit that is only offered is left out.
+        card: What its card says.
+        palette: In which colours.
+        run_name: Of the selected run.
+        typefaces: Names of families, the preferred one first.
+    """
+    ink, size = Ink(palette), PICTURE_SIZE
+    paper = tag("rect", width=size.width, height=size.height, style=f"fill:{palette.card}")
+    chart = chart_parts(
+        picture, ink, Size(size.width - 2 * _EDGE_PX, size.height - _CHART_FROM_PX - _EDGE_PX / 2)
+    )
+    inside = joined(
+        (
+            paper,
+            _words(card, palette, run_name),
+            _legend(picture, ink, palette),
+            tag("g", chart, transform=f"translate({_EDGE_PX:g} {_CHART_FROM_PX:g})"),
+        )
+    )
+    title = f"{card.title}: {run_name}"
+    return svg(title, inside, size, about=card.description, typefaces=typefaces)
+
+
+def _words(card: CardPicture, palette: Palette, run_name: str) -> Markup:
+    title = f"{card.title} \u00b7 {shortened(run_name, _LONGEST_TITLE)}"
+    verdict = card.verdict
+    now = [card.value, card.rate.text, card.limit, verdict.text, verdict.forecast]
+    return joined(
+        (
+            _line(title, (_EDGE_PX, 30.0), f"fill:{palette.text};font-weight:600", _TITLE_PX),
+            _line(
+                " \u00b7 ".join(text for text in now if text),
+                (_EDGE_PX, 50.0),
+                f"fill:{palette.sub}",
+                _BODY_PX,
+            ),
+        )
+    )
+
+
+def _legend(picture: ChartPicture, ink: Ink, palette: Palette) -> Markup:
+    """Names of the runs beside their colours, as many as there is room for."""
+    if len(picture.curves) < 2:  # noqa: PLR2004 - one needs no telling apart
+        return Markup()
+    left, parts = _EDGE_PX, list[Markup]()
+    for curve in picture.curves:
+        if curve.faint:
+            continue
+        beside = tr("validation, dotted") if curve.dotted else tr("validation, dashed")
+        name = shortened(curve.label or beside, _LONGEST_NAME)
+        width = text_width(name, _BODY_PX) + 30.0
+        if left + width > PICTURE_SIZE.width - _EDGE_PX:
+            break
+        parts.append(_line(name, (left + 14.0, 68.0), f"fill:{palette.sub}", _BODY_PX))
+        parts.append(tag("circle", cx=left + 5.0, cy=64.0, r=4.0, style=_fill(curve, ink)))
+        left += width
+    return joined(parts)
+
+
+def _line(text: str, at: tuple[float, float], style: str, px: float) -> Markup:
+    return tag("text", text, x=at[0], y=at[1], style=style, font_size=px)
+
+
+def _fill(curve: CurvePicture, ink: Ink) -> str:
+    return f"fill:{ink.colour('mute') if curve.stale else ink.series(curve.hue)}"

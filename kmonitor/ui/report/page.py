@@ -1,0 +1,165 @@
+"""A report as one HTML file: no script, nothing loaded from anywhere."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from kmonitor.ui.charts.rate_words import RatePicture
+from kmonitor.ui.report.chart_svg import chart_svg
+from kmonitor.ui.report.contents import ReportChart, ReportContents
+from kmonitor.ui.report.ink import Ink
+from kmonitor.ui.report.marks import mark_of
+from kmonitor.ui.report.markup import Markup, escaped, joined, tag
+from kmonitor.ui.report.model_section import model_section
+from kmonitor.ui.report.record_sections import events_section, reclaims_section
+from kmonitor.ui.report.sections import environment_section
+from kmonitor.ui.report.study_section import study_section
+from kmonitor.ui.report.style import style
+from kmonitor.ui.shell.header import ChipPicture
+from kmonitor.ui.text.formats import NARROW_SPACE, day_clock_text
+from kmonitor.ui.text.language import language_tag, tr
+from kmonitor.ui.verdicts.evidence import EvidencePicture
+from kmonitor.ui.verdicts.verdict_text import VerdictPicture
+from kmonitor_agent.wire.release import VERSION
+
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+"""Even if a text of a script were taken for markup, nothing could run or be loaded."""
+
+_ARROWS: Final = {1: "\u25b2 ", 0: "", -1: "\u25bc "}
+
+
+def report_page(contents: ReportContents) -> str:
+    """The whole file.
+
+    Args:
+        contents: What it says.
+    """
+    body = tag(
+        "main",
+        _head(contents),
+        _end(contents.end),
+        *_told(contents),
+        environment_section(contents),
+        _foot(contents),
+    )
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        tag("meta", name="viewport", content="width=device-width,initial-scale=1"),
+        tag("title", f"{contents.run.name} \u00b7 kmonitor"),
+        style(),
+    )
+    return f"<!DOCTYPE html>\n{tag('html', head, tag('body', body), lang=language_tag())}\n"
+
+
+def _told(contents: ReportContents) -> tuple[Markup, ...]:
+    if contents.study is not None:
+        return study_section(contents.study), events_section(contents.events)
+    return (
+        _charts(contents.charts),
+        _verdicts(contents),
+        reclaims_section(contents.reclaims),
+        events_section(contents.events),
+        model_section(contents.model, contents.fit),
+    )
+
+
+def _head(contents: ReportContents) -> Markup:
+    header = contents.header
+    chips = [tag("span", _chip_text(chip), class_=f"chip {chip.tone}") for chip in header.chips]
+    note = [line for line in contents.run.note.splitlines() if line.strip()]
+    return tag(
+        "header",
+        tag("h1", header.title),
+        tag("p", header.subtitle, class_="sub"),
+        tag("p", f"kmonitor run {contents.run.run}", class_="mute"),
+        *(tag("p", line) for line in note),
+        tag("div", *chips, class_="chips"),
+    )
+
+
+def _chip_text(chip: ChipPicture) -> str:
+    # Never told by its colour alone.
+    return f"{mark_of(chip.tone)} {chip.text}" if chip.icon else chip.text
+
+
+def _end(end: EvidencePicture | None) -> Markup | str:
+    if end is None:
+        return ""
+    lines = tag("ul", *(tag("li", line) for line in end.lines)) if end.lines else ""
+    card = tag("div", tag("p", end.lead), lines, class_=f"card verdict {end.tone}")
+    return tag("section", tag("h2", end.subtitle), card)
+
+
+def _charts(charts: Iterable[ReportChart]) -> Markup:
+    cards = [_chart(each) for each in charts]
+    return tag("section", tag("h2", tr("Charts")), tag("div", *cards, class_="grid"))
+
+
+def _chart(chart: ReportChart) -> Markup:
+    card = chart.card
+    limit = tag("span", card.limit, class_=f"end {card.limit_tone}")
+    source = "" if card.absent else tr("Source: {source}").format(source=card.tooltip)
+    return tag(
+        "div",
+        tag(
+            "div",
+            tag("h3", card.title),
+            tag("span", card.note, class_="mute"),
+            *([limit] if card.limit else []),
+            class_="top",
+        ),
+        tag("div", tag("span", card.value, class_="value"), _rate(card.rate), class_="top"),
+        _judged(card.verdict),
+        *(tag("p", line, class_="mute") for line in card.hint.splitlines()),
+        chart_svg(chart.picture, Ink(), about=card.description),
+        tag("p", source, class_="mute"),
+        class_="card",
+    )
+
+
+def _judged(verdict: VerdictPicture) -> Markup:
+    words = " \u00b7 ".join(text for text in (verdict.text, verdict.forecast) if text)
+    # A line also where there is nothing to say, so that the charts stand in line.
+    text = f"{mark_of(verdict.tone)} {words}" if words else NARROW_SPACE
+    return tag("p", text, class_=verdict.tone)
+
+
+def _rate(rate: RatePicture) -> Markup:
+    tone = "warn" if rate.direction > 0 else "mute"
+    return tag("span", f"{_ARROWS[rate.direction]}{rate.text}", class_=tone)
+
+
+def _verdicts(contents: ReportContents) -> Markup:
+    if not contents.verdicts:
+        words = tr("Nothing was judged: no epoch has ended.")
+        return tag("section", tag("h2", tr("Verdicts")), tag("p", words, class_="mute"))
+    cards = [_verdict(each, contents.run.run) for each in contents.verdicts]
+    return tag("section", tag("h2", tr("Verdicts")), tag("div", *cards, class_="grid"))
+
+
+def _verdict(verdict: EvidencePicture, run: str) -> Markup:
+    advice = [f"{title} (kmonitor command {run[:8]} {name})" for name, title in verdict.actions]
+    advice += verdict.advice
+    helps = joined(
+        (
+            tag("p", tr("What may help"), class_="sub"),
+            tag("ul", *(tag("li", each) for each in advice)),
+        )
+    )
+    return tag(
+        "div",
+        tag("h3", f"{mark_of(verdict.tone)} {verdict.title}", class_=verdict.tone),
+        tag("p", verdict.lead),
+        tag("ul", *(tag("li", line) for line in verdict.lines)) if verdict.lines else "",
+        helps if advice else "",
+        class_=f"card verdict {verdict.tone}",
+    )
+
+
+def _foot(contents: ReportContents) -> Markup:
+    made = tr("Made by kmonitor {version} on {moment}.").format(
+        version=VERSION, moment=day_clock_text(contents.made_wall_s)
+    )
+    words = tr("Names and texts are those of the script.")
+    return tag("footer", escaped(f"{made} {words}".replace(NARROW_SPACE, " ")))

@@ -1,0 +1,1 @@
+"""The export dialog and its worker thread."""

@@ -1,0 +1,230 @@
+"""Export, report, and pictures of charts: asks where to, writes beside the window, tells."""
+
+import importlib
+import logging
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QObject, QStandardPaths, Qt, Signal, Slot
+
+from kmonitor.base.errors import Expected
+from kmonitor.ui.shell.qt.window import MainWindow
+from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.widgets.questions import message_box
+from kmonitor.ui.widgets.save_dialog import SaveDialog
+from kmonitor.ui.workspace.workspace import Desk
+
+if TYPE_CHECKING:
+    from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+    from kmonitor.ui.hosts.qt.hosts_controller import HostsController
+    from kmonitor.ui.report.qt.export_writer import ExportWork, RunAt
+
+_log = logging.getLogger(__name__)
+_JOIN_S: Final = 10.0
+_MODULE: Final = "kmonitor.ui.report.qt.export_writer"
+"""Imported by name when it is needed: it loads numpy and ZeroMQ, after the first paint."""
+
+
+class ExportController(QObject):
+    """Writes one file at a time on the thread `kmonitor-export`; all else on the main thread.
+
+    Signals (from that thread, so connect to methods of QObjects only):
+        written: A file was written.
+        refused: It was not, and why, with what to do.
+    """
+
+    written = Signal(str)
+    refused = Signal(str, str)
+
+    def __init__(
+        self, window: MainWindow, desk: Desk, look: Look, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._window = window
+        self._desk = desk
+        self._look = look
+        self._hosts: HostsController | None = None
+        self._board: ChartBoard | None = None
+        self._work: ExportWork | None = None
+        self._thread: threading.Thread | None = None
+        self._is_leaving = threading.Event()
+        documents = QStandardPaths.StandardLocation.DocumentsLocation
+        self._folder = Path(QStandardPaths.writableLocation(documents))
+        self.written.connect(self._on_self_written, Qt.ConnectionType.QueuedConnection)
+        self.refused.connect(self._on_self_refused, Qt.ConnectionType.QueuedConnection)
+        window.header.export_requested.connect(self.ask_export)
+        window.header.report_requested.connect(self.ask_report)
+        window.header.export_all_requested.connect(self.ask_export_all)
+        window.board_shortcut("export").activated.connect(self.ask_export)
+        window.board_shortcut("export_all").activated.connect(self.ask_export_all)
+        window.board_shortcut("report").activated.connect(self.ask_report)
+        window.charts.picture_wanted.connect(self.ask_picture)
+
+    def attach(self, hosts: "HostsController | None", board: "ChartBoard") -> None:
+        """The parts that know the hubs and the charts are loaded."""
+        self._hosts, self._board = hosts, board
+
+    def stop(self) -> None:
+        """Give up what is being written, and wait for the thread."""
+        self._is_leaving.set()
+        if self._thread is not None:
+            self._thread.join(_JOIN_S)
+
+    @Slot()
+    def ask_export(self) -> None:
+        """Let the user choose where the selected run's data go, and as what."""
+        is_part = self._held_span_s() is not None
+
+        def title() -> str:
+            return self.tr("Export what is shown of {run}") if is_part else self.tr("Export {run}")
+
+        kinds = {"csv": self.tr("CSV"), "json": self.tr("JSON"), "parquet": self.tr("Parquet")}
+        self._ask(title, kinds, self.export_to)
+
+    @Slot()
+    def ask_export_all(self) -> None:
+        """Let the user choose where the data of all runs that are drawn go, and as what."""
+        n = len(self._desk.book.shown())
+
+        def title() -> str:
+            if n == 1:
+                return self.tr("Export {run}")
+            return self.tr("Export all {n} runs that are drawn").replace("{n}", str(n))
+
+        kinds = {"csv": self.tr("CSV"), "json": self.tr("JSON"), "parquet": self.tr("Parquet")}
+        self._ask(title, kinds, self.export_all_to, of="and-others" if n > 1 else "")
+
+    @Slot()
+    def ask_report(self) -> None:
+        """Let the user choose where the selected run's report goes."""
+        self._ask(lambda: self.tr("Report of {run}"), {"html": self.tr("HTML")}, self.report_to)
+
+    @Slot(str, str)
+    def ask_picture(self, metric: str, kind: str) -> None:
+        """Let the user choose where a picture of a chart goes.
+
+        Args:
+            metric: Of the card.
+            kind: "png" or "svg".
+        """
+
+        def title() -> str:
+            return self.tr("Picture of a chart of {run}")
+
+        self._ask(title, {kind: kind.upper()}, partial(self.picture_to, metric), of=metric)
+
+    def export_to(self, file: str) -> None:
+        """Write the selected run's data; while the view is held those that are shown.
+
+        Args:
+            file: Its ending says as what.
+        """
+        at, span_s, output = self._run_at(), self._held_span_s(), Path(file)
+        if at is not None:
+            work, given_up = self._tools(), self._is_leaving.is_set
+            self._start(
+                lambda: work.export(at, output, between=span_s, is_given_up=given_up), output
+            )
+
+    def export_all_to(self, file: str) -> None:
+        """Write the data of all runs that are drawn; while the view is held what is shown."""
+        board, hosts, output = self._board, self._hosts, Path(file)
+        if board is None or hosts is None:
+            return
+        run_at = importlib.import_module(_MODULE).RunAt
+        runs = [
+            (run_at(run, hosts.hub_of(run.run)), board.presenter.held_span_s(run.run))
+            for run in self._desk.book.shown()
+        ]
+        work, given_up = self._tools(), self._is_leaving.is_set
+        self._start(lambda: work.export_all(runs, output, is_given_up=given_up), output)
+
+    def report_to(self, file: str) -> None:
+        """Write the selected run's report."""
+        at, output = self._run_at(), Path(file)
+        if at is not None:
+            work = self._tools()
+            self._start(lambda: work.report(at, output), output)
+
+    def picture_to(self, metric: str, file: str) -> None:
+        """Write a picture of a chart as it is shown.
+
+        Args:
+            metric: Of the card.
+            file: SVG by its ending, else PNG.
+        """
+        run = self._desk.book.current()
+        if run is None or self._board is None:
+            return
+        module = importlib.import_module(_MODULE)
+        look = module.ChartLook(run.name, self._look.palette, self._window.font().family())
+        work, output = self._tools(), Path(file)
+        kind = output.suffix.casefold().removeprefix(".")
+        drawn = work.draw(self._board, metric, look, kind)
+        self._start(lambda: work.write_picture(drawn, output), output)
+
+    def _ask(
+        self,
+        title: Callable[[], str],
+        kinds: dict[str, str],
+        write: Callable[[str], None],
+        *,
+        of: str = "",
+    ) -> None:
+        run = self._desk.book.current()
+        if run is None:
+            return
+        stem = self._tools().stem(run)
+        part = of.replace(":", "-")
+        name = f"{stem}-{part}" if part else stem
+        dialog = SaveDialog(title().format(run=run.name), self._folder / name, kinds, self._window)
+        dialog.fileSelected.connect(write)
+        dialog.open()
+
+    def _held_span_s(self) -> tuple[float, float] | None:
+        return self._board.presenter.held_span_s() if self._board is not None else None
+
+    def _run_at(self) -> "RunAt | None":
+        run = self._desk.book.current()
+        if run is None or self._hosts is None:
+            return None
+        return importlib.import_module(_MODULE).RunAt(run, self._hosts.hub_of(run.run))
+
+    def _tools(self) -> "ExportWork":
+        work: ExportWork = self._work or importlib.import_module(_MODULE).ExportWork()
+        self._work = work
+        return work
+
+    def _start(self, write: Callable[[], None], output: Path) -> None:
+        if self._thread is not None and self._thread.is_alive():
+            what = self.tr("Another file is still being written.")
+            self._on_self_refused(what, self.tr("Try again in a moment."))
+            return
+        self._folder = output.parent
+        self._thread = threading.Thread(
+            target=self._main, args=(write, output), name="kmonitor-export", daemon=True
+        )
+        self._thread.start()
+
+    def _main(self, write: Callable[[], None], output: Path) -> None:
+        try:
+            write()
+        except Expected as exc:
+            self.refused.emit(exc.what, exc.remedy)
+        except Exception as exc:  # noqa: BLE001 - thread main: logged and shown, never lost
+            _log.exception("%s could not be written", output)
+            self.refused.emit(f"{type(exc).__name__}: {exc}", "")
+        else:
+            self.written.emit(str(output))
+
+    @Slot(str)
+    def _on_self_written(self, file: str) -> None:
+        self._window.status.show_note(self.tr("Written: {file}").format(file=file), tone="mute")
+
+    @Slot(str, str)
+    def _on_self_refused(self, what: str, remedy: str) -> None:
+        if not self._is_leaving.is_set():
+            message_box(what, remedy, self._window).open()

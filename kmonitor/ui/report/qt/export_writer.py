@@ -1,0 +1,174 @@
+"""What an export does beside the window: asks the hub itself, draws, writes. Loads numpy."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from PySide6.QtCore import QBuffer, QByteArray
+from PySide6.QtGui import QImage, QPainter
+from PySide6.QtSvg import QSvgRenderer
+
+from kmonitor.base.atomic_file import whole_file
+from kmonitor.base.errors import Expected
+from kmonitor.connect.hub_client import HubClient
+from kmonitor.connect.hub_socket import DirectHub
+from kmonitor.export.run_export import ENDINGS, ExportFormat, RunExport
+from kmonitor.export.runs_export import NamedExport, RunsExport
+from kmonitor.ui.charts.cards import CardPicture
+from kmonitor.ui.plots.chart_state import ChartPicture
+from kmonitor.ui.report.chart_file import PICTURE_SIZE, chart_file
+from kmonitor.ui.report.run_report import file_stem, write_report
+from kmonitor.ui.theme.palettes import Palette
+from kmonitor_agent.wire.messages.unions import RunSummary
+
+_SCALE: Final = 2
+"""Pixels of a PNG for one of the drawing, as on a sharp screen."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunAt:
+    """A run and where its hub is asked."""
+
+    run: RunSummary
+    hub: str | DirectHub
+
+
+@dataclass(frozen=True, slots=True)
+class ChartLook:
+    """How a picture of a chart is drawn.
+
+    Attributes:
+        run_name: Of the selected run.
+        palette: In which colours.
+        family: The window's typeface, for a PNG; a reader of an SVG may not have it.
+    """
+
+    run_name: str
+    palette: Palette
+    family: str
+
+
+class Drawn(Protocol):
+    """What is drawn in the window; its board of charts."""
+
+    def picture(self, key: str, width_px: int) -> ChartPicture:
+        """What a chart shows now."""
+        ...
+
+    def card(self, key: str, *, now_s: float) -> CardPicture | None:
+        """What stands above it; None while there is no run."""
+        ...
+
+
+class ExportWork:
+    """Writes files; raises `Expected` where one cannot be, and leaves what was there."""
+
+    def stem(self, run: RunSummary) -> str:
+        """A name for a file about a run, without its ending."""
+        return file_stem(run)
+
+    def export(
+        self,
+        at: RunAt,
+        output: Path,
+        *,
+        between: tuple[float, float] | None,
+        is_given_up: Callable[[], bool],
+    ) -> None:
+        """Write a run's data, as the file's ending says."""
+        form = _format_of(output)
+        with HubClient(at.hub) as client:
+            RunExport(client, at.run, between=between, is_given_up=is_given_up).into_file(
+                output, form
+            )
+
+    def export_all(
+        self,
+        runs: Sequence[tuple[RunAt, tuple[float, float] | None]],
+        output: Path,
+        *,
+        is_given_up: Callable[[], bool],
+    ) -> None:
+        """Write the data of several runs into one file, as its ending says.
+
+        Args:
+            runs: With the run times that are wanted; None: all of it.
+            output: The file.
+            is_given_up: Asked at each row.
+        """
+        form = _format_of(output)
+        with ExitStack() as open_hubs:
+            named = [
+                NamedExport(
+                    at.run,
+                    RunExport(
+                        open_hubs.enter_context(HubClient(at.hub)),
+                        at.run,
+                        between=between,
+                        is_given_up=is_given_up,
+                    ),
+                )
+                for at, between in runs
+            ]
+            RunsExport(named).into_file(output, form)
+
+    def report(self, at: RunAt, output: Path) -> None:
+        """Write a run's report."""
+        with HubClient(at.hub) as client:
+            write_report(client, at.run, output)
+
+    def draw(self, board: Drawn, key: str, look: ChartLook, kind: str) -> str | QImage:
+        """A chart as it is shown now; main thread, in which alone text may be drawn.
+
+        Args:
+            board: Of the window.
+            key: Which chart.
+            look: How it is drawn.
+            kind: "svg", which gives that; else pixels.
+
+        Raises:
+            Expected: There is no run.
+        """
+        card = board.card(key, now_s=0.0)
+        if card is None:
+            raise Expected("There is no run to draw.")
+        picture = board.picture(key, int(PICTURE_SIZE.width)).without_offer()
+        if kind == "svg":
+            return chart_file(picture, card, look.palette, run_name=look.run_name)
+        return _pixels(
+            chart_file(picture, card, look.palette, run_name=look.run_name, typefaces=look.family)
+        )
+
+    def write_picture(self, drawn: str | QImage, output: Path) -> None:
+        """Write what `draw` gave, pixels as a PNG; any thread: packing them takes a while."""
+        content = drawn.encode() if isinstance(drawn, str) else _png(drawn)
+        with whole_file(output) as file:
+            file.write(content)
+
+
+def _format_of(output: Path) -> ExportFormat:
+    form = ENDINGS.get(output.suffix.casefold())
+    if form is None:
+        raise Expected(
+            f"What {output.name} is to be does not follow from its ending.",
+            "Let its name end in .csv, .json or .parquet.",
+        )
+    return form
+
+
+def _pixels(svg: str) -> QImage:
+    width, height = (int(side * _SCALE) for side in (PICTURE_SIZE.width, PICTURE_SIZE.height))
+    image = QImage(width, height, QImage.Format.Format_RGB32)
+    painter = QPainter(image)
+    QSvgRenderer(QByteArray(svg.encode())).render(painter)
+    painter.end()
+    return image
+
+
+def _png(image: QImage) -> bytes:
+    buffer = QBuffer()
+    buffer.open(QBuffer.OpenModeFlag.WriteOnly)
+    image.save(buffer, "PNG")  # pyright: ignore[reportCallIssue, reportArgumentType]
+    return bytes(buffer.data().data())

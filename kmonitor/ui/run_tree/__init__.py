@@ -1,0 +1,1 @@
+"""Rows of the tree of hosts and runs: groups, studies, search."""

@@ -1,0 +1,1 @@
+"""The tree of hosts and runs at the left."""

@@ -1,0 +1,192 @@
+"""The left panel: a search field and the tree of runs by host."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QLineEdit,
+    QPushButton,
+    QToolButton,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+from typing_extensions import override
+
+from kmonitor.ui.run_tree.qt.run_row import RunRowDelegate
+from kmonitor.ui.run_tree.qt.run_tree_model import RunTreeModel
+from kmonitor.ui.run_tree.run_tree import HostRow
+from kmonitor.ui.theme.qt.theme import Look, role_label
+from kmonitor.ui.theme.theme import SIZES
+from kmonitor.ui.widgets.folder_button import FolderButton
+from kmonitor.ui.widgets.keyboard import add_key
+
+
+class RunTreePanel(QFrame):
+    """Runs by host.
+
+    Signals (main thread):
+        run_chosen: With the id of the run that the user chose.
+        search_edited: With the text of the search field.
+        folder_requested: The user wants to see the runs of a folder.
+        connect_requested: The user wants to connect to a host.
+        history_requested: The user wants to see all runs ever recorded.
+        host_menu_requested: With the address of a host and where on the screen its menu goes.
+    """
+
+    run_chosen = Signal(str)
+    search_edited = Signal(str)
+    folder_requested = Signal()
+    connect_requested = Signal()
+    history_requested = Signal()
+    host_menu_requested = Signal(str, QPoint)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("left")
+        self._look = look
+        self._model = RunTreeModel(self)
+        self._search = QLineEdit()
+        self._tree = QTreeView()
+        self._empty = role_label("sub")
+        self._folder = FolderButton()
+        self._folder.clicked.connect(self.folder_requested)
+        self._connect = QPushButton()
+        self._history = QPushButton()
+        self._search_icon = QAction(self)
+        self._is_showing = False
+        self._build()
+        self._search.textChanged.connect(self.search_edited)
+        self._search.returnPressed.connect(self._on_search_return_pressed)
+        self._connect.clicked.connect(self.connect_requested)
+        self._history.clicked.connect(self.history_requested)
+        self._tree.customContextMenuRequested.connect(self._on_tree_menu_requested)
+        self._tree.selectionModel().currentChanged.connect(self._on_tree_current_changed)
+        self._model.rowsInserted.connect(self._on_model_rows_inserted)
+        add_key("find_run", self, self._on_find_activated)
+        look.palette_changed.connect(self._on_look_palette_changed)
+        self._on_look_palette_changed()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._word_search()
+        self._search.setAccessibleName(self.tr("Find run or host"))
+        self._search.setToolTip(
+            self.tr("Words of a run's name or host (Ctrl+F); Enter goes to the first one")
+        )
+        for part in self._search.findChildren(QToolButton):
+            part.setAccessibleName(self._search.accessibleName())
+        self._tree.setAccessibleName(self.tr("Runs by host"))
+        self._connect.setText(self.tr("Connect to a host\u2026"))
+        self._connect.setAccessibleName(self._connect.text())
+        self._connect.setToolTip(self.tr("See the runs of another machine, over ssh (Ctrl+H)"))
+        self._history.setToolTip(
+            self.tr("All runs ever recorded: find, name, note and delete them (Ctrl+Shift+H)")
+        )
+
+    def show_rows(self, hosts: Sequence[HostRow], selected: str | None, empty_text: str) -> None:
+        """Show these rows with this run selected.
+
+        Args:
+            hosts: The tree.
+            selected: Run id.
+            empty_text: Shown instead when there are no rows.
+        """
+        # A row that goes hands its place on, and with it the choice: nobody chose that.
+        self._is_showing = True
+        self._model.show_rows(hosts)
+        index = self._model.index_of(selected or "")
+        if index != self._tree.currentIndex():
+            self._tree.setCurrentIndex(index)
+        self._is_showing = False
+        self._empty.setText(empty_text)
+        self._empty.setVisible(not hosts)
+
+    def show_history_title(self, title: str) -> None:
+        """Say on its button what the history holds."""
+        self._history.setText(title)
+        self._history.setAccessibleName(title)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._word_search()
+
+    def _word_search(self) -> None:
+        words = self.tr("Find run or host")
+        # The tooltip says the keys as well.
+        has_room = self.width() >= SIZES.left
+        self._search.setPlaceholderText(f"{words}   Ctrl+F" if has_room else words)
+
+    def _build(self) -> None:
+        self._search.setClearButtonEnabled(True)
+        self._search.addAction(self._search_icon, QLineEdit.ActionPosition.LeadingPosition)
+        self._tree.setModel(self._model)
+        self._tree.setItemDelegate(RunRowDelegate(self._look, self._tree))
+        self._tree.setHeaderHidden(True)
+        self._tree.setRootIsDecorated(False)
+        self._tree.setIndentation(0)
+        self._tree.setItemsExpandable(False)
+        self._tree.setMouseTracking(True)
+        self._tree.setFrameShape(QFrame.Shape.NoFrame)
+        self._tree.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._tree.setVerticalScrollMode(QTreeView.ScrollMode.ScrollPerPixel)
+        self._tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self._empty.setWordWrap(True)
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._empty.setContentsMargins(6, 10, 6, 0)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 12, 11, 8)
+        column.setSpacing(10)
+        column.addWidget(self._search)
+        column.addWidget(self._empty)
+        column.addWidget(self._tree, 1)
+        column.addWidget(self._history)
+        column.addWidget(self._folder)
+        column.addWidget(self._connect)
+
+    @Slot(QPoint)
+    def _on_tree_menu_requested(self, at: QPoint) -> None:
+        # A run's menu is that of its host: the keyboard reaches runs only.
+        index = self._tree.indexAt(at)
+        host = self._model.host_at(index) or self._model.host_at(index.parent())
+        if host is not None and host.address:
+            self.host_menu_requested.emit(host.address, self._tree.viewport().mapToGlobal(at))
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_tree_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
+        del previous
+        run = self._model.run_at(current)
+        if run is not None and not self._is_showing:
+            self.run_chosen.emit(run)
+
+    @Slot()
+    def _on_search_return_pressed(self) -> None:
+        first = self._model.first_run()
+        if first.isValid():
+            self._tree.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._tree.setCurrentIndex(first)
+
+    @Slot(QModelIndex, int, int)
+    def _on_model_rows_inserted(self, parent: QModelIndex, first: int, last: int) -> None:
+        del first, last
+        self._tree.expand(parent)
+        if not parent.isValid():
+            self._tree.expandAll()
+
+    @Slot()
+    def _on_find_activated(self) -> None:
+        self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._search.selectAll()
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._search_icon.setIcon(self._look.icon("search", "mute"))
+        self._history.setIcon(self._look.icon("history", "mute"))
+        self._connect.setIcon(self._look.icon("plus", "mute"))
+        self._tree.viewport().update()

@@ -1,0 +1,282 @@
+"""The tree of runs by host, as rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from kmonitor.ui.hosts.hosts import HostPicture, IsReached
+from kmonitor.ui.run_tree.run_groups import RunGroup, group_line, groups_of, rank_name
+from kmonitor.ui.run_tree.run_studies import StudyGroup, first_mark, fold_row_name, studies_of
+from kmonitor.ui.runs.run_states import StatePicture, has_ended, state_picture
+from kmonitor.ui.runs.run_store import RunBook
+from kmonitor.ui.text.formats import bytes_text, clock_text, epochs_text, shortened
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor.ui.verdicts.evidence import suspicion_words
+from kmonitor_agent.wire.messages.unions import RunSummary
+
+_LONGEST_WHY: Final = 60
+
+MOST_ENDED: Final = 200
+"""So many runs that have ended stand in the tree, the newest; the history has all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run in the tree.
+
+    Attributes:
+        run: Run id.
+        name: Its name.
+        line: Second line: epoch and memory, or how it ended.
+        state: Icon, word and tone.
+        hue: Index of its colour on the charts; None: it is not drawn there.
+        fraction: Part of the planned epochs that is done, 0..1; None: unknown or ended.
+        tooltip: Full name and more.
+        is_pale: Ended: written in the secondary colour.
+        mark: What the mark beside its name says; empty: there is none.
+        depth: 1 for a rank below the row that stands for its group, else 0.
+    """
+
+    run: str
+    name: str
+    line: str
+    state: StatePicture
+    hue: int | None
+    fraction: float | None
+    tooltip: str
+    is_pale: bool
+    depth: int = 0
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HostRow:
+    """One host with its runs.
+
+    Attributes:
+        host: What it is called.
+        note: On the right: "2 runs", or why there is nothing new.
+        runs: Its runs, living ones first, newest start first.
+        address: As for ssh; empty: the runs of this machine's hub.
+        tone: Of the note.
+        tooltip: Why it is not reached, or what runs there.
+    """
+
+    host: str
+    note: str
+    runs: tuple[RunRow, ...]
+    address: str = ""
+    tone: Literal["mute", "warn", "crit"] = "mute"
+    tooltip: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Tells it from the others; kept when it is renamed."""
+        return (self.address, "") if self.address else ("", self.host)
+
+
+def host_rows(
+    book: RunBook,
+    *,
+    search: str,
+    now_wall_s: float,
+    is_connected: bool,
+    hosts: Sequence[HostPicture] = (),
+    is_reached: IsReached | None = None,
+) -> tuple[HostRow, ...]:
+    """The tree, filtered: this machine's hub by host, then the other hosts.
+
+    Of the runs that have ended only the newest stand in it: a window that has thousands of rows
+    made anew four times a second has no time for its charts.
+
+    Args:
+        book: All runs.
+        search: Words that must all occur in name or host; empty: everything.
+        now_wall_s: Now, UTC.
+        is_connected: Whether this machine's hub is reached.
+        hosts: Those that are connected over ssh, with or without runs.
+        is_reached: Whether the hub of a run is reached; None: as this machine's.
+    """
+    drawn = {summary.run for summary in book.shown()}
+    names = {host.address: host.name for host in hosts}
+    here: dict[str, list[RunRow]] = {}
+    there: dict[str, list[RunRow]] = {}
+    n_ended = 0
+    for summary in book.runs():
+        at = book.at(summary.run)
+        if _matches(summary, search, names.get(at, "")):
+            group = there.setdefault(at, []) if at else here.setdefault(summary.host, [])
+            n_ended += has_ended(summary)
+            if has_ended(summary) and n_ended > MOST_ENDED and summary.run != book.selected:
+                continue
+            reached = is_reached(summary.run) if is_reached is not None else is_connected
+            state = state_picture(summary, now_wall_s=now_wall_s, is_connected=reached)
+            hue = book.hue(summary.run) if summary.run in drawn else None
+            group.append(_run_row(summary, state, hue))
+    rows = [HostRow(host, _note(runs), tuple(runs)) for host, runs in here.items() if runs]
+    rows += [
+        _host_row(host, there.get(host.address, []))
+        for host in hosts
+        if host.address in there or _is_called(host, search)
+    ]
+    return _in_groups(rows, book, search)
+
+
+def _in_groups(hosts: Sequence[HostRow], book: RunBook, search: str) -> tuple[HostRow, ...]:
+    """Ranks of one launch below the row that stands for all, wherever they run."""
+    known = {row.run: row for host in hosts for row in host.runs}
+    summaries = [summary for summary in book.runs() if summary.run in known]
+    groups, studies = groups_of(summaries), studies_of(summaries)
+    if not groups and not studies:
+        return tuple(hosts)
+    grouped: list[HostRow] = []
+    for host in hosts:
+        rows: list[RunRow] = []
+        for row in host.runs:
+            of: RunGroup | StudyGroup | None = studies.get(row.run) or groups.get(row.run)
+            if of is None:
+                rows.append(row)
+            elif of.lead.run == row.run:
+                rows += _rows_below(of, known, book.selected, search)
+        if rows or host.address or not host.runs:
+            grouped.append(replace(host, runs=tuple(rows)))
+    return tuple(grouped)
+
+
+def _rows_below(
+    group: RunGroup | StudyGroup,
+    known: Mapping[str, RunRow],
+    selected: str | None,
+    search: str,
+) -> list[RunRow]:
+    if isinstance(group, StudyGroup):
+        return _study_rows(group, known, selected, search)
+    return _group_rows(group, known, selected, search)
+
+
+def _group_rows(
+    group: RunGroup, known: Mapping[str, RunRow], selected: str | None, search: str
+) -> list[RunRow]:
+    states = {run: row.state for run, row in known.items()}
+    lead = known[group.lead.run]
+    line = group_line(group, lead.line, states)
+    # A rank's mark is not lost while the ranks are folded away.
+    marked = next((known[run.run] for run in group.members if known[run.run].mark), lead)
+    tooltip = lead.tooltip
+    if marked.mark and not lead.mark:
+        tooltip += "\n" + marked.mark
+    rows = [replace(lead, line=line, mark=marked.mark, tooltip=tooltip)]
+    if group.shows_ranks(selected, search):
+        rows += [
+            replace(known[run.run], name=rank_name(run, group.lead), depth=1)
+            for run in group.members[1:]
+        ]
+    return rows
+
+
+def _study_rows(
+    group: StudyGroup, known: Mapping[str, RunRow], selected: str | None, search: str
+) -> list[RunRow]:
+    lead = known[group.lead.run]
+    mark = first_mark(group, {run: row.mark for run, row in known.items()})
+    tooltip = "\n".join(part for part in (lead.tooltip, group.line, mark) if part)
+    line = group.line if lead.state.tone != "crit" else f"{lead.state.word} \u00b7 {group.line}"
+    rows = [
+        replace(lead, line=line, hue=None, fraction=group.fraction, tooltip=tooltip, mark=mark)
+    ]
+    if group.shows_folds(selected, search):
+        rows += [
+            replace(known[run.run], name=fold_row_name(run, group.lead), depth=1)
+            for run in group.folds
+        ]
+    return rows
+
+
+def empty_text(
+    book: RunBook, search: str, *, is_connected: bool, has_trouble: bool = False
+) -> str:
+    """What stands in the tree when it has no rows.
+
+    Args:
+        book: The runs.
+        search: What is searched for.
+        is_connected: Whether the hub is reached.
+        has_trouble: Whether it could not be started; then a banner says why.
+    """
+    if has_trouble and not book.runs():
+        return tr("Runs are shown once the hub can start.")
+    if not is_connected and not book.runs():
+        return tr("Connecting to the hub\u2026")
+    if search and book.runs():
+        return tr("No run or host is called \u201c{search}\u201d.").format(search=search)
+    return tr("No runs yet.")
+
+
+def _host_row(host: HostPicture, runs: list[RunRow]) -> HostRow:
+    note = host.note or (_note(runs) if runs else tr("no runs"))
+    return HostRow(host.name, note, tuple(runs), host.address, host.tone, host.tooltip)
+
+
+def _is_called(host: HostPicture, search: str) -> bool:
+    text = f"{host.name} {host.address}".casefold()
+    return all(word in text for word in search.casefold().split())
+
+
+def _matches(summary: RunSummary, search: str, host: str) -> bool:
+    text = f"{summary.name} {summary.host} {summary.run} {host}".casefold()
+    return all(word in text for word in search.casefold().split())
+
+
+def _run_row(summary: RunSummary, state: StatePicture, hue: int | None) -> RunRow:
+    ended = has_ended(summary)
+    lines = [summary.name, f"{state.word} \u00b7 {summary.host} \u00b7 pid {summary.pid}"]
+    if state.why:
+        lines.append(state.why)
+    mark = suspicion_words(summary.verdicts)
+    if mark:
+        lines.append(mark)
+    return RunRow(
+        run=summary.run,
+        name=summary.name,
+        line=_line(summary, state),
+        state=state,
+        hue=hue,
+        fraction=None if ended else _fraction(summary),
+        tooltip="\n".join(lines),
+        is_pale=ended,
+        mark=mark,
+    )
+
+
+def _line(summary: RunSummary, state: StatePicture) -> str:
+    if has_ended(summary):
+        when = clock_text(summary.last_wall_s, seconds=False)
+        told = said(summary.state_why) if state.tone == "crit" and not summary.cause else ""
+        more = shortened(told, _LONGEST_WHY) or epochs_text(summary.epochs_done)
+        return f"{state.word} {when} \u00b7 {more}"
+    if summary.state != "training" or state.tone in {"warn", "crit"}:
+        return state.word
+    parts = [epoch_text(summary)] if summary.epoch is not None else [state.word]
+    if summary.ram.value is not None:
+        parts.append(bytes_text(summary.ram.value))
+    return " \u00b7 ".join(parts)
+
+
+def epoch_text(summary: RunSummary) -> str:
+    """The running epoch as people count: "epoch 37/90"."""
+    number = (summary.epoch or 0) + 1
+    if summary.epochs:
+        return tr("epoch {n}/{planned}").format(n=number, planned=summary.epochs)
+    return tr("epoch {n}").format(n=number)
+
+
+def _fraction(summary: RunSummary) -> float | None:
+    if summary.epoch is None or not summary.epochs:
+        return None
+    within = summary.step / summary.steps if summary.steps else 0.0
+    return min(1.0, (summary.epoch + min(1.0, within)) / summary.epochs)
+
+
+def _note(rows: Sequence[RunRow]) -> str:
+    return tr("1 run") if len(rows) == 1 else tr("{n} runs").format(n=len(rows))

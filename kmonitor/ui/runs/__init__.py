@@ -1,0 +1,1 @@
+"""Runs, their states, commands and readings."""

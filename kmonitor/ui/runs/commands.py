@@ -1,0 +1,111 @@
+"""Commands asked from this window, each followed until its end is known."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from kmonitor_agent.wire.messages.commands import (
+    FINAL_STATES,
+    Arguments,
+    CommandName,
+    CommandState,
+    NoArguments,
+)
+from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.unions import (
+    CommandAsked,
+    CommandTold,
+    ErrorMessage,
+    Message,
+    RunSummary,
+)
+
+Ask = Callable[[Message], int]
+"""Sends a message to the hub; returns the number that its answer will carry."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedCommand:
+    """A command that was asked from here.
+
+    Attributes:
+        message: As it goes to the hub.
+        state: Where it stands.
+        why: Why it failed; empty otherwise.
+        ask: Number of the newest question.
+    """
+
+    message: CommandAsked
+    state: CommandState
+    why: str
+    ask: int
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its end is still unknown."""
+        return self.state not in FINAL_STATES
+
+
+class CommandDesk:
+    """Sends commands and keeps what is told of them; main thread only.
+
+    The follower repeats each with its id until the end is known.
+    """
+
+    def __init__(self, ask: Ask, *, asked_by: str) -> None:
+        self._ask = ask
+        self._asked_by = asked_by[:200]
+        self._commands: dict[str, AskedCommand] = {}
+
+    def send(
+        self,
+        run: RunSummary,
+        name: CommandName,
+        args: Arguments | None = None,
+    ) -> str:
+        """Ask a run's process to do something; returns the command's id."""
+        message = CommandAsked(
+            ask=0,
+            id=new_id(),
+            run=run.run,
+            name=name,
+            boot=run.boot,
+            args=NoArguments() if args is None else args,
+            asked_by=self._asked_by,
+        )
+        number = self._ask(message)
+        self._commands[message.id] = AskedCommand(message, "queued", "", number)
+        return message.id
+
+    def take(self, told: CommandTold) -> AskedCommand | None:
+        """Note where a command stands; returns it if that is news."""
+        asked = self._commands.get(told.status.id)
+        if asked is None or asked.state == told.status.state:
+            return None
+        after = replace(asked, state=told.status.state, why=told.status.why)
+        self._commands[told.status.id] = after
+        return after
+
+    def refuse(self, error: ErrorMessage) -> AskedCommand | None:
+        """Note that the hub refused a question; returns the command it was about."""
+        if error.code == "busy":
+            return None
+        for key, asked in self._commands.items():
+            if asked.ask == error.ask and asked.is_open:
+                self._commands[key] = replace(asked, state="refused", why=error.text)
+                return self._commands[key]
+        return None
+
+    def get(self, command: str) -> AskedCommand | None:
+        """One command by its id."""
+        return self._commands.get(command)
+
+    def newest(self, run: str, name: CommandName) -> AskedCommand | None:
+        """The last command of this name that was asked of a run; None if there was none."""
+        asked = [
+            c for c in self._commands.values() if (c.message.run, c.message.name) == (run, name)
+        ]
+        return asked[-1] if asked else None
+
+    def open_for(self, run: str) -> list[AskedCommand]:
+        """Commands of a run whose end is unknown, oldest first."""
+        return [c for c in self._commands.values() if c.message.run == run and c.is_open]

@@ -1,0 +1,146 @@
+"""The selected run's memory readings, each with its source or why there is none."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.ui.text.formats import Unit, amount_text, count_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import later, tr
+from kmonitor_agent.wire.messages.events import Sample, SourceOf, Sources
+
+_RARE: Final = ("ram_unique_bytes", "ram_children_bytes")
+"""Fields that are read at most every 10 s and keep their last value in between."""
+
+_UNITS: Final[dict[str, Unit]] = {
+    "_bytes": "bytes",
+    "_fraction": "fraction",
+    "_c": "celsius",
+    "_w": "watts",
+}
+
+_GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
+    (
+        later("RAM"),
+        (
+            ("ram_bytes", later("With children")),
+            ("ram_process_bytes", later("This process")),
+            ("ram_peak_bytes", later("Peak")),
+            ("ram_unique_bytes", later("Unique to it")),
+            ("ram_children_bytes", later("Children")),
+            ("host_available_bytes", later("Host could give")),
+            ("cgroup_limit_bytes", later("Container limit")),
+        ),
+    ),
+    (
+        later("GPU and allocator"),
+        (
+            ("allocator_in_use_bytes", later("Allocator in use")),
+            ("allocator_peak_bytes", later("Allocator peak")),
+            ("device_process_bytes", later("GPU, this process")),
+            ("device_used_bytes", later("GPU, all processes")),
+            ("device_total_bytes", later("GPU in all")),
+            ("device_utilisation_fraction", later("GPU utilisation")),
+            ("device_temperature_c", later("GPU temperature")),
+            ("device_power_w", later("GPU power")),
+        ),
+    ),
+    (later("Graph"), (("functions", later("Registered functions")),)),
+)
+
+READING_COLUMNS: Final = tuple(field for _, fields in _GROUPS for field, _ in fields)
+"""What the window asks of the hub's series for a run that sends nothing any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingRow:
+    """One line: title, value, and where it comes from."""
+
+    title: str
+    value: str
+    tooltip: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingGroup:
+    """Lines that belong together, and what is missing, in one line.
+
+    Attributes:
+        title: Heading.
+        rows: What was read.
+        absent: Why the rest is missing; may be empty.
+    """
+
+    title: str
+    rows: tuple[ReadingRow, ...]
+    absent: str
+
+
+class RunReadings:
+    """The last value and source of every measured field of one run."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, float] = {}
+        self._sources: dict[str, SourceOf] = {}
+        self._t_s = -1.0
+
+    def take_sample(self, sample: Sample, t_s: float) -> None:
+        """Keep a newer sample; rarely read fields keep their last value.
+
+        Args:
+            sample: As the agent sent it.
+            t_s: Its run time.
+        """
+        if t_s < self._t_s:
+            return
+        self._t_s = t_s
+        for field in READING_COLUMNS:
+            value: float | None = getattr(sample, field)
+            if value is not None:
+                self._values[field] = value
+            elif field not in _RARE:
+                self._values.pop(field, None)
+
+    def take_value(self, field: str, value: float, t_s: float) -> None:
+        """Keep a value from the hub's history, unless newer samples came already."""
+        if t_s > self._t_s or field not in self._values:
+            self._values[field] = value
+
+    def take_sources(self, sources: Sources) -> None:
+        """Keep new sources."""
+        self.add_sources(sources.sources)
+
+    def add_sources(self, sources: list[SourceOf]) -> None:
+        """Keep these sources."""
+        self._sources |= {source.field: source for source in sources}
+
+    def value(self, field: str) -> float | None:
+        """The last value of a field; None: it was not read."""
+        return self._values.get(field)
+
+    def source(self, field: str) -> SourceOf | None:
+        """Where a field comes from, if it was said."""
+        return self._sources.get(field)
+
+    def groups(self) -> tuple[ReadingGroup, ...]:
+        """What to show, group by group; groups with nothing to say are left out."""
+        groups = (self._group(title, fields) for title, fields in _GROUPS)
+        return tuple(group for group in groups if group.rows or group.absent)
+
+    def _group(self, title: str, fields: tuple[tuple[str, str], ...]) -> ReadingGroup:
+        rows: list[ReadingRow] = []
+        reasons: list[str] = []
+        for field, words in fields:
+            source = self._sources.get(field)
+            if field in self._values:
+                rows.append(_row(field, tr(words), self._values[field], source))
+            elif source is not None and source.absent and source.absent not in reasons:
+                reasons.append(source.absent)
+        return ReadingGroup(tr(title), tuple(rows), "; ".join(said(reason) for reason in reasons))
+
+
+def _row(field: str, title: str, value: float, source: SourceOf | None) -> ReadingRow:
+    text = count_text(value)
+    for end, unit in _UNITS.items():
+        if field.endswith(end):
+            text = amount_text(value, unit)
+    return ReadingRow(title, text, said(source.source) if source else "")

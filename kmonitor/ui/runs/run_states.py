@@ -1,0 +1,131 @@
+"""How the state of a run is shown: always an icon and a word."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from kmonitor.ui.studies.study_store import is_study
+from kmonitor.ui.text.formats import duration_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import later, tr
+from kmonitor_agent.wire.messages.unions import ENDED_STATES, RunState, RunSummary
+
+Tone = Literal["plain", "accent", "ok", "warn", "crit", "mute"]
+
+
+@dataclass(frozen=True, slots=True)
+class StatePicture:
+    """A state in the header, in the tree and in accessible texts.
+
+    Attributes:
+        icon: Name of an icon.
+        word: In the user's language.
+        tone: What its colour means.
+        why: More, for a tooltip; may be empty.
+    """
+
+    icon: str
+    word: str
+    tone: Tone
+    why: str = ""
+
+
+_PICTURES: Final[dict[RunState, tuple[str, str, Tone]]] = {
+    "starting": ("clock", later("Starting"), "accent"),
+    "training": ("dot", later("Training"), "ok"),
+    "idle": ("idle", later("Between fits"), "mute"),
+    "paused": ("pause", later("Paused"), "warn"),
+    "reclaiming": ("reload", later("Reclaiming"), "accent"),
+    "finished": ("check", later("Finished"), "mute"),
+    "stopped": ("stop", later("Stopped"), "mute"),
+    "failed": ("error", later("Failed"), "crit"),
+    "interrupted": ("bolt", later("Interrupted"), "warn"),
+    "silent": ("clock", later("No data"), "warn"),
+    "lost": ("unplug", later("Lost"), "crit"),
+}
+
+_RESTARTING: Final[tuple[str, str, Tone]] = ("restart", later("Restarting"), "accent")
+
+_STUDY_RUNS: Final = later("Running")
+
+_REASONS: Final[dict[RunState, str]] = {
+    "starting": later("The process has started; no fit has begun yet."),
+    "reclaiming": later("A save, collect or reload is running; the training waits for it."),
+    "idle": later("The process lives; no fit is running."),
+    "silent": later(
+        "Its process lives but sends nothing: a long trace or collection may hold it."
+    ),
+    "lost": later("Its process is gone without a word; the cause is unknown."),
+}
+
+_ENDED_BADLY: Final = frozenset[RunState]({"failed", "interrupted", "lost"})
+
+
+def has_ended(summary: RunSummary) -> bool:
+    """Whether nothing can be asked of this run any more."""
+    return summary.state in ENDED_STATES
+
+
+def has_ended_badly(summary: RunSummary) -> bool:
+    """Whether there is something to tell of its end."""
+    return summary.state in _ENDED_BADLY
+
+
+def is_restarting(summary: RunSummary) -> bool:
+    """Whether its process has left so that a new one resumes: it starts, and had a fit before."""
+    return summary.state == "starting" and summary.fit > 0
+
+
+def state_picture(
+    summary: RunSummary, *, now_wall_s: float, is_connected: bool = True
+) -> StatePicture:
+    """How to show a run's state.
+
+    Args:
+        summary: The run.
+        now_wall_s: Now, UTC.
+        is_connected: False: the hub is lost and what is known of a living run grows old.
+    """
+    icon, word, tone = _RESTARTING if is_restarting(summary) else _PICTURES[summary.state]
+    if is_study(summary) and summary.state == "training":
+        word = _STUDY_RUNS
+    why = said(summary.state_why) or _reason(summary.state)
+    quiet_s = now_wall_s - summary.last_wall_s
+    if has_ended(summary):
+        word = tr(word)
+        if summary.cause:
+            word = tr("{state}: {cause}").format(state=word, cause=said(summary.cause))
+        return StatePicture(icon, word, tone, why)
+    if not is_connected:
+        text = tr("No data for {time}").format(time=duration_text(quiet_s))
+        return StatePicture("unplug", text, "crit", tr("The hub is not reached."))
+    if summary.stalled_wall_s is not None:
+        return _stalled(summary, now_wall_s - summary.stalled_wall_s, why)
+    if summary.state == "silent":
+        text = tr("No data for {time}").format(time=duration_text(quiet_s))
+        return StatePicture(icon, text, tone, why)
+    return StatePicture(icon, tr(word), tone, why)
+
+
+def stall_advice(summary: RunSummary) -> str:
+    """What to do about a run that makes no step, in one sentence; empty while it makes some."""
+    if summary.stalled_wall_s is None:
+        return ""
+    text = tr(
+        "`py-spy dump --pid {pid}` on {host} shows in which call it waits; what is asked of it"
+        " is done at its next step, and if none comes its process has to be ended there"
+    )
+    return text.format(pid=summary.pid, host=summary.host)
+
+
+def _stalled(summary: RunSummary, quiet_s: float, why: str) -> StatePicture:
+    text = tr("No step for {time}").format(time=duration_text(quiet_s))
+    return StatePicture("clock", text, "warn", f"{_capital(why)}. {stall_advice(summary)}.")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _reason(state: RunState) -> str:
+    reason = _REASONS.get(state)
+    return tr(reason) if reason is not None else ""

@@ -1,0 +1,195 @@
+"""The runs that the hub told of, and which one is looked at."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+import msgspec
+
+from kmonitor.ui.runs.run_states import has_ended
+from kmonitor.ui.studies.study_store import is_study
+from kmonitor_agent.wire.messages.unions import RunsTold, RunSummary
+from kmonitor_agent.wire.printable import printable
+
+N_HUES = 6
+MAX_SHOWN = 8
+
+
+class RunBook:
+    """Run summaries by id; main thread only."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, RunSummary] = {}
+        self._at: dict[str, str] = {}
+        self._hubs: dict[str, str] = {}
+        self._hue_places: dict[str, int] = {}
+        self.selected: str | None = None
+        self.is_filled = False
+        self._wanted: str | None = None
+        self._is_picked = False
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def take(self, told: RunsTold, at: str = "") -> bool:
+        """Keep what was told; returns whether the selected run is now another one.
+
+        Args:
+            told: Runs of one hub.
+            at: The hub's host, by its address; empty: this machine.
+        """
+        if told.hub != self._hubs.get(at, told.hub):
+            self._drop(at)
+        self._hubs[at] = told.hub
+        new = [each for each in told.runs if each.run not in self._runs and not has_ended(each)]
+        for summary in told.runs:
+            if summary.is_elsewhere and self._is_kept_nearer(summary.run, at):
+                continue
+            self._runs[summary.run] = _with_printable_names(summary)
+            self._at[summary.run] = at
+        for run in told.deleted:
+            if self._at.get(run, at) == at:
+                self._runs.pop(run, None)
+        self.is_filled = self.is_filled or not (told.more or at)
+        is_another = self._keep_selection(new)
+        for summary in self.shown():
+            self._place(summary.run)
+        return is_another
+
+    def leave(self, at: str) -> None:
+        """Forget all runs of a hub."""
+        self._drop(at)
+        self._hubs.pop(at, None)
+        self._keep_selection([])
+
+    def move(self, of: str, to: str) -> None:
+        """The hub of one address is now reached by another."""
+        self._at = {run: to if at == of else at for run, at in self._at.items()}
+        if of in self._hubs:
+            self._hubs[to] = self._hubs.pop(of)
+
+    def at(self, run: str) -> str:
+        """The address of a run's hub; empty: this machine's, or the run is not known."""
+        return self._at.get(run, "")
+
+    def select(self, run: str) -> bool:
+        """Look at this run because the user does; returns whether it was another one."""
+        self._is_picked = self._is_picked or run in self._runs
+        if run not in self._runs or run == self.selected:
+            return False
+        self.selected = run
+        return True
+
+    def stay(self) -> None:
+        """Keep to the selected run, as if the user had picked it."""
+        self._is_picked = True
+
+    def want(self, wanted: str) -> None:
+        """Select this run as soon as it is known: an id, the start of one, a name, or "last"."""
+        self._wanted = wanted
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a run is wanted that is not known yet."""
+        return self._wanted is not None
+
+    def current(self) -> RunSummary | None:
+        """The run that is looked at."""
+        return self._runs.get(self.selected or "")
+
+    def get(self, run: str) -> RunSummary | None:
+        """One run."""
+        return self._runs.get(run)
+
+    def runs(self) -> Sequence[RunSummary]:
+        """All of them, newest start first."""
+        return sorted(self._runs.values(), key=_newest_first)
+
+    def all_runs(self) -> Collection[RunSummary]:
+        """All of them in no order."""
+        return self._runs.values()
+
+    def placed(self) -> Iterator[tuple[RunSummary, str]]:
+        """All of them in no order, each with the address of its hub."""
+        for run, summary in self._runs.items():
+            yield summary, self._at.get(run, "")
+
+    def beside_selected(self, by: int) -> str | None:
+        """Id of the run so many places below the selected one; None at the ends."""
+        ids = [summary.run for summary in self.runs()]
+        if self.selected not in ids:
+            return None
+        at = ids.index(self.selected) + by
+        return ids[at] if 0 <= at < len(ids) else None
+
+    def shown(self) -> Sequence[RunSummary]:
+        """Those on the charts: the selected one, then living ones, `MAX_SHOWN` at most."""
+        current = self.current()
+        if current is None:
+            return []
+        others = [
+            r for r in self.runs() if r.run != current.run and not has_ended(r) and not is_study(r)
+        ]
+        return [current, *others[: MAX_SHOWN - 1]]
+
+    def hue(self, run: str) -> int:
+        """Index of a run's colour, 0..5; kept as long as the window is open."""
+        return self._place(run) % N_HUES
+
+    def is_dashed(self, run: str) -> bool:
+        """Whether a run's colour is already another one's."""
+        return self._place(run) >= N_HUES
+
+    def _is_kept_nearer(self, run: str, at: str) -> bool:
+        """Whether the hub that keeps a run tells of it itself, by another address."""
+        known = self._runs.get(run)
+        return known is not None and not known.is_elsewhere and self._at.get(run) != at
+
+    def _drop(self, at: str) -> None:
+        for run in [run for run, where in self._at.items() if where == at]:
+            self._runs.pop(run, None)
+            del self._at[run]
+
+    def _place(self, run: str) -> int:
+        return self._hue_places.setdefault(run, len(self._hue_places))
+
+    def _keep_selection(self, new: Sequence[RunSummary]) -> bool:
+        before = self.selected
+        wanted = self._find(self._wanted) if self._wanted else None
+        if wanted is not None:
+            self.selected, self._wanted, self._is_picked = wanted, None, True
+        elif self.selected not in self._runs:
+            first = next(iter(self.runs()), None)
+            self.selected, self._is_picked = self._lead_of(first) if first else None, False
+        elif new and not self._is_picked and self._has_selected_ended():
+            # Nobody asked for what has ended; the training that has just begun is what counts.
+            self.selected = self._lead_of(min(new, key=_newest_first))
+        return self.selected != before
+
+    def _lead_of(self, run: RunSummary) -> str:
+        """Of a study and its folds nobody asked for one fold: the study tells of all."""
+        study = self._runs.get(run.study)
+        return run.run if study is None or run.fold is None else study.run
+
+    def _has_selected_ended(self) -> bool:
+        current = self.current()
+        return current is not None and has_ended(current)
+
+    def _find(self, wanted: str) -> str | None:
+        newest = self.runs()
+        if wanted == "last":
+            return newest[0].run if newest else None
+        named = [r.run for r in newest if printable(wanted) in (r.name, r.run)]
+        begun = [r.run for r in newest if r.run.startswith(wanted)]
+        return next(iter(named + begun), None)
+
+
+def _with_printable_names(summary: RunSummary) -> RunSummary:
+    """Every panel shows these; a letter that turns a line around would turn the panel's."""
+    names = (summary.name, summary.host, summary.model)
+    name, host, model = map(printable, names)
+    if (name, host, model) == names:
+        return summary
+    return msgspec.structs.replace(summary, name=name, host=host, model=model)
+
+
+def _newest_first(summary: RunSummary) -> tuple[bool, float, str]:
+    return has_ended(summary), -summary.started_wall_s, summary.run

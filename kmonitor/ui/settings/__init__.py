@@ -1,0 +1,1 @@
+"""Settings of the window and of the hub: values, choices, file."""

@@ -1,0 +1,203 @@
+"""What this machine's hub keeps and whom it lets in, as the settings show it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from kmonitor.ui.actions.action_panel import ConfirmPicture
+from kmonitor.ui.text.formats import bytes_text, count_text, moment_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.unions import (
+    ErrorMessage,
+    HubAsked,
+    HubTold,
+    KeysAsked,
+    KeysTold,
+)
+
+_KEY_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPicture:
+    """What is stored now.
+
+    Attributes:
+        text: How much, in a sentence.
+        fixed: Why what is set here does not count; empty: it does.
+    """
+
+    text: str
+    fixed: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """A device that may connect.
+
+    Attributes:
+        key: Its public key.
+        name: What it is called.
+        role: What it may do, in a word.
+        since: When it was let in, and the beginning of its key.
+    """
+
+    key: str
+    name: str
+    role: str
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeysPicture:
+    """Who may connect to this machine's hub.
+
+    Attributes:
+        rows: By name.
+        text: What is said above them, or in their place.
+        trouble: What is wrong; may be empty.
+    """
+
+    rows: tuple[KeyRow, ...]
+    text: str
+    trouble: str
+
+
+class HubSettingsDesk:
+    """Asks this machine's hub about itself, and holds its answers; main thread only."""
+
+    def __init__(self, ask: Callable[[msgspec.Struct], int]) -> None:
+        self._ask = ask
+        self._asked: dict[int, str] = {}
+        self._keys: KeysTold | None = None
+        self._trouble = ""
+        self.hub: HubTold | None = None
+
+    def refresh(self) -> None:
+        """Ask again, unless an answer is awaited."""
+        if not self._asked:
+            self._asked[self._ask(HubAsked(ask=0))] = "hub"
+            self._asked[self._ask(KeysAsked(ask=0))] = "keys"
+
+    def revoke(self, key: str) -> None:
+        """Let this key connect no more."""
+        self._asked[self._ask(KeysAsked(ask=0, revoke=key))] = "revoke"
+
+    def lost(self) -> None:
+        """No answer comes any more: the connection ended."""
+        self._asked.clear()
+        self.hub = None
+
+    def take(self, told: msgspec.Struct) -> bool:
+        """Whether an answer was to this desk's question."""
+        what = self._asked.pop(getattr(told, "ask", -1), "")
+        if not what:
+            return False
+        match told:
+            case HubTold():
+                self.hub = told
+            case KeysTold():
+                self._keys, self._trouble = told, ""
+            case ErrorMessage():
+                # A look that is refused says why in the list's place, a revocation beside it.
+                self._trouble = told.text
+            case _:
+                return True
+        return True
+
+    def stored(self) -> StoredPicture:
+        """What is stored now."""
+        hub = self.hub
+        if hub is None:
+            text = tr("The hub of this machine is not reached; it keeps to this once it runs.")
+            return StoredPicture(text, "")
+        text = tr("The history has {n} events now, and takes {size} on the disk.").format(
+            n=count_text(hub.rows), size=bytes_text(hub.database_bytes)
+        )
+        if hub.runs_removed:
+            gone = tr("{n} runs were removed to keep to it since the hub started.")
+            text = f"{text} {gone.format(n=count_text(hub.runs_removed))}"
+        fixed = ""
+        if hub.keep_is_fixed:
+            fixed = tr(
+                "This hub was started with --keep-days or --keep-size on its command line: those "
+                "count until it is started without them."
+            )
+        return StoredPicture(text, fixed)
+
+    def keys(self, now_wall_s: float) -> KeysPicture:
+        """Who may connect.
+
+        Args:
+            now_wall_s: Now, UTC.
+        """
+        told = self._keys
+        if told is None:
+            waits = "" if self._trouble else tr("Asking the hub of this machine\u2026")
+            return KeysPicture((), waits, said(self._trouble))
+        rows = tuple(
+            KeyRow(
+                each.key,
+                each.name,
+                _role(each.role),
+                tr("since {time} \u00b7 key {key}\u2026").format(
+                    time=moment_text(each.since_wall_s, now_wall_s=now_wall_s),
+                    key=each.key[:_KEY_SHOWN],
+                ),
+            )
+            for each in told.keys
+        )
+        return KeysPicture(rows, _listening(told.address, rows), said(self._trouble or told.fault))
+
+
+def confirm_revoke(name: str) -> ConfirmPicture:
+    """What is asked before a key is revoked.
+
+    Args:
+        name: What the key is called.
+    """
+    return ConfirmPicture(
+        tr("Revoke \u201c{name}\u201d?").format(name=name),
+        tr(
+            "The device can connect to this machine's hub no more; if it is connected, that ends "
+            "at once. To let it in again takes kmonitor authorize with its key."
+        ),
+        tr("Revoke key"),
+        tr("Keep it"),
+    )
+
+
+def confirm_keep(days: float, n_bytes: int) -> ConfirmPicture:
+    """What is asked before less history is kept.
+
+    Args:
+        days: Runs that ended longer ago go; 0: none for their age.
+        n_bytes: The oldest go above so much; 0: none for their size.
+    """
+    parts: list[str] = []
+    if days:
+        parts.append(tr("Runs that ended more than {n} days ago").format(n=f"{days:g}"))
+    if n_bytes:
+        parts.append(tr("The oldest runs above {size}").format(size=bytes_text(n_bytes)))
+    goes = tr(
+        "{what} leave the history within minutes, for everyone who looks at it. Pinned and living "
+        "runs stay, and so do checkpoints. This cannot be undone."
+    ).format(what="; ".join(parts))
+    return ConfirmPicture(
+        tr("Keep less history?"), goes, tr("Keep less"), tr("Leave it as it was")
+    )
+
+
+def _role(role: str) -> str:
+    roles = {"viewer": tr("viewer"), "operator": tr("operator"), "agent": tr("training")}
+    return roles.get(role, role)
+
+
+def _listening(address: str, rows: Sequence[KeyRow]) -> str:
+    if not address:
+        where = tr("This machine's hub does not listen on the network.")
+    else:
+        where = tr("This machine's hub listens at {address}").format(address=address)
+    return where if rows else f"{where} {tr('No key may connect.')}"

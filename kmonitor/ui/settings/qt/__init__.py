@@ -1,0 +1,1 @@
+"""The settings window and its pages."""

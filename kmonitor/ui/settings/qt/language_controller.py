@@ -1,0 +1,138 @@
+"""Puts a language in force: English as it stands in the code, or a catalogue beside it."""
+
+import logging
+from typing import Final, Literal
+
+from PySide6.QtCore import (
+    QCoreApplication,
+    QLibraryInfo,
+    QLocale,
+    QObject,
+    QTranslator,
+    Signal,
+)
+from PySide6.QtWidgets import QApplication
+
+from kmonitor.base.resource_files import resource_path
+from kmonitor.ui.settings.window_settings import LanguageName
+from kmonitor.ui.text.chinese_font import PACKAGE, has_chinese_font
+from kmonitor.ui.text.language import use_translation
+
+_log = logging.getLogger(__name__)
+
+Spoken = Literal["en", "zh_CN"]
+
+_TITLES: Final[dict[Spoken, str]] = {
+    "en": "English",
+    "zh_CN": "\u7b80\u4f53\u4e2d\u6587 (Simplified Chinese)",
+}
+_WITHOUT_LETTERS: Final[dict[Spoken, str]] = {"zh_CN": "Chinese (Simplified)"}
+
+
+def language_titles() -> dict[str, str]:
+    """Each language by its own name, the same in every language, as far as it can be drawn."""
+    letters = {} if has_chinese_font() is not False else _WITHOUT_LETTERS
+    return {**_TITLES, **letters}
+
+
+class LanguageKeeper(QObject):
+    """Owns the choice of the language; main thread only.
+
+    One language is spoken as long as the window is open: texts are made with the widgets.
+
+    Signals (main thread):
+        refused: What was chosen cannot be shown, and what to do about it; both in English.
+    """
+
+    refused = Signal(str, str)
+
+    def __init__(self, app: QApplication, parent: QObject | None = None) -> None:
+        """English, until it is to `speak` another."""
+        super().__init__(parent)
+        self._app = app
+        self._language: LanguageName = "system"
+        self._spoken: Spoken = "en"
+        self._translators: list[QTranslator] = []
+        self.why_not: tuple[str, str] | None = None
+        use_translation(_translate)
+
+    @property
+    def language(self) -> LanguageName:
+        """What the user chose."""
+        return self._language
+
+    @property
+    def spoken(self) -> Spoken:
+        """What is in force."""
+        return self._spoken
+
+    def speak(self, name: str) -> None:
+        """Put this in force, before the first widget is made; an unknown name is the system's."""
+        self._spoken = self.choose(name)
+        if self._spoken != "en":
+            self._load(self._spoken)
+            use_translation(_translate, self._spoken.replace("_", "-"))
+
+    def choose(self, name: str) -> Spoken:
+        """Remember what is to be spoken when the window is opened again; what that will be."""
+        match name:
+            case "en" | "zh_CN":
+                self._language = name
+            case _:
+                self._language = "system"
+        wanted = self._language if self._language != "system" else _language_of_system()
+        self.why_not = _why_not(wanted)
+        if self.why_not is None:
+            return wanted
+        _log.warning("%s %s", *self.why_not)
+        self.refused.emit(*self.why_not)
+        return "en"
+
+    def stop(self) -> None:
+        """Leave Qt as it was found."""
+        for translator in self._translators:
+            self._app.removeTranslator(translator)
+            translator.deleteLater()
+        self._translators = []
+        use_translation(str)
+
+    def _load(self, language: Spoken) -> None:
+        for name, folder in (
+            (f"qtbase_{language}", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)),
+            (f"kmonitor_{language}", _own_folder()),
+        ):
+            translator = QTranslator(self)
+            if translator.load(name, folder):
+                self._app.installTranslator(translator)
+                self._translators.append(translator)
+            else:
+                _log.warning("the language file %s is missing in %r", name, folder)
+
+
+def _translate(text: str) -> str:
+    return QCoreApplication.translate("presenters", text)
+
+
+def _own_folder() -> str:
+    try:
+        return str(resource_path("languages"))
+    except FileNotFoundError:
+        return ""
+
+
+def _language_of_system() -> Spoken:
+    for name in QLocale.system().uiLanguages():
+        if name.startswith("zh-Hans") or name in {"zh-CN", "zh-SG"}:
+            return "zh_CN"
+        if name.startswith("en"):
+            break
+    return "en"
+
+
+def _why_not(wanted: Spoken) -> tuple[str, str] | None:
+    if wanted == "en" or has_chinese_font() is not False:
+        return None
+    return (
+        "This machine has no font with Chinese letters, so the window stays in English.",
+        f"Install one and start kmonitor anew: sudo apt-get install {PACKAGE}",
+    )

@@ -1,0 +1,253 @@
+"""Opens the settings and puts what is chosen there in force."""
+
+import importlib
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from kmonitor.base.errors import Expected
+from kmonitor.hub.options import Keep, read_keep, write_keep
+from kmonitor.ui.hosts.host_settings import host_lines
+from kmonitor.ui.hosts.qt.host_menus import HostMenus
+from kmonitor.ui.settings.hub_settings import HubSettingsDesk, confirm_keep, confirm_revoke
+from kmonitor.ui.settings.qt.language_controller import LanguageKeeper, language_titles
+from kmonitor.ui.settings.qt.settings_window import SettingsWindow
+from kmonitor.ui.settings.window_settings import WindowSettings
+from kmonitor.ui.shell.qt.window import MainWindow
+from kmonitor.ui.text.formats import ByteUnits, use_byte_units
+from kmonitor.ui.theme.qt.theme_controller import ThemeKeeper
+from kmonitor.ui.widgets.questions import QuestionBox
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.release import VERSION
+
+if TYPE_CHECKING:
+    from kmonitor.ui.hosts.qt.hub_bridge import HubBridge
+    from kmonitor.ui.settings.setting_values import Pace
+
+_LOOK_MS = 1000
+
+
+class SettingsController(QObject):
+    """Main thread only.
+
+    Signals:
+        changed: What every panel shows is written otherwise now: refresh.
+        settings_changed: Something to be remembered changed.
+        theme_chosen: "system", "dark" or "light".
+        language_chosen: As the language's name stands in the settings.
+        alerts_requested: The rules of alerts are wanted.
+        guide_requested: With the file name of a page.
+
+    Attributes:
+        pace: How often charts are drawn anew.
+    """
+
+    changed = Signal()
+    settings_changed = Signal()
+    theme_chosen = Signal(str)
+    language_chosen = Signal(str)
+    guide_requested = Signal(str)
+
+    def __init__(
+        self,
+        window: MainWindow,
+        desk: Desk,
+        hosts: HostMenus,
+        theme: ThemeKeeper,
+        folders: Folders,
+        settings: WindowSettings,
+    ) -> None:
+        """Of the window that is its parent; what was chosen before is in force at once."""
+        super().__init__(window)
+        self._window = window
+        self._desk = desk
+        self._hosts = hosts
+        self._theme = theme
+        self._folders = folders
+        self._units: ByteUnits = settings.byte_units
+        self._seen_wall_s = dict(settings.hosts_seen)
+        self.pace: Pace = settings.pace
+        self._keeper: LanguageKeeper | None = None
+        self._hub: HubSettingsDesk | None = None
+        self._page: SettingsWindow | None = None
+        self._timer = QTimer(self, interval=_LOOK_MS)
+        self._timer.timeout.connect(self._on_timer_timeout)
+        use_byte_units(self._units)
+        hosts.changed.connect(self.refresh)
+        window.header.settings_requested.connect(self.open)
+        window.shortcut("settings").activated.connect(self.open)
+
+    def attach_language(self, keeper: LanguageKeeper) -> None:
+        """Offer the languages that can be spoken."""
+        self._keeper = keeper
+
+    def attach(self, bridge: "HubBridge") -> None:
+        """The part that asks this machine's hub is loaded."""
+        self._hub = HubSettingsDesk(bridge.ask)
+        bridge.takers.append(self._hub.take)
+        bridge.drained.connect(self.refresh)
+        bridge.link_changed.connect(self._on_bridge_link_changed)
+
+    def settings(self, base: WindowSettings) -> WindowSettings:
+        """The settings with what is chosen now."""
+        now_wall_s = self._desk.now_wall_s()
+        hosts = self._desk.hosts.all()
+        seen = {host.address: now_wall_s for host in hosts if host.link.is_live}
+        known = {host.address for host in hosts}
+        # A window on a folder knows no hosts, and must not forget them for the others.
+        kept = {at: s for at, s in self._seen_wall_s.items() if not known or at in known}
+        return msgspec.structs.replace(
+            base, byte_units=self._units, pace=self.pace, hosts_seen=kept | seen
+        )
+
+    @Slot()
+    def open(self) -> None:
+        """Show the settings."""
+        if self._page is None:
+            languages = language_titles() if self._keeper is not None else {}
+            self._page = page = SettingsWindow(languages, self._window)
+            self._connect(page)
+            keep = read_keep(self._folders)
+            page.history.show_keep(keep.days, keep.n_bytes)
+        self._page.show()
+        self._page.raise_()
+        self._page.activateWindow()
+        self._timer.start()
+        self._on_timer_timeout()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show what is in force, where the settings are open."""
+        page = self._page
+        if page is None or not page.isVisible():
+            return
+        page.general.show_choices(
+            theme=self._theme.choice, language=self._spoken(), units=self._units, pace=self.pace
+        )
+        now_wall_s = self._desk.now_wall_s()
+        page.hosts.show_lines(
+            host_lines(self._desk.hosts, self._seen_wall_s, now_wall_s=now_wall_s, version=VERSION)
+        )
+        if self._hub is None:
+            return
+        page.history.show_stored(self._hub.stored())
+        page.keys.show_picture(self._hub.keys(now_wall_s))
+        if self._hub.hub is not None:
+            page.history.show_keep(self._hub.hub.keep_days, self._hub.hub.keep_bytes)
+
+    def _connect(self, page: SettingsWindow) -> None:
+        page.general.theme_chosen.connect(self.theme_chosen)
+        page.general.language_chosen.connect(self.language_chosen)
+        page.general.units_chosen.connect(self._on_general_units_chosen)
+        page.general.pace_chosen.connect(self._on_general_pace_chosen)
+        page.general.alerts_requested.connect(self._window.header.alerts_requested)
+        page.history.keep_wanted.connect(self._on_history_keep_wanted)
+        page.hosts.retry_requested.connect(self._hosts.retry)
+        page.hosts.rename_requested.connect(self._hosts.ask_name)
+        page.hosts.removal_requested.connect(self._hosts.ask_removal)
+        page.hosts.connect_requested.connect(self._hosts.open_dialog)
+        page.keys.own_key_wanted.connect(self._on_keys_own_key_wanted)
+        page.keys.revoke_requested.connect(self._on_keys_revoke_requested)
+        page.guide_requested.connect(self._on_page_guide_requested)
+        page.finished.connect(self._timer.stop)
+        page.destroyed.connect(self._on_page_destroyed)
+
+    def _spoken(self) -> str:
+        return "system" if self._keeper is None else self._keeper.language
+
+    def _keep(self, keep: Keep) -> None:
+        page = self._page
+        if page is None:
+            return
+        try:
+            write_keep(self._folders, keep)
+        except OSError as exc:
+            why = self.tr("It could not be written: {why}.")
+            page.history.refuse(why.format(why=exc.strerror or exc))
+            return
+        page.history.refuse("")
+        self._on_timer_timeout()
+
+    @Slot()
+    def _on_timer_timeout(self) -> None:
+        now_wall_s = self._desk.now_wall_s()
+        for host in self._desk.hosts.all():
+            if host.link.is_live:
+                self._seen_wall_s[host.address] = now_wall_s
+        if self._hub is not None and self._desk.link.is_live:
+            self._hub.refresh()
+        self.refresh()
+
+    @Slot(bool)
+    def _on_bridge_link_changed(self, is_reached: bool) -> None:
+        if not is_reached and self._hub is not None:
+            self._hub.lost()
+        self.refresh()
+
+    @Slot(str)
+    def _on_general_units_chosen(self, units: str) -> None:
+        self._units = "decimal" if units == "decimal" else "binary"
+        use_byte_units(self._units)
+        self.refresh()
+        self.changed.emit()
+        self.settings_changed.emit()
+
+    @Slot(str)
+    def _on_general_pace_chosen(self, pace: str) -> None:
+        match pace:
+            case "calm" | "sparing":
+                self.pace = pace
+            case _:
+                self.pace = "lively"
+        self.refresh()
+        self.settings_changed.emit()
+
+    @Slot(float, float)
+    def _on_history_keep_wanted(self, days: float, n_bytes: float) -> None:
+        before, keep = read_keep(self._folders), Keep(days, int(n_bytes))
+        is_tighter = _is_tighter(keep.days, before.days) or _is_tighter(
+            keep.n_bytes, before.n_bytes
+        )
+        if not is_tighter or self._page is None:
+            self._keep(keep)
+            return
+        box = QuestionBox(confirm_keep(keep.days, keep.n_bytes), self._page)
+        box.accepted.connect(partial(self._keep, keep))
+        box.rejected.connect(self._page.history.take_back)
+        box.open()
+
+    @Slot()
+    def _on_keys_own_key_wanted(self) -> None:
+        if self._page is None:
+            return
+        # What it loads, ZeroMQ above all, would hold up the first paint.
+        direct = importlib.import_module("kmonitor.connect.hub_socket")
+        try:
+            self._page.keys.show_own(str(direct.device_keys(self._folders).public_text))
+        except Expected as exc:
+            self._page.keys.show_own("", str(exc))
+
+    @Slot(str, str)
+    def _on_keys_revoke_requested(self, key: str, name: str) -> None:
+        if self._page is None or self._hub is None:
+            return
+        box = QuestionBox(confirm_revoke(name), self._page)
+        box.accepted.connect(partial(self._hub.revoke, key))
+        box.open()
+
+    @Slot()
+    def _on_page_guide_requested(self) -> None:
+        self.guide_requested.emit("settings.md")
+
+    @Slot()
+    def _on_page_destroyed(self) -> None:
+        self._page = None
+        self._timer.stop()
+
+
+def _is_tighter(wanted: float, before: float) -> bool:
+    """Whether a bound, 0 for none, lets less stay than the one before."""
+    return bool(wanted) and (not before or wanted < before)

@@ -1,0 +1,96 @@
+"""What can be set in the window, what each choice means, and what was typed wrongly."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from kmonitor.ui.text.amounts import BYTES, amount_from
+from kmonitor.ui.text.formats import plain_text, round_bytes_text
+from kmonitor.ui.text.language import tr
+
+Pace = Literal["lively", "calm", "sparing"]
+"""How often charts and numbers are drawn anew while data arrive."""
+
+_FRAMES_MS: Final[dict[Pace, tuple[int, int]]] = {
+    "lively": (33, 100),
+    "calm": (100, 250),
+    "sparing": (500, 1000),
+}
+_MOST_DAYS: Final = 100_000
+_LEAST_BYTES: Final = 2**20
+
+
+def frame_ms(pace: Pace, *, is_busy: bool) -> int:
+    """Milliseconds between two repaints.
+
+    Args:
+        pace: What was chosen.
+        is_busy: Whether the pointer is in the window.
+    """
+    return _FRAMES_MS[pace][0 if is_busy else 1]
+
+
+def pace_titles() -> dict[Pace, str]:
+    """What each pace is called."""
+    return {"lively": tr("Lively"), "calm": tr("Calm"), "sparing": tr("Sparing")}
+
+
+def pace_words(pace: Pace) -> str:
+    """What a pace means and costs."""
+    match pace:
+        case "lively":
+            return tr(
+                "Up to 30 times a second under the pointer, else 10. With 8 runs at 10 values a "
+                "second about a quarter of one processor core."
+            )
+        case "calm":
+            return tr("10 times a second under the pointer, else 4: less than half of that.")
+        case "sparing":
+            return tr(
+                "Twice a second under the pointer, else once: about a tenth of that, for a slow "
+                "machine, a remote desktop or a battery."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What a field holds.
+
+    Attributes:
+        value: The amount; None: what was typed is none.
+        why_not: What is wrong with it, for the place beside the field; empty: nothing.
+    """
+
+    value: float | None
+    why_not: str = ""
+
+
+def days_typed(text: str) -> Typed:
+    """Days as they were typed; nothing at all stands for 0: no bound."""
+    found = amount_from(text or "0", {"d": 1, "days": 1}, bare=1)
+    if found is None:
+        return Typed(None, tr("Write a number of days, such as 90; nothing keeps all."))
+    if found > _MOST_DAYS:
+        return Typed(None, tr("Write at most {n} days.").format(n=_MOST_DAYS))
+    return Typed(found)
+
+
+def size_typed(text: str) -> Typed:
+    """A size as it was typed, bytes; nothing at all stands for 0: no bound."""
+    if not text.strip() or text.strip() == "0":
+        return Typed(0.0)
+    found = amount_from(text, BYTES, bare=None)
+    if not found:
+        return Typed(None, tr("Write a size with its unit, such as 20 GiB or 500 MB."))
+    if found < _LEAST_BYTES:
+        return Typed(None, tr("Write 1 MiB or more; nothing keeps all."))
+    return Typed(float(int(found)))
+
+
+def days_text(days: float) -> str:
+    """Days for a field; empty: no bound."""
+    return f"{days:g}" if days else ""
+
+
+def size_text(n_bytes: int) -> str:
+    """A size for a field, as it can be typed again; empty: no bound."""
+    return plain_text(round_bytes_text(n_bytes)) if n_bytes else ""

@@ -1,0 +1,109 @@
+"""What the window remembers between two starts, as JSON."""
+
+import logging
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from kmonitor.ui.charts.arrangement import MOST_CHARTS, ChartSetup
+from kmonitor.ui.settings.setting_values import Pace
+from kmonitor.ui.text.formats import ByteUnits
+from kmonitor_agent.wire.local.plain_files import read_own, write_private
+from kmonitor_agent.wire.local.private_files import make_own_folder
+from kmonitor_agent.wire.messages.identity import Name, Wall
+
+_log = logging.getLogger(__name__)
+
+Pixels = Annotated[int, msgspec.Meta(ge=-100_000, le=100_000)]
+LimitAnswer = Literal["collect", "reload", "auto", "restart"]
+ThemeName = Literal["system", "dark", "light"]
+LanguageName = Literal["system", "en", "zh_CN"]
+Width = Annotated[int, msgspec.Meta(ge=40, le=10_000)]
+"""Of a panel or a column, pixels."""
+
+
+class TableLayout(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How the user left a table's columns.
+
+    Attributes:
+        order: The columns from left to right, by name.
+        widths: Of those that the user has sized, by name.
+    """
+
+    order: Annotated[tuple[Name, ...], msgspec.Meta(max_length=100)] = ()
+    widths: Annotated[dict[Name, Width], msgspec.Meta(max_length=100)] = {}
+
+
+class WindowSettings(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Settings of the window.
+
+    Attributes:
+        theme: Palette, or as the system says.
+        language: Of all texts, or as the system says.
+        x_axis: What charts count.
+        log_filter: Events shown.
+        reloads: Whether a limit set in the window does something, or only tells.
+        limit_answer: What it does.
+        records_tab: What is shown below the charts.
+        geometry: Left, top, width and height, pixels; None at the first start.
+        is_maximised: Whether the window fills the screen.
+        byte_units: How sizes are written: MiB of 1024 or MB of 1000.
+        pace: How often charts are drawn anew.
+        left_px: Width of the tree of runs; None: the usual one for the window's width.
+        right_px: Width of the actions' panel; likewise.
+        below_px: Height of what is below the charts; likewise.
+        tables: Columns of each table, by the table's name.
+        hosts_seen: When each remembered host was last reached, UTC, by address.
+        charts: Those on the board, in their order; None: the usual four.
+    """
+
+    theme: ThemeName = "system"
+    language: LanguageName = "system"
+    x_axis: Literal["epochs", "seconds"] = "epochs"
+    log_filter: Literal["all", "warnings", "actions"] = "all"
+    reloads: bool = True
+    limit_answer: LimitAnswer = "reload"
+    records_tab: Literal["events", "reclaims"] = "events"
+    geometry: tuple[Pixels, Pixels, Pixels, Pixels] | None = None
+    is_maximised: bool = False
+    byte_units: ByteUnits = "binary"
+    pace: Pace = "lively"
+    left_px: Width | None = None
+    right_px: Width | None = None
+    below_px: Width | None = None
+    tables: Annotated[dict[Name, TableLayout], msgspec.Meta(max_length=100)] = {}
+    hosts_seen: Annotated[dict[Name, Wall], msgspec.Meta(max_length=1000)] = {}
+    charts: Annotated[tuple[ChartSetup, ...], msgspec.Meta(max_length=MOST_CHARTS)] | None = None
+
+
+def load_settings(folder: Path) -> WindowSettings:
+    """Settings from `window.json` in a folder; what is missing, unknown or wrong is the usual."""
+    path = folder / "window.json"
+    try:
+        found = msgspec.json.decode(read_own(path), type=dict[str, Any])
+    except FileNotFoundError:
+        return WindowSettings()
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
+        _log.warning("%s is not used: %s", path, exc)
+        return WindowSettings()
+    known: dict[str, Any] = {}
+    for each in msgspec.structs.fields(WindowSettings):
+        if each.encode_name not in found:
+            continue
+        try:
+            known[each.name] = msgspec.convert(found[each.encode_name], each.type)
+        except msgspec.ValidationError as exc:
+            # Another version's, or written by hand: the other fields are as good as before.
+            _log.warning("%s: %s is not used: %s", path, each.name, exc)
+    return WindowSettings(**known)
+
+
+def save_settings(folder: Path, settings: WindowSettings) -> None:
+    """Write `window.json`; a failure is logged, the window goes on."""
+    path = folder / "window.json"
+    try:
+        make_own_folder(folder)
+        write_private(path, msgspec.json.format(msgspec.json.encode(settings)))
+    except OSError as exc:
+        _log.warning("%s was not written: %s", path, exc)

@@ -1,0 +1,1 @@
+"""State of the window's frame: header, first start, crash reports."""

@@ -1,0 +1,54 @@
+"""What the window says before the first run."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.ui.text.language import tr
+
+SNIPPET: Final = (
+    "from kmonitor_agent import MonitorCallback\n\nmodel.fit(..., callbacks=[MonitorCallback()])"
+)
+"""The two lines that a training script needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStartPicture:
+    """The page before the first run.
+
+    Attributes:
+        title: What is awaited.
+        text: What to do.
+        demo_button: On the demo's button.
+        can_start_demo: Whether it can be pressed.
+        note: Below the buttons; may be empty.
+    """
+
+    title: str
+    text: str
+    demo_button: str
+    can_start_demo: bool
+    note: str
+
+
+def first_start_picture(
+    *, is_live: bool, is_demo_starting: bool, demo_error: str
+) -> FirstStartPicture:
+    """The page.
+
+    Args:
+        is_live: Whether the hub is reached.
+        is_demo_starting: The demo's process runs and has not shown up yet.
+        demo_error: Why the demo could not start; empty: it could, or was not asked for.
+    """
+    title = tr("Waiting for the first run") if is_live else tr("Starting the hub\u2026")
+    text = tr(
+        "Add the callback to your training script on this machine; the run appears here by "
+        "itself, whatever is started first."
+    )
+    note = ""
+    if is_demo_starting:
+        note = tr("The demo is starting; importing TensorFlow takes a few seconds.")
+    if demo_error:
+        note = demo_error
+    button = tr("Demo is starting\u2026") if is_demo_starting else tr("Start the demo")
+    return FirstStartPicture(title, text, button, not is_demo_starting, note)

@@ -1,0 +1,182 @@
+"""What the header says of the selected run."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.ui.charts.cards import card_title
+from kmonitor.ui.limits.limit_text import metric_name, round_amount, threshold_value
+from kmonitor.ui.runs.run_states import Tone, has_ended, has_ended_badly, state_picture
+from kmonitor.ui.text.formats import (
+    NARROW_SPACE,
+    count_text,
+    epochs_text,
+    moment_text,
+    seconds_text,
+    shortened,
+)
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor.ui.verdicts.forecast_text import (
+    brief_forecast_words,
+    chip_words,
+    epochs_left_before,
+    forecast_words,
+    nearest,
+)
+from kmonitor.ui.verdicts.verdict_store import VerdictBook
+from kmonitor_agent.wire.messages.commands import LimitMetric
+from kmonitor_agent.wire.messages.events import Verdict
+from kmonitor_agent.wire.messages.unions import MetricNow, RunSummary
+
+_LONGEST_WHY: Final = 160
+
+
+@dataclass(frozen=True, slots=True)
+class ChipPicture:
+    """One chip.
+
+    Attributes:
+        key: Tells it from the others.
+        text: What it says.
+        tone: What its colour means.
+        icon: Name of an icon, or empty.
+        tooltip: More.
+        brief: Said in place of the text where there is no room for it; empty: the chip gives way.
+        rank: Chips with the highest rank give way first when there is no room.
+        opens: Whether a click shows more.
+    """
+
+    key: str
+    text: str
+    tone: Tone = "plain"
+    icon: str = ""
+    tooltip: str = ""
+    rank: int = 0
+    brief: str = ""
+    opens: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderPicture:
+    """Title, line below it, chips from left to right."""
+
+    title: str
+    subtitle: str
+    chips: tuple[ChipPicture, ...]
+
+
+def header_picture(
+    summary: RunSummary | None,
+    verdicts: VerdictBook | None = None,
+    *,
+    now_wall_s: float,
+    is_connected: bool,
+) -> HeaderPicture:
+    """The header for this run; empty when there is none.
+
+    Args:
+        summary: The selected run.
+        verdicts: How metrics of runs develop; None: it is not told here.
+        now_wall_s: Now, UTC.
+        is_connected: Whether the hub is reached.
+    """
+    if summary is None:
+        return HeaderPicture("", "", ())
+    state = state_picture(summary, now_wall_s=now_wall_s, is_connected=is_connected)
+    opens = has_ended_badly(summary)
+    why = state.why
+    if opens:
+        why = tr("{why}. Click for what came before.").format(why=why.rstrip(".") or state.word)
+    chips = [ChipPicture("state", state.word, state.tone, state.icon, why, opens=opens)]
+    chips += _progress_chips(summary)
+    known = [] if verdicts is None else verdicts.of_run(summary.run)
+    chips += _forecast_chips(summary, nearest(known), now_wall_s)
+    chips += _warning_chips(summary)
+    return HeaderPicture(summary.name, _subtitle(summary, now_wall_s), tuple(chips))
+
+
+def _subtitle(summary: RunSummary, now_wall_s: float) -> str:
+    parts = [shortened(said(summary.state_why), _LONGEST_WHY)] if has_ended(summary) else []
+    parts += [summary.host, tr("pid {pid}").format(pid=summary.pid)]
+    started = moment_text(summary.started_wall_s, now_wall_s=now_wall_s)
+    parts.append(tr("started {when}").format(when=started))
+    return " \u00b7 ".join(part for part in parts if part)
+
+
+def _progress_chips(summary: RunSummary) -> list[ChipPicture]:
+    chips: list[ChipPicture] = []
+    if summary.fit > 1:
+        text = tr("Fit {n}").format(n=count_text(summary.fit))
+        tooltip = tr("{done} fits ended; this one trains {model}").format(
+            done=summary.fits_done, model=summary.model
+        )
+        chips.append(ChipPicture("fit", text, tooltip=tooltip, rank=3))
+    if summary.epoch is not None:
+        text = _n_of(tr("Epoch"), summary.epoch + 1, summary.epochs)
+        tooltip = tr("{epochs} ended in all fits").format(epochs=epochs_text(summary.epochs_done))
+        chips.append(ChipPicture("epoch", text, tooltip=tooltip, rank=2))
+    if summary.step and not has_ended(summary):
+        text = _n_of(tr("Step"), summary.step, summary.steps)
+        chips.append(ChipPicture("step", text, tooltip=tr("Steps of this epoch"), rank=5))
+    if summary.step_time.value is not None and not has_ended(summary):
+        text = tr("{time} / step").format(time=seconds_text(summary.step_time.value))
+        chips.append(
+            ChipPicture("step_time", text, tooltip=said(summary.step_time.source), rank=4)
+        )
+    return chips
+
+
+def _n_of(word: str, n: int, of: int | None) -> str:
+    text = f"{word} {count_text(n)}"
+    return f"{text}{NARROW_SPACE}/{NARROW_SPACE}{count_text(of)}" if of else text
+
+
+def _forecast_chips(
+    summary: RunSummary, verdict: Verdict | None, now_wall_s: float
+) -> list[ChipPicture]:
+    text = "" if verdict is None else chip_words(summary, verdict, now_wall_s=now_wall_s)
+    if verdict is None or not text:
+        return []
+    is_before = epochs_left_before(summary, verdict) is not None
+    tooltip = f"{card_title(summary, verdict.metric)}: " + forecast_words(
+        summary, verdict, now_wall_s=now_wall_s
+    )
+    tone: Tone = "plain" if is_before else "warn"
+    brief = brief_forecast_words(summary, verdict)
+    return [ChipPicture("forecast", text, tone, tooltip=tooltip, rank=1, brief=brief)]
+
+
+def _warning_chips(summary: RunSummary) -> list[ChipPicture]:
+    chips: list[ChipPicture] = []
+    for metric, now in _metrics(summary):
+        limit = _lowest_crossed(summary, metric, now)
+        if limit is not None and not has_ended(summary):
+            text = tr("{metric} above its limit").format(metric=metric_name(metric))
+            tooltip = tr("The limit is {limit}").format(limit=round_amount(metric, limit))
+            chips.append(ChipPicture(f"over_{metric}", text, "warn", "warning", tooltip, 1))
+    if summary.gaps:
+        text = tr("{n} events missing").format(n=count_text(summary.gaps))
+        tooltip = tr("Events that were lost on the way; charts show a gap there")
+        chips.append(ChipPicture("gaps", text, "warn", "warning", tooltip, 6))
+    if summary.faults:
+        text = tr("{n} faults of kmonitor").format(n=count_text(summary.faults))
+        tooltip = tr("kmonitor's own faults in the training process; the training is unaffected")
+        chips.append(ChipPicture("faults", text, "warn", "warning", tooltip, 7))
+    return chips
+
+
+def _metrics(summary: RunSummary) -> tuple[tuple[LimitMetric, MetricNow], ...]:
+    return (
+        ("ram", summary.ram),
+        ("vram", summary.vram),
+        ("graph", summary.graph),
+        ("step_time", summary.step_time),
+    )
+
+
+def _lowest_crossed(summary: RunSummary, metric: LimitMetric, now: MetricNow) -> float | None:
+    thresholds = [
+        threshold_value(limit, now.of) for limit in summary.limits if limit.metric == metric
+    ]
+    crossed = [t for t in thresholds if t is not None and now.value is not None and now.value > t]
+    return min(crossed, default=None)

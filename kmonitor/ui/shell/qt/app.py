@@ -1,0 +1,324 @@
+"""Makes every part of the window and passes each what it needs."""
+
+import getpass
+import importlib
+import logging
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import QApplication
+
+from kmonitor.ui.alerts.qt.alert_controller import AlertController
+from kmonitor.ui.hosts.qt.audit_window import AuditController
+from kmonitor.ui.memory.qt.model_file_controller import ModelFileController
+from kmonitor.ui.report.qt.export_controller import ExportController
+from kmonitor.ui.settings.qt.language_controller import LanguageKeeper
+from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor.ui.settings.window_settings import (
+    WindowSettings,
+    load_settings,
+    save_settings,
+)
+from kmonitor.ui.shell.qt.app_log import AppLog
+from kmonitor.ui.shell.qt.crash_controller import CrashController
+from kmonitor.ui.shell.qt.demo_start import DemoStart
+from kmonitor.ui.shell.qt.garbage import GarbageTimer
+from kmonitor.ui.shell.qt.launcher import FolderOpening
+from kmonitor.ui.shell.qt.screenshot import NoPicture, Shooter, save_picture
+from kmonitor.ui.shell.qt.window import MainWindow
+from kmonitor.ui.shell.qt.window_controller import Parts, WindowController
+from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.qt.theme_controller import ThemeKeeper
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.local.clock import SystemClock
+from kmonitor_agent.wire.local.folders import Folders
+
+if TYPE_CHECKING:
+    from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+    from kmonitor.ui.hosts.qt.hosts_controller import HostsController
+    from kmonitor.ui.hosts.qt.hub_starter import HubKeeper
+
+_log = logging.getLogger(__name__)
+INTERRUPTED = 130
+"""Exit status after SIGINT."""
+
+
+class KmonitorApp(QObject):
+    """Owns all parts of one window; made on the main thread.
+
+    Signals:
+        _failed: A part failed; from any thread, queued to the main one.
+
+    Attributes:
+        window: The window.
+        desk: What it knows.
+        board: Its charts, None until they are loaded.
+        status: Exit status so far.
+        has_left: Whether it is to end, or has ended; it may be so before it runs.
+        opens_again: Whether another is to be opened then, as after a change of the language.
+        failure: Why there is no picture, where one was wanted.
+        shell_s: Seconds from construction until the window was shown.
+        charts_s: Seconds from construction until the charts were there; 0 before.
+    """
+
+    has_left = False
+    opens_again = False
+    _failed = Signal(str)
+
+    def __init__(self, qt: QApplication, folders: Folders, options: WindowOptions) -> None:
+        super().__init__()
+        self._began_s = time.monotonic()
+        self._qt = qt
+        self._folders = folders
+        self._options = options
+        self._log = AppLog(folders.logs, self._failed.emit)
+        self._failed.connect(self._on_self_failed, Qt.ConnectionType.QueuedConnection)
+        self._settings: WindowSettings = load_settings(folders.settings)
+        self.status = 0
+        self.failure: NoPicture | None = None
+        self.shell_s = self.charts_s = 0.0
+        self.board: ChartBoard | None = None
+        self._garbage = GarbageTimer(self)
+        self._language = LanguageKeeper(qt, self)
+        self._look = Look(self)
+        self._theme = ThemeKeeper(qt, self._look, self)
+        self._take_choices()
+        self._hosts: HostsController | None = None
+        self._keeper: HubKeeper | None = None
+        self.desk = Desk(ask=self._ask, clock=SystemClock(), user=_user())
+        self.window = MainWindow(self._look)
+        self.folder_opening = FolderOpening(self.window, self)
+        parts = Parts(
+            *(self.window, self.desk, self._look, self._theme),
+            *(DemoStart(folders, self), self._language, folders),
+        )
+        self.controller = WindowController(parts, self._settings, self)
+        self._audit = AuditController(self.window, self.desk, self._look, self)
+        self._alerts = AlertController(self.window, self.desk, folders.settings, self)
+        self.export = ExportController(self.window, self.desk, self._look, self)
+        self.model_file = ModelFileController(
+            self.window, self.controller.memory, self._look, self
+        )
+        self._shooter = Shooter(self._is_settled, self)
+        self._connect()
+
+    def _take_choices(self) -> None:
+        self._language.speak(self._settings.language)
+        self._theme.choose(self._options.theme or self._settings.theme)
+
+    def start(self) -> None:
+        """Show the window, then bring hub and charts."""
+        self._place_window()
+        self.window.show()
+        self.window.leave_focus_alone()
+        # The shell is painted before the half second that numpy and pyqtgraph take.
+        self._qt.processEvents()
+        if self.has_left:
+            return
+        self.shell_s = time.monotonic() - self._began_s
+        self._follow_hub()
+        self.controller.start()
+        if self._language.why_not is not None:
+            self.window.status.show_note(" ".join(self._language.why_not))
+        # Who only wants a picture is not to be disturbed.
+        if self._options.screenshot is None and self._options.shown is None:
+            self._alerts.start()
+            CrashController(self.window, self).offer(self._log.crashes)
+        QTimer.singleShot(0, self._on_shell_shown)
+        if self._options.quit_after_s is not None:
+            QTimer.singleShot(int(self._options.quit_after_s * 1000), self._on_quit_due)
+        elif self._options.screenshot is not None:
+            self._shooter.start()
+
+    def stop(self) -> None:
+        """Remember the settings, end all threads; the hub and the trainings go on."""
+        self._save_settings()
+        self.controller.stop()
+        self._alerts.stop()
+        self.folder_opening.stop()
+        self.export.stop()
+        self.model_file.stop()
+        self._shooter.stop()
+        if self._hosts is not None:
+            self._hosts.stop()
+        if self._keeper is not None:
+            self._keeper.stop()
+        self._garbage.stop()
+        self.window.close()
+        self._language.stop()
+        self._log.close()
+
+    @Slot()
+    def _leave(self) -> None:
+        self.has_left = True
+        self._qt.quit()  # unheard before the loop runs
+
+    def interrupt(self) -> None:
+        """Leave because of SIGINT; a second one ends the process at once."""
+        # Python's handler runs within 0.1 s: the timers call Python that often.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        self.status = INTERRUPTED
+        self._leave()
+
+    def _connect(self) -> None:
+        if self._options.select:
+            self.desk.book.want(self._options.select)
+        self.window.closed.connect(self._leave)
+        self.controller.retry_requested.connect(self._on_controller_retry_requested)
+        self.controller.settings_changed.connect(self._on_controller_settings_changed)
+        self._alerts.run_wanted.connect(self.desk.select)
+        self.controller.choices.reopening_requested.connect(self._on_choices_reopening_requested)
+        self._shooter.due.connect(self._on_shooter_due)
+
+    def _follow_hub(self) -> None:
+        # Imported after the first paint, which ZeroMQ would hold up.
+        hosts_module = importlib.import_module("kmonitor.ui.hosts.qt.hosts_controller")
+        hosts: HostsController = hosts_module.HostsController(self._folders, self.desk, self)
+        hosts.here.link_changed.connect(self._on_bridge_link_changed)
+        self._audit.attach(hosts)
+        self._hosts = hosts
+        self.controller.hosts.attach(hosts)
+        self.controller.preferences.attach(hosts.here)
+        hosts.start(with_hosts=self._options.shown is None, also=self._options.also)
+        if self._options.with_hub:
+            keeper_module = importlib.import_module("kmonitor.ui.hosts.qt.hub_starter")
+            keeper: HubKeeper = keeper_module.HubKeeper(self._folders, self)
+            keeper.hub_failed.connect(self._on_keeper_hub_failed)
+            keeper.hub_found.connect(self._on_keeper_hub_found)
+            self._keeper = keeper
+            keeper.start()
+
+    def _ask(self, message: msgspec.Struct) -> int:
+        # Nothing is asked before a hub has answered, hence never without a bridge.
+        return self._hosts.ask(message) if self._hosts is not None else 0
+
+    def _place_window(self) -> None:
+        shown = self._options.shown
+        if shown is not None:
+            self.window.setWindowTitle(self.tr("{folder} - kmonitor").format(folder=shown))
+        if self._options.size is not None:
+            self.window.resize(*self._options.size)
+        else:
+            saved = self._settings.geometry
+            self.window.place(QRect(*saved) if saved is not None else None)
+        if self._settings.is_maximised and self._options.size is None:
+            self.window.setWindowState(Qt.WindowState.WindowMaximized)
+
+    @Slot()
+    def _on_shell_shown(self) -> None:
+        # Imported late and by name: this is what loads numpy and pyqtgraph.
+        board_module = importlib.import_module("kmonitor.ui.charts.qt.charts_controller")
+        board: ChartBoard = board_module.ChartBoard(
+            self.window.charts, self.desk, self._ask, self._look, self
+        )
+        self.board = board
+        self.controller.attach_board(board)
+        self._alerts.attach_board(board)
+        self.export.attach(self._hosts, board)
+        self.charts_s = time.monotonic() - self._began_s
+        _log.info("window after %.2f s, charts after %.2f s", self.shell_s, self.charts_s)
+
+    @Slot(bool)
+    def _on_bridge_link_changed(self, is_reached: bool) -> None:
+        if not is_reached and self._keeper is not None:
+            self._keeper.look()
+
+    @Slot()
+    def _on_controller_retry_requested(self) -> None:
+        if self._keeper is not None:
+            self._keeper.look()
+        if self._hosts is not None:
+            self._hosts.here.retry_now()
+
+    @Slot()
+    def _on_controller_settings_changed(self) -> None:
+        self._save_settings()
+
+    @Slot(str)
+    def _on_keeper_hub_failed(self, text: str) -> None:
+        self.desk.link.trouble(text)
+        self.desk.changed.add("link")
+
+    @Slot()
+    def _on_keeper_hub_found(self) -> None:
+        self.desk.link.trouble("")
+        self.desk.changed.add("link")
+        if self._hosts is not None:
+            self._hosts.here.retry_now()
+
+    @Slot(str)
+    def _on_self_failed(self, text: str) -> None:
+        log = str(self._folders.logs / "app.log")
+        self.desk.link.fail(text, log)
+        self.desk.changed.add("link")
+        if self._options.screenshot is not None:
+            # Nobody sees a banner here, and half a picture is none.
+            what = f"A part of the window failed: {text.rstrip('.')}. There is no picture."
+            self._end_badly(what, f"Details are in {log}.")
+
+    @Slot()
+    def _on_quit_due(self) -> None:
+        if self._options.screenshot is None:
+            self._leave()
+            return
+        self.controller.refresh()
+        self._qt.processEvents()
+        if self.failure is not None:
+            return
+        # What fails while the window paints is raised in there, and told by `_on_self_failed`.
+        try:
+            save_picture(self.window, self._options.screenshot)
+        except OSError as exc:
+            what = f"{self._options.screenshot} cannot be written: {exc.strerror or exc}."
+            self._end_badly(what, "Name another file.")
+            return
+        if not (self._shooter.has_settled or self._is_settled()):
+            self._end_without_data(self._options.screenshot)
+        self._leave()
+
+    def _end_without_data(self, picture: Path) -> None:
+        trouble = self.desk.link.status(version="").tooltip
+        why = f" ({trouble.rstrip('.')})" if trouble and not self.desk.link.is_live else ""
+        what = f"{picture} shows no data: none came in time{why}."
+        self._end_badly(what, "See: kmonitor doctor")
+
+    def _end_badly(self, what: str, remedy: str) -> None:
+        # The first is the cause of those that follow.
+        self.failure = self.failure or NoPicture(what, remedy)
+        self._leave()
+
+    def _is_settled(self) -> bool:
+        if self.board is None or not self.desk.link.is_live:
+            return False
+        if self.desk.book.is_waiting and self._options.shown is None:
+            return False  # the run that is wanted is on a host that has not told yet
+        return self.desk.is_first_start or self.board.is_loaded
+
+    @Slot()
+    def _on_choices_reopening_requested(self) -> None:
+        self.opens_again = True
+        self._leave()
+
+    @Slot()
+    def _on_shooter_due(self) -> None:
+        self._on_quit_due()
+
+    def _save_settings(self) -> None:
+        if self._options.size is not None or self._options.theme is not None:
+            # Opened for a picture: what the user chose stays.
+            return
+        settings = self.controller.settings(self._settings)
+        if settings != self._settings:
+            self._settings = settings
+            save_settings(self._folders.settings, settings)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "window"

@@ -1,0 +1,193 @@
+"""The quiet bar and the window that offer a crash report of an earlier start."""
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QFontDatabase, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+from typing_extensions import override
+
+from kmonitor.ui.shell.crash_notice import CrashNotice
+from kmonitor.ui.theme.qt.theme import Look, role_label
+
+_NARROW_BELOW = 520
+"""Width in which the buttons stand below the words, pixels."""
+
+
+class CrashNoticeBar(QFrame):
+    """One line above the charts; hidden until there is something to offer.
+
+    Signals (main thread):
+        show_requested: The report is to be read.
+        discard_requested: All reports are to be deleted.
+        later_requested: It is to be offered at the next start again.
+        toggled: It came or went.
+    """
+
+    show_requested = Signal()
+    discard_requested = Signal()
+    later_requested = Signal()
+    toggled = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("notice")
+        self._look = look
+        self._icon = QLabel()
+        self._title = role_label("strong_small")
+        self._text = role_label("sub")
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._show = QPushButton()
+        self._later = QPushButton()
+        self._discard = QPushButton()
+        self._build()
+        look.palette_changed.connect(self._on_look_palette_changed)
+        self._on_look_palette_changed()
+        self._set_texts()
+        self.hide()
+
+    def _set_texts(self) -> None:
+        for button, text, tip in (
+            (self._show, self.tr("Show report\u2026"), self.tr("Read it, copy it, save it")),
+            (self._later, self.tr("Later"), self.tr("Ask again at the next start")),
+            (self._discard, self.tr("Discard"), self.tr("Delete what was kept")),
+        ):
+            button.setText(text)
+            button.setAccessibleName(text)
+            button.setToolTip(tip)
+
+    def show_notice(self, notice: CrashNotice | None) -> None:
+        """Offer this; None: nothing any more."""
+        if notice is not None:
+            self._title.setText(notice.title)
+            self._text.setText(notice.text)
+            self.setAccessibleName(f"{notice.title} {notice.text}")
+        self.setVisible(notice is not None)
+        self.toggled.emit()
+
+    def _build(self) -> None:
+        words = QVBoxLayout()
+        words.setSpacing(1)
+        for label in (self._title, self._text):
+            label.setWordWrap(True)
+            words.addWidget(label)
+        self._row.setContentsMargins(14, 7, 10, 7)
+        self._row.setSpacing(10)
+        told_row, buttons = QHBoxLayout(), QHBoxLayout()
+        for row in (told_row, buttons):
+            row.setSpacing(10)
+        told_row.addWidget(self._icon)
+        told_row.addLayout(words, 1)
+        self._row.addLayout(told_row, 1)
+        self._row.addLayout(buttons)
+        for button, told in (
+            (self._show, self.show_requested),
+            (self._discard, self.discard_requested),
+            (self._later, self.later_requested),
+        ):
+            button.setProperty("kind", "filter")
+            button.clicked.connect(told)
+            buttons.addWidget(button)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # Beside the buttons the words would be a column of single ones, and push them together.
+        is_narrow = self.width() < _NARROW_BELOW
+        way = QBoxLayout.Direction.TopToBottom if is_narrow else QBoxLayout.Direction.LeftToRight
+        if self._row.direction() != way:
+            self._row.setDirection(way)
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._icon.setPixmap(self._look.pixmap("info", "mute", 16, self))
+
+
+class CrashReportWindow(QDialog):
+    """The report to be read, with what can be done with it; not modal.
+
+    Signals (main thread):
+        save_requested: It is to be written to a file of the user's.
+        discard_requested: All reports are to be deleted.
+    """
+
+    save_requested = Signal()
+    discard_requested = Signal()
+
+    def __init__(self, notice: CrashNotice, text: str, parent: QWidget | None = None) -> None:
+        """Not shown yet.
+
+        Args:
+            notice: What stands above the report.
+            text: The report, in English as it was kept.
+            parent: The window.
+        """
+        super().__init__(parent)
+        self.resize(760, 560)
+        self._title, self._lead = role_label("title"), role_label("sub")
+        self._text = QPlainTextEdit(text)
+        self._copy = QPushButton()
+        self._save = QPushButton()
+        self._discard = QPushButton()
+        self._close = QPushButton()
+        self._told = role_label("sub")
+        self._build()
+        self._set_texts()
+        self._title.setText(notice.title)
+        self._lead.setText(notice.lead)
+
+    def _set_texts(self) -> None:
+        self.setWindowTitle(self.tr("Crash report"))
+        self._text.setAccessibleName(self.tr("Crash report"))
+        for button, text, tip in (
+            (self._discard, self.tr("Discard"), self.tr("Delete what was kept")),
+            (self._save, self.tr("Save\u2026"), self.tr("Write it to a file")),
+            (self._copy, self.tr("Copy"), self.tr("Copy all of it as text")),
+            (self._close, self.tr("Close"), self.tr("Close this window (Esc)")),
+        ):
+            button.setText(text)
+            button.setAccessibleName(text)
+            button.setToolTip(tip)
+
+    def tell(self, text: str) -> None:
+        """Say what came of it."""
+        self._told.setText(text)
+
+    def _build(self) -> None:
+        for label in (self._title, self._lead, self._told):
+            label.setWordWrap(True)
+        self._text.setReadOnly(True)
+        self._text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._text.setTabChangesFocus(True)
+        bottom = QHBoxLayout()
+        bottom.addWidget(self._told, 1)
+        for button, slot in (
+            (self._discard, self.discard_requested),
+            (self._save, self.save_requested),
+            (self._copy, self._on_copy_clicked),
+            (self._close, self.close),
+        ):
+            button.setAutoDefault(False)
+            button.clicked.connect(slot)
+            bottom.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 16, 18, 14)
+        column.setSpacing(8)
+        column.addWidget(self._title)
+        column.addWidget(self._lead)
+        column.addWidget(self._text, 1)
+        column.addLayout(bottom)
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        QGuiApplication.clipboard().setText(self._text.toPlainText())
+        self.tell(self.tr("Copied."))

@@ -1,0 +1,132 @@
+"""The friendly page before the first run."""
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from kmonitor.ui.shell.first_start import SNIPPET, FirstStartPicture
+from kmonitor.ui.shell.qt.first_choices import FirstChoices
+from kmonitor.ui.theme.qt.theme import Look, role_label
+from kmonitor.ui.widgets.folder_button import FolderButton
+
+_COPIED_MS = 1800
+_TEXT_WIDTH = 480
+
+
+class FirstStartPanel(QFrame):
+    """Says what is awaited and what to add to a script.
+
+    Signals (main thread):
+        demo_requested: The user wants to see a demo training.
+        connect_requested: The user wants to connect to a host.
+        folder_requested: The user wants to see the runs of a folder.
+
+    Attributes:
+        choices: Theme, language and guide, at the page's foot.
+    """
+
+    demo_requested = Signal()
+    connect_requested = Signal()
+    folder_requested = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("card")
+        self._look = look
+        self._mark = QLabel()
+        self._title = role_label("big")
+        self._text = role_label("sub")
+        self._snippet = role_label("snippet", SNIPPET)
+        self._copy = QPushButton()
+        self._demo = QPushButton()
+        self._connect = QPushButton()
+        self._folder = FolderButton()
+        self._note = role_label("meta")
+        self._about = role_label("meta")
+        self.choices = FirstChoices()
+        self._build()
+        self._copy.clicked.connect(self._on_copy_clicked)
+        self._demo.clicked.connect(self.demo_requested)
+        self._folder.clicked.connect(self.folder_requested)
+        self._connect.clicked.connect(self.connect_requested)
+        look.palette_changed.connect(self._on_look_palette_changed)
+        self._on_look_palette_changed()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._about.setText(
+            self.tr(
+                "The first line imports the callback, the second hands it to fit. It works with "
+                "Keras 3 and tf_keras; what it measures stays on this machine."
+            )
+        )
+        self._copy.setText(self.tr("Copy the two lines"))
+        self._copy.setToolTip(self.tr("Copy both lines to the clipboard"))
+        self._copy.setAccessibleName(self._copy.text())
+        self._demo.setToolTip(self.tr("A real training of about a minute, in its own process"))
+        self._connect.setText(self.tr("Connect to a host\u2026"))
+        self._connect.setToolTip(self.tr("See the runs of another machine, over ssh (Ctrl+H)"))
+        self._connect.setAccessibleName(self._connect.text())
+        self._snippet.setAccessibleName(self.tr("Lines to add to your training script"))
+
+    def show_picture(self, picture: FirstStartPicture) -> None:
+        """Show this."""
+        self._title.setText(picture.title)
+        self._text.setText(picture.text)
+        self._demo.setText(picture.demo_button)
+        self._demo.setEnabled(picture.can_start_demo)
+        self._demo.setAccessibleName(picture.demo_button)
+        self._note.setText(picture.note)
+        for label in (self._text, self._about, self._note):
+            # A wrapped label that is centred would get the height of one line only.
+            label.setFixedHeight(max(0, label.heightForWidth(_TEXT_WIDTH)))
+
+    def _build(self) -> None:
+        self._copy.setProperty("kind", "primary")
+        self._snippet.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        centre = Qt.AlignmentFlag.AlignHCenter
+        for label in (self._mark, self._title, self._text, self._about, self._note):
+            label.setAlignment(centre)
+        for label in (self._text, self._about, self._note):
+            label.setWordWrap(True)
+            label.setFixedWidth(_TEXT_WIDTH)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        centre = Qt.AlignmentFlag.AlignHCenter
+        buttons = QHBoxLayout()
+        buttons.setSpacing(10)
+        buttons.addStretch(1)
+        buttons.addWidget(self._copy)
+        buttons.addWidget(self._demo)
+        buttons.addWidget(self._folder)
+        buttons.addWidget(self._connect)
+        buttons.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(24, 24, 24, 24)
+        column.setSpacing(12)
+        column.addStretch(3)
+        for part in (self._mark, self._title, self._text, self._snippet, self._about):
+            column.addWidget(part, 0, centre)
+        column.addSpacing(4)
+        column.addLayout(buttons)
+        column.addWidget(self._note, 0, centre)
+        column.addStretch(4)
+        column.addWidget(self.choices, 0, centre)
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        QGuiApplication.clipboard().setText(SNIPPET)
+        self._copy.setText(self.tr("Copied"))
+        QTimer.singleShot(_COPIED_MS, self._on_copied_timeout)
+
+    @Slot()
+    def _on_copied_timeout(self) -> None:
+        self._copy.setText(self.tr("Copy the two lines"))
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._mark.setPixmap(self._look.pixmap("logo", "accent", 44, self))

@@ -1,0 +1,343 @@
+"""The header: which run, how it goes, and how the charts are looked at."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
+from typing_extensions import override
+
+from kmonitor.ui.settings.qt.language_controller import language_titles
+from kmonitor.ui.shell.header import HeaderPicture
+from kmonitor.ui.shell.qt.chip_row import ChipRow
+from kmonitor.ui.theme.qt.theme import Look, repolish, role_label
+from kmonitor.ui.theme.theme import SIZES
+from kmonitor.ui.widgets.keyboard import key_sequence
+from kmonitor.ui.widgets.labels import ElidedLabel
+from kmonitor.ui.widgets.segments import Segments
+
+_THEME_ICONS = {"system": "system", "dark": "moon", "light": "sun"}
+_AUDIT, _ALERTS, _EXPORT, _REPORT = "audit", "alerts", "export", "report"
+_LANGUAGE = "language:"
+_SETTINGS = "settings"
+_MAP = "map"
+_MODEL_FILE = "model_file"
+_EXPORT_ALL = "export_all"
+_TITLE_SHARE = 0.3
+_NARROW_BELOW = 960
+"""Width, pixels, in which what the selected run comes to needs the room of the button's words."""
+_LIVE_WIDTH = 82
+_TITLE_GAP = 16
+
+
+class HeaderPanel(QFrame):
+    """Brand, title, chips and the view's switches.
+
+    Signals (main thread):
+        x_axis_chosen: "epochs" or "seconds".
+        live_toggled: Whether the charts follow the newest data.
+        theme_chosen: "system", "dark" or "light".
+        language_chosen: "system", or the name of a language.
+        help_requested: The guide is wanted.
+        audit_requested: The list of what was done is wanted.
+        alerts_requested: The rules of alerts are wanted.
+        export_requested: The selected run's data are wanted as a file.
+        report_requested: Its report is.
+        settings_requested: The settings are wanted.
+        export_all_requested: The data of all runs that are drawn are wanted as one file.
+        add_chart_requested: The list of charts that can be added is wanted.
+        map_requested: The memory map of the selected run is.
+        model_file_requested: A model file is to be opened.
+        state_opened: What came before the end of the selected run is.
+    """
+
+    x_axis_chosen = Signal(str)
+    live_toggled = Signal(bool)
+    theme_chosen = Signal(str)
+    language_chosen = Signal(str)
+    help_requested = Signal()
+    audit_requested = Signal()
+    alerts_requested = Signal()
+    export_requested = Signal()
+    report_requested = Signal()
+    settings_requested = Signal()
+    add_chart_requested = Signal()
+    export_all_requested = Signal()
+    map_requested = Signal()
+    model_file_requested = Signal()
+    state_opened = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("header")
+        self.setFixedHeight(SIZES.header)
+        self._look = look
+        self._theme = self._language = "system"
+        self._is_live, self._is_narrow = True, False
+        self._left_px = 0
+        self._is_away = self._has_run = False
+        self._has_charts = True
+        self._mark = QLabel()
+        self._name = role_label("brand", "kmonitor")
+        self._brand = QFrame()
+        self._title = ElidedLabel("title")
+        self._subtitle = ElidedLabel("meta", at_end=True)
+        self._chips = ChipRow(look)
+        self._middle = _TitleAndChips(self._title, self._subtitle, self._chips)
+        self._axis = Segments(self._axis_titles(), "")
+        self._live = QPushButton()
+        self._theme_button = QPushButton()
+        self._help = QPushButton()
+        self.add_chart = QPushButton()
+        self._view_parts: tuple[QWidget, ...] = (self._axis, self.add_chart, self._live)
+        self._build()
+        self._connect()
+        self._draw_icons()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._axis.rename(self._axis_titles(), self.tr("Horizontal axis"))
+        self._axis.explain("epochs", self.tr("Count epochs of all fits in a row"))
+        self._axis.explain("seconds", self.tr("Count seconds of run time"))
+        self.add_chart.setToolTip(self.tr("Add a chart (Ctrl+N)"))
+        self.add_chart.setAccessibleName(self.tr("Add a chart"))
+        self._help.setToolTip(self.tr("Guide (F1)"))
+        self._help.setAccessibleName(self.tr("Guide"))
+        self._theme_button.setAccessibleName(self.tr("Theme and language"))
+        words = self.tr("Theme, language; settings, alerts, export, report, audit")
+        self._theme_button.setToolTip(words)
+        self.show_live(is_live=self._is_live)
+
+    def set_left_width(self, width_px: int) -> None:
+        """Let the title begin at the charts' left edge."""
+        self._left_px = width_px
+        self._fit()
+
+    def show_picture(self, picture: HeaderPicture) -> None:
+        """Show this run; an empty picture leaves only brand, theme and help."""
+        self._title.setText(picture.title)
+        self._subtitle.setText(picture.subtitle)
+        self._chips.show_chips(picture.chips)
+        self._middle.place()
+        self._has_run = bool(picture.title)
+        self._show_parts()
+
+    def show_away(self, *, is_away: bool, has_charts: bool = True) -> None:
+        """Say nothing of the selected run while a page is shown that is not about it.
+
+        Args:
+            is_away: Such a page is shown.
+            has_charts: The selected run has charts, to be followed and counted.
+        """
+        self._is_away = is_away
+        self._has_charts = has_charts
+        self._show_parts()
+
+    def show_axis(self, kind: str) -> None:
+        """Set the axis switch."""
+        self._axis.choose(kind)
+
+    def show_live(self, *, is_live: bool) -> None:
+        """Set the live button."""
+        self._is_live = is_live
+        words = self._word_live()
+        self._live.setProperty("kind", "" if is_live else "held")
+        tooltip = (
+            self.tr("Charts follow the newest data. Press to hold the view (Space)")
+            if is_live
+            else self.tr("The view is held; data still arrive. Press to follow again (Space)")
+        )
+        self._live.setToolTip(tooltip)
+        self._live.setAccessibleName(words)
+        self._live.setAccessibleDescription(tooltip)
+        repolish(self._live)
+        self._draw_icons()
+
+    def show_theme(self, theme: str) -> None:
+        """Set the theme button."""
+        self._theme = theme
+        self._draw_icons()
+
+    def show_language(self, language: str) -> None:
+        """Set which language is marked as chosen."""
+        self._language = language
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Where there is little width, leave it to the run: its title begins beside the mark."""
+        is_narrow = self.width() < _NARROW_BELOW
+        mark = SIZES.padding + self._mark.sizeHint().width() + _TITLE_GAP
+        self._brand.setFixedWidth(mark if is_narrow else self._left_px)
+        if is_narrow != self._is_narrow:
+            self._is_narrow = is_narrow
+            self._name.setVisible(not is_narrow)
+            self._live.setMinimumWidth(0 if is_narrow else _LIVE_WIDTH)
+            self._word_live()
+
+    def _word_live(self) -> str:
+        """What the live button says, or would where there is room."""
+        words = self.tr("Live") if self._is_live else self.tr("Held")
+        self._live.setText("" if self._is_narrow else words)
+        return words
+
+    def _build(self) -> None:
+        brand = QHBoxLayout(self._brand)
+        brand.setContentsMargins(SIZES.padding, 0, 0, 0)
+        brand.setSpacing(10)
+        brand.addWidget(self._mark)
+        brand.addWidget(self._name)
+        brand.addStretch(1)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 14, 0)
+        row.setSpacing(8)
+        row.addWidget(self._brand)
+        row.addWidget(self._middle, 1)
+        for part in (*self._view_parts, self._theme_button, self._help):
+            row.addWidget(part, 0, Qt.AlignmentFlag.AlignVCenter)
+
+    def _connect(self) -> None:
+        self._theme_button.setProperty("kind", "icon")
+        self._help.setProperty("kind", "icon")
+        self.add_chart.setProperty("kind", "icon")
+        self.add_chart.clicked.connect(self.add_chart_requested)
+        self._live.setMinimumWidth(_LIVE_WIDTH)
+        self._axis.chosen.connect(self.x_axis_chosen)
+        self._chips.chip_clicked.connect(self.state_opened)
+        self._live.clicked.connect(self._on_live_clicked)
+        self._theme_button.clicked.connect(self._on_theme_button_clicked)
+        self._help.clicked.connect(self.help_requested)
+        self._look.palette_changed.connect(self._on_look_palette_changed)
+
+    def _axis_titles(self) -> dict[str, str]:
+        return {"epochs": self.tr("Epochs"), "seconds": self.tr("Seconds")}
+
+    def _show_parts(self) -> None:
+        for part in self._view_parts:
+            part.setVisible(self._has_run and self._has_charts and not self._is_away)
+        for part in (self._title, self._subtitle, self._chips):
+            part.setVisible(not self._is_away)
+
+    @Slot()
+    def _on_live_clicked(self) -> None:
+        self.live_toggled.emit(not self._is_live)
+
+    @Slot()
+    def _on_theme_button_clicked(self) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        titles = {
+            "system": self.tr("As the system"),
+            "dark": self.tr("Dark"),
+            "light": self.tr("Light"),
+        }
+        for key, title in titles.items():
+            action = menu.addAction(self._look.icon(_THEME_ICONS[key]), title)
+            action.setCheckable(True)
+            action.setChecked(key == self._theme)
+            action.setData(key)
+        self._add_languages(menu)
+        menu.addSeparator()
+        settings = menu.addAction(self.tr("Settings\u2026"), key_sequence("settings"))
+        settings.setToolTip(self.tr("Theme, language, sizes, history, hosts, keys (Ctrl+,)"))
+        settings.setData(_SETTINGS)
+        alerts = menu.addAction(self.tr("Alerts\u2026"), key_sequence("alerts"))
+        alerts.setToolTip(self.tr("What you want to be told (Ctrl+L)"))
+        alerts.setData(_ALERTS)
+        if self._title.text():
+            self._add_files(menu)
+        model = menu.addAction(self.tr("Open model file\u2026"), key_sequence("model_file"))
+        model.setToolTip(self.tr("What training it would take, what is in it (Ctrl+Shift+O)"))
+        model.setData(_MODEL_FILE)
+        audit = menu.addAction(self.tr("Audit\u2026"), key_sequence("audit"))
+        audit.setToolTip(self.tr("Who did what through the hub (Ctrl+U)"))
+        audit.setData(_AUDIT)
+        menu.triggered.connect(self._on_menu_triggered)
+        menu.popup(self._theme_button.mapToGlobal(self._theme_button.rect().bottomLeft()))
+
+    def _add_languages(self, menu: QMenu) -> None:
+        languages = menu.addMenu(self.tr("Language"))
+        for key, title in {"system": self.tr("As the system"), **language_titles()}.items():
+            action = languages.addAction(title)
+            action.setCheckable(True)
+            action.setChecked(key == self._language)
+            action.setData(_LANGUAGE + key)
+
+    def _add_files(self, menu: QMenu) -> None:
+        memory = menu.addAction(self.tr("Memory map"), key_sequence("memory_map"))
+        memory.setToolTip(self.tr("Where the selected run's memory goes, by layer (Ctrl+M)"))
+        memory.setData(_MAP)
+        export = menu.addAction(self.tr("Export\u2026"), key_sequence("export"))
+        export.setToolTip(self.tr("The selected run's data as CSV, JSON or Parquet (Ctrl+E)"))
+        export.setData(_EXPORT)
+        every = menu.addAction(self.tr("Export all drawn\u2026"), key_sequence("export_all"))
+        every.setToolTip(self.tr("All runs that the charts draw, in one file (Ctrl+Alt+E)"))
+        every.setData(_EXPORT_ALL)
+        report = menu.addAction(self.tr("Report\u2026"), key_sequence("report"))
+        report.setToolTip(self.tr("The selected run as one HTML file (Ctrl+Shift+E)"))
+        report.setData(_REPORT)
+
+    @Slot(QAction)
+    def _on_menu_triggered(self, action: QAction) -> None:
+        chosen = str(action.data())
+        opened = {
+            _AUDIT: self.audit_requested,
+            _ALERTS: self.alerts_requested,
+            _EXPORT: self.export_requested,
+            _EXPORT_ALL: self.export_all_requested,
+            _REPORT: self.report_requested,
+            _SETTINGS: self.settings_requested,
+            _MAP: self.map_requested,
+            _MODEL_FILE: self.model_file_requested,
+        }
+        if chosen in opened:
+            opened[chosen].emit()
+        elif chosen.startswith(_LANGUAGE):
+            self.language_chosen.emit(chosen.removeprefix(_LANGUAGE))
+        else:
+            self.theme_chosen.emit(chosen)
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._draw_icons()
+
+    def _draw_icons(self) -> None:
+        self._mark.setPixmap(self._look.pixmap("logo", "accent", 20, self))
+        self._live.setIcon(
+            self._look.icon("pause") if self._is_live else self._look.icon("play", "warn")
+        )
+        self._theme_button.setIcon(self._look.icon(_THEME_ICONS[self._theme], "mute"))
+        self._help.setIcon(self._look.icon("help", "mute"))
+        self.add_chart.setIcon(self._look.icon("plus", "mute"))
+
+
+class _TitleAndChips(QWidget):
+    """Gives the title the room that the chips leave, and always its share of it."""
+
+    def __init__(self, title: ElidedLabel, subtitle: ElidedLabel, chips: ChipRow) -> None:
+        super().__init__()
+        self._labels = (title, subtitle)
+        self._titles = QWidget(self)
+        self._chips = chips
+        chips.setParent(self)
+        column = QVBoxLayout(self._titles)
+        column.setSpacing(1)
+        column.setContentsMargins(0, 9, 0, 9)
+        for label in self._labels:
+            column.addWidget(label)
+
+    def place(self) -> None:
+        """Share the width out anew."""
+        width = max(0, self.width() - _TITLE_GAP)
+        # A share that does not follow the text, so that chips rest while numbers change.
+        share = int(width * _TITLE_SHARE)
+        wanted = max(label.sizeHint().width() for label in self._labels)
+        title = max(share, min(wanted, width - self._chips.width_within(width - share)))
+        self._titles.setGeometry(0, 0, title, self.height())
+        self._chips.setGeometry(title + _TITLE_GAP, 0, width - title, self.height())
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.place()

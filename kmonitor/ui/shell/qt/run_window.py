@@ -1,0 +1,66 @@
+"""Opens the window, runs until it is closed, and says how that ended."""
+
+import os
+import signal
+import sys
+from dataclasses import replace
+
+from PySide6.QtWidgets import QApplication
+
+from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor.ui.shell.qt.app import INTERRUPTED, KmonitorApp
+from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor.ui.shell.qt.qt_guard import require_sound_qt, settle_platform
+from kmonitor_agent.wire.local.folders import Folders
+
+
+def run_window(folders: Folders, options: WindowOptions) -> int:
+    """Open the window and return when it is closed.
+
+    Call from the main thread, before any other QApplication. When a screenshot is wanted and
+    there is no display, `QT_QPA_PLATFORM=offscreen` is set here.
+
+    Args:
+        folders: Which set-up: its hub is followed, and started when none answers.
+        options: How it is opened.
+
+    Returns:
+        0; 130 after SIGINT.
+
+    Raises:
+        BrokenQt: This PySide6 would crash.
+        NoPicture: A screenshot was wanted, and is not there or shows no data.
+    """
+    settle_platform(offscreen=options.screenshot is not None and not _has_display())
+    require_sound_qt()
+    qt = make_qt_application()
+    while True:
+        app = KmonitorApp(qt, folders, options)
+        status = _run_to_end(app, qt)
+        if not app.opens_again:
+            return status
+        options = replace(options, select=app.desk.book.selected or options.select)
+        app.window.deleteLater()
+        app.deleteLater()
+
+
+def _run_to_end(app: KmonitorApp, qt: QApplication) -> int:
+    before = signal.signal(signal.SIGINT, lambda _number, _frame: app.interrupt())
+    app.start()
+    try:
+        status = 1 if app.failure else 0
+        if not app.has_left:
+            status = qt.exec()
+    finally:
+        signal.signal(signal.SIGINT, before)
+        app.stop()
+    status = status or app.status
+    if app.failure is not None and status != INTERRUPTED:
+        raise app.failure
+    return status
+
+
+def _has_display() -> bool:
+    if not sys.platform.startswith("linux"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

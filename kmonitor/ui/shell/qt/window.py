@@ -1,0 +1,291 @@
+"""The window's frame: header, runs, charts, actions, events, status."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QCloseEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QResizeEvent,
+    QShortcut,
+)
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QHBoxLayout,
+    QMainWindow,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+from typing_extensions import override
+
+from kmonitor.ui.actions.qt.action_panel_view import ActionsPanel
+from kmonitor.ui.charts.qt.chart_grid import ChartGrid
+from kmonitor.ui.events.qt.records_view import RecordsPanel
+from kmonitor.ui.hosts.qt.connection_views import Banner
+from kmonitor.ui.hosts.qt.status import StatusPanel
+from kmonitor.ui.limits.limit_store import CHART_METRICS
+from kmonitor.ui.limits.limit_text import metric_name
+from kmonitor.ui.run_tree.qt.run_tree_view import RunTreePanel
+from kmonitor.ui.shell.qt.crash_views import CrashNoticeBar
+from kmonitor.ui.shell.qt.first_start_view import FirstStartPanel
+from kmonitor.ui.shell.qt.header_view import HeaderPanel
+from kmonitor.ui.theme.qt.style_sheet import dress
+from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.theme import SIZES
+from kmonitor.ui.widgets.keyboard import add_key
+from kmonitor.ui.widgets.panel_sizes import EDGE_PX, PanelSizes
+
+if TYPE_CHECKING:
+    from kmonitor.ui.charts.qt.chart_card import ChartCard
+    from kmonitor_agent.wire.messages.commands import LimitMetric
+
+_ROOM_FOR_ALL = 720
+_SMALLEST = QSize(1000, 640)
+"""Below this the charts say nothing; a smaller screen is filled."""
+_FOR_THE_BOARD = (
+    *(Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right),
+    *(Qt.Key.Key_Plus, Qt.Key.Key_Equal, Qt.Key.Key_Minus, Qt.Key.Key_0),
+)
+_SHIFT = Qt.KeyboardModifier.ShiftModifier
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+class MainWindow(QMainWindow):
+    """Lays the panels out and gives way when there is little room; holds no logic.
+
+    Signals (main thread):
+        closed: The window was closed.
+        visibility_changed: It was shown, hidden, minimised or restored.
+        key_left_over: A key without modifiers that no control took, while the charts are shown.
+
+    Attributes:
+        header, run_tree, actions_panel, banner, first_start, records, status: The panels.
+        crash_notice: The bar that offers a crash report.
+        event_log: The log's page in `records`.
+        charts: All chart cards.
+        cards: Those of the four metrics, also while they are not shown.
+        panel_sizes: What the panels around the charts take.
+    """
+
+    closed = Signal()
+    visibility_changed = Signal()
+    key_left_over = Signal(QKeyEvent)
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self.setWindowTitle("kmonitor")
+        dress(self, look.palette)
+        self.setMinimumSize(_SMALLEST.boundedTo(self.screen().availableSize()))
+        self.resize(1400, 860)
+        self.header = HeaderPanel(look)
+        self.run_tree = RunTreePanel(look)
+        self.actions_panel = ActionsPanel(look)
+        self.banner = Banner(look)
+        self.crash_notice = CrashNoticeBar(look)
+        self.first_start = FirstStartPanel(look)
+        self.records = RecordsPanel(look)
+        self.event_log = self.records.log
+        self.status = StatusPanel(look)
+        self.charts = ChartGrid(look)
+        self.cards: dict[LimitMetric, ChartCard] = {
+            metric: self.charts.card(metric, metric_name(metric)) for metric in CHART_METRICS
+        }
+        self.charts.show_cards(CHART_METRICS)
+        self.panel_sizes = PanelSizes(self)
+        self._desk, self._board = QWidget(), QWidget()
+        self._pages = QStackedWidget()
+        self._centre = QStackedWidget()
+        self._has_runs: bool | None = None
+        self._has_hosts = False
+        self._study: QWidget | None = None
+        self._build()
+        self._fit_to_size()
+        self.banner.toggled.connect(self._fit_to_size)
+        self.crash_notice.toggled.connect(self._fit_to_size)
+        self.records.tab_shown.connect(self._fit_to_size)
+        self.panel_sizes.changed.connect(self._fit_to_size)
+
+    def show_charts(self, *, is_first_start: bool, has_hosts: bool = False) -> None:
+        """Show either the charts and all panels, or the page before the first run.
+
+        Args:
+            is_first_start: There is no run yet.
+            has_hosts: The tree has hosts to show even so.
+        """
+        has_runs = not is_first_start
+        if (self._has_runs, self._has_hosts) == (has_runs, has_hosts):
+            return
+        self._has_runs, self._has_hosts = has_runs, has_hosts
+        self._study = None
+        self._centre.setCurrentWidget(self.charts if has_runs else self.first_start)
+        self.run_tree.setVisible(has_runs or has_hosts)
+        self.actions_panel.setVisible(has_runs)
+        self._fit_to_size()
+
+    def hold_study(self, page: QWidget) -> None:
+        """Hold the page that can stand in the place of the charts."""
+        self._centre.addWidget(page)
+
+    def show_study(self, page: QWidget | None) -> None:
+        """Show a study's page, which needs the room of actions and records; None: the charts."""
+        if self._study is page or self._has_runs is not True:
+            return
+        self._study = page
+        self._centre.setCurrentWidget(self.charts if page is None else page)
+        self.actions_panel.setVisible(page is None)
+        self.panel_sizes.edges["right"].setVisible(page is None)
+        self._show_away()
+        self._fit_to_size()
+
+    def place(self, saved: QRect | None) -> None:
+        """Take the place it was left at, or the usual size, as far as the screen reaches.
+
+        Args:
+            saved: Where it was left, without its frame; None at the first start.
+        """
+        screens = [screen.availableGeometry() for screen in QGuiApplication.screens()]
+        room = next((r for r in screens if saved is not None and r.intersects(saved)), None)
+        if saved is None or room is None:
+            room = self.screen().availableGeometry()
+            if room.contains(QRect(room.topLeft(), self.size())):
+                return
+            saved = QRect(room.topLeft(), self.size())
+        self.setMinimumSize(_SMALLEST.boundedTo(room.size()))
+        size = saved.size().boundedTo(room.size())
+        left = min(max(saved.x(), room.x()), room.x() + room.width() - size.width())
+        top = min(max(saved.y(), room.y()), room.y() + room.height() - size.height())
+        self.setGeometry(left, top, size.width(), size.height())
+
+    def leave_focus_alone(self) -> None:
+        """Let no control begin with the focus ring."""
+        self._desk.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def shortcut(self, name: str) -> QShortcut:
+        """A key that counts everywhere in the window, by its name in the table of keys."""
+        return add_key(name, self)
+
+    def board_shortcut(self, name: str) -> QShortcut:
+        """A key of the charts and what stands around them; silent while another page is shown."""
+        return add_key(name, self._board)
+
+    def add_page(self, page: QWidget) -> None:
+        """Hold a page that can be shown in the place of charts and side panels."""
+        self._pages.addWidget(page)
+
+    def show_page(self, page: QWidget | None) -> None:
+        """Show one of the pages; None: the charts again."""
+        self._pages.setCurrentWidget(self._board if page is None else page)
+        self._show_away()
+
+    def regions(self) -> tuple[QWidget, ...]:
+        """The parts of the window from left to right and top to bottom, as the eye reads them."""
+        if self._pages.currentWidget() is not self._board:
+            return (self.header, self._pages)
+        notices = (self.crash_notice, self.banner)
+        sides = (self.actions_panel, self.records)
+        return (self.header, self.run_tree, *notices, self._centre, *sides)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_to_size()
+
+    @override
+    def event(self, event: QEvent) -> bool:
+        # Space is the window's key for holding the charts, but of a button that has the focus.
+        is_button = isinstance(self.focusWidget(), QAbstractButton)
+        if is_button and isinstance(event, QKeyEvent) and _claims_space(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        # Space presses a button by itself; Enter does so in dialogs only.
+        focused = self.focusWidget()
+        if event.key() in _ENTER and isinstance(focused, QAbstractButton):
+            focused.click()
+            return
+        is_bare = not event.modifiers() & ~(_SHIFT | Qt.KeyboardModifier.KeypadModifier)
+        is_for_board = event.key() in _FOR_THE_BOARD and is_bare
+        if is_for_board and self._pages.currentWidget() is self._board:
+            self.key_left_over.emit(event)
+            return
+        super().keyPressEvent(event)
+
+    @override
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self.closed.emit()
+        super().closeEvent(event)
+
+    @override
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.WindowStateChange:
+            self.visibility_changed.emit()
+
+    def _show_away(self) -> None:
+        is_away = self._pages.currentWidget() is not self._board
+        self.header.show_away(is_away=is_away, has_charts=self._study is None)
+
+    def _build(self) -> None:
+        self._build_board()
+        self._pages.addWidget(self._board)
+        desk = self._desk
+        desk.setObjectName("desk")
+        column = QVBoxLayout(desk)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addWidget(self._pages, 1)
+        column.addWidget(self.status)
+        self.setCentralWidget(desk)
+        desk.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+
+    def _build_board(self) -> None:
+        self._centre.addWidget(self.charts)
+        self._centre.addWidget(self.first_start)
+        middle = QVBoxLayout()
+        beside = SIZES.gutter - EDGE_PX
+        middle.setContentsMargins(beside, SIZES.gutter, beside, SIZES.gutter)
+        middle.setSpacing(SIZES.gutter)
+        middle.addWidget(self.crash_notice)
+        middle.addWidget(self.banner)
+        charts = QVBoxLayout()
+        charts.setSpacing(0)
+        charts.addWidget(self._centre, 1)
+        charts.addWidget(self.panel_sizes.edges["below"])
+        charts.addWidget(self.records)
+        middle.addLayout(charts, 1)
+        row = QHBoxLayout(self._board)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self.run_tree)
+        row.addWidget(self.panel_sizes.edges["left"])
+        row.addLayout(middle, 1)
+        row.addWidget(self.panel_sizes.edges["right"])
+        row.addWidget(self.actions_panel)
+
+    @Slot()
+    def _fit_to_size(self) -> None:
+        is_table = self.records.tab == "reclaims"
+        extents = self.panel_sizes.extents(has_table=is_table)
+        self.run_tree.setFixedWidth(extents.left)
+        self.header.set_left_width(extents.left + SIZES.gutter - 8)
+        self.actions_panel.setFixedWidth(extents.right)
+        # Charts that are cut off say less than the log, which comes back with the banner's end.
+        is_told = self.banner.is_up or not self.crash_notice.isHidden()
+        has_room = self.height() >= _ROOM_FOR_ALL or not is_told
+        is_below = self._has_runs is not False and has_room and self._study is None
+        self.records.setVisible(is_below)
+        self.panel_sizes.edges["below"].setVisible(is_below)
+        self.actions_panel.set_close(is_close=self.panel_sizes.is_low)
+        self.records.setFixedHeight(extents.below)
+
+
+def _claims_space(event: QKeyEvent) -> bool:
+    is_asked = event.type() == QEvent.Type.ShortcutOverride
+    is_bare = event.modifiers() == Qt.KeyboardModifier.NoModifier
+    return is_asked and is_bare and event.key() == Qt.Key.Key_Space

@@ -1,0 +1,374 @@
+"""Binds the window's panels to the desk: what the user does goes in, what changed comes out."""
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from kmonitor.ui.actions.action_panel import actions_picture
+from kmonitor.ui.actions.qt.command_controller import CommandController
+from kmonitor.ui.charts.qt.arrangement_controller import ChartArranger
+from kmonitor.ui.events.qt.records_controller import RecordsController
+from kmonitor.ui.guide.qt.help_controller import HelpController
+from kmonitor.ui.history.qt.history_controller import HistoryController
+from kmonitor.ui.hosts.qt.host_menus import HostMenus
+from kmonitor.ui.memory.qt.memory_map_controller import MemoryMapController
+from kmonitor.ui.run_tree.run_tree import empty_text, host_rows
+from kmonitor.ui.settings.qt.choices_controller import ChoicesController
+from kmonitor.ui.settings.qt.language_controller import LanguageKeeper
+from kmonitor.ui.settings.qt.settings_controller import SettingsController
+from kmonitor.ui.settings.setting_values import frame_ms
+from kmonitor.ui.settings.window_settings import WindowSettings
+from kmonitor.ui.shell.first_start import first_start_picture
+from kmonitor.ui.shell.header import header_picture
+from kmonitor.ui.shell.qt.demo_start import DemoStart
+from kmonitor.ui.shell.qt.layout_memory import LayoutMemory
+from kmonitor.ui.shell.qt.region_keys import RegionKeys
+from kmonitor.ui.shell.qt.window import MainWindow
+from kmonitor.ui.studies.qt.study_controller import StudyController
+from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.qt.theme_controller import ThemeKeeper
+from kmonitor.ui.verdicts.qt.verdict_controller import VerdictController
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.release import VERSION
+
+if TYPE_CHECKING:
+    from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+
+Axis = Literal["epochs", "seconds"]
+
+_PANELS_EVERY_S = 0.25
+_FIRST_FRAME_MS = 100
+_TICK_MS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the controller binds; made and owned by the app."""
+
+    window: MainWindow
+    desk: Desk
+    look: Look
+    theme: ThemeKeeper
+    demo: DemoStart
+    language: LanguageKeeper
+    folders: Folders
+
+
+class WindowController(QObject):
+    """Refreshes dirty panels from one timer; main thread only.
+
+    Signals:
+        retry_requested: The user wants the hub to be tried at once.
+        settings_changed: Something to be remembered changed.
+    """
+
+    retry_requested = Signal()
+    settings_changed = Signal()
+
+    def __init__(
+        self, parts: Parts, settings: WindowSettings, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._window = parts.window
+        self._desk = parts.desk
+        self._look = parts.look
+        self._demo = parts.demo
+        self._board: ChartBoard | None = None
+        self._regions = RegionKeys(parts.window, self)
+        self.help = HelpController(parts.window, parts.look, self)
+        self.records = RecordsController(parts.window, parts.desk, parts.look, self)
+        self.verdicts = VerdictController(parts.window, parts.desk, parts.look, self)
+        self.hosts = HostMenus(parts.window, parts.desk, self)
+        self.history = HistoryController(parts.window, parts.desk, parts.look, self)
+        self.memory = MemoryMapController(parts.window, parts.desk, parts.look, self)
+        self.study = StudyController(parts.window, parts.desk, parts.look, self)
+        self.preferences = SettingsController(
+            parts.window, parts.desk, self.hosts, parts.theme, parts.folders, settings
+        )
+        self.choices = ChoicesController(
+            parts.window, parts.theme, parts.language, self.preferences, self.help
+        )
+        self.layout = LayoutMemory(
+            parts.window,
+            {"reclaims": parts.window.records.table.table, "history": self.history.panel.table},
+            settings,
+        )
+        self.commands = CommandController(parts.window, parts.desk, settings, self)
+        self.arranger = ChartArranger(parts.window, parts.look, settings.charts, self)
+        self._search = ""
+        self._wanted_axis: Axis = settings.x_axis
+        self._panels_at_s = 0.0
+        self._frames = QTimer(self, interval=_FIRST_FRAME_MS)
+        self._frames.timeout.connect(self._on_frames_timeout)
+        self._tick = QTimer(self, interval=_TICK_MS)
+        self._tick.timeout.connect(self._on_tick_timeout)
+        self._connect()
+        self._show_choices(settings)
+
+    def _show_choices(self, settings: WindowSettings) -> None:
+        self._desk.log.filter = settings.log_filter
+        self._window.records.show_tab(settings.records_tab)
+        self._window.event_log.show_filter(settings.log_filter)
+        self._window.header.show_axis(settings.x_axis)
+        self._window.header.show_live(is_live=True)
+
+    def start(self) -> None:
+        """Show what is known and keep it up to date."""
+        self.refresh()
+        self._frames.start()
+        self._tick.start()
+
+    def stop(self) -> None:
+        """Refresh no more."""
+        self._frames.stop()
+        self._tick.stop()
+
+    def attach_board(self, board: "ChartBoard") -> None:
+        """The charts are loaded."""
+        self._board = board
+        self._regions.attach_board(board)
+        self.verdicts.attach_board(board)
+        self.history.attach_board(board)
+        self.arranger.attach_board(board)
+        board.presenter.count(self._wanted_axis)
+        board.view_changed.connect(self._on_board_view_changed)
+        board.flag_chosen.connect(self._on_board_flag_chosen)
+        board.refresh()
+
+    def settings(self, base: WindowSettings) -> WindowSettings:
+        """The settings with what is chosen now."""
+        frame = self._window.normalGeometry()
+        return msgspec.structs.replace(
+            self.layout.settings(self.choices.settings(self.preferences.settings(base))),
+            x_axis=self._wanted_axis,
+            log_filter=self._desk.log.filter,
+            reloads=self._desk.limits.reloads,
+            limit_answer=self.commands.limit_answer,
+            records_tab=self._window.records.tab,
+            geometry=(frame.x(), frame.y(), frame.width(), frame.height()),
+            is_maximised=self._window.isMaximized(),
+            charts=self.arranger.arrangement.saved(),
+        )
+
+    def refresh(self) -> None:
+        """Bring every panel up to date."""
+        self._desk.changed.clear()
+        self._refresh_panels()
+        if self._board is not None:
+            self._board.refresh()
+
+    def _connect(self) -> None:
+        window = self._window
+        window.header.x_axis_chosen.connect(self._on_header_x_axis_chosen)
+        window.header.live_toggled.connect(self._on_header_live_toggled)
+        window.header.map_requested.connect(self.memory.open)
+        window.run_tree.run_chosen.connect(self._on_run_tree_run_chosen)
+        window.run_tree.search_edited.connect(self._on_run_tree_search_edited)
+        self.commands.settings_changed.connect(self.settings_changed)
+        self.commands.changed.connect(self.refresh)
+        self.commands.diagnosed.connect(self.records.open_diagnosis)
+        self.records.settings_changed.connect(self.settings_changed)
+        self.arranger.changed.connect(self.settings_changed)
+        self.records.diagnose_requested.connect(self.commands.diagnose)
+        self.verdicts.command_wanted.connect(self.commands.request)
+        for part in (self.records, self.history, self.study):
+            part.run_wanted.connect(self._on_run_tree_run_chosen)
+        for part in (self.verdicts, self.study):
+            part.guide_requested.connect(self.help.open_page)
+        window.banner.retry_requested.connect(self._on_banner_retry_requested)
+        self.hosts.changed.connect(self.refresh)
+        window.banner.close_requested.connect(self._on_banner_close_requested)
+        window.first_start.demo_requested.connect(self._demo.start)
+        window.visibility_changed.connect(self._on_window_visibility_changed)
+        self._demo.changed.connect(self.refresh)
+        self._look.palette_changed.connect(self.refresh)
+        for name, slot in (
+            ("hold", self._on_space_activated),
+            ("next_run", self._on_next_activated),
+            ("previous_run", self._on_previous_activated),
+        ):
+            window.board_shortcut(name).activated.connect(slot)
+        self.preferences.changed.connect(self._on_preferences_changed)
+        for part in (self.preferences, self.choices, self.layout):
+            part.settings_changed.connect(self.settings_changed)
+        self.preferences.guide_requested.connect(self.help.open_page)
+        self._regions.run_stepped.connect(self._on_regions_run_stepped)
+
+    def _refresh_panels(self) -> None:
+        desk, window = self._desk, self._window
+        now_wall_s, is_live = time.time(), desk.link.is_live
+        run = desk.book.current()
+        is_reached = desk.is_reached(run.run) if run is not None else is_live
+        hosts = [host.picture(now_wall_s, version=VERSION) for host in desk.hosts.all()]
+        window.show_charts(is_first_start=desk.is_first_start, has_hosts=bool(hosts))
+        window.header.show_picture(
+            header_picture(run, desk.verdicts, now_wall_s=now_wall_s, is_connected=is_reached)
+        )
+        window.banner.show_picture(desk.banner(now_wall_s))
+        window.status.show_picture(desk.status(version=VERSION))
+        if desk.is_first_start or run is None:
+            picture = first_start_picture(
+                is_live=is_live,
+                is_demo_starting=self._demo.is_starting,
+                demo_error=self._demo.error,
+            )
+            window.first_start.show_picture(picture)
+        else:
+            self._demo.shown_up()
+        rows = host_rows(
+            desk.book,
+            search=self._search,
+            now_wall_s=now_wall_s,
+            is_connected=is_live,
+            hosts=hosts,
+            is_reached=desk.is_reached,
+        )
+        window.run_tree.show_rows(rows, desk.book.selected, self._empty_text())
+        self.records.refresh()
+        self.verdicts.refresh()
+        self.history.refresh()
+        self.memory.refresh()
+        self.study.refresh()
+        window.actions_panel.show_blank(is_blank=run is None)
+        if run is not None:
+            window.actions_panel.show_picture(
+                actions_picture(
+                    run,
+                    commands=desk.commands,
+                    limits=desk.limits,
+                    now_wall_s=now_wall_s,
+                    is_connected=is_reached,
+                    no_right=desk.why_no_command(run.run),
+                )
+            )
+            window.actions_panel.show_readings(desk.readings(run.run).groups())
+
+    def _empty_text(self) -> str:
+        book, link = self._desk.book, self._desk.link
+        return empty_text(
+            book, self._search, is_connected=link.is_live, has_trouble=link.has_trouble
+        )
+
+    @Slot()
+    def _on_frames_timeout(self) -> None:
+        if self._window.isMinimized() or not self._desk.changed:
+            return
+        changed = set(self._desk.changed)
+        self._desk.changed.clear()
+        now_s = time.monotonic()
+        if changed - {"series", "readings"} or now_s - self._panels_at_s >= _PANELS_EVERY_S:
+            self._panels_at_s = now_s
+            self._refresh_panels()
+        if self._board is not None and changed & {"series", "runs", "commands", "link"}:
+            self._board.refresh()
+        busy = self._window.underMouse()
+        is_busy = busy and "series" in changed
+        self._frames.setInterval(frame_ms(self.preferences.pace, is_busy=is_busy))
+
+    @Slot()
+    def _on_tick_timeout(self) -> None:
+        self._desk.link.tick(time.time())
+        self._desk.changed.add("link")
+
+    @Slot()
+    def _on_board_view_changed(self) -> None:
+        if self._board is not None:
+            is_live = self._board.presenter.is_live
+            self._window.header.show_live(is_live=is_live)
+            if not is_live:
+                # Who looks closely at a run is not taken away from it by another that begins.
+                self._desk.book.stay()
+
+    @Slot(str)
+    def _on_header_x_axis_chosen(self, kind: str) -> None:
+        self._wanted_axis = "seconds" if kind == "seconds" else "epochs"
+        if self._board is not None:
+            self._board.presenter.count(self._wanted_axis)
+            self._on_board_view_changed()
+            self._board.refresh()
+        self.settings_changed.emit()
+
+    @Slot(bool)
+    def _on_header_live_toggled(self, is_live: bool) -> None:
+        if self._board is None:
+            return
+        if is_live:
+            self._board.presenter.follow()
+        else:
+            self._board.presenter.hold()
+        self._on_board_view_changed()
+        self._board.refresh()
+
+    @Slot()
+    def _on_space_activated(self) -> None:
+        if self._board is not None:
+            self._on_header_live_toggled(not self._board.presenter.is_live)
+
+    @Slot(str)
+    def _on_run_tree_run_chosen(self, run: str) -> None:
+        if run != self._desk.book.selected:
+            self._desk.select(run)
+            if self._board is not None:
+                self._board.presenter.follow()
+                self._on_board_view_changed()
+            self.refresh()
+
+    @Slot(str)
+    def _on_run_tree_search_edited(self, text: str) -> None:
+        self._search = text
+        self._refresh_panels()
+
+    @Slot()
+    def _on_preferences_changed(self) -> None:
+        # Sizes are written otherwise: also where the words were made when the rows came.
+        for part in (self._desk.log, self._desk.reclaims):
+            part.reword()
+        if self._board is not None:
+            self._board.reword()
+        self.refresh()
+        for shown in (self.history, self.memory, self.study, self.records):
+            shown.reword()
+
+    @Slot()
+    def _on_next_activated(self) -> None:
+        self._step_run(1)
+
+    @Slot()
+    def _on_previous_activated(self) -> None:
+        self._step_run(-1)
+
+    @Slot(int)
+    def _on_regions_run_stepped(self, by: int) -> None:
+        self._step_run(by)
+
+    def _step_run(self, by: int) -> None:
+        run = self._desk.book.beside_selected(by)
+        if run is not None:
+            self._on_run_tree_run_chosen(run)
+
+    @Slot()
+    def _on_banner_retry_requested(self) -> None:
+        host = self._desk.troubled_host(time.time())
+        if host:
+            self.hosts.retry(host)
+        else:
+            self.retry_requested.emit()
+
+    @Slot()
+    def _on_banner_close_requested(self) -> None:
+        self._desk.dismiss_banner(time.time())
+        self._refresh_panels()
+
+    @Slot(int)
+    def _on_board_flag_chosen(self, row: int) -> None:
+        self.records.refresh()
+        self.records.choose(row)
+
+    @Slot()
+    def _on_window_visibility_changed(self) -> None:
+        if not self._window.isMinimized():
+            self.refresh()

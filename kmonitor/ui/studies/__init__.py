@@ -1,0 +1,1 @@
+"""Studies: folds, attempts, metrics and memory by fold."""

@@ -1,0 +1,259 @@
+"""A metric of all folds of a study over their epochs: each fold, the mean and the spread."""
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, stdev
+from typing import Final
+
+from kmonitor.ui.memory.what_if import CurveTick
+from kmonitor.ui.plots.axes import MOST_CHARTED, value_axis, x_axis
+from kmonitor.ui.runs.commands import Ask
+from kmonitor.ui.text.formats import count_text, number_text
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.local.fold_identity import Noun
+from kmonitor_agent.wire.messages.events import AnyEvent, EpochEnded
+from kmonitor_agent.wire.messages.unions import Row, RowsAsked, RowsTold
+
+_MOST_RUNS: Final = 1000
+_MOST_PAGES: Final = 60
+_FIRST: Final = ("val_loss", "loss")
+_MOST_DECIMALS: Final = 6
+
+Point = tuple[float, float]
+Curve = tuple[Point, ...]
+_Place = Callable[[float, float], Point]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricPicture:
+    """The chart; places are 0..1 from the left and from the bottom.
+
+    Attributes:
+        choices: Names of what can be drawn; empty: nothing is known.
+        metric: What is drawn.
+        folds: One thin line a fold.
+        mean: The mean of the folds that came so far.
+        band: Left, lower and upper end of one standard deviation around it.
+        x_ticks, y_ticks: Beside the axes.
+        value: "0.412 ± 0.031".
+        text: What that is, or why there is nothing.
+    """
+
+    choices: tuple[str, ...] = ()
+    metric: str = ""
+    folds: tuple[Curve, ...] = ()
+    mean: Curve = ()
+    band: tuple[tuple[float, float, float], ...] = ()
+    x_ticks: tuple[CurveTick, ...] = ()
+    y_ticks: tuple[CurveTick, ...] = ()
+    value: str = ""
+    text: str = ""
+
+
+@dataclass(slots=True)
+class _Logs:
+    """Keras' logs of one run, by fit and epoch: what comes again stands in place of it."""
+
+    by_epoch: dict[tuple[int, int], dict[str, float]] = field(
+        default_factory=dict[tuple[int, int], dict[str, float]]
+    )
+
+
+class StudyMetrics:
+    """Epochs of the runs of one study, asked for once and kept up by live rows; main thread only.
+
+    Attributes:
+        metric: What is to be drawn; empty: the usual.
+    """
+
+    def __init__(self, ask: Ask) -> None:
+        self.metric = ""
+        self._ask = ask
+        self._asked: dict[int, tuple[list[str], int]] = {}
+        self._logs: dict[str, _Logs] = {}
+        self._picture = MetricPicture()
+        self._shown: tuple[object, ...] = ()
+        self._changes = 0
+
+    def want(self, runs: Collection[str]) -> None:
+        """Follow these runs and no others."""
+        for run in [run for run in self._logs if run not in runs]:
+            del self._logs[run]
+        new = [run for run in runs if run not in self._logs]
+        for run in new:
+            self._logs[run] = _Logs()
+        for at in range(0, len(new), _MOST_RUNS):
+            self._ask_page(new[at : at + _MOST_RUNS], 0, 0)
+
+    def forget(self, runs: Collection[str]) -> None:
+        """What was told of these runs is void."""
+        for run in runs:
+            self._logs.pop(run, None)
+
+    def take(self, told: RowsTold) -> bool:
+        """Follow a page that was asked here; False if it was not."""
+        asked = self._asked.pop(told.ask, None)
+        if asked is None:
+            return False
+        runs, page = asked
+        if told.more and page < _MOST_PAGES:
+            self._ask_page(runs, told.cursor, page + 1)
+        return True
+
+    def refuse(self, ask: int) -> None:
+        """The hub could not answer: the runs are asked for again when they are wanted again."""
+        runs, _ = self._asked.pop(ask, ([], 0))
+        self.forget(runs)
+
+    def take_event(self, row: Row, event: AnyEvent) -> None:
+        """Take an event of any run."""
+        logs = self._logs.get(row.run)
+        if logs is not None and isinstance(event, EpochEnded):
+            logs.by_epoch[event.fit, event.epoch] = dict(event.logs)
+            self._changes += 1
+
+    def picture(
+        self,
+        runs: Mapping[int, str],
+        finished: Collection[int],
+        *,
+        size_px: tuple[int, int],
+        noun: Noun = "fold",
+    ) -> MetricPicture:
+        """The chart of these runs, the same object again while nothing changed.
+
+        Args:
+            runs: Run ids by fold.
+            finished: Folds that came to their end: what they came to counts, if there are any.
+            size_px: Width and height that it is drawn in.
+            noun: What a fold is for people.
+        """
+        which = (tuple(runs.items()), frozenset(finished), size_px, noun)
+        shown = (self._changes, self.metric, which, tr("epoch {n}"))
+        if shown != self._shown:
+            self._shown = shown
+            logs = {fold: self._logs[run] for fold, run in runs.items() if run in self._logs}
+            self._picture = self._made(logs, finished, size_px, noun)
+        return self._picture
+
+    def _ask_page(self, runs: list[str], cursor: int, page: int) -> None:
+        number = self._ask(RowsAsked(ask=0, cursor=cursor, runs=runs, kinds=["epoch_end"]))
+        self._asked[number] = (runs, page)
+
+    def _made(
+        self,
+        logs: Mapping[int, _Logs],
+        finished: Collection[int],
+        size_px: tuple[int, int],
+        noun: Noun,
+    ) -> MetricPicture:
+        choices = _choices(logs.values())
+        if not choices:
+            return MetricPicture(text=_silent_words(has_runs=bool(logs)))
+        metric = self.metric if self.metric in choices else choices[0]
+        of_fold = {fold: _values(each, metric) for fold, each in logs.items()}
+        of_fold = {fold: line for fold, line in of_fold.items() if any(map(math.isfinite, line))}
+        lines = list(of_fold.values())
+        counted = [line for fold, line in of_fold.items() if fold in finished] or lines
+        finite = [value for line in lines for value in line if math.isfinite(value)]
+        if not finite:
+            return MetricPicture(choices, metric, text=tr("No number yet."))
+        n_epochs = max(len(line) for line in lines)
+        axis = value_axis(min(finite), max(finite), unit="number", height_px=size_px[1])
+        span = axis.hi - axis.lo
+
+        def place(at: float, value: float) -> Point:
+            x = at / (n_epochs - 1) if n_epochs > 1 else 0.5
+            return x, min(1.0, max(0.0, (value - axis.lo) / span))
+
+        spread = _spread(lines)
+        below = x_axis("epochs", 1.0, max(2.0, float(n_epochs)), width_px=size_px[0])
+        return MetricPicture(
+            choices=choices,
+            metric=metric,
+            folds=tuple(_line(line, place) for line in lines),
+            mean=tuple(place(at, mean) for at, mean, _ in spread),
+            band=tuple(
+                (place(at, mean)[0], place(at, mean - by)[1], place(at, mean + by)[1])
+                for at, mean, by in spread
+            ),
+            x_ticks=tuple(
+                CurveTick(place(tick - 1.0, axis.lo)[0], text)
+                for tick, text in zip(below.ticks, below.texts, strict=True)
+                if 1.0 <= tick <= n_epochs
+            ),
+            y_ticks=tuple(
+                CurveTick(place(0, tick)[1], text)
+                for tick, text in zip(axis.ticks, axis.texts, strict=True)
+            ),
+            value=_last_words(counted),
+            text=_told_words(metric, len(counted), noun, is_final=len(counted) < len(lines)),
+        )
+
+
+def _choices(logs: Iterable[_Logs]) -> tuple[str, ...]:
+    names = {name for each in logs for of_epoch in each.by_epoch.values() for name in of_epoch}
+    of_validation = sorted(name for name in names if name.startswith("val_"))
+    rest = sorted(names - set(of_validation))
+    first = [name for name in _FIRST if name in names]
+    return tuple(dict.fromkeys((*first[:1], *of_validation, *first, *rest)))
+
+
+def _values(logs: _Logs, metric: str) -> list[float]:
+    """In the order of the epochs; NaN where it was not told."""
+    by_epoch = logs.by_epoch
+    values = [by_epoch[key].get(metric, math.nan) for key in sorted(by_epoch)]
+    return [each if abs(each) <= MOST_CHARTED else math.nan for each in values]
+
+
+def _line(values: Sequence[float], place: _Place) -> Curve:
+    return tuple(place(at, value) for at, value in enumerate(values) if math.isfinite(value))
+
+
+def _spread(lines: Sequence[Sequence[float]]) -> list[tuple[int, float, float]]:
+    """Epoch from 0, mean and standard deviation over the folds that came so far."""
+    found: list[tuple[int, float, float]] = []
+    for at in range(max(len(line) for line in lines)):
+        here = [line[at] for line in lines if at < len(line) and math.isfinite(line[at])]
+        if here:
+            found.append((at, fmean(here), stdev(here) if len(here) > 1 else 0.0))
+    return found
+
+
+def _lasts(lines: Sequence[Sequence[float]]) -> list[float]:
+    lasts = ((value for value in reversed(line) if math.isfinite(value)) for line in lines)
+    return [next(each) for each in lasts]
+
+
+def _last_words(lines: Sequence[Sequence[float]]) -> str:
+    lasts = _lasts(lines)
+    mean = fmean(lasts)
+    spread = stdev(lasts) if len(lasts) > 1 else 0.0
+    if not spread:
+        return number_text(mean)
+    # The mean is told as far as the spread says anything.
+    decimals = min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(spread))))
+    return f"{mean:.{decimals}f} \u00b1 {spread:.{decimals}f}".replace("-", "\u2212")
+
+
+def _silent_words(*, has_runs: bool) -> str:
+    if has_runs:
+        return tr("No fold has told of an epoch yet.")
+    return tr("Folds tell of their epochs where a fit has a MonitorCallback.")
+
+
+def _told_words(metric: str, n: int, noun: Noun, *, is_final: bool) -> str:
+    is_fold = noun == "fold"
+    if n == 1:
+        text = tr("{metric} of 1 trial at its last epoch")
+        text = tr("{metric} of 1 fold at its last epoch") if is_fold else text
+    elif is_final:
+        text = tr("mean \u00b1 standard deviation of {metric}, the {n} trials that finished")
+        if is_fold:
+            text = tr("mean \u00b1 standard deviation of {metric}, the {n} folds that finished")
+    else:
+        text = tr("mean \u00b1 standard deviation of {metric}, {n} trials at their last epoch")
+        if is_fold:
+            text = tr("mean \u00b1 standard deviation of {metric}, {n} folds at their last epoch")
+    return text.format(metric=metric, n=count_text(n))

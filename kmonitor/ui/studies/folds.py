@@ -1,0 +1,252 @@
+"""How each fold of a study stands: its state in a word, its time, its memory."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from kmonitor.ui.runs.run_states import Tone, has_ended
+from kmonitor.ui.studies.study_store import StudyRecord, is_search
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import later, tr
+from kmonitor_agent.wire.local.fold_identity import Noun
+from kmonitor_agent.wire.messages.events import FoldBegan, FoldEnded
+from kmonitor_agent.wire.messages.unions import RunSummary
+
+MOST_FOLDS: Final = 2000
+"""So many are drawn; a picture of more says nothing."""
+
+_STALE_S: Final = 3600.0
+"""A fold's time goes on by the clock for so long without a word."""
+
+FoldState = Literal[
+    "queued",
+    "again",
+    "running",
+    "finished",
+    "pruned",
+    "too_large",
+    "failed",
+    "error",
+    "out_of_memory",
+    "timeout",
+    "hang",
+    "killed",
+    "interrupted",
+    "lost",
+    "not_run",
+]
+"""`again`: it waits for another try. `lost`: it ran when the study's process went without a word.
+`not_run`: the study ended before its turn. `pruned`, `too_large`, `failed`: a trial of a search
+that returned, and no value."""
+
+_LOOKS: Final[dict[FoldState, tuple[str, str, Tone]]] = {
+    "queued": ("clock", later("Waiting"), "mute"),
+    "again": ("restart", later("Waits for another try"), "warn"),
+    "running": ("play", later("Running"), "accent"),
+    "finished": ("check", later("Finished"), "ok"),
+    "pruned": ("check", later("Pruned"), "mute"),
+    "too_large": ("warning", later("Too large"), "warn"),
+    "failed": ("error", later("Failed"), "crit"),
+    "error": ("error", later("Error"), "crit"),
+    "out_of_memory": ("warning", later("Out of memory"), "crit"),
+    "timeout": ("clock", later("Timeout"), "crit"),
+    "hang": ("pause", later("Hang"), "crit"),
+    "killed": ("bolt", later("Killed"), "crit"),
+    "interrupted": ("stop", later("Interrupted"), "warn"),
+    "lost": ("unplug", later("Lost"), "crit"),
+    "not_run": ("idle", later("Not run"), "mute"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TryPicture:
+    """One try of a fold, or a fold that was not tried yet.
+
+    Attributes:
+        fold: Index, from 0.
+        attempt: From 1; 0: none has begun.
+        state: How it stands.
+        icon, word, tone: The same, as it is shown.
+        why: More, in words; may be empty.
+        run: Id of the fold's run; empty: it told nothing.
+        seconds: How long it has run or ran; None: it has not begun.
+        forecast_s: How long it will take in all, about; None: it runs no more, or nobody knows.
+        limit_s: How long it may take; None: it runs no more, or that is not known yet.
+        share: Part of its work that is done, 0..1; None: not known.
+        steps: That were done; None: not known yet.
+        ram_bytes: Most that its processes held; of one that runs, what they hold.
+        growth_bytes: From begin to end; None while it runs.
+        vram_bytes: Peak on its GPU; None: none is used, or that is not known.
+        device: The GPU that it is pinned to; may be empty.
+        resumed: It goes on where the try before was killed.
+        noun: What it is for people.
+    """
+
+    fold: int
+    attempt: int
+    state: FoldState
+    icon: str
+    word: str
+    tone: Tone
+    why: str = ""
+    run: str = ""
+    seconds: float | None = None
+    forecast_s: float | None = None
+    limit_s: float | None = None
+    share: float | None = None
+    steps: int | None = None
+    ram_bytes: float | None = None
+    growth_bytes: float | None = None
+    vram_bytes: float | None = None
+    device: str = ""
+    resumed: bool = False
+    noun: Noun = "fold"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it runs now."""
+        return self.state == "running"
+
+
+def tries_of(
+    study: RunSummary,
+    record: StudyRecord,
+    runs: Mapping[int, RunSummary],
+    *,
+    now_wall_s: float,
+) -> tuple[tuple[TryPicture, ...], ...]:
+    """All tries of each fold, the oldest first; of a fold without one, that it waits.
+
+    Args:
+        study: The study's own run.
+        record: What it told.
+        runs: The folds' own runs, by fold.
+        now_wall_s: Now, UTC epoch seconds.
+    """
+    count = min(max(study.folds, record.count), MOST_FOLDS)
+    return tuple(_tries(fold, study, record, runs.get(fold), now_wall_s) for fold in range(count))
+
+
+def last_tries(tries: Sequence[Sequence[TryPicture]]) -> tuple[TryPicture, ...]:
+    """How each fold stands."""
+    return tuple(each[-1] for each in tries)
+
+
+def fold_name(fold: int, noun: Noun = "fold") -> str:
+    """What a fold is called: "fold 2", from 0, as in the script; of a search "trial 2"."""
+    words = tr("fold {n}") if noun == "fold" else tr("trial {n}")
+    return words.format(n=fold)
+
+
+def fold_words(fold: TryPicture) -> str:
+    """A fold in one sentence: "fold 2: Out of memory, its processes held 4.1 GiB"."""
+    words = f"{fold_name(fold.fold, fold.noun)}: {fold.word}"
+    if fold.attempt > 1:
+        words = tr("{fold}, try {n}").format(fold=words, n=fold.attempt)
+    return f"{words}, {fold.why}" if fold.why else words
+
+
+def end_words(event: FoldEnded) -> tuple[str, bool, str]:
+    """Icon of the end of a try, whether it is a bad one, and the end in one sentence."""
+    ended = _ended(event, "")
+    words = fold_words(ended)
+    if event.again:
+        words = tr("{fold}; it is tried again").format(fold=words)
+    return ended.icon, ended.tone in {"warn", "crit"}, words
+
+
+def _tries(
+    fold: int, study: RunSummary, record: StudyRecord, run: RunSummary | None, now_wall_s: float
+) -> tuple[TryPicture, ...]:
+    run_id = run.run if run is not None else ""
+    ended = record.ended(fold)
+    begun = record.running(fold)
+    over = has_ended(study)
+    found = [_ended(each, run_id) for each in ended]
+    if begun is not None:
+        found.append(_running(begun, study, record, run, now_wall_s))
+    elif not ended:
+        found.append(_look(fold, 0, "not_run" if over else "queued"))
+    elif ended[-1].again and not over:
+        found.append(replace(_look(fold, ended[-1].attempt, "again"), run=run_id))
+    noun: Noun = "trial" if is_search(study) else "fold"
+    return tuple(replace(each, noun=noun) for each in found)
+
+
+def _running(
+    begun: FoldBegan,
+    study: RunSummary,
+    record: StudyRecord,
+    run: RunSummary | None,
+    now_wall_s: float,
+) -> TryPicture:
+    state: FoldState = "running"
+    if has_ended(study):
+        state = "interrupted" if study.state == "interrupted" else "lost"
+    icon, word, tone = _LOOKS[state]
+    seen = record.seen(begun.fold, begun.attempt)
+    seconds = seen.now.seconds if seen is not None else None
+    if state == "running":
+        told_wall_s = study.started_wall_s + seen.t_s if seen is not None else begun.began_wall_s
+        since_s = min(_STALE_S, max(0.0, now_wall_s - told_wall_s))
+        seconds = (seconds or 0.0) + since_s
+    is_on = state == "running" and seen is not None
+    return TryPicture(
+        fold=begun.fold,
+        attempt=begun.attempt,
+        state=state,
+        icon=icon,
+        word=tr(word),
+        tone=tone,
+        why="" if state == "running" else tr("the study ended while it ran"),
+        run=run.run if run is not None else "",
+        seconds=seconds,
+        forecast_s=seen.now.forecast_s if is_on and seen is not None else None,
+        limit_s=seen.now.limit_s if is_on and seen is not None else None,
+        share=_share(run, None if seen is None else seen.now.share) if is_on else None,
+        ram_bytes=seen.now.held_bytes or None if seen is not None else None,
+        vram_bytes=run.vram.value if run is not None and not run.vram.absent else None,
+        device=begun.device,
+        resumed=begun.resumed,
+    )
+
+
+def _share(run: RunSummary | None, told: float | None) -> float | None:
+    """The fold's own run tells each second, the study now and then; a search has many fits."""
+    if run is None or told is None or not run.epochs or run.epoch is None or run.fit != 1:
+        return told
+    within = min(1.0, run.step / run.steps) if run.steps else 0.0
+    return max(told, min(1.0, (run.epoch + within) / run.epochs))
+
+
+def _ended(each: FoldEnded, run: str) -> TryPicture:
+    state: FoldState = each.outcome or each.cause
+    icon, word, tone = _LOOKS[state]
+    said_word = tr(word)
+    if each.signal:
+        said_word = f"{said_word} ({each.signal})"
+    lines = said(each.why).strip().splitlines()
+    return TryPicture(
+        fold=each.fold,
+        attempt=each.attempt,
+        state=state,
+        icon=icon,
+        word=said_word,
+        tone=tone,
+        why=lines[0] if lines else "",
+        run=run,
+        seconds=each.seconds,
+        share=1.0 if each.cause == "finished" else None,
+        steps=each.steps,
+        ram_bytes=each.peak_bytes,
+        growth_bytes=each.growth_bytes,
+        vram_bytes=each.vram_bytes,
+        device=each.device,
+        resumed=each.resumed,
+        noun=each.noun,
+    )
+
+
+def _look(fold: int, attempt: int, state: FoldState) -> TryPicture:
+    icon, word, tone = _LOOKS[state]
+    return TryPicture(fold, attempt, state, icon, tr(word), tone)

@@ -1,0 +1,253 @@
+"""The two charts of a study: a metric over the epochs of all folds, and the memory of each."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QColor,
+    QHelpEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPolygonF,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QToolTip, QWidget
+from typing_extensions import override
+
+from kmonitor.ui.memory.what_if import CurveTick
+from kmonitor.ui.studies.fold_charts import MetricPicture
+from kmonitor.ui.studies.study_memory import MemoryBar, MemoryPicture
+from kmonitor.ui.theme.palettes import Palette
+from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.theme import SIZES
+
+_LEFT_PX = 58
+_BELOW_PX = 20
+_ABOVE_PX = 8
+_BESIDE_PX = 12
+_MOST_BAR_PX = 22
+_NUMBERED_FROM_PX = 18
+
+
+class _Chart(QWidget):
+    """Axes and room for what is drawn in them.
+
+    Signals (main thread):
+        resized: Its plot has another size.
+    """
+
+    resized = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self.setMinimumHeight(110)
+        look.palette_changed.connect(self._on_look_palette_changed)
+
+    def plot_px(self) -> tuple[int, int]:
+        """Width and height of the plot."""
+        area = self._area()
+        return int(max(1.0, area.width())), int(max(1.0, area.height()))
+
+    @override
+    def sizeHint(self) -> QSize:
+        return QSize(260, 170)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.resized.emit()
+
+    def _area(self) -> QRectF:
+        width = self.width() - _LEFT_PX - _BESIDE_PX
+        return QRectF(_LEFT_PX, _ABOVE_PX, width, self.height() - _ABOVE_PX - _BELOW_PX)
+
+    def _begin(self) -> QPainter:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        font = self.font()
+        font.setPixelSize(SIZES.meta_px)
+        painter.setFont(font)
+        return painter
+
+    def _paint_y(self, painter: QPainter, ticks: Sequence[CurveTick]) -> None:
+        area, colours = self._area(), self._look.palette
+        for tick in ticks:
+            y = area.bottom() - tick.at * area.height()
+            painter.setPen(QColor(colours.border))
+            painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
+            painter.setPen(QColor(colours.mute))
+            room = QRectF(0, y - 8, _LEFT_PX - 6, 16)
+            side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            painter.drawText(room, side, tick.text)
+
+    def _paint_empty(self, painter: QPainter, text: str) -> None:
+        painter.setPen(QColor(self._look.palette.mute))
+        flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+        painter.drawText(QRectF(self.rect()).adjusted(8, 8, -8, -8), int(flags), text)
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self.update()
+
+
+class MetricChart(_Chart):
+    """Paints a `MetricPicture`."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(look, parent)
+        self._picture = MetricPicture()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self.setAccessibleName(self.tr("Metric of all folds over epochs"))
+
+    def show_picture(self, picture: MetricPicture) -> None:
+        """Show this chart."""
+        if picture is not self._picture:
+            self._picture = picture
+            parts = (picture.metric, picture.value, picture.text)
+            self.setAccessibleDescription(", ".join(part for part in parts if part))
+            self.update()
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        del event
+        picture, colours = self._picture, self._look.palette
+        painter = self._begin()
+        if not picture.mean:
+            self._paint_empty(painter, picture.text)
+            painter.end()
+            return
+        self._paint_y(painter, picture.y_ticks)
+        self._paint_x(painter, picture.x_ticks)
+        area = self._area()
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(_see_through(colours.accent, colours.tint_alpha))
+        upper = [_place(area, x, high) for x, _, high in picture.band]
+        lower = [_place(area, x, low) for x, low, _ in reversed(picture.band)]
+        painter.drawPolygon(QPolygonF([*upper, *lower]))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(_see_through(colours.sub, 0.45), 1))
+        for line in picture.folds:
+            _draw(painter, [_place(area, *point) for point in line])
+        painter.setPen(QPen(QColor(colours.accent), 2))
+        _draw(painter, [_place(area, *point) for point in picture.mean])
+        painter.end()
+
+    def _paint_x(self, painter: QPainter, ticks: Sequence[CurveTick]) -> None:
+        area = self._area()
+        painter.setPen(QColor(self._look.palette.mute))
+        metrics, free = painter.fontMetrics(), -1.0
+        for tick in ticks:
+            width = metrics.horizontalAdvance(tick.text)
+            left = area.left() + tick.at * area.width() - width / 2
+            left = min(max(left, area.left() - 4), self.width() - width - 1.0)
+            if left > free:
+                painter.drawText(QPointF(left, self.height() - 5.0), tick.text)
+                free = left + width + 6
+
+
+class MemoryChart(_Chart):
+    """Paints a `MemoryPicture`; a click opens the fold's run.
+
+    Signals (main thread):
+        opened: With the index of a fold.
+    """
+
+    opened = Signal(int)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(look, parent)
+        self._picture = MemoryPicture()
+        self.setMouseTracking(True)
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self.setAccessibleName(self.tr("Peak memory of each fold"))
+
+    def show_picture(self, picture: MemoryPicture) -> None:
+        """Show this chart."""
+        if picture != self._picture:
+            self._picture = picture
+            bars = "; ".join(bar.tooltip for bar in picture.bars)
+            self.setAccessibleDescription(f"{picture.text}: {bars}"[:4000])
+            self.update()
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        del event
+        picture, colours = self._picture, self._look.palette
+        painter = self._begin()
+        if not picture.bars:
+            self._paint_empty(painter, picture.text)
+            painter.end()
+            return
+        self._paint_y(painter, picture.y_ticks)
+        for at, bar in enumerate(picture.bars):
+            self._paint_bar(painter, at, bar, colours)
+        if picture.bound is not None:
+            area = self._area()
+            y = area.bottom() - picture.bound * area.height()
+            painter.setPen(QPen(QColor(colours.crit), 1.4, Qt.PenStyle.DotLine))
+            painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
+        painter.end()
+
+    @override
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        bar = self._bar_at(event.position().x())
+        if bar is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.opened.emit(bar.fold)
+
+    @override
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            bar = self._bar_at(event.pos().x())
+            QToolTip.showText(event.globalPos(), bar.tooltip if bar is not None else "", self)
+            return True
+        return super().event(event)
+
+    def _bar_at(self, x: float) -> MemoryBar | None:
+        area, bars = self._area(), self._picture.bars
+        if not bars or not area.left() <= x < area.right():
+            return None
+        return bars[int((x - area.left()) / area.width() * len(bars))]
+
+    def _paint_bar(self, painter: QPainter, at: int, bar: MemoryBar, colours: Palette) -> None:
+        area, picture = self._area(), self._picture
+        slot = area.width() / len(picture.bars)
+        n_hues = 1 + picture.has_vram
+        wide = max(1.0, min(_MOST_BAR_PX, (slot * 0.74) / n_hues))
+        left = area.left() + slot * (at + 0.5) - wide * n_hues / 2
+        painter.setPen(Qt.PenStyle.NoPen)
+        for hue, share in enumerate((bar.ram, bar.vram)[:n_hues]):
+            if share is not None:
+                colour = colours.crit if bar.is_over and hue == 0 else colours.series[hue]
+                height = max(1.0, share * area.height())
+                painter.setBrush(QColor(colour))
+                box = QRectF(left + hue * wide, area.bottom() - height, wide - 1.0, height)
+                painter.drawRoundedRect(box, 2, 2)
+        every = max(1, -(-int(_NUMBERED_FROM_PX) // max(1, int(slot))))
+        if at % every == 0:
+            painter.setPen(QColor(colours.mute))
+            room = QRectF(area.left() + slot * at - 20, area.bottom() + 3, slot + 40, 15)
+            painter.drawText(room, Qt.AlignmentFlag.AlignCenter, str(bar.fold))
+
+
+def _place(area: QRectF, x: float, y: float) -> QPointF:
+    return QPointF(area.left() + x * area.width(), area.bottom() - y * area.height())
+
+
+def _draw(painter: QPainter, places: Sequence[QPointF]) -> None:
+    if len(places) == 1:
+        painter.drawEllipse(places[0], 2.0, 2.0)
+    else:
+        painter.drawPolyline(QPolygonF(places))
+
+
+def _see_through(colour: str, alpha: float) -> QColor:
+    found = QColor(colour)
+    found.setAlphaF(alpha)
+    return found

@@ -1,0 +1,257 @@
+"""The page of a study, in the place of the charts: strip, metric, memory, ledger."""
+
+from typing import Final
+
+from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QScrollArea,
+    QStyle,
+    QVBoxLayout,
+    QWidget,
+)
+from typing_extensions import override
+
+from kmonitor.ui.studies.fold_charts import MetricPicture
+from kmonitor.ui.studies.qt.fold_charts_view import MemoryChart, MetricChart
+from kmonitor.ui.studies.qt.fold_grid import StudyStrip
+from kmonitor.ui.studies.qt.study_cells import StudyDelegate, cell_of
+from kmonitor.ui.studies.qt.study_model import StudyModel
+from kmonitor.ui.studies.study_memory import MemoryPicture
+from kmonitor.ui.studies.study_page import COLUMNS, LedgerRow, StudyPicture
+from kmonitor.ui.theme.qt.theme import Look, role_label
+from kmonitor.ui.widgets.buttons import MenuButton
+from kmonitor.ui.widgets.labels import ElidedLabel
+from kmonitor.ui.widgets.legend_row import LegendRow
+from kmonitor.ui.widgets.panel_sizes import EDGE_PX
+from kmonitor.ui.widgets.row_table import RowTable
+from kmonitor.ui.widgets.table_models import ROW_ROLE
+
+_WIDTHS: Final = {
+    "fold": 52,
+    "attempt": 84,
+    "state": 142,
+    "time": 150,
+    "steps": 66,
+    "why": 120,
+}
+_NUMBER_PX: Final = 82
+_TABLE_PX: Final = 150
+_PAD_PX: Final = 12
+
+
+class StudyPanel(QScrollArea):
+    """Bound by its controller, which brings the pictures; scrolls where there is little room.
+
+    Signals (main thread):
+        fold_opened: With the index of the fold whose run the user wants to see.
+        metric_chosen: With the name of a metric.
+        guide_requested: What a study is, is to be explained.
+
+    Attributes:
+        strip, metric_chart, memory_chart, table: Its parts.
+    """
+
+    fold_opened = Signal(int)
+    metric_chosen = Signal(str)
+    guide_requested = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("guide_page", "folds.md")
+        self.setObjectName("study")
+        self._look = look
+        self.strip = StudyStrip(look)
+        self.metric_chart = MetricChart(look)
+        self.memory_chart = MemoryChart(look)
+        self.table = RowTable()
+        self._model = StudyModel(self)
+        self._inner = QWidget()
+        self._lead = ElidedLabel("title", at_end=True)
+        self._forecast = ElidedLabel("sub", at_end=True)
+        self._facts = ElidedLabel("meta", at_end=True)
+        self._metrics = MenuButton(look, "", {"": ""}, stands_out=False)
+        self._value = role_label("strong_small")
+        self._value_words = ElidedLabel("meta", at_end=True)
+        self._memory_title = role_label("name")
+        self._memory_words = ElidedLabel("meta", at_end=True)
+        self._legend = LegendRow(look)
+        self._ledger_title = role_label("name")
+        self._copy, self._guide = QPushButton(), QPushButton()
+        self._build()
+        self._connect()
+        self._on_look_palette_changed()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._ledger_title.setText(self.tr("Ledger"))
+        self.table.setAccessibleName(self.tr("Ledger"))
+        self._copy.setText(self.tr("Copy"))
+        self._copy.setToolTip(self.tr("Copy the table as text (Ctrl+C)"))
+        self._copy.setAccessibleName(self.tr("Copy the table"))
+        self._guide.setText(self.tr("About studies"))
+        self._guide.setToolTip(self.tr("What run_folds does, its bounds and its words (F1)"))
+        self._guide.setAccessibleName(self._guide.text())
+
+    def show_picture(self, picture: StudyPicture) -> None:
+        """Show how the study and its folds stand."""
+        self._lead.setText(picture.lead)
+        self._forecast.setText(picture.forecast or picture.empty)
+        self._forecast.setVisible(bool(picture.forecast or picture.empty))
+        self._facts.setText(picture.facts)
+        self.strip.show_cells(picture.strip)
+        self._model.show_rows(picture.rows)
+        at = COLUMNS.index("vram")
+        self.table.setColumnHidden(at, not any(row.cells[at] for row in picture.rows))
+
+    def show_metric(self, picture: MetricPicture) -> None:
+        """Show the metric's chart."""
+        self.metric_chart.show_picture(picture)
+        choices = {name: name for name in picture.choices} or {"": "\u2013"}
+        self._metrics.show_choices(self.tr("Metric"), choices, picture.metric)
+        self._metrics.setEnabled(len(choices) > 1)
+        self._value.setText(picture.value)
+        self._value.setVisible(bool(picture.value))
+        self._value_words.setText(picture.text if picture.value else "")
+
+    def show_memory(self, picture: MemoryPicture) -> None:
+        """Show the chart of memory."""
+        self.memory_chart.show_picture(picture)
+        self._memory_title.setText(picture.title)
+        self._memory_words.setText(picture.text if picture.bars else "")
+        entries = [(self.tr("RAM"), 0), (self.tr("VRAM"), 1)]
+        self._legend.show_entries(entries if picture.has_vram else [])
+        self._legend.setVisible(picture.has_vram)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        bar_px = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
+        self.strip.fit(self.width() - bar_px - EDGE_PX - 2 * (_PAD_PX + 1))
+
+    def take_focus(self) -> None:
+        """Begin with the strip, whose keys are the arrows."""
+        self.strip.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def copy(self) -> str:
+        """Put the whole table on the clipboard as text; returns it."""
+        lines = ["\t".join(self._model.titles())]
+        lines += ["\t".join(row.cells) for row in self._model.rows()]
+        text = "\n".join(lines)
+        QGuiApplication.clipboard().setText(text)
+        return text
+
+    def _build(self) -> None:
+        self.setWidget(self._inner)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._inner.setObjectName("grid")
+        self._copy.setProperty("kind", "small")
+        self._guide.setProperty("kind", "small")
+        self._build_table()
+        charts = QHBoxLayout()
+        charts.setSpacing(10)
+        charts.addWidget(self._metric_card(), 3)
+        charts.addWidget(self._memory_card(), 2)
+        column = QVBoxLayout(self._inner)
+        # What stands at the right of the charts is away with its edge.
+        column.setContentsMargins(0, 0, EDGE_PX, 0)
+        column.setSpacing(10)
+        column.addWidget(self._head_card())
+        column.addLayout(charts, 3)
+        column.addWidget(self._ledger_card(), 3)
+
+    def _build_table(self) -> None:
+        table = self.table
+        table.setModel(self._model)
+        table.setItemDelegate(StudyDelegate(self._look, cell_of, table))
+        table.setMinimumHeight(_TABLE_PX)
+        for at, key in enumerate(COLUMNS):
+            table.size_column(at, _WIDTHS.get(key, _NUMBER_PX))
+
+    def _head_card(self) -> QFrame:
+        words = QVBoxLayout()
+        words.setSpacing(1)
+        for label in (self._lead, self._forecast, self._facts):
+            words.addWidget(label)
+        top = QHBoxLayout()
+        top.addLayout(words, 1)
+        top.addWidget(self._guide, 0, Qt.AlignmentFlag.AlignTop)
+        card, inside = _card()
+        inside.setSpacing(8)
+        inside.addLayout(top)
+        inside.addWidget(self.strip)
+        return card
+
+    def _metric_card(self) -> QFrame:
+        head = QHBoxLayout()
+        head.setSpacing(8)
+        head.addWidget(self._metrics)
+        head.addWidget(self._value)
+        head.addWidget(self._value_words, 1)
+        card, inside = _card()
+        inside.addLayout(head)
+        inside.addWidget(self.metric_chart, 1)
+        return card
+
+    def _memory_card(self) -> QFrame:
+        head = QHBoxLayout()
+        head.setSpacing(8)
+        head.addWidget(self._memory_title)
+        head.addWidget(self._memory_words, 1)
+        card, inside = _card()
+        inside.addLayout(head)
+        inside.addWidget(self._legend)
+        inside.addWidget(self.memory_chart, 1)
+        return card
+
+    def _ledger_card(self) -> QFrame:
+        head = QHBoxLayout()
+        head.addWidget(self._ledger_title)
+        head.addStretch(1)
+        head.addWidget(self._copy)
+        card, inside = _card()
+        inside.addLayout(head)
+        inside.addWidget(self.table, 1)
+        return card
+
+    def _connect(self) -> None:
+        self.strip.opened.connect(self.fold_opened)
+        self.memory_chart.opened.connect(self.fold_opened)
+        self.table.activated.connect(self._on_table_activated)
+        self.table.doubleClicked.connect(self._on_table_activated)
+        self.table.copy_requested.connect(self._on_copy_clicked)
+        self._copy.clicked.connect(self._on_copy_clicked)
+        self._guide.clicked.connect(self.guide_requested)
+        self._metrics.chosen.connect(self.metric_chosen)
+        self._look.palette_changed.connect(self._on_look_palette_changed)
+
+    @Slot(QModelIndex)
+    def _on_table_activated(self, index: QModelIndex) -> None:
+        row = index.data(ROW_ROLE)
+        if isinstance(row, LedgerRow):
+            self.fold_opened.emit(row.fold)
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        self.copy()
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._copy.setIcon(self._look.icon("copy"))
+        self._guide.setIcon(self._look.icon("help", "mute"))
+        self.table.viewport().update()
+
+
+def _card() -> tuple[QFrame, QVBoxLayout]:
+    card = QFrame()
+    card.setObjectName("card")
+    inside = QVBoxLayout(card)
+    inside.setContentsMargins(_PAD_PX, 9, _PAD_PX, 10)
+    inside.setSpacing(6)
+    return card, inside

@@ -1,0 +1,293 @@
+"""What the page of a study shows: how far it is, each fold, its memory, and its ledger."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.ui.guide.pages import slug
+from kmonitor.ui.runs.run_states import Tone, has_ended
+from kmonitor.ui.studies.folds import TryPicture, fold_words, last_tries
+from kmonitor.ui.studies.study_forecast import forecast_words, study_forecast
+from kmonitor.ui.studies.study_store import StudyRecord, is_search
+from kmonitor.ui.text.formats import (
+    bytes_text,
+    count_text,
+    duration_text,
+    seconds_text,
+)
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.events import StudyTally
+from kmonitor_agent.wire.messages.unions import RunSummary
+
+COLUMNS: Final = (
+    "fold",
+    "attempt",
+    "state",
+    "time",
+    "steps",
+    "ram",
+    "growth",
+    "vram",
+    "why",
+)
+
+_SHORT_S: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class TimeBar:
+    """A try's time as a part of the longest that is shown; 0..1.
+
+    Attributes:
+        done: So far.
+        forecast: Where it will end, about; None: it runs no more, or nobody knows.
+        limit: Where it will be ended; None likewise, or it is far off.
+    """
+
+    done: float
+    forecast: float | None = None
+    limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """One try in the table.
+
+    Attributes:
+        fold: Index.
+        run: Id of its run; may be empty.
+        cells: As `COLUMNS`.
+        icon, tone: Of its state.
+        bar: Of its time; None: it has not begun.
+        tooltip: Of the row.
+    """
+
+    fold: int
+    run: str
+    cells: tuple[str, ...]
+    icon: str
+    tone: Tone
+    bar: TimeBar | None
+    tooltip: str
+
+
+@dataclass(frozen=True, slots=True)
+class StripCell:
+    """One fold in the strip.
+
+    Attributes:
+        fold: Index.
+        run: Id of its run; empty: it told nothing.
+        icon, tone: Of its state.
+        share: How much of it is filled, 0..1.
+        is_estimate: That is by its forecast and no count.
+        has_more: It took more than one try.
+        words: For the tooltip and a screen reader.
+    """
+
+    fold: int
+    run: str
+    icon: str
+    tone: Tone
+    share: float
+    is_estimate: bool
+    has_more: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPicture:
+    """The page, but for its charts.
+
+    Attributes:
+        lead: "3 of 10 folds over, 1 running, 1 tried again, 1 killed".
+        forecast: When it ends; empty when it has.
+        facts: Function, bounds, how many at once.
+        strip: One cell a fold.
+        rows: The ledger.
+        empty: Why there are no folds; empty when there are.
+    """
+
+    lead: str
+    forecast: str
+    facts: str
+    strip: tuple[StripCell, ...]
+    rows: tuple[LedgerRow, ...]
+    empty: str = ""
+
+
+def study_picture(
+    study: RunSummary,
+    record: StudyRecord,
+    tries: Sequence[Sequence[TryPicture]],
+    *,
+    now_wall_s: float,
+) -> StudyPicture:
+    """The page of a study.
+
+    Args:
+        study: Its own run.
+        record: What it told.
+        tries: Of each fold.
+        now_wall_s: Now, UTC epoch seconds.
+    """
+    folds = last_tries(tries)
+    forecast = ""
+    if not has_ended(study) and record.started is not None:
+        found = study_forecast(folds, record.finished_s(), at_once=record.started.at_once)
+        forecast = forecast_words(found, now_wall_s=now_wall_s)
+    return StudyPicture(
+        lead=tally_words(study),
+        forecast=forecast,
+        facts=_facts(record),
+        strip=tuple(_cell(each, len(of_fold)) for each, of_fold in zip(folds, tries, strict=True)),
+        rows=_rows(tries),
+        empty="" if record.started is not None else tr("Loading\u2026"),
+    )
+
+
+def study_heading() -> str:
+    """The section of the guide's page of folds about this page, as links name it."""
+    return slug(tr("In the app"))
+
+
+def tally_words(study: RunSummary) -> str:
+    """How far a study is: "3 of 10 folds, 1 running, 1 tried again, 1 killed"."""
+    tally = study.tally
+    if tally is None:
+        return count_words(study, study.folds)
+    parts = [over_text(study, tally)]
+    running = 0 if has_ended(study) else tally.running
+    for n, words in (
+        (running, tr("{n} running")),
+        (tally.retried, tr("{n} tried again")),
+        (tally.pruned, tr("{n} pruned")),
+        (tally.too_large, tr("{n} too large")),
+        (tally.failed, tr("{n} failed")),
+        (tally.out_of_memory, tr("{n} out of memory")),
+        (tally.killed - tally.out_of_memory, tr("{n} killed")),
+    ):
+        if n:
+            parts.append(words.format(n=count_text(n)))
+    return " \u00b7 ".join(parts)
+
+
+def over_text(study: RunSummary, tally: StudyTally) -> str:
+    """How many folds are over: "3 of 10 folds"; of a search, which has no end yet, "3 trials"."""
+    if not study.folds:
+        return count_words(study, tally.over)
+    words = tr("{n} of 1 fold") if study.folds == 1 else tr("{n} of {of} folds")
+    return words.format(n=count_text(tally.over), of=count_text(study.folds))
+
+
+def count_words(study: RunSummary, count: int) -> str:
+    """So many of a study's folds, or of a search's trials: "1 fold", "12 trials"."""
+    if is_search(study):
+        words = tr("1 trial") if count == 1 else tr("{n} trials")
+    else:
+        words = tr("1 fold") if count == 1 else tr("{n} folds")
+    return words.format(n=count_text(count))
+
+
+def _facts(record: StudyRecord) -> str:
+    started = record.started
+    if started is None:
+        return ""
+    timeout = tr("time learned") if started.folds else tr("time not bounded")
+    if started.timeout_s is not None:
+        timeout = tr("time up to {time}").format(time=duration_text(started.timeout_s))
+    memory = tr("memory bounded by the host")
+    if started.memory_bytes is not None:
+        memory = tr("memory up to {size}").format(size=bytes_text(started.memory_bytes))
+    at_once = tr("{n} at once").format(n=count_text(started.at_once))
+    parts = [started.function, at_once, timeout, memory]
+    return " \u00b7 ".join(part for part in parts if part)
+
+
+def _cell(fold: TryPicture, n_tries: int) -> StripCell:
+    share, is_estimate = fold.share or 0.0, False
+    if fold.is_running and fold.share is None and fold.forecast_s and fold.seconds:
+        share, is_estimate = min(0.95, fold.seconds / fold.forecast_s), True
+    if fold.tone in ("crit", "ok"):
+        share = 1.0
+    words = fold_words(fold)
+    left = _left_words(fold)
+    return StripCell(
+        fold=fold.fold,
+        run=fold.run,
+        icon=fold.icon,
+        tone=fold.tone,
+        share=share,
+        is_estimate=is_estimate,
+        has_more=n_tries > 1,
+        words=f"{words} \u00b7 {left}" if left else words,
+    )
+
+
+def _left_words(fold: TryPicture) -> str:
+    if not fold.is_running or fold.forecast_s is None or fold.seconds is None:
+        return ""
+    left = duration_text(max(0.0, fold.forecast_s - fold.seconds))
+    return tr("about {time} left").format(time=left)
+
+
+def _rows(tries: Sequence[Sequence[TryPicture]]) -> tuple[LedgerRow, ...]:
+    longest = max(
+        (max(t.seconds or 0.0, t.forecast_s or 0.0) for of_fold in tries for t in of_fold),
+        default=0.0,
+    )
+    return tuple(_row(each, longest) for of_fold in tries for each in of_fold)
+
+
+def _row(each: TryPicture, longest: float) -> LedgerRow:
+    cells = (
+        count_text(each.fold),
+        _attempt_words(each),
+        each.word,
+        _time_words(each),
+        count_text(each.steps) if each.steps else "",
+        bytes_text(each.ram_bytes) if each.ram_bytes else "",
+        _growth(each.growth_bytes),
+        bytes_text(each.vram_bytes) if each.vram_bytes else "",
+        each.why,
+    )
+    words = fold_words(each)
+    return LedgerRow(each.fold, each.run, cells, each.icon, each.tone, _bar(each, longest), words)
+
+
+def _attempt_words(each: TryPicture) -> str:
+    if not each.attempt or each.state == "again":
+        return ""
+    text = count_text(each.attempt)
+    return tr("{n}, resumed").format(n=text) if each.resumed else text
+
+
+def _time_words(each: TryPicture) -> str:
+    if each.seconds is None:
+        return ""
+    seconds = each.seconds
+    took = seconds_text(seconds) if 0 < seconds < _SHORT_S else duration_text(seconds)
+    if each.is_running:
+        took = duration_text(seconds)
+        if each.forecast_s is not None:
+            whole = duration_text(max(seconds, each.forecast_s))
+            return tr("{time} of about {whole}").format(time=took, whole=whole)
+    return took
+
+
+def _bar(each: TryPicture, longest: float) -> TimeBar | None:
+    if each.seconds is None or longest <= 0.0:
+        return None
+    foretold = None
+    if each.forecast_s is not None:
+        foretold = min(1.0, max(each.seconds, each.forecast_s) / longest)
+    near = each.limit_s is not None and each.limit_s <= longest
+    limit = each.limit_s / longest if near and each.limit_s is not None else None
+    return TimeBar(min(1.0, each.seconds / longest), foretold, limit)
+
+
+def _growth(n_bytes: float | None) -> str:
+    if n_bytes is None:
+        return ""
+    sign = "\u2212" if n_bytes < 0 else "+"
+    return f"{sign}{bytes_text(abs(n_bytes))}"

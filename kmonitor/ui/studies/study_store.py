@@ -1,0 +1,144 @@
+"""What the runs of studies told of their folds."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from kmonitor_agent.wire.messages.events import (
+    AnyEvent,
+    FoldBegan,
+    FoldEnded,
+    FoldNow,
+    StudyStarted,
+)
+from kmonitor_agent.wire.messages.unions import Row, RunSummary
+
+STUDY_KINDS = ("study", "fold_begin", "fold_now", "fold_end")
+"""Event types that a study's page is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The last that was told of a fold that runs.
+
+    Attributes:
+        now: What.
+        t_s: Run time of the study when it was told, seconds.
+    """
+
+    now: FoldNow
+    t_s: float
+
+
+@dataclass(slots=True)
+class StudyRecord:
+    """What one study told; rows may come in any order, and twice.
+
+    Attributes:
+        started: What it is; None: not told yet.
+    """
+
+    started: StudyStarted | None = None
+    _tries: dict[int, dict[tuple[int, int], FoldEnded]] = field(
+        default_factory=dict[int, dict[tuple[int, int], FoldEnded]]
+    )
+    _started_at: int = 0
+    _begun: dict[int, tuple[int, FoldBegan]] = field(
+        default_factory=dict[int, tuple[int, FoldBegan]]
+    )
+    _now: dict[int, tuple[int, Seen]] = field(default_factory=dict[int, tuple[int, Seen]])
+
+    def take(self, row: Row, event: AnyEvent) -> bool:
+        """Take an event of the study; whether it is one."""
+        match event:
+            case StudyStarted():
+                if row.row >= self._started_at:
+                    self.started, self._started_at = event, row.row
+            case FoldBegan(fold=fold):
+                if row.row >= self._begun.get(fold, (0, event))[0]:
+                    self._begun[fold] = (row.row, event)
+            case FoldNow(fold=fold):
+                if row.row >= self._now.get(fold, (0, None))[0]:
+                    self._now[fold] = (row.row, Seen(event, row.t_s))
+            case FoldEnded(fold=fold, attempt=attempt, began_wall_s=began_wall_s):
+                self._tries.setdefault(fold, {})[attempt, round(began_wall_s)] = event
+            case _:
+                return False
+        return True
+
+    @property
+    def count(self) -> int:
+        """Folds that were told of; those of a search come one by one."""
+        return max((1 + fold for fold in (*self._begun, *self._tries)), default=0)
+
+    def ended(self, fold: int) -> list[FoldEnded]:
+        """How the tries of a fold ended, the oldest first."""
+        of_fold = self._tries.get(fold, {})
+        return [of_fold[key] for key in sorted(of_fold)]
+
+    def tries(self) -> list[FoldEnded]:
+        """How all tries ended, by fold, the oldest first."""
+        return [each for fold in sorted(self._tries) for each in self.ended(fold)]
+
+    def running(self, fold: int) -> FoldBegan | None:
+        """The try of a fold that runs, as far as the study told; None: none does."""
+        row, begun = self._begun.get(fold, (0, None))
+        if begun is None or row < self._started_at:
+            return None  # of a start of the study that was cut off
+        # Both tell when it began; they differ by what it took to write that down.
+        near = [(begun.attempt, round(begun.began_wall_s) + by) for by in (-1, 0, 1)]
+        return None if any(each in self._tries.get(fold, {}) for each in near) else begun
+
+    def seen(self, fold: int, attempt: int) -> Seen | None:
+        """How far a try that runs was at last; None: nothing was told."""
+        row, seen = self._now.get(fold, (0, None))
+        begun_row = self._begun.get(fold, (0, None))[0]
+        if seen is None or row < begun_row or seen.now.attempt != attempt:
+            return None
+        return seen
+
+    def finished_s(self) -> list[float]:
+        """How long the folds that finished took, seconds, the shortest first."""
+        return sorted(each.seconds for each in self.tries() if each.cause == "finished")
+
+
+class StudyBook:
+    """Records of studies by run id; main thread only."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, StudyRecord] = {}
+
+    def get(self, run: str) -> StudyRecord:
+        """What a study told."""
+        return self._records.get(run) or StudyRecord()
+
+    def take(self, row: Row, event: AnyEvent) -> bool:
+        """Take an event of any run; whether it is one of a study."""
+        if not isinstance(event, StudyStarted | FoldBegan | FoldNow | FoldEnded):
+            return False
+        return self._records.setdefault(row.run, StudyRecord()).take(row, event)
+
+    def forget(self, runs: Collection[str]) -> None:
+        """Nothing is known of these runs."""
+        for run in runs:
+            self._records.pop(run, None)
+
+
+def is_study(run: RunSummary) -> bool:
+    """Whether a run is a study's own, and no training."""
+    return bool(run.study) and run.fold is None
+
+
+def is_search(study: RunSummary) -> bool:
+    """Whether a study's folds are the trials of a search, which come one by one."""
+    return is_study(study) and not study.folds
+
+
+def folds_of(study: RunSummary, runs: Collection[RunSummary]) -> dict[int, RunSummary]:
+    """The newest run of each fold of a study, by fold; not of folds that told nothing."""
+    found: dict[int, RunSummary] = {}
+    for run in runs:
+        if run.study == study.study and run.fold is not None:
+            known = found.get(run.fold)
+            if known is None or run.started_wall_s >= known.started_wall_s:
+                found[run.fold] = run
+    return found

@@ -1,0 +1,1 @@
+"""Numbers, sizes, times and messages as text, in the chosen language."""

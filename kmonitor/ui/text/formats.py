@@ -1,0 +1,300 @@
+"""The only place where bytes, seconds and counts become text.
+
+Numbers are grouped, and parted from their unit, by a narrow no-break space (U+202F);
+`plain_text` turns it into an ordinary one for terminals and files.
+"""
+
+import math
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.version import MAX_WALL_S
+
+NARROW_SPACE: Final = "\u202f"
+NOT_KNOWN: Final = "\u2013"
+
+Unit = Literal[
+    "bytes", "seconds", "operations", "functions", "number", "fraction", "celsius", "watts"
+]
+"""Units of what is charted; a number has none, a fraction is shown in percent."""
+
+ByteUnits = Literal["binary", "decimal"]
+"""Sizes in KiB, MiB, GiB of 1024, or in kB, MB, GB of 1000."""
+
+_UNIT_NAMES: Final[dict[ByteUnits, tuple[str, ...]]] = {
+    "binary": ("B", "KiB", "MiB", "GiB", "TiB", "PiB"),
+    "decimal": ("B", "kB", "MB", "GB", "TB", "PB"),
+}
+_STEPS: Final[dict[ByteUnits, float]] = {"binary": 1024.0, "decimal": 1000.0}
+_GIGA: Final = 3
+_TENTHS_UP_TO: Final = 99.95
+_WHOLE_FROM: Final = 10.0
+_MINUTE_S: Final = 60.0
+_HOUR_S: Final = 3600.0
+_DAY_S: Final = 86400.0
+
+
+class _Chosen:
+    """Holds how this process writes sizes; main thread only."""
+
+    def __init__(self) -> None:
+        self.units: ByteUnits = "binary"
+
+
+_chosen = _Chosen()
+
+
+def use_byte_units(units: ByteUnits) -> None:
+    """Write sizes so from now on; the window passes what its user chose."""
+    _chosen.units = units
+
+
+def byte_step() -> float:
+    """How much a unit of sizes is larger than the one before: 1024 or 1000."""
+    return _STEPS[_chosen.units]
+
+
+def unit_bytes(unit: str) -> float:
+    """How many bytes a unit of sizes has. Raises: ValueError: it is none in use."""
+    return byte_step() ** _unit_names().index(unit)
+
+
+def plain_text(text: str) -> str:
+    """The same text with ordinary spaces, for terminals that lack the narrow one."""
+    return text.replace(NARROW_SPACE, " ")
+
+
+def shortened(text: str, most: int) -> str:
+    """The first line of a text, with an ellipsis where it is cut to so many letters."""
+    line = text.partition("\n")[0].strip()
+    return line if len(line) <= most else line[: most - 1].rstrip() + "\u2026"
+
+
+def bytes_text(n: float) -> str:
+    """A size: "812 B", "10.6 MiB", "598 MiB", "1.4 GiB"; one decimal from GiB on."""
+    unit = byte_unit(n)
+    return f"{bytes_in_unit(n, unit)}{NARROW_SPACE}{unit}"
+
+
+def round_bytes_text(n: float) -> str:
+    """A size that somebody chose: "72 GiB", where a measured one says "72.0 GiB"."""
+    return bytes_text(n).replace(f".0{NARROW_SPACE}", NARROW_SPACE)
+
+
+def byte_unit(n: float) -> str:
+    """The unit that suits a size: the largest that leaves at least one before the point."""
+    size, index = abs(n), 0
+    names, step = _unit_names(), byte_step()
+    while size >= step - 0.5 and index < len(names) - 1:
+        size, index = size / step, index + 1
+    return names[index]
+
+
+def bytes_in_unit(n: float, unit: str, *, decimals: int | None = None) -> str:
+    """The number alone of a size in a given unit.
+
+    Args:
+        n: Bytes.
+        unit: "B", "KiB", "MiB", "GiB", ... as `byte_unit` gives it.
+        decimals: How many; None: what suits the size.
+    """
+    index = _unit_names().index(unit)
+    size = n / byte_step() ** index
+    if decimals is None:
+        decimals = _byte_decimals(size, index)
+    return _grouped(size, decimals)
+
+
+def bytes_change_text(before: float, after: float) -> str:
+    """Two sizes in one unit: "731 → 598 MiB"; a decimal more where they would look the same."""
+    unit = byte_unit(max(before, after))
+    index = _unit_names().index(unit)
+    decimals = max(_byte_decimals(n / byte_step() ** index, index) for n in (before, after))
+    texts = [bytes_in_unit(n, unit, decimals=decimals) for n in (before, after)]
+    if texts[0] == texts[1] and before != after and index:
+        texts = [bytes_in_unit(n, unit, decimals=decimals + 1) for n in (before, after)]
+    return f"{texts[0]} \u2192 {texts[1]}{NARROW_SPACE}{unit}"
+
+
+def count_text(n: float) -> str:
+    """A whole number in groups of three: "24 374"."""
+    return _grouped(n, 0)
+
+
+def epochs_text(n: int) -> str:
+    """So many epochs: "1 epoch", "5 epochs"."""
+    return tr("1 epoch") if n == 1 else tr("{n} epochs").format(n=count_text(n))
+
+
+def steps_text(n: int) -> str:
+    """So many steps: "1 step", "5 steps"."""
+    return tr("1 step") if n == 1 else tr("{n} steps").format(n=count_text(n))
+
+
+def working_text(done: int, of: int) -> str:
+    """How far the hub is with a long answer, in events read; `of` 0: that is not known."""
+    if not of:
+        return tr("Still working\u2026")
+    text = tr("Still working: {done} of {all} events read")
+    return text.format(done=count_text(done), all=count_text(of))
+
+
+def count_change_text(before: float, after: float) -> str:
+    """Two counts: "700 → 28"."""
+    return f"{count_text(before)} \u2192 {count_text(after)}"
+
+
+def percent_text(fraction: float) -> str:
+    """A part, 0..1, as "64 %"."""
+    return f"{fraction * 100:.0f}{NARROW_SPACE}%"
+
+
+def number_text(value: float) -> str:
+    """A plain number, four significant digits: "0.001", "0.6931"."""
+    return f"{value:.4g}".replace("-", "\u2212")
+
+
+def seconds_text(seconds: float) -> str:
+    """A step time: "850 µs", "272 ms", "1.42 s", "14.2 s"."""
+    if seconds >= 1.0 - 5e-4:
+        return f"{_three_digits(seconds)}{NARROW_SPACE}s"
+    if seconds >= 1e-3 - 5e-7:
+        return f"{_three_digits(seconds * 1e3)}{NARROW_SPACE}ms"
+    return f"{_three_digits(seconds * 1e6)}{NARROW_SPACE}\u00b5s"
+
+
+def duration_text(seconds: float) -> str:
+    """A stretch of time in at most two units: "14 s", "4 min", "1 h 52 min", "3 d 4 h"."""
+    if not math.isfinite(seconds):
+        return NOT_KNOWN
+    if seconds < _MINUTE_S - 0.5:
+        return f"{max(0.0, seconds):.0f}{NARROW_SPACE}s"
+    if seconds < _HOUR_S - _MINUTE_S / 2:
+        return f"{seconds / _MINUTE_S:.0f}{NARROW_SPACE}min"
+    large, small, names = (
+        (_HOUR_S, _MINUTE_S, ("h", "min")) if seconds < _DAY_S else (_DAY_S, _HOUR_S, ("d", "h"))
+    )
+    whole, rest = divmod(round(seconds / small), round(large / small))
+    text = f"{whole}{NARROW_SPACE}{names[0]}"
+    return f"{text} {rest}{NARROW_SPACE}{names[1]}" if rest else text
+
+
+def clock_text(wall_s: float, *, seconds: bool = True) -> str:
+    """A moment in the viewer's zone: "11:02:41", or "11:02"."""
+    return _moment_text(wall_s, "%H:%M:%S" if seconds else "%H:%M")
+
+
+def day_text(wall_s: float) -> str:
+    """A day in the viewer's zone: "2026-11-22"."""
+    return _moment_text(wall_s, "%Y-%m-%d")
+
+
+def day_clock_text(wall_s: float) -> str:
+    """A moment for who reads it elsewhere or later: "2026-11-22 11:02:41 +0100"."""
+    return _moment_text(wall_s, "%Y-%m-%d %H:%M:%S %z")
+
+
+def moment_text(wall_s: float, *, now_wall_s: float) -> str:
+    """A moment: the time if it is within half a day of now, else day and time."""
+    if abs(now_wall_s - wall_s) < _DAY_S / 2:
+        return clock_text(wall_s, seconds=False)
+    return day_minute_text(wall_s)
+
+
+def day_minute_text(wall_s: float) -> str:
+    """A moment with its day, in the viewer's zone: "2026-11-22 08:37"."""
+    return _moment_text(wall_s, "%Y-%m-%d %H:%M")
+
+
+def amount_text(value: float, unit: Unit) -> str:
+    """A value with its unit."""
+    if unit == "functions" and value == 1:
+        return tr("1 function")
+    return _AMOUNTS[unit](value)
+
+
+def rate_text(per: float, unit: Unit, per_what: str) -> str:
+    """A slope: "+10.6 MiB / epoch", "+420 / model", minus signs are real ones.
+
+    Args:
+        per: Change in one `per_what`.
+        unit: Of the change.
+        per_what: "epoch", "model", "min".
+    """
+    sign = "+" if per >= 0 else ""
+    return f"{sign}{change_text(per, unit)} / {per_what}"
+
+
+def change_text(change: float, unit: Unit) -> str:
+    """A change, three significant digits at least: "10.6 MiB", "\u2212420", "119 800".
+
+    Args:
+        change: How much.
+        unit: Of the change.
+    """
+    text = _size_text(abs(change), unit)
+    return f"\u2212{text}" if change < 0 else text
+
+
+def _size_text(size: float, unit: Unit) -> str:
+    match unit:
+        case "bytes":
+            name = byte_unit(size)
+            index = _unit_names().index(name)
+            number = _three_digits(size / byte_step() ** index) if index else _grouped(size, 0)
+            return f"{number}{NARROW_SPACE}{name}"
+        case "seconds":
+            return seconds_text(size)
+        case "operations" | "functions":
+            # The unit stands beside it in the value already.
+            return count_text(size) if size >= _WHOLE_FROM else _three_digits(size)
+        case "number":
+            return f"{size:.3g}"
+        case "fraction" | "celsius" | "watts":
+            return amount_text(size, unit)
+
+
+def _moment_text(wall_s: float, how: str) -> str:
+    # Not clamped: a date that was never told would be false.
+    if not 0.0 <= wall_s <= MAX_WALL_S:
+        return NOT_KNOWN
+    return datetime.fromtimestamp(wall_s, tz=UTC).astimezone().strftime(how)
+
+
+def _unit_names() -> tuple[str, ...]:
+    return _UNIT_NAMES[_chosen.units]
+
+
+def _byte_decimals(size: float, index: int) -> int:
+    if index == 0:
+        return 0
+    if index >= _GIGA:
+        return 1
+    return 1 if abs(size) < _TENTHS_UP_TO else 0
+
+
+def _three_digits(value: float) -> str:
+    if value == 0:
+        return "0"
+    if not math.isfinite(value):
+        return NOT_KNOWN
+    decimals = max(0, min(2, 2 - math.floor(math.log10(abs(value)))))
+    return _grouped(value, decimals)
+
+
+def _grouped(value: float, decimals: int) -> str:
+    return f"{value:,.{decimals}f}".replace(",", NARROW_SPACE).replace("-", "\u2212")
+
+
+_AMOUNTS: Final[dict[Unit, Callable[[float], str]]] = {
+    "bytes": bytes_text,
+    "seconds": seconds_text,
+    "operations": lambda value: tr("{n} operations").format(n=count_text(value)),
+    "functions": lambda value: tr("{n} functions").format(n=count_text(value)),
+    "number": number_text,
+    "fraction": percent_text,
+    "celsius": lambda value: f"{_grouped(value, 0)}{NARROW_SPACE}\u00b0C",
+    "watts": lambda value: f"{_grouped(value, 0)}{NARROW_SPACE}W",
+}

@@ -1,0 +1,291 @@
+"""What trainings, hubs and hosts said of themselves, in the language in force.
+
+They know no language: their sentences are English, are stored, and are read by windows of any
+language. Those that are met often are known here by their form; every other stays as it was said.
+"""
+
+import re
+from functools import lru_cache
+from string import Formatter
+from typing import Final
+
+from kmonitor.ui.text.language import later, tr
+from kmonitor.ui.text.map_sentences import MAP_SENTENCES
+from kmonitor.ui.text.study_sentences import STUDY_SENTENCES
+
+_SAID: Final = (
+    # Where a figure comes from, and why there is none.
+    later("begin to begin"),
+    later("process and children"),
+    later("{process}; children: psutil"),
+    later("{allocator} allocator, {device}"),
+    later("{allocator} allocator, {device} in use"),
+    later("{allocator} allocator, {device} peak"),
+    later("{allocator} allocator, {device} limit"),
+    later("{allocator} allocator, {device} in use ({sees})"),
+    later("{allocator} allocator, {device} peak ({sees})"),
+    later("the CPU device's allocator has no limit"),
+    later(
+        "step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch "
+        "has ended, of the running one so far"
+    ),
+    later("tensorflow: live traces"),
+    later("tensorflow: registered functions"),
+    later("tensorflow: registered functions and gradient registry"),
+    later("tensorflow: operations of the v1 default graph"),
+    later("jax: compiled programs"),
+    later("jax: instructions of all compiled programs"),
+    later("torch.compile: graphs captured since the start or the last reload"),
+    later("torch.compile: calls captured since the start or the last reload"),
+    later("process: unique set (psutil)"),
+    later("process: peak working set"),
+    later("process: psutil resident set"),
+    later("process: {file}"),
+    later("children: resident sets (psutil)"),
+    later("host: total memory"),
+    later("host: available memory"),
+    later("driver: NVML, this process"),
+    later("driver: NVML, all processes"),
+    later("driver: NVML, device total"),
+    later("no cgroup limits this process"),
+    later("no cgroup limits this process's memory"),
+    later("control groups are a Linux feature"),
+    later("no NVIDIA driver on this host"),
+    later("no GPU is visible to this process (CUDA_VISIBLE_DEVICES)"),
+    later("nvidia-ml-py is not installed"),
+    later("the driver reports no per-process memory: {why}"),
+    later("TensorFlow has not started its devices yet"),
+    later("JAX has not started its devices yet"),
+    later("PyTorch has not started its GPU yet"),
+    later("nothing was counted yet"),
+    later("not read yet"),
+    later("tensors of 256 KiB and more"),
+    later("TensorFlow's allocator cannot be read: {why}"),
+    later("PyTorch's allocator cannot be read: {why}"),
+    later("JAX' allocator cannot be read: {why}"),
+    later("JAX does not tell the memory of {name}"),
+    # Who holds traces.
+    later("`{name}`: traces {n}, operations {operations}"),
+    later(
+        "`{name}`: traces {n} ({dead} of them kept for models that are gone), "
+        "operations {operations}"
+    ),
+    later("1 trace in use by live models"),
+    later("{n} traces in use by live models"),
+    later("1 trace held by `{name}` (a tf.function of the script)"),
+    later("{n} traces held by `{name}` (a tf.function of the script)"),
+    later("{n} traces held by `{name}` (a tf.function of the script, {why})"),
+    *(later("made {n} times"), later("made {n} times, kept in `{name}`")),
+    later("{n} custom gradients whose trace cannot be told"),
+    later("traces cannot be counted: {why}"),
+    # Who asked, and what became of it.
+    later("script"),
+    later("ram"),
+    later("vram"),
+    later("graph"),
+    later("functions"),
+    later("limit {metric} {amount}"),
+    *(later("command {name}"), later("save"), later("collect"), later("reload")),
+    *(later("restart"), later("pause"), later("resume"), later("stop"), later("diagnose")),
+    *(later("delete"), later("rename"), later("pin"), later("unpin"), later("note")),
+    later("role {role}, was {name}, {before}"),
+    *(later("authorize"), later("revoke"), later("role {role}"), later("set_limits")),
+    *(later("viewer"), later("operator"), later("done"), later("failed"), later("refused")),
+    *(later("failed: {why}"), later("expired: {why}"), later("refused: {why}")),
+    *(later("done: {why}"), later("unknown: {why}")),
+    later("nothing to release"),
+    later("there was nothing to release"),
+    later("nothing was given back: the graph has {n} operations as before"),
+    later("Keras has made no step function of this model, so there was nothing to reload; {why}"),
+    later(
+        "a reload would change the result: {name}, traced again, computes something else. What"
+        " Python code reads while it is traced has changed since, such as an attribute or a random"
+        " number. A variable in its place keeps the step the same"
+    ),
+    later("the optimizer {name} ({n} variables) is not part of the model: not saved"),
+    later("the state of PyTorch's optimizer {name} is not saved"),
+    later(
+        "values that the loop keeps in arrays of its own, and not in the model's variables, are"
+        " not saved"
+    ),
+    later("the loop goes on: it does not look at model.stop_training, which was set to True"),
+    later("the fit that it was meant for had ended"),
+    later("the training is not paused"),
+    later("the training is paused already"),
+    later("the training has ended"),
+    later("the training's process is gone"),
+    later("the training could not be reached in time"),
+    later("it was sent, but the training never answered"),
+    later("the training ended before it answered"),
+    later("the process was restarted before it answered"),
+    later("no safe point came within its time to live"),
+    later("its time to live passed before a safe point came"),
+    later("this training takes no commands: it was started with commands=False"),
+    later("this training takes no commands (it was started with commands=False)"),
+    later("this hub knows no such run"),
+    later("it was done less than the cool-down ago and did not help"),
+    later("the checkpoint could not be written: {why}"),
+    # How runs end.
+    later("out of memory"),
+    later("out of memory: the kernel killed it ({how}: oom_kill)"),
+    later("out of memory: the kernel killed for want of memory on this host (oom_kill)"),
+    later("killed; no counter here tells whether for want of memory"),
+    later("killed by a process, not for want of memory: no such kill was counted"),
+    later("{signal}: killed by a process, not for want of memory: no such kill was counted"),
+    later("{signal}: killed; no counter here tells whether for want of memory"),
+    later("{signal}: it reached for memory that is not its own; often a fault in native code"),
+    later("{signal}: it gave up by itself; often a failed check or no memory in native code"),
+    later("{signal}: memory behind a file was gone; often a full /dev/shm or disk"),
+    later("{signal}: an instruction that this processor lacks"),
+    later("{signal}: a division by zero in native code"),
+    later("{signal}: it was asked to end, as kill, a service manager or a batch system does"),
+    later("{signal}: it was interrupted, as by Ctrl+C"),
+    later("{signal}: its terminal was closed"),
+    later("{signal}, which was sent to kmonitor run"),
+    later("{why}; starting again in a new process"),
+    later("{why}; that was at the time limit of its job"),
+    later("it left with exit status {status}"),
+    later("exit status {status}"),
+    later("time limit ({limit})"),
+    later("the last fit failed"),
+    later("the last fit was interrupted"),
+    later("the last fit ended early"),
+    later("the last fit failed: {why}"),
+    later("the last fit was interrupted: {why}"),
+    later("the last fit ended early: {why}"),
+    later("left by an exception that the script caught (an error or Ctrl+C)"),
+    later("left by an exception that the script caught (an error or Ctrl+C), or by sys.exit"),
+    later("left by an exception that the script caught (an error or Ctrl+C), {where}"),
+    later(
+        "left by an exception that the script caught (an error or Ctrl+C), or by sys.exit, {where}"
+    ),
+    later("in epoch {n} at step {step}"),
+    later("the process ended while it ran"),
+    later("restarting in a new process"),
+    later("the run is lost: {why}"),
+    later("its process is gone without a word"),
+    later("its process is gone without a word; {what}"),
+    later("the kernel killed for want of memory in its control group just then ({how}: oom_kill)"),
+    later("the kernel killed for want of memory on this host just then"),
+    later("the kernel counted no kill for want of memory"),
+    later("no data for {time}; {what}"),
+    later("its process lives"),
+    later("its process is gone, what it left on disk is being read"),
+    later("its process cannot be seen from here: it counts its process ids apart (container)"),
+    later("what it told ends at the time limit of its job"),
+    later("its process on {host} cannot be seen from here"),
+    # What is wrong with a hub.
+    later("the disk of {folder} is full; free some space there"),
+    later("the database in {folder} cannot be written ({why})"),
+    later(
+        "{file} cannot be read ({why}): what was set before counts until it is set anew ({line})"
+    ),
+    later("{file} cannot be read ({why}): all history is kept until it is set anew ({line})"),
+    later(
+        "the database was damaged, put aside on {time} as {file}, and all that could be read "
+        "taken over: what is missing is marked in its runs; remove the file once you need it no "
+        "more, and this is told no more"
+    ),
+    later(
+        "{n} stored events were damaged: {restored} were restored, {marked} are marked as lost; "
+        "check this machine's disk and memory"
+    ),
+    later("damaged in the hub's database"),
+    later(
+        "the spool {path} cannot be taken or freed ({why}): what is in there stays until it can"
+    ),
+    later(
+        "{n} spools in {folder} cannot be taken or freed ({why}): what is in there stays until it "
+        "can"
+    ),
+    # Ways to hosts and hubs.
+    later("the connection ended"),
+    later("not connected yet"),
+    later("the hub stopped answering"),
+    later("the hub was started anew with another database"),
+    later("{host} does not answer."),
+    later("It is off, asleep, or in a network that this machine does not reach."),
+    later("{host} is there and refuses ssh."),
+    later("Its ssh server is not running, or listens on another port (Port in ~/.ssh/config)."),
+    later("No host is called {host}."),
+    later("See how it is spelled in ~/.ssh/config, and whether this machine is in its network."),
+    later("{host} did not accept your key."),
+    later("Give it your key: {line}   Or unlock the key: ssh-add"),
+    later("The host key of {host} is not known here yet."),
+    later("Compare and accept it once in a terminal: {line}"),
+    later("{host} shows another host key than before: set up anew, or not the same machine."),
+    later("There is no kmonitor on {host}. Tried there: {what}"),
+    later(
+        "Install it there from a clone: {line}   Where it is in an environment that no login "
+        "enters, name its command: {command}"
+    ),
+    later("kmonitor {version} on {host} is too old for this one."),
+    later("The kmonitor on {host} is too old for this one."),
+    later("Install this version there from a clone: {line}"),
+    later("kmonitor {version} on {host} is too new for this one."),
+    later("Install that version here."),
+    later("On {host}: {what}"),
+    later("the hub is switched off here: KMONITOR_HUB=off is set."),
+    later("Unset it for logins without a terminal."),
+    later("{host} does not let sockets be forwarded."),
+    later("Its ssh server needs AllowStreamLocalForwarding yes (sshd_config)."),
+    later("Ask who runs it. If it was set up anew, follow what this says: {line}"),
+    later("Try it in a terminal, where it must work without a question: {line}"),
+    later("The hub on {host} has ended."),
+    later("The connection to {host} ended."),
+    later("There is no ssh on this machine."),
+    later("Install it: {line}"),
+    # Why an alert was not handed over.
+    later("The command cannot be read: {why}."),
+    later("The command is empty."),
+    later("A webhook is written as https://HOST/PATH or http://HOST/PATH."),
+    later("The command for alerts cannot be run: {why}."),
+    later("The command for alerts was ended: it took longer than {n} s."),
+    later("The command for alerts ended with status {status}."),
+    later("The command for alerts ended with status {status}. {said}"),
+    later("The webhook for alerts at {host} refused: {why}."),
+    later("The webhook for alerts at {host} was not reached: {why}."),
+    later("Alerts come faster than they can be handed over; this one is not."),
+    *MAP_SENTENCES,
+    *STUDY_SENTENCES,
+)
+
+
+def said(text: str) -> str:
+    """A sentence of a training, hub or host in the language in force, where its form is known.
+
+    Args:
+        text: As it came; empty stays empty.
+    """
+    form, fields = _form_of(text)
+    return tr(form).format(**{name: said(value) for name, value in fields}) if form else text
+
+
+@lru_cache(maxsize=1024)
+def _form_of(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The known form of a sentence and what stands in its fields; "" where there is none."""
+    if text in _PLAIN:
+        return text, ()
+    for form, pattern in _PATTERNS:
+        match = pattern.fullmatch(text)
+        if match is not None:
+            return form, tuple(match.groupdict().items())
+    return "", ()
+
+
+def _pattern(form: str) -> re.Pattern[str]:
+    parts: list[str] = []
+    for literal, name, _, _ in Formatter().parse(form):
+        parts.append(re.escape(literal))
+        if name is not None:
+            parts.append(f"(?P<{name}>.+?)")
+    return re.compile("".join(parts))
+
+
+_PLAIN: Final = frozenset(form for form in _SAID if "{" not in form)
+_PATTERNS: Final = tuple(
+    # The longest first: a form that says less would take what another says better.
+    (form, _pattern(form))
+    for form in sorted(_SAID, key=len, reverse=True)
+    if "{" in form
+)

@@ -1,0 +1,1 @@
+"""Palette, icons, fonts and style sheet applied to widgets."""

@@ -1,0 +1,64 @@
+"""The window's one style sheet, made of the tokens of both themes.
+
+Qt works every widget out anew, at once, for another style sheet: 100 ms for 400 of them. So there
+is one for good, in which the light theme's rules hold for what is in a window marked light.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+
+from PySide6.QtWidgets import QWidget
+
+from kmonitor.base.resource_files import resource_path
+from kmonitor.ui.theme.palettes import DARK, LIGHT, Palette, Tone
+from kmonitor.ui.theme.theme import SIZES, tint
+
+_TOKEN = re.compile(r"@([a-z_]+)")
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_RULE = re.compile(r"([^{}]+)(\{[^{}]*\})")
+_THEME = "theme"
+_TONES: tuple[Tone, ...] = ("accent", "ok", "warn", "crit", "mute")
+
+
+def style_sheet(palette: Palette) -> str:
+    """The style sheet for this palette.
+
+    Raises:
+        KeyError: The template names a token that does not exist.
+    """
+    template = resource_path("themes", "window.qss").read_text(encoding="utf-8")
+    tokens = _tokens(palette)
+    return _TOKEN.sub(lambda match: tokens[match[1]], template)
+
+
+def both_style_sheets() -> str:
+    """Both themes' rules: the dark ones, and the light ones for what `dress` made light."""
+    return "\n".join([style_sheet(DARK), *_inside(f'*[{_THEME}="{LIGHT.name}"]', LIGHT)])
+
+
+def dress(window: QWidget, palette: Palette) -> None:
+    """Tell the style sheet a window's theme; all that it holds and opens follows.
+
+    Widgets that were shown before look it up when they are polished again.
+
+    Args:
+        window: One without a parent.
+        palette: Of the theme.
+    """
+    window.setProperty(_THEME, palette.name)
+
+
+def _inside(outer: str, palette: Palette) -> Iterator[str]:
+    for selectors, sets in _RULE.findall(_COMMENT.sub("", style_sheet(palette))):
+        inner = (f"{outer} {each.strip()}" for each in selectors.split(","))
+        yield f"{', '.join(inner)} {sets}"
+
+
+def _tokens(palette: Palette) -> dict[str, str]:
+    tokens = {f.name: str(getattr(palette, f.name)) for f in fields(palette)}
+    tokens |= {f.name: f"{getattr(SIZES, f.name)}px" for f in fields(SIZES)}
+    for tone in _TONES:
+        tokens[f"{tone}_tint"] = tint(palette.tone(tone), palette.tint_alpha)
+        tokens[f"{tone}_line"] = tint(palette.tone(tone), 0.55)
+    return tokens

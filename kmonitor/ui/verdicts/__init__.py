@@ -1,0 +1,1 @@
+"""Verdicts and forecasts in words, with their evidence."""

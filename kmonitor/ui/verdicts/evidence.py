@@ -1,0 +1,159 @@
+"""What a card, the chart's window of evidence and the run tree show of verdicts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.ui.charts.cards import card_title
+from kmonitor.ui.charts.rate_words import NO_RATE, RatePicture
+from kmonitor.ui.guide.pages import slug
+from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
+from kmonitor.ui.runs.run_states import has_ended
+from kmonitor.ui.text.formats import rate_text
+from kmonitor.ui.text.language import tr
+from kmonitor.ui.verdicts.forecast_text import (
+    brief_forecast_words,
+    forecast_words,
+    short_forecast_words,
+)
+from kmonitor.ui.verdicts.verdict_text import (
+    NO_VERDICT,
+    Tone,
+    VerdictPicture,
+    advice_of,
+    cause_words,
+    evidence_lines,
+    headline,
+    per_word,
+    slope_words,
+    state_words,
+    suspicion_of,
+    tone_of,
+)
+from kmonitor_agent.wire.messages.commands import CommandName
+from kmonitor_agent.wire.messages.events import Verdict
+from kmonitor_agent.wire.messages.unions import RunSummary
+from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, VerdictMetric, VerdictState
+
+_QUIET: Final = frozenset[VerdictState]({"learning", "steady"})
+
+
+@dataclass(frozen=True, slots=True)
+class EvidencePicture:
+    """A verdict in full.
+
+    Attributes:
+        title: "RAM: leak suspected".
+        subtitle: Of which run.
+        lead: What grows, in one sentence.
+        lines: What it rests on, and when a limit is met.
+        advice: What may help and only the script's author can do.
+        actions: (command, title) of what may help and can be asked for now.
+        tone: How loud.
+        guide: Heading in the guide's page of folds that tells what a loop of models does to
+            memory and what helps; empty where it is not about one.
+    """
+
+    title: str
+    subtitle: str
+    lead: str
+    lines: tuple[str, ...]
+    advice: tuple[str, ...]
+    actions: tuple[tuple[CommandName, str], ...]
+    tone: Tone = "mute"
+    guide: str = ""
+
+    def as_text(self) -> str:
+        """All of it, for the clipboard."""
+        return "\n".join((self.title, self.subtitle, self.lead, *self.lines, *self.advice))
+
+
+def verdict_picture(
+    run: RunSummary, verdict: Verdict | None, *, now_wall_s: float
+) -> VerdictPicture:
+    """The verdict on a card.
+
+    Args:
+        run: The run.
+        verdict: Of the card's metric; None: none yet.
+        now_wall_s: Now, UTC epoch seconds.
+    """
+    if verdict is None or (has_ended(run) and verdict.state == "learning"):
+        return NO_VERDICT
+    return VerdictPicture(
+        text=state_words(verdict),
+        tone=tone_of(verdict),
+        forecast=short_forecast_words(run, verdict),
+        forecast_brief=brief_forecast_words(run, verdict),
+        forecast_tooltip=forecast_words(run, verdict, now_wall_s=now_wall_s),
+        is_quiet=verdict.state in _QUIET,
+        tooltip=tr("{verdict}. Click for the evidence.").format(verdict=headline(verdict)),
+    )
+
+
+def judged_rate(verdict: Verdict | None, reckoned: RatePicture) -> RatePicture:
+    """The rate beside a verdict: the slope that it rests on, so that card and evidence tell one.
+
+    Args:
+        verdict: Of the card's metric since the last reload; None: none yet.
+        reckoned: What is told while nothing was judged.
+    """
+    if verdict is None or verdict.state == "learning" or verdict.slope is None:
+        return reckoned
+    if verdict.state == "steady":
+        return NO_RATE  # the verdict says it, and the evidence tells the slope
+    text = rate_text(verdict.slope, METRIC_UNITS[verdict.metric], per_word(verdict))
+    is_growing = verdict.state in ALARMED_STATES and verdict.slope > 0.0
+    return RatePicture(text, int(is_growing), slope_words(verdict))
+
+
+def evidence_picture(
+    run: RunSummary, verdict: Verdict, *, now_wall_s: float, can_ask: bool
+) -> EvidencePicture:
+    """A verdict in full.
+
+    Args:
+        run: The run.
+        verdict: The verdict.
+        now_wall_s: Now, UTC epoch seconds.
+        can_ask: Whether the run takes commands from here.
+    """
+    is_alarm = verdict.state not in _QUIET and verdict.state != "cleared"
+    forecast = forecast_words(run, verdict, now_wall_s=now_wall_s)
+    lines = [*evidence_lines(verdict), forecast]
+    advice = advice_of(verdict) if is_alarm else []
+    is_final = has_ended(run)
+    title = f"{card_title(run, verdict.metric)}: {state_words(verdict, is_final=is_final)}"
+    return EvidencePicture(
+        title=title,
+        subtitle=run.name,
+        lead=_sentence(cause_words(verdict) or headline(verdict, is_final=is_final), verdict.name),
+        lines=tuple(_sentence(line, "") for line in lines if line),
+        advice=tuple(each.text for each in advice if each.command is None),
+        actions=tuple(
+            (each.command, each.text)
+            for each in advice
+            if each.command is not None and can_ask and each.command in run.actions
+        ),
+        tone=tone_of(verdict),
+        guide=loop_heading() if is_alarm and verdict.per == "fit" else "",
+    )
+
+
+def loop_heading() -> str:
+    """The section of the guide's page of folds about loops, as links name it."""
+    return slug(tr("A loop of models in one process"))
+
+
+def suspicion_words(verdicts: Mapping[VerdictMetric, VerdictState]) -> str:
+    """What the run tree's mark says: "RAM: leak suspected"; empty: no mark."""
+    return ", ".join(
+        f"{metric_name(metric)}: {suspicion_of(metric)}"
+        for metric, state in verdicts.items()
+        if state == "suspected"
+    )
+
+
+def _sentence(text: str, name: str) -> str:
+    # What the script calls `one_step` stays that.
+    return text if name and text.startswith(name) else text[:1].upper() + text[1:]

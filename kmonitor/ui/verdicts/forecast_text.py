@@ -1,0 +1,186 @@
+"""When a limit is met, in words: no more exact than is known, nothing once a run has ended."""
+
+import math
+from collections.abc import Iterable
+from typing import Final
+
+from kmonitor.ui.limits.limit_text import metric_name, round_amount
+from kmonitor.ui.runs.run_states import has_ended
+from kmonitor.ui.text.formats import count_text, moment_text
+from kmonitor.ui.text.language import tr
+from kmonitor.ui.verdicts.verdict_text import units_text
+from kmonitor_agent.wire.messages.events import LimitForecast, Verdict
+from kmonitor_agent.wire.messages.unions import RunSummary
+
+_FAR_UNITS: Final = 1000.0
+_ROUNDED_FROM: Final = 100.0
+
+
+def forecast_words(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> str:
+    """When which limit is met: "limit 72 GiB in about 14 epochs (10 to 21), about 14:35".
+
+    Args:
+        run: The run; what has ended meets no limit any more.
+        verdict: With or without a forecast; empty without.
+        now_wall_s: Now, UTC epoch seconds.
+    """
+    forecast = verdict.forecast
+    if forecast is None or has_ended(run):
+        return ""
+    text = _when_words(verdict, forecast, limit_words(verdict, forecast))
+    left = epochs_left_before(run, verdict)
+    if left is not None:
+        return tr("{forecast}; the fit ends before, in {left}").format(
+            forecast=text, left=units_text(left, verdict)
+        )
+    moment = _moment(run, verdict, now_wall_s)
+    return (
+        tr("{forecast}, about {moment}").format(forecast=text, moment=moment) if moment else text
+    )
+
+
+def short_forecast_words(run: RunSummary, verdict: Verdict) -> str:
+    """The same where there is little room: "limit in about 14 epochs (10 to 21)"."""
+    forecast = verdict.forecast
+    if forecast is None or has_ended(run):
+        return ""
+    if epochs_left_before(run, verdict) is not None:
+        return tr("the fit ends before its limit")
+    return _when_words(verdict, forecast, tr("limit"))
+
+
+def brief_forecast_words(run: RunSummary, verdict: Verdict) -> str:
+    """Its band alone, for hardly any room: "limit in 10 to 21 epochs"; empty: no shorter."""
+    forecast = verdict.forecast
+    if not short_forecast_words(run, verdict) or forecast is None or is_out_of_memory(verdict):
+        return ""
+    if forecast.latest is None or _is_open_ended(forecast) or _is_reached(forecast):
+        return ""
+    if epochs_left_before(run, verdict) is not None or round(forecast.units) < 1:
+        return ""
+    low = count_text(_rounded(math.floor(forecast.earliest)))
+    high = units_text(_rounded(math.ceil(forecast.latest)), verdict)
+    return tr("limit in {low}\u2013{high}").format(low=low, high=high)
+
+
+def chip_words(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> str:
+    """The same with the time of day: "limit in about 14 epochs (10 to 21) \u00b7 16:40"."""
+    text = short_forecast_words(run, verdict)
+    if not text or epochs_left_before(run, verdict) is not None:
+        return text
+    moment = _moment(run, verdict, now_wall_s)
+    # There is little room: a limit without a name is that of RAM, which most runs meet first.
+    is_told = verdict.metric == "ram" or is_out_of_memory(verdict)
+    whose = "" if is_told else f"{metric_name(verdict.metric)} "
+    return f"{whose}{text} \u00b7 {moment}" if moment else f"{whose}{text}"
+
+
+def nearest(verdicts: Iterable[Verdict]) -> Verdict | None:
+    """The verdict whose limit is met first; None if none has a forecast."""
+    known = [verdict for verdict in verdicts if verdict.forecast is not None]
+    return min(known, key=_seconds_to, default=None)
+
+
+def epochs_left_before(run: RunSummary, verdict: Verdict) -> int | None:
+    """Epochs that the fit still has, where it ends before the limit can be met; else None."""
+    forecast = verdict.forecast
+    if forecast is None or verdict.per != "epoch" or not run.epochs or run.epoch is None:
+        return None
+    # The running epoch counts: it may be at its first step.
+    left = run.epochs - run.epoch
+    return left if 0 <= left <= forecast.earliest else None
+
+
+def limit_words(verdict: Verdict, forecast: LimitForecast) -> str:
+    """Which limit: "limit 72 GiB", "host limit 15.6 GiB"."""
+    amount = round_amount(verdict.metric, forecast.limit)
+    match forecast.of:
+        case "own":
+            return tr("limit {amount}").format(amount=amount)
+        case "host":
+            return tr("host limit {amount}").format(amount=amount)
+        case "cgroup":
+            return tr("cgroup limit {amount}").format(amount=amount)
+        case "device":
+            return tr("device limit {amount}").format(amount=amount)
+
+
+def _seconds_to(verdict: Verdict) -> float:
+    forecast = verdict.forecast
+    if forecast is None:
+        return math.inf
+    return forecast.units * (forecast.unit_s or 1.0)
+
+
+def _moment(run: RunSummary, verdict: Verdict, now_wall_s: float) -> str:
+    """The time of day, with the day unless it is near; empty where it is not known."""
+    forecast = verdict.forecast
+    if forecast is None or forecast.unit_s is None:
+        return ""
+    if _is_open_ended(forecast) or _is_reached(forecast):
+        return ""
+    wall_s = run.started_wall_s + verdict.to_s + forecast.units * forecast.unit_s
+    return moment_text(wall_s, now_wall_s=now_wall_s)
+
+
+def is_out_of_memory(verdict: Verdict) -> bool:
+    """Whether a loop of models ends where memory does, and not at a limit of the user's."""
+    forecast = verdict.forecast
+    return verdict.per == "fit" and forecast is not None and forecast.of != "own"
+
+
+def _models_words(verdict: Verdict, forecast: LimitForecast) -> str:
+    """When a loop that trains a model after the other meets the end of memory."""
+    is_gpu = forecast.of == "device"
+    if forecast.latest is None or _is_open_ended(forecast):
+        least = count_text(_rounded(math.floor(forecast.earliest)))
+        text = tr("out of memory in {n} more models at the earliest")
+        if is_gpu:
+            text = tr("GPU out of memory in {n} more models at the earliest")
+        return text.format(n=least)
+    n = _rounded(round(forecast.units))
+    if n < 1:
+        text = tr("out of memory with the next model")
+        return tr("GPU out of memory with the next model") if is_gpu else text
+    ends = (math.floor(forecast.earliest), math.ceil(forecast.latest))
+    low, high = (count_text(_rounded(end)) for end in ends)
+    text = tr("out of memory in about {n} more models ({low} to {high})")
+    if is_gpu:
+        text = tr("GPU out of memory in about {n} more models ({low} to {high})")
+    elif n == 1:
+        text = tr("out of memory in about {n} more model ({low} to {high})")
+    return text.format(n=count_text(n), low=low, high=high)
+
+
+def _when_words(verdict: Verdict, forecast: LimitForecast, whose: str) -> str:
+    if is_out_of_memory(verdict):
+        return _models_words(verdict, forecast)
+    if forecast.latest is None or _is_open_ended(forecast):
+        least = units_text(_rounded(math.floor(forecast.earliest)), verdict)
+        return tr("{limit} in {units} at the earliest").format(limit=whose, units=least)
+    if _is_reached(forecast):
+        return tr("{limit} is reached").format(limit=whose)
+    ends = (math.floor(forecast.earliest), math.ceil(forecast.latest))
+    if round(forecast.units) < 1:
+        return tr("{limit} within {units}").format(limit=whose, units=units_text(ends[1], verdict))
+    low, high = (count_text(_rounded(end)) for end in ends)
+    units = units_text(_rounded(round(forecast.units)), verdict)
+    return tr("{limit} in about {units} ({low} to {high})").format(
+        limit=whose, units=units, low=low, high=high
+    )
+
+
+def _is_reached(forecast: LimitForecast) -> bool:
+    return forecast.latest is not None and forecast.latest <= 0.0
+
+
+def _is_open_ended(forecast: LimitForecast) -> bool:
+    return forecast.latest is None or forecast.units >= _FAR_UNITS
+
+
+def _rounded(n: float) -> float:
+    """Two digits: more would claim what nobody knows."""
+    if n < _ROUNDED_FROM:
+        return n
+    step = 10.0 ** (math.floor(math.log10(n)) - 1)
+    return round(n / step) * step

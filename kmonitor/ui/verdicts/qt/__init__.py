@@ -1,0 +1,1 @@
+"""The evidence of a verdict in a window."""

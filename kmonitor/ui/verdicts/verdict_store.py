@@ -1,0 +1,85 @@
+"""The newest verdict of each metric of each run, as the window knows it."""
+
+from collections.abc import Collection
+
+from kmonitor.ui.runs.commands import Ask
+from kmonitor_agent.wire.messages.commands import LimitMetric
+from kmonitor_agent.wire.messages.events import AnyEvent, EpochEnded, FitEnded, Verdict
+from kmonitor_agent.wire.messages.unions import VerdictsAsked, VerdictsTold
+
+
+class VerdictBook:
+    """Takes what is streamed, and asks how the selected run stands; main thread only."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._runs: dict[str, dict[str, Verdict]] = {}
+        self._wanted = ""
+        self._open: dict[int, str] = {}
+        self._is_stale = False
+
+    def get(self, run: str, metric: LimitMetric) -> Verdict | None:
+        """What is known of a metric; None: nothing yet."""
+        return self._runs.get(run, {}).get(metric)
+
+    def of_run(self, run: str) -> list[Verdict]:
+        """All that is known of a run."""
+        return list(self._runs.get(run, {}).values())
+
+    def want(self, run: str) -> None:
+        """Keep this run's verdicts up to date from now on, and no other's."""
+        if run != self._wanted:
+            self._wanted = run
+            self._ask_now()
+
+    def take_event(self, run: str, event: AnyEvent, *, is_live: bool) -> bool:
+        """Take an event of any run; whether a verdict is now another one.
+
+        Args:
+            run: Whose.
+            event: A verdict, or what makes the newest ones old.
+            is_live: False: it comes from history.
+        """
+        if isinstance(event, Verdict):
+            return self._keep(run, event)
+        if is_live and run == self._wanted and isinstance(event, EpochEnded | FitEnded):
+            self._ask_now()
+        return False
+
+    def take(self, told: VerdictsTold) -> bool:
+        """Take an answer; whether a verdict is now another one."""
+        if self._open.pop(told.ask, None) is not None and self._is_stale:
+            self._ask_now()
+        changed = [self._keep(told.run, verdict) for verdict in told.verdicts]
+        return any(changed)
+
+    def refuse(self, ask: int) -> None:
+        """A question was refused: it is asked again when an epoch ends."""
+        self._open.pop(ask, None)
+
+    def forget(self, runs: Collection[str]) -> None:
+        """All that was told of these runs is void."""
+        for run in runs:
+            self._runs.pop(run, None)
+        self._open = {ask: run for ask, run in self._open.items() if run not in runs}
+        if self._wanted in runs:
+            self._wanted = ""
+
+    def _ask_now(self) -> None:
+        # One question at a time: epochs may be shorter than a hub's answer takes.
+        self._is_stale = self._wanted in self._open.values()
+        if self._wanted and not self._is_stale:
+            question = VerdictsAsked(ask=0, run=self._wanted)
+            self._open[self._ask(question)] = self._wanted
+
+    def _keep(self, run: str, verdict: Verdict) -> bool:
+        known = self._runs.setdefault(run, {})
+        before = known.get(verdict.metric)
+        # Pages of history may come after what is newer.
+        if before is not None and (before.per, before.unit) == (verdict.per, verdict.unit):
+            is_newer = before != verdict and not verdict.turned
+        else:
+            is_newer = before is None or before.to_s <= verdict.to_s
+        if is_newer:
+            known[verdict.metric] = verdict
+        return is_newer

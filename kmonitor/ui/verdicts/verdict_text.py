@@ -1,0 +1,316 @@
+"""Verdicts in words: never more than is known, the evidence beside the claim."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_in_sentence
+from kmonitor.ui.text.formats import (
+    bytes_text,
+    change_text,
+    count_text,
+    number_text,
+    rate_text,
+)
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.commands import CommandName
+from kmonitor_agent.wire.messages.events import GrewWith, Verdict
+
+if TYPE_CHECKING:
+    from kmonitor_agent.wire.messages.verdict_events import VerdictMetric, VerdictState
+
+MIN_UNITS: Final = 10
+"""So many are needed before anything is said; as `analysis.growth` has it."""
+
+UNITS_TO_GROW: Final = 14
+"""What rises from the first is called growing with so many: five judgements, `analysis.leak`."""
+
+_WHOLE_FROM: Final = 10.0
+
+Tone = Literal["mute", "ok", "warn", "crit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Something that may help.
+
+    Attributes:
+        text: What to do.
+        command: The command that does it; None: only the script can be changed.
+    """
+
+    text: str
+    command: CommandName | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictPicture:
+    """The verdict on a card.
+
+    Attributes:
+        text: "leak suspected"; empty: there is none.
+        tone: How loud.
+        forecast: When a limit is met, in short; empty where that is not known.
+        forecast_brief: The same where there is hardly room; may be empty.
+        forecast_tooltip: The same with the limit and the time of day.
+        is_quiet: Whether it needs no line of its own.
+        tooltip: The verdict in one sentence.
+    """
+
+    text: str = ""
+    tone: Tone = "mute"
+    forecast: str = ""
+    forecast_brief: str = ""
+    forecast_tooltip: str = ""
+    is_quiet: bool = True
+    tooltip: str = ""
+
+
+NO_VERDICT: Final = VerdictPicture()
+"""Nothing was judged yet."""
+
+
+def state_words(verdict: Verdict, *, is_final: bool = False) -> str:
+    """What is known, in two or three words: "leak suspected", "learning 4/10".
+
+    Args:
+        verdict: What is known.
+        is_final: The run has ended, and learns nothing more.
+    """
+    if is_final and verdict.state == "learning":
+        return tr("not judged")
+    is_time = verdict.metric == "step_time"
+    needed = _needed(verdict)
+    n = min(verdict.units, needed)
+    words: dict[VerdictState, str] = {
+        "learning": tr("learning {n}/{all}").format(n=n, all=needed),
+        "steady": tr("steady"),
+        "cleared": tr("no longer slower") if is_time else tr("no longer growing"),
+        "growing": tr("slowing down") if is_time else tr("growing"),
+        "suspected": suspicion_of(verdict.metric),
+    }
+    return words[verdict.state]
+
+
+def _needed(verdict: Verdict) -> int:
+    """Units until a verdict; more for what rises from the first, which must be seen to go on."""
+    return MIN_UNITS if verdict.units < MIN_UNITS else UNITS_TO_GROW
+
+
+def suspicion_of(metric: "VerdictMetric") -> str:
+    """What a suspicion is called: a graph that grows is known to, memory may be given back."""
+    return tr("growing") if metric == "graph" else tr("leak suspected")
+
+
+def alarm_words(metric: "VerdictMetric", state: "VerdictState") -> str:
+    """What a list of runs says of a metric that grows: "leak suspected", "slowing down"."""
+    if state == "suspected":
+        return suspicion_of(metric)
+    return tr("slowing down") if metric == "step_time" else tr("growing")
+
+
+def tone_of(verdict: Verdict) -> Tone:
+    """How loud it is."""
+    tones: dict[str, Tone] = {"growing": "warn", "suspected": "crit", "cleared": "ok"}
+    return tones.get(verdict.state, "mute")
+
+
+def headline(verdict: Verdict, *, is_final: bool = False) -> str:
+    """The verdict in one sentence: "leak suspected: train_function is traced again and again".
+
+    Args:
+        verdict: What is known.
+        is_final: The run has ended, and learns nothing more.
+    """
+    if verdict.state == "learning":
+        needed, units = units_text(_needed(verdict), verdict), count_text(verdict.units)
+        text = tr("learning: a verdict takes {needed}, {n} measured so far")
+        if is_final:
+            text = tr("not judged: a verdict takes {needed}, {n} measured")
+        return text.format(needed=needed, n=units)
+    text = state_words(verdict)
+    cause = "" if verdict.cause == "data_cache" else cause_words(verdict)
+    return f"{text}: {cause}" if cause else text
+
+
+def cause_words(verdict: Verdict) -> str:
+    """What grows, as far as it is counted; empty where nothing was looked for."""
+    name = verdict.name
+    words = {
+        "retained_traces": tr("traces of models that are gone are kept"),
+        "retracing": tr("{name} is traced again and again").format(name=name or tr("a function")),
+        "rebuilt": tr("models or optimizers are built anew, and something keeps them"),
+        "python": tr("Python keeps objects"),
+        "tensors": tr("tensors are kept: the framework's allocator hands out more and more"),
+        "workers": tr("child processes of the training take more and more"),
+        "malloc": tr(
+            "native memory: taken with malloc, by arrays or native code; not Python's small"
+            " objects, not graphs"
+        ),
+        "native": tr("native code keeps what it takes with malloc; Python's lines do not"),
+        "cache": tr("malloc keeps what it was given back: a cache, or fragmentation"),
+        "unknown": tr("nothing that is counted grew with it"),
+        "data_cache": tr("it rose in the first epoch only, evenly as data were read"),
+    }
+    if verdict.metric == "step_time" and verdict.cause == "retracing":
+        return tr("traces of {name} grow in number").format(name=name or tr("functions"))
+    if name and verdict.cause == "retained_traces":
+        return f"{words[verdict.cause]} ({name})"
+    if name and verdict.cause == "python":
+        return tr("Python keeps what is allocated, most of it at {line}").format(line=name)
+    return words.get(verdict.cause, "")
+
+
+def changed_words(verdict: Verdict) -> str:
+    """What differs from one trace of the function to the next; empty where it is not known."""
+    if not verdict.changed:
+        return ""
+    if verdict.changed == "python":
+        return tr(
+            "From one trace to the next no tensor changed its shape or type: a Python number"
+            " or object did, or the function itself was made anew"
+        )
+    return tr("From one trace to the next changed: {what}").format(what=verdict.changed)
+
+
+def sureness_words(verdict: Verdict) -> str:
+    """How much the counters say; empty where there is no cause."""
+    if verdict.cause == "data_cache":
+        return tr("A cache of the data set does that; it is not proven")
+    words = {
+        "counted": tr("That very thing was counted, and grew over the same units"),
+        "fitting": tr("What grew is usually caused by this; it is not proven"),
+        "open": tr("The cause is open"),
+    }
+    return words.get(verdict.sureness, "")
+
+
+def slope_words(verdict: Verdict) -> str:
+    """How fast, how sure, and over what; empty before anything was judged."""
+    if verdict.slope is None or verdict.slope_low is None or verdict.slope_high is None:
+        return ""
+    unit = METRIC_UNITS[verdict.metric]
+    rate = rate_text(verdict.slope, unit, per_word(verdict))
+    low, high = (_change(verdict, end) for end in (verdict.slope_low, verdict.slope_high))
+    text = tr("{rate} (95 % interval {low} to {high})").format(rate=rate, low=low, high=high)
+    return tr("{slope}, over {window}").format(
+        slope=text, window=units_text(verdict.window, verdict)
+    )
+
+
+def grew_with_words(verdict: Verdict) -> list[str]:
+    """What grew over the same units, one line each."""
+    return [_grew_with(one, verdict) for one in verdict.grew_with]
+
+
+def why_not_words(verdict: Verdict) -> str:
+    """Why a rise is not called growth; empty where it is, or nothing was judged."""
+    words = {
+        "too_small": tr("it changes by little, or no more than it scatters"),
+        "no_trend": tr("there is no lasting trend"),
+        "steps": tr("it rises in few steps, as buffers do"),
+        "slowing": tr("its growth slows down"),
+        "bending": tr("its growth bends towards a ceiling, as a cache's does"),
+        "stopped": tr("it rose before, and not lately"),
+    }
+    return words.get(verdict.why_not, "")
+
+
+def advice_of(verdict: Verdict) -> list[Advice]:
+    """What may help, the mildest first; nothing while nothing grows."""
+    return [found for code in verdict.advice if (found := _advice(code, verdict)) is not None]
+
+
+def evidence_lines(verdict: Verdict) -> list[str]:
+    """What a verdict rests on, one line each."""
+    lines = [slope_words(verdict)]
+    if verdict.state in {"steady", "cleared"}:
+        lines.append(why_not_words(verdict))
+    grew = grew_with_words(verdict)
+    if verdict.cause == "data_cache":
+        rise = bytes_text(sum(one.per_unit for one in verdict.grew_with))
+        lines.append(
+            tr("In the first epoch it rose by more than {rise}, and hardly since").format(
+                rise=rise
+            )
+        )
+    elif grew:
+        lines.append(tr("With it grew: {what}").format(what="; ".join(grew)))
+    lines += [changed_words(verdict), sureness_words(verdict)]
+    return [line for line in lines if line]
+
+
+def log_words(verdict: Verdict) -> str:
+    """The verdict as a line of the event log."""
+    metric = metric_in_sentence(verdict.metric)
+    return f"{metric[:1].upper()}{metric[1:]}: {headline(verdict)}"
+
+
+def per_word(verdict: Verdict) -> str:
+    """One unit: "epoch", "fit" or "fold"."""
+    return {"epoch": tr("epoch"), "fit": tr("fit"), "fold": tr("fold")}[verdict.per]
+
+
+def units_text(n: float, verdict: Verdict) -> str:
+    """So many units: "1 epoch", "14 fits"."""
+    many = {"epoch": tr("epochs"), "fit": tr("fits"), "fold": tr("folds")}[verdict.per]
+    return f"{count_text(n)} {per_word(verdict) if n == 1 else many}"
+
+
+def _advice(code: str, verdict: Verdict) -> Advice | None:
+    name = verdict.name or tr("the function")
+    known = {
+        "collect": Advice(tr("Collect"), "collect"),
+        "reload": Advice(tr("Reload"), "reload"),
+        "restart": Advice(tr("Restart"), "restart"),
+        "diagnose": Advice(tr("Diagnose"), "diagnose"),
+        "tensors_not_numbers": Advice(
+            tr("pass tensors instead of Python numbers to {name}").format(name=name)
+        ),
+        "function_once": Advice(tr("make {name} once, outside of the loop").format(name=name)),
+        "one_shape": Advice(
+            tr("pass {name} batches of one shape, or an input_signature with None").format(
+                name=name
+            )
+        ),
+        "run_folds": Advice(
+            tr("train each model in a process of its own: kmonitor_agent.run_folds()")
+        ),
+        "collect_each": Advice(tr("call kmonitor_agent.collect() after each model")),
+        "build_once": Advice(tr("build model and optimizer once, outside of the loop")),
+        "fewer_workers": Advice(tr("start fewer workers, or anew for each epoch")),
+    }
+    return known.get(code)
+
+
+def _grew_with(one: GrewWith, verdict: Verdict) -> str:
+    kinds = {
+        "traces": tr("live traces"),
+        "retained": tr("traces of models that are gone"),
+        "blocks": tr("small blocks that Python handed out"),
+        "python_bytes": tr("what Python allocated"),
+        "allocator_bytes": tr("what the framework's allocator handed out"),
+        "native_bytes": tr("what malloc handed out"),
+        "free_bytes": tr("what malloc keeps free"),
+        "children_bytes": tr("memory of child processes"),
+    }
+    is_size = one.kind.endswith("_bytes")
+    texts = [
+        change_text(value, "bytes") if is_size else _counted(value)
+        for value in (one.per_unit, one.low, one.high)
+    ]
+    what = kinds.get(one.kind, one.kind)
+    if one.name:
+        what += f" ({one.name})"
+    text = tr("{what} +{per_unit} / {per}").format(
+        what=what, per_unit=texts[0], per=per_word(verdict)
+    )
+    return text if texts[1] == texts[2] else f"{text} ({texts[1]} \u2013 {texts[2]})"
+
+
+def _counted(value: float) -> str:
+    # Of some hundred thousand blocks the last digits are to be read, of two traces tenths are.
+    return count_text(value) if value >= _WHOLE_FROM else number_text(round(value, 1))
+
+
+def _change(verdict: Verdict, value: float) -> str:
+    return change_text(value, METRIC_UNITS[verdict.metric])

@@ -1,0 +1,235 @@
+"""A table of whole rows, and how one of its cells is painted."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QColor, QFont, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
+from typing_extensions import override
+
+from kmonitor.ui.settings.window_settings import TableLayout
+from kmonitor.ui.theme.palettes import Palette
+from kmonitor.ui.theme.qt.icons import icon_pixmap
+from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.theme import SIZES
+
+CELL_PAD: Final = 8
+"""Between a cell's edge and its text, pixels."""
+
+CELL_ICON: Final = 22
+"""What an icon takes before the text, pixels."""
+
+SORT_ARROW: Final = 14
+"""Room for the arrow of the sorted column's head, pixels."""
+
+_ROW_HEIGHT: Final = 27
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+@dataclass(frozen=True, slots=True)
+class CellLook:
+    """What is painted.
+
+    Attributes:
+        text: Elided where there is no room.
+        colour: Of the text, "#rrggbb".
+        icon: Name of an icon before it; empty: none.
+        icon_colour: "#rrggbb"; empty: the text's.
+    """
+
+    text: str
+    colour: str
+    icon: str = ""
+    icon_colour: str = ""
+
+
+CellOf = Callable[[Index, Palette], CellLook | None]
+"""What is painted at an index in these colours; None: nothing."""
+
+
+class RowTable(QTableView):
+    """A table of whole rows whose Tab key leads on to the next control.
+
+    Signals (main thread):
+        copy_requested: Ctrl+C was pressed.
+    """
+
+    copy_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setCornerButtonEnabled(False)
+        self.setTabKeyNavigation(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.verticalHeader().hide()
+        self.verticalHeader().setMinimumSectionSize(_ROW_HEIGHT)
+        self.verticalHeader().setDefaultSectionSize(_ROW_HEIGHT)
+        head = self.horizontalHeader()
+        head.setHighlightSections(False)
+        head.setMinimumSectionSize(40)
+        head.setSectionsMovable(True)
+        head.setStretchLastSection(True)
+        self._names: tuple[str, ...] = ()
+        self._sized: set[int] = set()
+        self._is_sizing = False
+        head.sectionResized.connect(self._on_head_section_resized)
+
+    @override
+    def setModel(self, model: QAbstractItemModel) -> None:  # type: ignore[override]
+        super().setModel(model)
+        # A head that knows the selection asks of each column, at each paint, whether all its
+        # cells are selected: a tenth of a second for thousands of rows, to look the same.
+        head = self.horizontalHeader()
+        head.setSelectionModel(QItemSelectionModel(model, head))
+
+    def choose_row(self, at: int) -> None:
+        """Select this row and no other, whatever keys are held: Ctrl+Shift+H leads here too."""
+        flags = QItemSelectionModel.SelectionFlag
+        self.selectionModel().setCurrentIndex(
+            self.model().index(at, 0), flags.ClearAndSelect | flags.Rows
+        )
+
+    def size_column(self, at: int, width: int) -> None:
+        """Give a column a width that the user may change."""
+        self._is_sizing = True
+        self.horizontalHeader().resizeSection(at, width)
+        self._is_sizing = False
+
+    def name_columns(self, names: Sequence[str]) -> None:
+        """Call the columns so where their layout is remembered, in the model's order."""
+        self._names = tuple(names)
+
+    def layout_now(self) -> TableLayout:
+        """The order of the columns, if it is not the usual one, and the widths that were given."""
+        head, names = self.horizontalHeader(), self._names
+        order = tuple(names[head.logicalIndex(at)] for at in range(len(names)))
+        widths = {names[at]: head.sectionSize(at) for at in sorted(self._sized) if at < len(names)}
+        return TableLayout(() if order == names else order, widths)
+
+    def take_layout(self, layout: TableLayout) -> None:
+        """Lay the columns out as they were left; columns that are not known are passed over."""
+        head, names = self.horizontalHeader(), self._names
+        known = [names.index(name) for name in layout.order if name in names]
+        if len(known) == len(names):
+            for place, at in enumerate(known):
+                head.moveSection(head.visualIndex(at), place)
+        for name, width in layout.widths.items():
+            if name in names:
+                self.size_column(names.index(name), width)
+                self._sized.add(names.index(name))
+
+    def is_sized(self, at: int) -> bool:
+        """Whether the user has given a column its width."""
+        return at in self._sized
+
+    @override
+    def moveCursor(
+        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
+    ) -> QModelIndex:
+        # Qt's Home and End lead along the row, where a table of whole rows has nothing to choose.
+        n, at = self.model().rowCount(), max(0, self.currentIndex().column())
+        if n and action == QAbstractItemView.CursorAction.MoveHome:
+            return self.model().index(0, at)
+        if n and action == QAbstractItemView.CursorAction.MoveEnd:
+            return self.model().index(n - 1, at)
+        return super().moveCursor(action, modifiers)
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy_requested.emit()
+            event.accept()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            # Qt activates only the current cell, and on no platform the same key.
+            if self.currentIndex().isValid():
+                self.activated.emit(self.currentIndex())
+            event.accept()
+        else:
+            super().keyPressEvent(event)
+
+    @Slot(int, int, int)
+    def _on_head_section_resized(self, at: int, before: int, after: int) -> None:
+        del before, after
+        # The last one is stretched by the view itself.
+        if not self._is_sizing and at < self.model().columnCount() - 1:
+            self._sized.add(at)
+
+
+class CellDelegate(QStyledItemDelegate):
+    """Paints a table's cells in the theme's colours."""
+
+    def __init__(self, look: Look, cell_of: CellOf, parent: QWidget) -> None:
+        """Of the table that owns it.
+
+        Args:
+            look: The theme.
+            cell_of: What is painted at an index.
+            parent: The table.
+        """
+        super().__init__(parent)
+        self._look = look
+        self._cell_of = cell_of
+
+    @override
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        colours = self._look.palette
+        cell = self._cell_of(index, colours)
+        if cell is not None:
+            _paint_cell(painter, option, index, cell, colours)
+
+
+def _paint_cell(
+    painter: QPainter,
+    option: QStyleOptionViewItem,
+    index: Index,
+    cell: CellLook,
+    colours: Palette,
+) -> None:
+    """Paint one cell of a `RowTable`, with what selection and pointer put behind it."""
+    area = option.rect  # type: ignore[attr-defined]
+    state: QStyle.StateFlag = option.state  # type: ignore[attr-defined]
+    painter.save()
+    if state & QStyle.StateFlag.State_Selected:
+        painter.fillRect(area, QColor(colours.hover))
+    elif state & QStyle.StateFlag.State_MouseOver:
+        painter.fillRect(area, QColor(colours.raised))
+    box = area.adjusted(CELL_PAD, 0, -CELL_PAD, 0)
+    if cell.icon:
+        colour = cell.icon_colour or cell.colour
+        icon = icon_pixmap(cell.icon, colour, 14, painter.device().devicePixelRatioF())
+        painter.drawPixmap(box.left(), box.center().y() - 6, icon)
+        box.setLeft(box.left() + CELL_ICON)
+    font = QFont(painter.font())
+    font.setPixelSize(SIZES.body_px)
+    painter.setFont(font)
+    painter.setPen(QColor(cell.colour))
+    shown = painter.fontMetrics().elidedText(cell.text, Qt.TextElideMode.ElideRight, box.width())
+    side = index.data(Qt.ItemDataRole.TextAlignmentRole)
+    painter.drawText(box, int(side), shown)
+    painter.restore()

@@ -1,0 +1,1 @@
+"""All that one window knows of its hubs, updated by their messages."""

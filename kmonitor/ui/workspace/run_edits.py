@@ -1,0 +1,156 @@
+"""Names, notes, pins and deletions of runs, asked of their hubs and followed until they answer."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from kmonitor.ui.actions.action_panel import ConfirmPicture
+from kmonitor.ui.hosts.connection_status import Connection
+from kmonitor.ui.runs.commands import Ask
+from kmonitor.ui.runs.run_states import has_ended
+from kmonitor.ui.text.formats import bytes_text
+from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.unions import EditAsked, EditTold, ErrorMessage, RunSummary
+
+MAX_NAME: Final = 200
+"""Most letters of a run's name; as the protocol has it."""
+
+MAX_NOTE: Final = 4096
+"""Most letters of a note; likewise."""
+
+_NAMED_AT_MOST: Final = 4
+
+
+class EditDesk:
+    """Sends edits and keeps what became of them; main thread only."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._refused: tuple[str, str] | None = None
+        self._ask = ask
+        self._open: dict[int, tuple[EditAsked, str]] = {}
+
+    @property
+    def trouble(self) -> str:
+        """Why the last edit was refused, in words; empty: it was not."""
+        if self._refused is None:
+            return ""
+        name, why = self._refused
+        return tr("\u201c{name}\u201d was not changed: {why}.").format(name=name, why=said(why))
+
+    @property
+    def n_open(self) -> int:
+        """How many are not answered yet."""
+        return len(self._open)
+
+    def rename(self, run: RunSummary, name: str) -> None:
+        """Call a run otherwise; what is empty or the same changes nothing."""
+        wanted = " ".join(name.split())[:MAX_NAME]
+        if wanted and wanted != run.name:
+            self._send(run, EditAsked(ask=0, run=run.run, name=wanted))
+
+    def annotate(self, run: RunSummary, note: str) -> None:
+        """Give a run this note; empty: none."""
+        wanted = note.strip()[:MAX_NOTE]
+        if wanted != run.note:
+            self._send(run, EditAsked(ask=0, run=run.run, note=wanted))
+
+    def pin(self, runs: Sequence[RunSummary], *, is_pinned: bool) -> None:
+        """Keep runs when old ones are removed to save room, or do not."""
+        for run in runs:
+            if run.pinned != is_pinned:
+                self._send(run, EditAsked(ask=0, run=run.run, pin=is_pinned))
+
+    def delete(self, runs: Sequence[RunSummary]) -> None:
+        """Remove runs and all that was recorded of them."""
+        for run in runs:
+            self._send(run, EditAsked(ask=0, run=run.run, delete=True))
+
+    def take(self, told: msgspec.Struct) -> bool:
+        """Whether a message answers an edit that was asked here."""
+        asked = self._open.pop(getattr(told, "ask", 0), None)
+        if asked is None:
+            return False
+        edit, name = asked
+        if isinstance(told, ErrorMessage) and not _is_done(edit, told):
+            self._refused = name, told.text.rstrip(".")
+        elif isinstance(told, EditTold) and not self._open:
+            self._refused = self._refused if edit.delete else None
+        return True
+
+    def _send(self, run: RunSummary, edit: EditAsked) -> None:
+        if not self._open:
+            self._refused = None
+        self._open[self._ask(edit)] = (edit, run.name)
+
+
+def why_no_edit(link: Connection, host: str) -> str:
+    """Why nothing of a hub's runs can be changed from here; empty where it can.
+
+    Args:
+        link: The connection to the hub.
+        host: What its host is called.
+    """
+    if not link.is_live or link.hub is None:
+        return tr("The hub of {host} is not reached now.").format(host=host)
+    if link.hub.folder:
+        return tr("A folder is only looked at here; nothing in it is changed.")
+    if link.hub.role == "viewer":
+        text = tr(
+            "You may look at the runs of {host}, not change them: your key there is a viewer's."
+        )
+        return text.format(host=host)
+    return ""
+
+
+def why_no_delete(run: RunSummary) -> str:
+    """Why a run cannot be deleted now, whoever asks; empty where it can be tried."""
+    if has_ended(run) or run.state == "silent":
+        return ""
+    return tr("\u201c{name}\u201d still runs: stop its training first.").format(name=run.name)
+
+
+def confirm_delete(runs: Sequence[RunSummary], hosts: Sequence[str]) -> ConfirmPicture:
+    """What is asked before runs are deleted, with what is lost.
+
+    Args:
+        runs: One at least.
+        hosts: What the hosts of their hubs are called, each once.
+    """
+    size = bytes_text(float(sum(run.stored_bytes for run in runs)))
+    where = ", ".join(hosts)
+    lost = tr(
+        "About {size} of measured values, events, verdicts and notes leave the history on "
+        "{where}, for everyone who looks at it. Checkpoints and all files of the training stay. "
+        "This cannot be undone."
+    ).format(size=size, where=where)
+    if len(runs) == 1:
+        title = tr("Delete \u201c{name}\u201d?").format(name=runs[0].name)
+        yes = tr("Delete run")
+    else:
+        title = tr("Delete {n} runs?").format(n=len(runs))
+        yes = tr("Delete {n} runs").format(n=len(runs))
+        lost = f"{_names(runs)}\n\n{lost}"
+    n_pinned = sum(run.pinned for run in runs)
+    if n_pinned:
+        words = (
+            tr("It is pinned.")
+            if len(runs) == 1
+            else tr("Pinned are {n} of them.").format(n=n_pinned)
+        )
+        lost = f"{words} {lost}" if len(runs) == 1 else f"{lost}\n\n{words}"
+    return ConfirmPicture(title, lost, yes, tr("Keep"))
+
+
+def _is_done(edit: EditAsked, error: ErrorMessage) -> bool:
+    # A question may be asked twice: a run that is gone has been deleted.
+    return edit.delete and error.code == "not_found"
+
+
+def _names(runs: Sequence[RunSummary]) -> str:
+    names = [f"\u201c{run.name}\u201d" for run in runs[:_NAMED_AT_MOST]]
+    more = len(runs) - len(names)
+    if more:
+        names.append(tr("and {n} more").format(n=more))
+    return ", ".join(names)

@@ -1,0 +1,389 @@
+"""All that one window knows of its hubs, fed by messages; no Qt."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Literal
+
+import msgspec
+
+from kmonitor.ui.events.run_end import EndBook
+from kmonitor.ui.hosts.connection_status import BannerPicture, Connection, StatusPicture
+from kmonitor.ui.hosts.hosts import HERE, HostDesk, WayStage, why_no_command
+from kmonitor.ui.limits.limit_store import LimitDesk
+from kmonitor.ui.memory.model_store import ModelBook
+from kmonitor.ui.runs.commands import Ask, CommandDesk
+from kmonitor.ui.runs.readings import RunReadings
+from kmonitor.ui.runs.run_states import has_ended
+from kmonitor.ui.runs.run_store import RunBook
+from kmonitor.ui.studies.fold_charts import StudyMetrics
+from kmonitor.ui.text.formats import duration_text
+from kmonitor.ui.text.language import tr
+from kmonitor.ui.verdicts.verdict_store import VerdictBook
+from kmonitor.ui.workspace.history import History
+from kmonitor.ui.workspace.rows import RowBooks
+from kmonitor.ui.workspace.run_edits import EditDesk
+from kmonitor.ui.workspace.series_sink import SeriesSink
+from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.commands import Arguments, CommandName
+from kmonitor_agent.wire.messages.errors import ProtocolError
+from kmonitor_agent.wire.messages.events import AnyEvent
+from kmonitor_agent.wire.messages.unions import (
+    CommandTold,
+    EditTold,
+    ErrorMessage,
+    HubTold,
+    Row,
+    RowsTold,
+    RunsTold,
+    SeriesTold,
+    VerdictsTold,
+    Working,
+)
+
+Topic = Literal["link", "runs", "log", "series", "readings", "commands"]
+"""What can have changed since the window last looked."""
+
+
+class Desk:
+    """Takes messages, keeps the parts up to date, and notes what changed; main thread only.
+
+    Attributes:
+        book: The runs of all hubs. link: The connection to this machine's hub. hosts: Those to
+            others. log: Event log. commands: What was asked from here.
+        limits: Limits in force and asked for. reclaims: What was reclaimed. diagnoses: What was
+            found. verdicts: What grows. models: What they train. ends: How runs ended. alerts:
+            What the user is to be told. edits: Names, notes and deletions asked from here.
+        studies: What studies told of their folds. fold_metrics: Epochs of one study's folds.
+        changed: What changed since the window last looked; the window clears it.
+    """
+
+    def __init__(self, *, ask: Ask, clock: Clock, user: str) -> None:
+        self.book = RunBook()
+        self.link = Connection()
+        self.hosts = HostDesk()
+        self._rows = rows = RowBooks()
+        self.log, self.alerts = rows.log, rows.alerts
+        self.reclaims, self.diagnoses = rows.reclaims, rows.diagnoses
+        self.studies, self.fold_metrics = rows.studies, StudyMetrics(ask)
+        self.verdicts = VerdictBook(ask)
+        self.models = ModelBook()
+        self.ends = EndBook(ask)
+        self.commands = CommandDesk(ask, asked_by=user)
+        self.limits = LimitDesk(self.commands, user=user)
+        self.edits = EditDesk(ask)
+        self.changed: set[Topic] = set()
+        self._history = History(ask)
+        self._clock = clock
+        self._hubs: dict[str, str] = {}
+        self._seen: dict[str, set[str]] = {}
+        self._charts: SeriesSink | None = None
+
+    def attach_charts(self, charts: SeriesSink) -> None:
+        """Feed the charts from now on."""
+        self._charts = charts
+        self._show_runs()
+
+    def readings(self, run: str) -> RunReadings:
+        """The readings of one run."""
+        return self._rows.readings(run)
+
+    def link_at(self, at: str) -> Connection:
+        """The connection to a hub, by its host's address; `HERE`: this machine's."""
+        host = self.hosts.get(at)
+        return host.link if host is not None else self.link
+
+    def link_of(self, run: str) -> Connection:
+        """The connection to the hub of a run."""
+        return self.link_at(self.book.at(run))
+
+    def is_reached(self, run: str) -> bool:
+        """Whether the hub of a run is reached."""
+        return self.link_of(run).is_live
+
+    def why_no_command(self, run: str) -> str:
+        """Why this window may ask nothing of a run; empty where it may."""
+        return why_no_command(self.link_of(run).hub, self.hub_name(run))
+
+    def hub_name(self, run: str) -> str:
+        """What the host of a run's hub is called."""
+        host = self.hosts.get(self.book.at(run))
+        hub = self.link_of(run).hub
+        return host.name if host is not None else hub.host if hub else ""
+
+    def now_wall_s(self) -> float:
+        """Now, UTC epoch seconds."""
+        return self._clock.wall_s()
+
+    def age_text(self, run: str) -> str:
+        """How old the last data of a run are, where its hub is lost; empty where it is not."""
+        link = self.link_of(run)
+        if link.state != "lost":
+            return ""
+        age_s = max(0.0, self._clock.wall_s() - link.lost_wall_s)
+        return tr("last data {time} ago").format(time=duration_text(age_s))
+
+    def banner(self, now_wall_s: float) -> BannerPicture | None:
+        """The bar above the charts, or None while all is well."""
+        own = self.link.banner(now_wall_s)
+        host = self.troubled_host(now_wall_s)
+        found = self.hosts.get(host) if host else None
+        return found.banner(now_wall_s) if found is not None else own
+
+    def troubled_host(self, now_wall_s: float) -> str:
+        """Address of the host that the banner is about; `HERE`: of none."""
+        if self.link.banner(now_wall_s) is not None:
+            return HERE
+        host = self.hosts.troubled(self.book.at(self.book.selected or ""))
+        return host.address if host is not None else HERE
+
+    def dismiss_banner(self, now_wall_s: float) -> None:
+        """The user has read what the banner says."""
+        host = self.hosts.get(self.troubled_host(now_wall_s))
+        if host is not None:
+            host.dismiss()
+        else:
+            self.link.dismiss()
+
+    def status(self, *, version: str) -> StatusPicture:
+        """The status bar."""
+        picture = self.link.status(version=version)
+        n_live, n = self.hosts.counts()
+        if not n:
+            return picture
+        hosts = tr("{n} of {all} hosts connected").format(n=n_live, all=n)
+        return replace(picture, link=f"{picture.link} \u00b7 {hosts}")
+
+    def add_host(self, address: str, name: str = "") -> None:
+        """Show a host; one that is shown already is called by this name from now on."""
+        self.hosts.add(address, name)
+        self.changed |= {"link", "runs"}
+
+    def remove_host(self, address: str) -> None:
+        """Show a host and its runs no more."""
+        self.hosts.remove(address)
+        self._forget(address)
+        self._hubs.pop(address, None)
+        self.book.leave(address)
+        self.changed |= {"link", "runs", "log", "series", "readings"}
+        self._show_runs()
+
+    def way(
+        self, at: str, stage: WayStage, what: str, remedy: str, *, retry_in_s: float | None
+    ) -> None:
+        """The way to a host changed; see `Host.way`."""
+        host = self.hosts.get(at)
+        if host is not None:
+            now_wall_s = self._clock.wall_s()
+            retry_wall_s = None if retry_in_s is None else now_wall_s + retry_in_s
+            host.way(stage, what, remedy, retry_wall_s)
+            self.changed |= {"link", "runs"}
+
+    def connected(self, told: HubTold, at: str = HERE) -> None:
+        """A hub answers; at this machine, or on the host of an address."""
+        host = self.hosts.get(at)
+        if host is None and at:
+            return  # removed meanwhile
+        if self._is_known_elsewhere(told, at) and host is not None:
+            host.connected(told, self._clock.wall_s())
+            self.changed |= {"link", "runs"}
+            return
+        if told.hub != self._hubs.get(at):
+            self._forget(at)
+            self._hubs[at] = told.hub
+        if host is not None:
+            host.same_as = ""
+            host.connected(told, self._clock.wall_s())
+        else:
+            self.link.connected(told)
+        self.changed |= {"link", "runs", "log"}
+        self._show_runs()
+
+    def condition(self, told: HubTold, at: str = HERE) -> None:
+        """What a hub that is connected says of itself has changed."""
+        if not at or self.hosts.get(at) is not None:
+            self.link_at(at).heard(told)
+            self.changed.add("link")
+
+    def disconnected(
+        self, why: str, *, retry_in_s: float, since_wall_s: float, at: str = HERE
+    ) -> None:
+        """A hub does not answer."""
+        if at and self.hosts.get(at) is None:
+            return
+        retry_wall_s = self._clock.wall_s() + retry_in_s
+        link = self.link_at(at)
+        link.disconnected(why, since_wall_s=since_wall_s, retry_wall_s=retry_wall_s)
+        self.changed |= {"link", "runs"}
+
+    def take(self, message: msgspec.Struct, at: str = HERE) -> None:
+        """Take any message that a hub sent."""
+        host = self.hosts.get(at)
+        if (at and host is None) or (host is not None and host.same_as):
+            return  # removed meanwhile, or told by another way too
+        match message:
+            case RunsTold():
+                self._take_runs(message, at)
+            case RowsTold():
+                self._take_rows(message, at)
+            case SeriesTold():
+                self._take_series(message)
+            case VerdictsTold():
+                self._judged(self.verdicts.take(message))
+            case CommandTold():
+                self._take_command(message)
+            case ErrorMessage() | EditTold() | Working():
+                self._take_end(message)
+            case _:
+                # Answers that only the asker needs, and hints.
+                return
+
+    def select(self, run: str) -> None:
+        """Look at this run."""
+        if self.book.select(run):
+            self.changed |= {"runs", "readings", "series"}
+            self._show_runs()
+
+    def command(self, name: CommandName, args: Arguments | None = None) -> None:
+        """Ask the selected run's process for something.
+
+        Args:
+            name: What.
+            args: How; None: in the usual way.
+        """
+        run = self.book.current()
+        if run is not None and name in run.actions and not self.why_no_command(run.run):
+            self.commands.send(run, name, args)
+            self.changed.add("commands")
+
+    @property
+    def is_first_start(self) -> bool:
+        """Whether there is certainly no run yet."""
+        hub = self.link.hub
+        known_empty = self.book.is_filled or (hub is not None and hub.rows == 0)
+        return not self.book.runs() and known_empty
+
+    def _is_known_elsewhere(self, told: HubTold, at: str) -> bool:
+        """Whether a hub is reached by another address already; then that one tells of it."""
+        host = self.hosts.get(at)
+        other = next((o for o, hub in self._hubs.items() if hub == told.hub and o != at), None)
+        if other is None:
+            return False
+        known, here = self.hosts.get(other), tr("this machine")
+        if host is not None and self.link_at(other).is_live:
+            host.same_as = known.name if known is not None else here
+            return True
+        # That way is lost, or this one is the shorter: the runs come by this one from now on.
+        if known is not None:
+            known.same_as = host.name if host is not None else here
+        self._hubs[at] = self._hubs.pop(other)
+        self._seen.setdefault(at, set()).update(self._seen.pop(other, set()))
+        self.book.move(other, at)
+        return False
+
+    def _forget(self, at: str) -> None:
+        self._forget_runs(self._seen.pop(at, set()))
+
+    def _forget_runs(self, runs: Collection[str]) -> None:
+        self._rows.forget(runs)
+        for book in (self.verdicts, self.models, self._history, self.fold_metrics):
+            book.forget(runs)
+        if self._charts is not None:
+            self._charts.forget(runs)
+
+    def _take_runs(self, told: RunsTold, at: str) -> None:
+        self._seen.setdefault(at, set()).update(summary.run for summary in told.runs)
+        if self.book.take(told, at):
+            self.changed.add("readings")
+        if told.deleted:
+            self._forget_runs(told.deleted)
+            self.changed.add("log")
+        for summary in told.runs:
+            self.limits.settle(summary)
+        self.changed |= {"runs", "series"}
+        self._show_runs()
+
+    def _take_rows(self, told: RowsTold, at: str) -> None:
+        self._seen.setdefault(at, set()).update(row.run for row in told.rows)
+        is_live = not (self._history.take(told) or self.fold_metrics.take(told))
+        if is_live:
+            self.link.count_rows(len(told.rows))
+        for row in told.rows:
+            try:
+                event = decode_event(row.body)
+            except ProtocolError:
+                # A newer agent's event type: stored by the hub, nothing for this version to show.
+                continue
+            self._take_event(row, event, is_live=is_live)
+
+    def _take_event(self, row: Row, event: AnyEvent, *, is_live: bool) -> None:
+        if self._rows.read(row, event):
+            self.changed.add("readings")
+        elif self._note(row, event):
+            self.changed.add("log")
+        self.models.take(row.run, event)
+        self.fold_metrics.take_event(row, event)
+        self._judged(self.verdicts.take_event(row.run, event, is_live=is_live))
+        if self._charts is not None:
+            self._charts.take_event(row, event, is_live=is_live)
+            self.changed.add("series")
+
+    def _note(self, row: Row, event: AnyEvent) -> bool:
+        summary, now_wall_s = self.book.get(row.run), self._clock.wall_s()
+        name = summary.name if summary else row.run[:8]
+        wall_s = (summary.started_wall_s if summary else now_wall_s - row.t_s) + row.t_s
+        host = summary.host if summary else ""
+        return self._rows.note(
+            row, event, name=name, host=host, wall_s=wall_s, now_wall_s=now_wall_s
+        )
+
+    def _take_series(self, told: SeriesTold) -> None:
+        readings = self.readings(told.run)
+        readings.add_sources(told.sources)
+        is_taken = self.ends.take(told) or self._history.take_series(told, readings)
+        if not is_taken and self._charts is not None:
+            self._charts.take_series(told)
+        self.changed |= {"series", "readings"}
+
+    def _take_command(self, told: CommandTold) -> None:
+        asked = self.commands.take(told)
+        if asked is not None:
+            self.limits.ended(asked)
+            self.changed |= {"commands", "series"}
+
+    def _take_end(self, told: EditTold | ErrorMessage | Working) -> None:
+        if isinstance(told, Working):
+            if self._charts is not None:
+                self._charts.hear_working(told)
+                self.changed.add("series")
+        elif self.edits.take(told):
+            self.changed.add("runs")
+        elif isinstance(told, ErrorMessage):
+            self._take_error(told)
+
+    def _take_error(self, error: ErrorMessage) -> None:
+        asked = self.commands.refuse(error)
+        if asked is not None:
+            self.limits.ended(asked)
+            self.changed |= {"commands", "series"}
+        if self._charts is not None:
+            self._charts.refuse(error.ask)
+        self.verdicts.refuse(error.ask)
+        self.ends.refuse(error.ask)
+        self.fold_metrics.refuse(error.ask)
+
+    def _judged(self, is_another: bool) -> None:  # noqa: FBT001 - what a book answers
+        if is_another:
+            self.changed |= {"series", "readings"}
+
+    def _show_runs(self) -> None:
+        current = self.book.current()
+        ended = current.run if current is not None and has_ended(current) else ""
+        if self.log.look_at(ended):
+            self._history.forget([ended])
+        shown = [run for run in self.book.shown() if self.is_reached(run.run)]
+        for summary in shown[:1]:
+            self._history.want(summary)
+            self.verdicts.want(summary.run)
+        if self._charts is not None:
+            self._charts.show_runs(shown)

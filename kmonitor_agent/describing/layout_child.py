@@ -1,0 +1,166 @@
+# pyright: basic
+"""The process that makes a model and describes it: the user's code may do anything in it."""
+
+import os
+import re
+import sys
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from kmonitor_agent.describing.model_source import NoModel, Source, model_from
+from kmonitor_agent.frameworks.layout_reader import WrongShape, read_layout
+from kmonitor_agent.wire.messages.model_layout import ModelLayout
+
+_LONGEST_TOLD: int = 400
+_CAUSE: str = "Exception encountered: "
+_DUMP = re.compile(r"(Full object config: |config=|Received: config=)[{\[].*")
+"""Where Keras prints a whole configuration in an error. Source: Keras 3.15's own words."""
+_USUAL_SIDE: int = 224
+_USUAL_LENGTH: int = 128
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What is to be described.
+
+    Attributes:
+        source: Of the model.
+        shapes: For each description one shape an input, without the batch; empty lists: as the
+            model says.
+        sequence: Length for every open axis; 0: they stay open.
+        scales: Of inputs, for further descriptions: each a factor of every length that is no
+            number of features.
+        sys_path: Of who asks.
+    """
+
+    source: Source
+    shapes: list[list[list[int]]]
+    sequence: int = 0
+    scales: list[float] = []
+    sys_path: list[str] = []
+
+
+class Told(msgspec.Struct, frozen=True):
+    """The answer.
+
+    Attributes:
+        layouts: One for each shape that was asked.
+        scaled: One for each scale that the model takes, with that scale.
+        error: What is wrong, in words; empty if nothing is.
+    """
+
+    layouts: list[ModelLayout] = []
+    scaled: list[tuple[float, ModelLayout]] = []
+    error: str = ""
+
+
+def main() -> None:
+    """Read `Asked` from standard input, write `Told` to standard output, nothing else there."""
+    answers = os.dup(1)
+    os.dup2(2, 1)  # what the user's code prints is no answer
+    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=Asked)
+    told = _told(asked)
+    with os.fdopen(answers, "wb") as file:
+        file.write(msgspec.json.encode(told))
+
+
+def _told(asked: Asked) -> Told:
+    try:
+        model = model_from(asked.source)
+        _build_optimizer(model)
+        shapes = [model_shapes(model, each, asked.sequence) for each in asked.shapes]
+        layouts = [read_layout(model, each) for each in shapes]
+        return Told(layouts, list(_scaled(model, asked.scales)))
+    except (NoModel, WrongShape) as exc:
+        return Told(error=exc.why)
+    except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
+        return Told(error=error_words(exc))
+    except SystemExit:
+        return Told(error="the code ended its process before there was a model")
+
+
+def error_words(exc: BaseException) -> str:
+    """What was raised, in a line, with the place in the user's own code if it was there.
+
+    Keras' wrapping words and the configurations that it prints are left out.
+    """
+    text = str(exc).rpartition(_CAUSE)[2]
+    lines = [_DUMP.sub("", each).strip() for each in text.splitlines()]
+    told = " ".join(each for each in lines if each)
+    words = f"{_in_users_code(exc)}{type(exc).__name__}: {told}"
+    return words if len(words) <= _LONGEST_TOLD else f"{words[:_LONGEST_TOLD]}\u2026"
+
+
+def _build_optimizer(model: Any) -> None:
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is not None and not getattr(optimizer, "built", True):
+        optimizer.build(model.trainable_variables)
+
+
+def model_shapes(
+    model: Any, given: list[list[int]], sequence: int
+) -> list[tuple[int | None, ...]] | None:
+    """Shapes with the batch in front; None if nothing of the model's own is to be changed.
+
+    Args:
+        model: Whose inputs they are for.
+        given: One for each input, without the batch; empty: the model's own.
+        sequence: Length for every open axis; 0: they stay open.
+    """
+    if given:
+        return [(None, *shape) for shape in given]
+    inputs = getattr(model, "inputs", None)
+    if not sequence or not inputs:
+        return None
+    return [
+        (None, *(sequence if length is None else length for length in each.shape[1:]))
+        for each in inputs
+    ]
+
+
+def _scaled(model: Any, scales: list[float]) -> Iterator[tuple[float, ModelLayout]]:
+    """Descriptions with larger and smaller inputs; sizes that the model refuses are left out."""
+    shapes = [tuple(each.shape[1:]) for each in getattr(model, "inputs", None) or ()]
+    dtypes = [str(each.dtype) for each in getattr(model, "inputs", None) or ()]
+    for scale in scales:
+        wanted = [scaled_shape(*each, scale) for each in zip(shapes, dtypes, strict=True)]
+        if not wanted or any(each is None for each in wanted):
+            continue
+        try:
+            yield scale, read_layout(model, [(None, *each) for each in wanted if each])
+        except Exception:  # noqa: BLE001, S112 - a model may refuse a size in any way
+            continue
+
+
+def scaled_shape(
+    shape: tuple[int | None, ...], dtype: str, scale: float
+) -> tuple[int, ...] | None:
+    """The shape of a larger or smaller input; None if nothing of it is a length.
+
+    Args:
+        shape: Without the batch; None where it is open.
+        dtype: Of the input: whole numbers in a row are a sequence, others features.
+        scale: Factor; of an open length the multiple of a usual one.
+    """
+    is_picture = len(shape) > 2  # noqa: PLR2004 - lengths and channels
+    lengths = shape[:-1] if len(shape) > 1 else shape
+    if not shape or (len(shape) == 1 and not dtype.startswith(("int", "uint"))):
+        return None
+    if shape[len(lengths) :] == (None,):
+        return None
+    usual = _USUAL_SIDE if is_picture else _USUAL_LENGTH
+    scaled = [max(1, round(scale * (usual if each is None else each))) for each in lengths]
+    return (*scaled, *(each for each in shape[len(lengths) :] if each is not None))
+
+
+def _in_users_code(exc: BaseException) -> str:
+    frames = traceback.extract_tb(exc.__traceback__)
+    own = [each for each in frames if "site-packages" not in each.filename]
+    own = [each for each in own if "kmonitor_agent" not in each.filename]
+    return f"{own[-1].filename}:{own[-1].lineno}: " if own else ""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""Folds on a Ray cluster: each attempt is a Ray task, which watches a process of its own there."""

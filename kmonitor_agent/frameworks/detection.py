@@ -1,0 +1,105 @@
+# pyright: basic
+"""Which framework a model is of, told from its classes; nothing is imported for it."""
+
+import sys
+from functools import partial
+from typing import Final
+
+from kmonitor_agent.frameworks.base import Framework, KerasModel
+from kmonitor_agent.frameworks.jax.framework import JaxFramework
+from kmonitor_agent.frameworks.tensorflow.framework import TensorFlowFramework
+from kmonitor_agent.frameworks.tf_keras.graph_mode import V1GraphFramework
+from kmonitor_agent.frameworks.tf_keras.reclaim import TfKerasReclaim
+from kmonitor_agent.frameworks.torch.framework import TorchFramework
+from kmonitor_agent.frameworks.unknown import UnknownFramework
+
+_KNOWN: Final = "kmonitor knows Keras on TensorFlow, JAX and PyTorch"
+_known: dict[str, Framework] = {}
+_loaded: dict[str, Framework] = {}
+
+
+def framework_for(model: KerasModel) -> Framework:
+    """The framework of a model; the same object for all models of a kind in this process.
+
+    It holds what was counted so far, and belongs to the thread that trains.
+    """
+    kind = _kind(type(model))
+    if kind not in _known:
+        _known[kind] = _make(kind)
+    return _known[kind]
+
+
+def loaded_frameworks() -> list[Framework]:
+    """One for each Keras that this process has imported, the same objects each time.
+
+    They are others than those of `framework_for`, which belong to the threads that train: one
+    thread at a time may use these.
+    """
+    models = (getattr(sys.modules.get(name), "Model", None) for name in ("keras", "tf_keras"))
+    kinds = {_kind(model) for model in models if isinstance(model, type)} - {""}
+    for kind in kinds - _loaded.keys():
+        _loaded[kind] = _make(kind)
+    return [_loaded[kind] for kind in sorted(kinds)]
+
+
+def forget_frameworks() -> None:
+    """Forget what was found, so that the next model is probed anew (tests hide names)."""
+    _known.clear()
+    _loaded.clear()
+
+
+def _kind(model_class: type) -> str:
+    roots = {cls.__module__.partition(".")[0] for cls in model_class.__mro__}
+    if "tf_keras" in roots:
+        return f"tf_keras{_mode()}"
+    if "keras" not in roots:
+        return ""
+    keras = sys.modules.get("keras")
+    if str(getattr(keras, "__version__", "")).startswith("2."):
+        return f"keras2{_mode()}"
+    try:
+        return f"keras3-{keras.backend.backend()}"  # pyright: ignore[reportOptionalMemberAccess]
+    except AttributeError:
+        return ""
+
+
+def _mode() -> str:
+    # `disable_eager_execution()` holds for the whole process and cannot be taken back.
+    v1 = getattr(getattr(sys.modules.get("tensorflow"), "compat", None), "v1", None)
+    is_eager = getattr(v1, "executing_eagerly_outside_functions", None)
+    return "-v1" if callable(is_eager) and not is_eager() else ""
+
+
+def _make(kind: str) -> Framework:
+    match kind:
+        case "keras3-tensorflow":
+            return TensorFlowFramework(versions=_versions("keras", "tensorflow"))
+        case "keras3-jax":
+            return JaxFramework(versions=_versions("keras", "jax"))
+        case "keras3-torch":
+            return TorchFramework(versions=_versions("keras", "torch"))
+        case "tf_keras" | "keras2" | "tf_keras-v1" | "keras2-v1":
+            return _keras2("tf_keras" if kind.startswith("tf_keras") else "keras")
+        case "":
+            return UnknownFramework("the model is no Keras model that kmonitor knows")
+        case _:
+            backend = kind.partition("-")[2]
+            return UnknownFramework(
+                f"not available with Keras on {backend}: {_KNOWN}",
+                backend=backend,
+                versions=_versions("keras", backend),
+            )
+
+
+def _keras2(package: str) -> Framework:
+    versions = _versions(package, "tensorflow")
+    if _mode():
+        return V1GraphFramework(versions=versions, package=package)
+    return TensorFlowFramework(
+        versions=versions, make_steps=partial(TfKerasReclaim, package=package)
+    )
+
+
+def _versions(*packages: str) -> dict[str, str]:
+    found = {name: getattr(sys.modules.get(name), "__version__", "") for name in packages}
+    return {name: str(version) for name, version in found.items() if version}

@@ -1,0 +1,215 @@
+# pyright: basic
+"""Keras 3 on JAX: what it says of itself, and save, collect and reload inside its `fit`.
+
+While `fit` runs steps, the values of a model's variables are only in `fit`'s own frame and in the
+model's `_jax_state`; the variables are empty. Keras' `jax_state_sync` puts them back, and `fit`
+takes them from there at the next step. That waits for the device, so it is done only where the
+state is wanted, never at every step.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.base import (
+    AllocatorReadings,
+    FitFacts,
+    GraphCount,
+    KerasModel,
+    ModelDescription,
+    Probed,
+    ReclaimSteps,
+    Released,
+    StateUnreadable,
+    StateVariable,
+    TraceHolder,
+)
+from kmonitor_agent.frameworks.jax.jax_internals import JaxInternals
+from kmonitor_agent.frameworks.jax.memory import JaxAllocator
+from kmonitor_agent.frameworks.jax.programs import JaxPrograms
+from kmonitor_agent.frameworks.keras3.keras3_beside import not_saved
+from kmonitor_agent.frameworks.keras3.keras3_state import exact_state
+from kmonitor_agent.frameworks.keras3.step_functions import (
+    check_functions,
+    drop_functions,
+    make_functions,
+    models_in,
+)
+from kmonitor_agent.frameworks.missing_names import lacking
+from kmonitor_agent.frameworks.model_facts import (
+    read_description,
+    read_fit_facts,
+    read_learning_rate,
+)
+from kmonitor_agent.wire.messages.reading import Reading
+
+_MOST_HOLDERS: Final = 8
+
+_COMPARED: Final = 4 * 1024 * 1024
+"""Bytes compared at a time: all at once would take as much memory as the variable."""
+
+
+class JaxFramework:
+    """Reads and reclaims a Keras on JAX.
+
+    Made on the training thread, which owns it; `function_count` and `allocator` may be called
+    from any thread.
+    """
+
+    def __init__(self, *, versions: dict[str, str]) -> None:
+        internals = JaxInternals()
+        self._programs = JaxPrograms(internals)
+        self._allocator = JaxAllocator(internals)
+        self._steps = Keras3JaxReclaim(internals, self._programs)
+        self._probed = Probed(
+            backend="jax", versions=versions, unavailable=self._unavailable(internals)
+        )
+
+    def probed(self) -> Probed:
+        """What was found when JAX was first met."""
+        return self._probed
+
+    def fit_facts(self, model: KerasModel) -> FitFacts:
+        """How this model is compiled."""
+        return read_fit_facts(model)
+
+    def learning_rate(self, model: KerasModel) -> Reading:
+        """The optimizer's learning rate; absent amid an epoch, when the variables are empty."""
+        if getattr(model, "_jax_state_synced", True):
+            return read_learning_rate(model)
+        return Reading.missing("1", "on JAX the optimizer's variables are empty amid an epoch")
+
+    def describe(self, model: KerasModel) -> ModelDescription:
+        """Layers, weights and optimizer slots."""
+        return read_description(model)
+
+    def graph(self, model: KerasModel | None) -> GraphCount:
+        """Compiled programs of the process; see `jax_programs`."""
+        return self._programs.count(model)
+
+    def function_count(self) -> Reading:
+        """Compiled programs; any thread."""
+        return self._programs.number()
+
+    def allocator(self) -> AllocatorReadings:
+        """Allocator of the default device; any thread."""
+        return self._allocator.read()
+
+    def trace_holders(self) -> tuple[TraceHolder, ...]:
+        """See `KnowsHolders`."""
+        many = sorted(self._programs.many(), key=lambda each: each.traces, reverse=True)
+        return tuple(
+            TraceHolder(each.name, each.traces, f"{each.traces} shapes")
+            for each in many[:_MOST_HOLDERS]
+        )
+
+    def reclaim_steps(self) -> ReclaimSteps | None:
+        """The steps."""
+        return self._steps
+
+    def _unavailable(self, internals: JaxInternals) -> dict[str, str]:
+        unavailable: dict[str, str] = {}
+        if not hasattr(sys.modules["keras"].Model, "jax_state_sync"):
+            why = lacking("Keras", "Model.jax_state_sync")
+            unavailable |= dict.fromkeys(("save", "reload"), why)
+        if internals.has_started():
+            if why := self._programs.count(None).absent:
+                unavailable["graph"] = why
+            if why := self._allocator.read().in_use.absent:
+                unavailable["allocator"] = why
+        return unavailable
+
+
+class Keras3JaxReclaim:
+    """Implements `ReclaimSteps`; owned by the training thread."""
+
+    def __init__(self, internals: JaxInternals, programs: JaxPrograms) -> None:
+        self._internals = internals
+        self._programs = programs
+        self._is_reloading = False
+
+    def state(self, model: KerasModel) -> list[StateVariable]:
+        """Every variable, with the values that `fit` holds put back into them."""
+        check_functions(model)
+        if self._internals.processes() > 1:
+            raise StateUnreadable(
+                "not available where several JAX processes train together: each would act alone"
+            )
+        model.jax_state_sync()
+        return exact_state(model)
+
+    def read(self, variable: Any) -> Any:
+        """The value as a numpy array, of the variable's own dtype."""
+        if getattr(variable, "_value", variable) is None:
+            # Its `value` would be what it began with.
+            raise StateUnreadable(f"the value of {variable.path} is held by a step that runs")
+        return self._internals.to_host(variable.value)
+
+    def assign(self, variable: Any, value: Any) -> None:
+        """Give it this value, unless it has it: an array of JAX never changes.
+
+        One that stays also keeps its place, on one device or over several.
+        """
+        if not _is_same(self.read(variable), value):
+            variable.assign(value)
+
+    def drop_functions(self, model: KerasModel) -> Sequence[str]:
+        """Forget train, test and predict functions, but for one that the script put there."""
+        self._is_reloading = True
+        return drop_functions(model)
+
+    def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
+        """Make them anew; the next step compiles."""
+        self._is_reloading = False
+        make_functions(model, names)
+
+    def release_retained(self) -> Released:
+        """Nothing: JAX' programs go with the functions that they were compiled for.
+
+        What stays in use is told, but for a reload, which is about to let go of it.
+        """
+        if self._is_reloading:
+            return Released()
+        return Released(
+            held=tuple(
+                f"{each.traces} compiled programs of `{each.name}`, one for each shape that it was"
+                " called with (a reload lets go of them)"
+                for each in self._programs.many()
+            )
+        )
+
+    def clear_session(self) -> str:
+        """Let go of all compiled programs. Keras' settings stay, they hold no memory here."""
+        why = self._internals.why_not_clear()
+        if not why:
+            self._internals.clear()
+        return why
+
+    def models_in(self, model: KerasModel) -> list[KerasModel]:
+        """See `keras3_functions.models_in`."""
+        return models_in(model)
+
+    def not_saved(self, model: KerasModel) -> tuple[str, ...]:
+        """See `keras3_beside.not_saved`."""
+        return not_saved(model)
+
+    def inexact(self, model: KerasModel) -> str:
+        """Empty: random numbers come from seeds that are part of the state."""
+        del model
+        return ""
+
+
+def _is_same(ours: Any, theirs: Any) -> bool:
+    # By bits: NaNs are equal to themselves, and 0.0 is not -0.0.
+    if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
+        return False
+    left, right = _bits(ours), _bits(theirs)
+    return all(
+        bool((left[start : start + _COMPARED] == right[start : start + _COMPARED]).all())
+        for start in range(0, left.size, _COMPARED)
+    )
+
+
+def _bits(array: Any) -> Any:
+    numpy = sys.modules["numpy"]
+    return numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8)

@@ -1,0 +1,152 @@
+# pyright: basic
+"""The programs that JAX has compiled: how many there are, of what, and how large.
+
+The client of JAX' default device lists the programs that are alive: those of jitted functions and
+of single operations. A program goes with the function that it was compiled for, so models that are
+gone leave none; one more stays for each shape that a function was called with.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.base import GraphCount, KerasModel
+from kmonitor_agent.frameworks.closures import closure_values
+from kmonitor_agent.frameworks.jax.jax_internals import JaxInternals
+from kmonitor_agent.frameworks.keras3.step_functions import step_functions
+from kmonitor_agent.frameworks.missing_names import lacking, not_available
+from kmonitor_agent.wire.messages.events import FunctionTraces
+from kmonitor_agent.wire.messages.reading import Reading
+
+SOURCE: Final = "jax: instructions of all compiled programs"
+_PREFIX: Final = "jit_"
+_MOST_FUNCTIONS: Final = 64
+_CLOSURE_DEPTH: Final = 4
+_MANY: Final = 8
+"""So many programs of one function are worth a word."""
+
+_UNREADABLE: Final = (AttributeError, TypeError, ValueError, RuntimeError, NotImplementedError)
+"""What another jaxlib may raise; its own errors are RuntimeErrors."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    name: str
+    instructions: int
+
+
+class JaxPrograms:
+    """Counts compiled programs; `count` belongs to the training thread, `number` to any."""
+
+    def __init__(self, internals: JaxInternals) -> None:
+        self._internals = internals
+        self._known: dict[Any, _Program] = {}
+        self._count: GraphCount | None = None
+
+    def count(self, model: KerasModel | None) -> GraphCount:
+        """Programs and their instructions now; microseconds when none came or went.
+
+        Args:
+            model: Whose traces are told where this JAX does not list its programs.
+        """
+        alive, why = self._alive()
+        if why:
+            return GraphCount(operations=None, traces=_traces_of(model), absent=why)
+        try:
+            return self._counted(_by_key(alive))
+        except _UNREADABLE as exc:
+            why = not_available("JAX", f"it does not tell what programs consist of ({exc})")[:300]
+            return GraphCount(
+                operations=None, traces=_traces_of(model), functions=len(alive), absent=why
+            )
+
+    def number(self) -> Reading:
+        """Programs that are alive; any thread."""
+        alive, why = self._alive()
+        if why:
+            return Reading.missing("functions", why)
+        return Reading(float(len(alive)), "functions", "jax: compiled programs")
+
+    def many(self) -> tuple[FunctionTraces, ...]:
+        """Functions that many programs are kept for, one for each shape that they met."""
+        return tuple(each for each in self.count(None).by_function if each.traces >= _MANY)
+
+    def _alive(self) -> tuple[list[Any], str]:
+        if not self._internals.has_started():
+            return [], "JAX has not started its devices yet"
+        try:
+            return list(self._internals.client().live_executables()), ""
+        except _UNREADABLE as exc:
+            return [], lacking("JAX", exc)[:300]
+
+    def _counted(self, alive: dict[Any, Any]) -> GraphCount:
+        if self._count is not None and alive.keys() == self._known.keys():
+            return self._count
+        self._known = {
+            key: self._known.get(key) or _read_program(program) for key, program in alive.items()
+        }
+        self._count = GraphCount(
+            operations=sum(program.instructions for program in self._known.values()),
+            traces=len(self._known),
+            functions=len(self._known),
+            by_function=_largest(self._known.values()),
+            source=SOURCE,
+        )
+        return self._count
+
+
+def _by_key(alive: Sequence[Any]) -> dict[Any, Any]:
+    # Programs with one fingerprint are equal; how many there are tells them apart.
+    keyed: dict[Any, Any] = {}
+    seen: Counter[Any] = Counter()
+    for program in alive:
+        mark = program.fingerprint or program.unsafe_executable_pointer
+        seen[mark] += 1
+        keyed[mark, seen[mark]] = program
+    return keyed
+
+
+def _read_program(program: Any) -> _Program:
+    modules = program.hlo_modules()
+    instructions = sum(
+        len(computation.instructions())
+        for module in modules
+        for computation in module.computations()
+    )
+    name = str(modules[0].name) if modules else ""
+    return _Program(name.removeprefix(_PREFIX), instructions)
+
+
+def _largest(programs: Any) -> tuple[FunctionTraces, ...]:
+    tallies: dict[str, list[int]] = {}
+    for program in programs:
+        tally = tallies.setdefault(program.name, [0, 0])
+        tally[0] += 1
+        tally[1] += program.instructions
+    ordered = sorted(tallies.items(), key=lambda item: item[1][1], reverse=True)
+    return tuple(
+        FunctionTraces(name=name[:4096], traces=traces, operations=instructions)
+        for name, (traces, instructions) in ordered[:_MOST_FUNCTIONS]
+    )
+
+
+def _traces_of(model: KerasModel | None) -> int:
+    return sum(_cache_size(jitted) for jitted in _jitted(model))
+
+
+def _jitted(model: KerasModel | None) -> Iterator[Any]:
+    for function in step_functions(model):
+        if hasattr(function, "_cache_size"):
+            yield function
+        elif isinstance(function, FunctionType):
+            found = {id(value): value for value in closure_values(function, _CLOSURE_DEPTH)}
+            yield from (value for value in found.values() if hasattr(value, "_cache_size"))
+
+
+def _cache_size(jitted: Any) -> int:
+    try:
+        return int(jitted._cache_size())  # noqa: SLF001 - private, looked for
+    except _UNREADABLE:
+        return 0

@@ -1,0 +1,201 @@
+# pyright: basic
+"""The data of a running Keras 3 `fit`, brought to where an earlier process had left them.
+
+A `tf.data` shuffle draws a new seed for every iterator that is made of it, and with
+`steps_per_epoch` one iterator serves several epochs: so a fit that goes on at a later epoch, or
+is left out, must make the iterators of the epochs before, and eat what they had eaten. On JAX and
+PyTorch an iterator over arrays draws its order from numpy's or PyTorch's generator when its first
+batch is taken; where it serves several epochs, it begins anew from the states of that moment.
+"""
+
+import contextlib
+import inspect
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Literal
+
+from kmonitor_agent.call_stacks import locals_of
+from kmonitor_agent.frameworks.base import IteratorBegan
+from kmonitor_agent.frameworks.global_state import write_random_states
+from kmonitor_agent.frameworks.keras3.torch_generators import generators_of_loader
+
+_VALIDATION = ("val_x", "val_y", "val_sample_weight")
+
+Eats = Literal["nothing", "first", "all"]
+
+
+@dataclass(frozen=True, slots=True)
+class Keras3Data:
+    """What the frame of Keras' `fit` holds; implements `RunningData`.
+
+    Attributes:
+        iterator: Its `EpochIterator`.
+        validation: Arguments for that of the validation; empty without one.
+        epochs: As the script gave it.
+    """
+
+    iterator: Any
+    validation: dict[str, Any]
+    epochs: int
+
+    def is_begun(self) -> bool | None:
+        """See `RunningData.is_begun`."""
+        if not self._lasts_and_draws() or self.iterator._steps_seen:  # noqa: SLF001
+            return None
+        return self.iterator._current_iterator is not None  # noqa: SLF001
+
+    def skip_epochs(self, epochs: int, *, goes_on: bool, began: IteratorBegan | None) -> None:
+        """See `RunningData.skip_epochs`."""
+        iterator = self.iterator
+        if goes_on and began is not None and self._lasts_and_draws():
+            for _ in range(began.epochs):
+                _run_through(iterator, "nothing")
+            self._begin_again(began)
+            for _ in range(epochs - began.epochs):
+                _run_through(iterator, "all")
+            return
+        eats = self._eats(goes_on=goes_on)
+        for _ in range(epochs):
+            _run_through(iterator, eats)
+
+    def skip_evaluations(self, model: Any, evaluations: int) -> None:
+        """See `RunningData.skip_evaluations`."""
+        found = self.validation
+        if not evaluations or not found or not _has_state(found["x"]):
+            return
+        iterator = type(self.iterator)(**found, shuffle=False)
+        for _ in range(evaluations):
+            iterator.reset()
+            is_python = _adapter(iterator) == "GeneratorDataAdapter"
+            eats = "all" if is_python or not iterator.num_batches else _least(iterator)
+            _run_through(iterator, eats)
+        model._eval_epoch_iterator = iterator  # noqa: SLF001 - private, looked for; as `fit` does
+
+    def settle(self) -> None:
+        """Nothing: what follows an epoch comes before its end is told."""
+
+    def begin_first_epoch(self) -> None:
+        """Nothing: it is brought there before."""
+
+    def read_generators(self) -> list[Any]:
+        """Of PyTorch's loaders, for training and validation."""
+        return [each.get_state().numpy().copy() for each in self._generators()]
+
+    def write_generators(self, states: Sequence[Any]) -> None:
+        """Put them back."""
+        torch = sys.modules.get("torch")
+        for each, state in zip(self._generators(), states, strict=False):
+            each.set_state(torch.from_numpy(state.copy()))  # pyright: ignore[reportOptionalMemberAccess]
+
+    def _generators(self) -> list[Any]:
+        loaders = (
+            getattr(self.iterator.data_adapter, "_dataloader", None),
+            self.validation.get("x"),
+        )
+        found = {id(each): each for loader in loaders for each in generators_of_loader(loader)}
+        return list(found.values())
+
+    def _lasts_and_draws(self) -> bool:
+        # An iterator of TensorFlow's draws by seeds of its own, but where Python orders the data.
+        iterator = self.iterator
+        if iterator.steps_per_epoch is None or not getattr(iterator, "_num_batches", None):
+            return False
+        return not _is_tensorflows(iterator) or _adapter(iterator) == "PyDatasetAdapter"
+
+    def _begin_again(self, began: IteratorBegan) -> None:
+        iterator = self.iterator
+        iterator._current_iterator = None  # noqa: SLF001
+        iterator._steps_seen = 0  # noqa: SLF001
+        if began.existed:
+            iterator._current_iterator = iter(iterator._get_iterator())  # noqa: SLF001
+        write_random_states(began.random)
+        self.write_generators(began.generators)
+
+    def _eats(self, *, goes_on: bool) -> Eats:
+        iterator = self.iterator
+        knows_length = bool(iterator.num_batches)
+        lasts = iterator.steps_per_epoch is not None or not knows_length
+        is_python = _adapter(iterator) == "GeneratorDataAdapter"
+        if (lasts and goes_on) or is_python or not knows_length:
+            return "all"
+        return _least(iterator)
+
+
+def find_fit_data() -> Keras3Data | None:
+    """The data of the innermost `fit` among this function's callers; None if none is found."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_code.co_name == "fit" and "epoch_iterator" in frame.f_code.co_varnames:
+            return _read(frame)
+        frame = frame.f_back
+    return None
+
+
+def _read(frame: FrameType) -> Keras3Data | None:
+    with locals_of(frame) as found:
+        iterator = found.get("epoch_iterator")
+        if iterator is None:
+            return None
+        return Keras3Data(iterator, _validation(found, iterator), int(found.get("epochs") or 0))
+
+
+def _validation(found: Any, iterator: Any) -> dict[str, Any]:
+    if found.get("validation_data") is None:
+        return {}
+    x, y, weights = (found.get(name) for name in _VALIDATION)
+    arguments = {
+        "x": x,
+        "y": y,
+        "sample_weight": weights,
+        "batch_size": found.get("validation_batch_size") or found.get("batch_size"),
+        "steps_per_epoch": found.get("validation_steps"),
+        "steps_per_execution": iterator.steps_per_execution,
+    }
+    strategy = getattr(iterator, "_distribute_strategy", None)
+    return arguments if strategy is None else {**arguments, "distribute_strategy": strategy}
+
+
+def _has_state(data: Any) -> bool:
+    """Whether passing through data changes what the next pass gives: arrays stay the same."""
+    tf = sys.modules.get("tensorflow")
+    return inspect.isgenerator(data) or (tf is not None and isinstance(data, tf.data.Dataset))
+
+
+def _adapter(iterator: Any) -> str:
+    return type(iterator.data_adapter).__name__
+
+
+def _is_tensorflows(iterator: Any) -> bool:
+    return hasattr(iterator, "_distributed_dataset")
+
+
+def _least(iterator: Any) -> Eats:
+    """What must be taken of an epoch whose batches nobody wants."""
+    # Elsewhere than on TensorFlow its iterators are made when the first batch is taken.
+    is_lazy = _adapter(iterator) == "TFDatasetAdapter" and not _is_tensorflows(iterator)
+    return "first" if is_lazy else "nothing"
+
+
+def _run_through(iterator: Any, eats: Eats) -> None:
+    # As in `fit`, but that the step function eats the batches there. Running out of data is
+    # told again when the epochs go on.
+    if eats == "first":
+        next(iter(iterator._get_iterator()), None)  # noqa: SLF001
+        return
+    with warnings.catch_warnings(), contextlib.ExitStack() as ended:
+        warnings.simplefilter("ignore")
+        ended.enter_context(iterator.catch_stop_iteration())
+        for *_, batches in _steps(iterator, eats):
+            if eats == "all" and hasattr(batches, "__next__"):
+                for _ in range(iterator.steps_per_execution):
+                    next(batches)
+
+
+def _steps(iterator: Any, eats: Eats) -> Any:
+    if eats == "nothing" and type(iterator).__name__ == "TorchEpochIterator":
+        return iterator._enumerate_iterator()  # noqa: SLF001 - its own `next` takes the batches
+    # Keras 3.6 has no iterator there, and one number less in what it gives.
+    return iterator if hasattr(iterator, "__iter__") else iterator.enumerate_epoch()

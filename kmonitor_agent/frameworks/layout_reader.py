@@ -1,0 +1,396 @@
+# pyright: basic
+"""A Keras model described layer by layer, with the shapes that its tensors would have."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.keras_names import names_kept
+from kmonitor_agent.frameworks.lazy_imports import nothing_imported
+from kmonitor_agent.frameworks.model_facts import optimizer_name, read_fit_facts, variables_of
+from kmonitor_agent.wire.messages.model_layout import (
+    CallLayout,
+    LayerLayout,
+    ModelLayout,
+    OptimizerLayout,
+    Setting,
+    TensorLayout,
+    VariableLayout,
+)
+
+_NOT_IN_THE_MODEL: Final = ("keras.", "keras_hub.", "tf_keras.")
+_BUILDS: Final = (
+    AttributeError, TypeError, ValueError, RuntimeError, NotImplementedError, KeyError
+)  # fmt: skip
+_WRAPPED: Final = ("forward_layer", "layer", "cell")
+_PUNISHES: Final = "_regularizer"
+_LONGEST_LIST: Final = 100_000
+
+
+class WrongShape(Exception):
+    """A model that does not take inputs of a shape.
+
+    Attributes:
+        why: What Keras says.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@nothing_imported()
+@names_kept()  # symbolic tensors that are made to follow the shapes have names
+def read_layout(
+    model: KerasModel, shapes: Sequence[tuple[int | None, ...]] | None = None
+) -> ModelLayout:
+    """What a Keras 3 model is made of; the model itself stays as it is.
+
+    Args:
+        model: Built; an optimizer's slots are told as they are if it has made them.
+        shapes: Of its inputs, with the batch first; None: as the model says.
+
+    Raises:
+        WrongShape: It does not take inputs of those shapes.
+    """
+    reader = _Reader()
+    reader.add_variables(model)
+    why = reader.walk_model(model, shapes)
+    facts = read_fit_facts(model)
+    return ModelLayout(
+        name=str(model.name),
+        kind=type(model).__name__,
+        variables=tuple(reader.variables),
+        layers=tuple(reader.layers),
+        tensors=tuple(reader.tensors),
+        calls=tuple(reader.calls),
+        inputs=reader.inputs,
+        outputs=reader.outputs,
+        optimizer=_optimizer(model),
+        precision=facts.dtype_policy or "float32",
+        loss=facts.loss,
+        has_metrics=bool(getattr(model, "_compile_metrics", None)),
+        backend=_backend(),
+        jit_compile=facts.jit_compile,
+        why_no_calls=why,
+    )
+
+
+def layout_of(model: KerasModel) -> ModelLayout | None:
+    """What a model of a running fit is made of; None for one that is not of Keras 3."""
+    keras = sys.modules.get("keras")
+    kind: Any = getattr(keras, "Model", None)
+    if not isinstance(kind, type) or str(getattr(keras, "__version__", "")) < "3":
+        return None
+    return read_layout(model) if isinstance(model, kind) else None
+
+
+class _Reader:
+    """Collects a model's parts; each variable, layer and tensor gets the place it came in."""
+
+    def __init__(self) -> None:
+        self.variables: list[VariableLayout] = []
+        self.layers: list[LayerLayout] = []
+        self.tensors: list[TensorLayout] = []
+        self.calls: list[CallLayout] = []
+        self.inputs: tuple[int, ...] = ()
+        self.outputs: tuple[int, ...] = ()
+        self._variable_places: dict[int, int] = {}
+        self._layer_places: dict[int, int] = {}
+        self._alive: list[dict[int, Any]] = []  # identities must not be given anew
+
+    def add_variables(self, model: KerasModel) -> None:
+        trained = {id(each) for each in model.trainable_variables}
+        for each in model.variables:
+            if not _is_of_seeds(each):
+                self._variable_places[id(each)] = len(self.variables)
+                self.variables.append(_variable(each, is_trainable=id(each) in trained))
+
+    def walk_model(
+        self, model: KerasModel, shapes: Sequence[tuple[int | None, ...]] | None
+    ) -> str:
+        """Follow a functional model's graph; of others list the layers and say why."""
+        graph = _graph_of(model)
+        if graph is None:
+            self._list_layers(model)
+            return (
+                f"{type(model).__name__} computes in code of its own: which feature maps it"
+                " keeps can only be measured"
+            )
+        given = _symbolic_inputs(graph, shapes)
+        self.inputs = tuple(map(self._tensor, given))
+        outputs = self._walk(graph, given, dict(zip(map(id, given), self.inputs, strict=True)), "")
+        self.outputs = tuple(outputs)
+        self._list_layers(model)
+        return (
+            ""
+            if _trains_as_keras(model)
+            else (
+                f"{type(model).__name__} has a train step of its own: what that keeps beyond one"
+                " pass is not counted"
+            )
+        )
+
+    def _walk(self, graph: Any, given: list[Any], places: dict[int, int], above: str) -> list[int]:
+        """Compute every tensor's shape in order; places of the outputs.
+
+        `places` has the place of each symbolic tensor that was made, by identity.
+        """
+        made: dict[int, Any] = dict(zip(map(id, graph.inputs), given, strict=True))
+        for node in _nodes(graph):
+            args, kwargs = node.arguments.fill_in(made)
+            operation = node.operation
+            inner = _graph_of(operation)
+            read = [made[id(each)] for each in node.arguments.keras_tensors]
+            path = f"{above}{operation.name}"
+            if inner is not None and len(read) == len(inner.inputs):
+                outs = self._walk(inner, read, places, f"{path}/")
+                # The same values under other names: a nested model is no place of its own.
+                fresh = [_symbolic(self.tensors[place]) for place in outs]
+                found = outs
+            else:
+                fresh = _computed(operation, args, kwargs, node)
+                found = [self._tensor(each) for each in fresh]
+                self.calls.append(
+                    CallLayout(
+                        layer=self._layer(operation, path),
+                        inputs=tuple(places[id(each)] for each in read),
+                        outputs=tuple(found),
+                    )
+                )
+            for old, new, place in zip(node.outputs, fresh, found, strict=True):
+                made[id(old)] = new
+                places[id(new)] = place
+        self._alive.append(made)
+        return [places[id(made[id(each)])] for each in graph.outputs]
+
+    def _tensor(self, tensor: Any) -> int:
+        self.tensors.append(TensorLayout(tuple(tensor.shape), str(tensor.dtype)))
+        return len(self.tensors) - 1
+
+    def _layer(self, layer: Any, path: str) -> int:
+        if id(layer) not in self._layer_places:
+            self._layer_places[id(layer)] = len(self.layers)
+            self.layers.append(_layer(layer, path, self._variable_places))
+        return self._layer_places[id(layer)]
+
+    def _list_layers(self, model: KerasModel) -> None:
+        """Also layers that no call was seen of, so that no variable is without an owner."""
+        for path, layer in _leaves(model, "", set()):
+            self._layer(layer, path)
+
+
+def _graph_of(layer: Any) -> Any | None:
+    """The functional graph of a model that has one and computes by it."""
+    import keras
+
+    is_list = isinstance(layer, keras.Sequential)
+    inner: Any = getattr(layer, "_functional", None) if is_list else layer
+    is_functional = hasattr(inner, "_nodes_by_depth") and hasattr(inner, "inputs")
+    if not is_functional or not inner.inputs:
+        return None
+    return inner if str(type(inner).call.__module__).startswith("keras.") else None
+
+
+def _trains_as_keras(model: KerasModel) -> bool:
+    return all(
+        str(getattr(type(model), name).__module__).startswith("keras.")
+        for name in ("train_step", "compute_loss")
+    )
+
+
+def _nodes(graph: Any) -> Iterator[Any]:
+    by_depth = graph._nodes_by_depth  # noqa: SLF001 - the graph's order, as Keras computes it
+    for depth in sorted(by_depth, reverse=True):
+        for node in by_depth[depth]:
+            if node.operation is not None and not node.is_input:
+                yield node
+
+
+def _symbolic_inputs(graph: Any, shapes: Sequence[tuple[int | None, ...]] | None) -> list[Any]:
+    if shapes is None:
+        return list(graph.inputs)
+    if len(shapes) != len(graph.inputs):
+        raise WrongShape(f"the model has {len(graph.inputs)} inputs, not {len(shapes)}")
+    import keras
+
+    found = []
+    for shape, tensor in zip(shapes, graph.inputs, strict=True):
+        if len(shape) != len(tensor.shape):
+            raise WrongShape(f"the input {tensor.name} has the shape {tuple(tensor.shape)}")
+        found.append(keras.KerasTensor(shape, dtype=tensor.dtype))
+    return found
+
+
+def _symbolic(tensor: TensorLayout) -> Any:
+    import keras
+
+    return keras.KerasTensor(tensor.shape, dtype=tensor.dtype)
+
+
+def _computed(operation: Any, args: Any, kwargs: Any, node: Any) -> list[Any]:
+    """The symbolic outputs of one call; as recorded where the inputs are, or none are told."""
+    import keras
+
+    given = [each for each in keras.tree.flatten((args, kwargs)) if hasattr(each, "shape")]
+    is_recorded = _are_alike(given, node.arguments.keras_tensors) and _have_shapes(node.outputs)
+    if is_recorded and not _opens(given, node.outputs):
+        # As it was when the model was made: nothing is to be computed.
+        return [keras.KerasTensor(each.shape, dtype=each.dtype) for each in node.outputs]
+    _check_inputs(operation, args)
+    try:
+        outputs = keras.tree.flatten(operation.compute_output_spec(*args, **kwargs))
+    except _BUILDS as exc:
+        if not _are_alike(given, node.arguments.keras_tensors):
+            raise WrongShape(f"{operation.name}: {exc}") from exc
+        outputs = list(node.outputs)
+    made = [each for each in outputs if hasattr(each, "shape")]
+    if len(made) != len(node.outputs):
+        made = list(node.outputs)
+    if _opens(given, made):
+        made = _as_called(operation, args, kwargs, made)
+    # Some operations answer with the very tensor they were given.
+    return [keras.KerasTensor(each.shape, dtype=each.dtype) for each in made]
+
+
+def _opens(given: Sequence[Any], made: Sequence[Any]) -> bool:
+    """Whether lengths are said to be open though all that goes in has its lengths."""
+    return not any(None in each.shape[1:] for each in given) and any(
+        None in each.shape[1:] for each in made
+    )
+
+
+def _as_called(operation: Any, args: Any, kwargs: Any, made: list[Any]) -> list[Any]:
+    """The same by the call itself: some layers of Keras say less than they know.
+
+    EinsumDense with an `output_shape` that has a None says that this length is open.
+    """
+    import keras
+
+    if not str(type(operation).__module__).startswith(_NOT_IN_THE_MODEL):
+        return made  # a user's own code is not called
+    try:
+        told = keras.tree.flatten(keras.Operation.compute_output_spec(operation, *args, **kwargs))
+    except _BUILDS:
+        return made
+    found = [each for each in told if hasattr(each, "shape")]
+    if len(found) != len(made):
+        return made
+    pairs = zip(found, made, strict=True)
+    return [keras.KerasTensor(each.shape, dtype=old.dtype) for each, old in pairs]
+
+
+def _are_alike(given: Sequence[Any], recorded: Sequence[Any]) -> bool:
+    return [(tuple(each.shape), str(each.dtype)) for each in given] == [
+        (tuple(each.shape), str(each.dtype)) for each in recorded
+    ]
+
+
+def _have_shapes(tensors: Sequence[Any]) -> bool:
+    return all(hasattr(each, "shape") for each in tensors)
+
+
+def _check_inputs(operation: Any, args: Any) -> None:
+    """What a call would check: shapes that the layer's weights were made for."""
+    import keras
+
+    specs = keras.tree.flatten(getattr(operation, "input_spec", None))
+    first = [each for each in keras.tree.flatten(args[:1]) if hasattr(each, "shape")]
+    if len(specs) != len(first):
+        return
+    for spec, tensor in zip(specs, first, strict=True):
+        for axis, length in (getattr(spec, "axes", None) or {}).items():
+            found = tensor.shape[int(axis)]
+            if length is not None and found is not None and int(length) != int(found):
+                raise WrongShape(
+                    f"{operation.name} was built for {length} values along axis {axis} and would"
+                    f" get {found}"
+                )
+
+
+def _layer(layer: Any, path: str, variables: dict[int, int]) -> LayerLayout:
+    own = [id(each) for each in getattr(layer, "variables", ())]
+    kind = type(layer)
+    return LayerLayout(
+        path=path,
+        kind=kind.__name__,
+        variables=tuple(dict.fromkeys(variables[each] for each in own if each in variables)),
+        settings=_settings(layer),
+        is_trainable=bool(getattr(layer, "trainable", True)),
+        is_own=not str(kind.__module__).startswith(_NOT_IN_THE_MODEL),
+    )
+
+
+def _settings(layer: Any) -> dict[str, Setting]:
+    """Plain settings, and whether there are regularizers.
+
+    Those of a wrapped layer go in between, under their own names.
+    """
+    try:
+        config = layer.get_config()
+    except Exception:  # noqa: BLE001 - a script's own get_config may raise anything
+        return {}
+    found = {str(name): value for name, value in config.items() if _is_plain(value)}
+    found |= {name: True for name in config if name.endswith(_PUNISHES) and config[name]}
+    activation = getattr(layer, "activation", None)
+    if activation is not None:
+        found["activation"] = str(getattr(activation, "__name__", type(activation).__name__))
+    for name in _WRAPPED:
+        inner = getattr(layer, name, None)
+        if inner is not None and hasattr(inner, "get_config"):
+            return {**found, **_settings(inner), "wraps": type(inner).__name__}
+    return found
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def _leaves(model: Any, above: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
+    for layer in getattr(model, "layers", ()):
+        if id(layer) in seen:
+            continue
+        seen.add(id(layer))
+        path = f"{above}{layer.name}"
+        if getattr(layer, "layers", None):
+            yield from _leaves(layer, f"{path}/", seen)
+        elif type(layer).__name__ != "InputLayer":
+            yield path, layer
+
+
+def _variable(variable: Any, *, is_trainable: bool = True) -> VariableLayout:
+    dtype = variable.dtype
+    return VariableLayout(
+        path=str(getattr(variable, "path", variable.name)),
+        shape=tuple(int(length) for length in variable.shape),
+        dtype=str(getattr(dtype, "name", dtype)).removeprefix("torch."),
+        is_trainable=is_trainable,
+    )
+
+
+def _is_of_seeds(variable: Any) -> bool:
+    return "seed_generator_state" in str(variable.name)
+
+
+def _optimizer(model: KerasModel) -> OptimizerLayout | None:
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is None:
+        return None
+    inner = getattr(optimizer, "inner_optimizer", None)
+    told = inner if inner is not None else optimizer
+    slots = None
+    if getattr(told, "built", False):
+        slots = tuple(_variable(each) for each in variables_of(optimizer))
+    return OptimizerLayout(
+        kind=optimizer_name(told),
+        settings=_settings(told),
+        slots=slots,
+        loss_scaling=inner is not None,
+    )
+
+
+def _backend() -> str:
+    import keras
+
+    return str(keras.backend.backend())

@@ -1,0 +1,331 @@
+# pyright: basic
+"""What a Keras model says of itself: how it is compiled, its layers, weights and slots."""
+
+import contextlib
+import itertools
+import math
+import sys
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from kmonitor_agent.call_stacks import locals_of
+from kmonitor_agent.frameworks.base import FitFacts, KerasModel, ModelDescription
+from kmonitor_agent.frameworks.global_state import draws_undone
+from kmonitor_agent.frameworks.keras_names import names_kept
+from kmonitor_agent.frameworks.script_values import attribute_of, count_of, is_true, text_in
+from kmonitor_agent.frameworks.sequence_length import sequence_length_of
+from kmonitor_agent.wire.messages.events import LayerFacts, SlotFacts
+from kmonitor_agent.wire.messages.reading import Reading
+
+_KERAS: Final = ("keras", "tf_keras")
+
+_UNREADABLE: Final = Exception
+"""What a property raises that cannot be read: of Keras' when there is nothing yet, TypeError or
+RuntimeError; of a script's own layer, model or optimizer whatever it likes."""
+
+_ITEM_BYTES: Final = {
+    "bool": 1,
+    "int8": 1,
+    "uint8": 1,
+    "float16": 2,
+    "bfloat16": 2,
+    "int16": 2,
+    "uint16": 2,
+    "float64": 8,
+    "int64": 8,
+    "uint64": 8,
+}
+_LONGEST_PIPELINE: Final = 50
+_LONGEST_LIST: Final = 100_000
+"""Layers or weights of one model."""
+_FIT_FRAMES: Final = 40
+"""How many callers up `fit` is looked for: callback, list of callbacks, traceback filter."""
+
+
+def read_fit_facts(model: KerasModel) -> FitFacts:
+    """How a model is compiled, and its data's sizes if its `fit` is among our callers."""
+    optimizer = attribute_of(model, "optimizer")
+    jit_compile = attribute_of(model, "jit_compile")
+    batch_size, sequence_length = _of_data(model)
+    return FitFacts(
+        model=text_in(attribute_of(model, "name", "")),
+        batch_size=count_of(batch_size),
+        steps_per_execution=_steps_per_execution(model),
+        optimizer=optimizer_name(optimizer),
+        learning_rate=read_learning_rate(model).value,
+        jit_compile=jit_compile if type(jit_compile) is bool else None,
+        run_eagerly=is_true(attribute_of(model, "run_eagerly")),
+        dtype_policy=_policy_name(model),
+        loss=_loss_text(attribute_of(model, "loss")),
+        is_built=is_true(attribute_of(model, "built", otherwise=True))
+        and is_true(attribute_of(optimizer, "built", otherwise=True)),
+        sequence_length=count_of(sequence_length),
+    )
+
+
+def optimizer_name(optimizer: Any) -> str:
+    """Class name; of a loss-scaling wrapper also what it wraps; empty without an optimizer."""
+    if optimizer is None:
+        return ""
+    name = type(optimizer).__name__
+    inner = attribute_of(optimizer, "inner_optimizer")
+    return f"{name}({type(inner).__name__})" if inner is not None else name
+
+
+def read_learning_rate(model: KerasModel) -> Reading:
+    """The optimizer's learning rate now, schedules evaluated, or why it cannot be read."""
+    optimizer = attribute_of(model, "optimizer")
+    if optimizer is None:
+        return Reading.missing("1", "the model has no optimizer")
+    try:
+        with schedule_aside(optimizer):
+            rate = optimizer.learning_rate
+            value = float(rate.numpy() if hasattr(rate, "numpy") else rate)
+    except _UNREADABLE as exc:
+        return Reading.missing("1", f"the optimizer does not tell it ({type(exc).__name__})")
+    return rate_reading(value)
+
+
+@contextlib.contextmanager
+def schedule_aside(optimizer: Any) -> Generator[None]:
+    """For a look at the learning rate: calling a schedule counts names, and one may draw."""
+    rate = getattr(optimizer, "_learning_rate", None)
+    is_scripts = callable(rate) and type(rate).__module__.partition(".")[0] not in _KERAS
+    with names_kept(), draws_undone() if is_scripts else contextlib.nullcontext():
+        yield
+
+
+def rate_reading(value: float) -> Reading:
+    """A learning rate as a reading."""
+    if not math.isfinite(value):
+        return Reading.missing("1", "it is not finite")
+    return Reading(value, "1", "keras: the optimizer's learning rate")
+
+
+def read_description(model: KerasModel) -> ModelDescription:
+    """Layers, weights and optimizer slots; each shared weight is counted once."""
+    seen: set[int] = set()
+    layers = _readable(
+        _layer_facts(path, layer, seen) for path, layer in _flat_layers(model, "", set())
+    )
+    rest = [w for w in _list(model, "weights") if id(w) not in seen]
+    slots = _readable(_slots(model))
+    return ModelDescription(
+        name=text_in(attribute_of(model, "name", "")),
+        kind=type(model).__name__,
+        layers=layers,
+        parameters=sum(facts.parameters for facts in layers) + _elements(rest),
+        parameter_bytes=sum(facts.parameter_bytes for facts in layers) + _bytes(rest),
+        slots=slots,
+        slot_bytes=sum(slot.n_bytes for slot in slots),
+    )
+
+
+def _readable(facts: Iterable[Any]) -> tuple[Any, ...]:
+    """As many as can be read."""
+    found: list[Any] = []
+    with contextlib.suppress(_UNREADABLE):
+        found.extend(facts)
+    return tuple(found)
+
+
+def variable_bytes(variable: Any) -> int:
+    """Size of one variable, bytes; 0 if its shape is not known."""
+    try:
+        elements = math.prod(int(n) for n in variable.shape)
+    except _UNREADABLE:
+        return 0
+    return elements * _ITEM_BYTES.get(_dtype_name(variable), 4)
+
+
+def variables_of(optimizer: Any) -> list[Any]:
+    """An optimizer's variables, also of old optimizers where that is a method."""
+    found: Any = getattr(optimizer, "variables", ())
+    return list(optimizer.variables() if callable(found) else found)
+
+
+def _steps_per_execution(model: KerasModel) -> int:
+    # tf_keras keeps a variable, of a strategy's own kind under one.
+    for name in ("steps_per_execution", "_steps_per_execution"):
+        steps = attribute_of(model, name)
+        try:
+            if steps is not None:
+                return count_of(int(steps.numpy() if hasattr(steps, "numpy") else steps)) or 1
+        except _UNREADABLE:
+            continue
+    return 1
+
+
+def _of_data(model: KerasModel) -> tuple[int | None, int | None]:
+    """Batch size and sequence length."""
+    # Keras 3 tells callbacks no batch size. `fit` and its data adapter know it.
+    frame = sys._getframe(1)  # noqa: SLF001 - documented in CPython for this use
+    for _ in range(_FIT_FRAMES):
+        if frame is None:
+            break
+        if frame.f_code.co_name == "fit":
+            with locals_of(frame) as found:
+                if found.get("self") is model:
+                    return _batch_size_in(found), _sequence_length_in(model, found)
+        frame = frame.f_back
+    return None, None
+
+
+def _sequence_length_in(model: KerasModel, fit_locals: Mapping[str, Any]) -> int | None:
+    try:
+        return sequence_length_of(model, fit_locals)
+    except Exception:  # noqa: BLE001 - the script's own data: what they raise is not ours to know
+        return None
+
+
+def _batch_size_in(fit_locals: Mapping[str, Any]) -> int | None:
+    try:
+        data = fit_locals.get("epoch_iterator") or fit_locals.get("data_handler")
+        adapter = getattr(data, "data_adapter", None) or getattr(data, "_adapter", None)
+        found = adapter.batch_size if adapter is not None else fit_locals.get("batch_size")
+        found = found() if callable(found) else found
+        if found is None:
+            found = _batch_size_of(getattr(adapter, "_dataset", None))
+        return int(found) if found is not None else None
+    except _UNREADABLE:
+        return None
+
+
+def _batch_size_of(dataset: Any) -> int | None:
+    """Of a `tf.data` pipeline whose last batch may be smaller: what `batch` was given."""
+    for _ in range(_LONGEST_PIPELINE):
+        size = getattr(dataset, "_batch_size", None)
+        if size is not None:
+            return int(size.numpy() if hasattr(size, "numpy") else size)
+        if dataset is None or type(dataset).__name__ == "_UnbatchDataset":
+            return None
+        dataset = getattr(dataset, "_input_dataset", None)
+    return None
+
+
+def _policy_name(model: KerasModel) -> str:
+    return text_in(attribute_of(attribute_of(model, "dtype_policy"), "name", ""))
+
+
+def _loss_text(loss: Any) -> str:
+    try:
+        return text_in(_loss_name(loss))
+    except _UNREADABLE:
+        return type(loss).__name__
+
+
+def _loss_name(loss: Any) -> str:
+    if loss is None:
+        return ""
+    if isinstance(loss, str):
+        return loss
+    if isinstance(loss, dict):
+        return ", ".join(f"{text_in(key)}: {_loss_text(value)}" for key, value in loss.items())
+    if isinstance(loss, list | tuple):
+        return ", ".join(_loss_text(value) for value in loss)
+    return str(getattr(loss, "name", None) or getattr(loss, "__name__", type(loss).__name__))
+
+
+def _flat_layers(model: KerasModel, prefix: str, above: set[int]) -> Iterator[tuple[str, Any]]:
+    for layer in _list(model, "layers"):
+        path = prefix + text_in(attribute_of(layer, "name", type(layer).__name__))
+        if _list(layer, "layers") and id(layer) not in above:
+            yield from _flat_layers(layer, f"{path}/", above | {id(layer)})
+        else:
+            yield path, layer
+
+
+def _layer_facts(path: str, layer: Any, seen: set[int]) -> LayerFacts:
+    weights = [w for w in _list(layer, "weights") if id(w) not in seen]
+    seen.update(id(w) for w in weights)
+    trained = {id(w) for w in _list(layer, "trainable_weights")}
+    return LayerFacts(
+        name=path[:4096],
+        kind=type(layer).__name__[:200],
+        output_shape=_output_shape(layer)[:4096],
+        dtype=_dtype_text(layer)[:200],
+        parameters=_elements(weights),
+        trainable_parameters=_elements(w for w in weights if id(w) in trained),
+        parameter_bytes=_bytes(weights),
+    )
+
+
+def _dtype_text(layer: Any) -> str:
+    dtype = attribute_of(layer, "compute_dtype")
+    return "" if dtype is None else text_in(dtype)
+
+
+def _output_shape(layer: Any) -> str:
+    try:
+        output = layer.output
+        if isinstance(output, list | tuple):
+            return ", ".join(str(tuple(part.shape)) for part in output if hasattr(part, "shape"))
+        return str(tuple(output.shape)) if hasattr(output, "shape") else ""
+    except _UNREADABLE:
+        return ""
+
+
+def _slots(model: KerasModel) -> Iterator[SlotFacts]:
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is None:
+        return
+    weights = {_path(weight).replace("/", "_") for weight in _list(model, "weights")}
+    kinds: dict[str, list[Any]] = {}
+    named: Any = getattr(optimizer, "get_slot_names", None)
+    names = frozenset(named()) if named is not None else frozenset()
+    for variable in variables_of(optimizer):
+        kinds.setdefault(_slot_kind(variable, weights, names), []).append(variable)
+    for kind, variables in kinds.items():
+        yield SlotFacts(name=kind[:200], n=len(variables), n_bytes=_bytes(variables))
+
+
+def _path(weight: Any) -> str:
+    # Asked of its class: an attribute that a variable of a strategy lacks is looked for in its
+    # value, which all workers sum up together (batch normalization's means), or none. Up to
+    # Keras 3.6 it is a plain attribute.
+    has_path = hasattr(type(weight), "path") or "path" in getattr(weight, "__dict__", ())
+    return str(weight.path if has_path else weight.name)
+
+
+def _slot_kind(variable: Any, weights: set[str], slots: frozenset[str]) -> str:
+    # Keras 3 names a slot "<weight's path with _>_<slot>"; tf_keras "Adam/m/<weight>:0", and its
+    # optimizers of before TensorFlow 2.11 "Adam/<weight>/m:0".
+    name = str(variable.name)
+    parts = name.split("_")
+    for cut in range(len(parts) - 1, 0, -1):
+        if "_".join(parts[:cut]) in weights:
+            return "_".join(parts[cut:])
+    pieces = name.partition(":")[0].split("/")
+    if slots:
+        return pieces[-1]
+    return pieces[1] if len(pieces) > 2 else pieces[-1]  # noqa: PLR2004 - optimizer/slot/weight
+
+
+def _list(owner: Any, name: str) -> list[Any]:
+    try:
+        found: Any = getattr(owner, name, ())
+        if isinstance(found, str | bytes | bytearray):
+            return []
+        # What a script put there may be data, or go on for ever.
+        return list(itertools.islice(found, _LONGEST_LIST))
+    except _UNREADABLE:
+        return []
+
+
+def _elements(variables: Iterable[Any]) -> int:
+    total = 0
+    for variable in variables:
+        try:
+            total += math.prod(int(n) for n in variable.shape)
+        except _UNREADABLE:
+            continue
+    return total
+
+
+def _bytes(variables: Iterable[Any]) -> int:
+    return sum(variable_bytes(variable) for variable in variables)
+
+
+def _dtype_name(variable: Any) -> str:
+    dtype = getattr(variable, "dtype", "float32")
+    return str(getattr(dtype, "name", dtype)).removeprefix("torch.")

@@ -1,0 +1,147 @@
+# pyright: basic
+"""A new model object that goes on where another one was: eager Keras, and the protocol for all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from kmonitor_agent.frameworks.base import KerasModel, StateVariable
+from kmonitor_agent.frameworks.global_state import read_random_states, write_random_states
+from kmonitor_agent.frameworks.keras_names import names_kept
+from kmonitor_agent.frameworks.model_building import (
+    CannotCopy,
+    Rebuild,
+    compiled_as,
+    copied,
+    made_by,
+    why_no_structure,
+)
+
+_NOT_OF_THE_MODEL = ("metrics", "seed")
+"""Groups of the state that a new model need not have yet: Keras resets metrics at each epoch's
+start and makes them at the first step, and the global seed belongs to the process."""
+
+
+@dataclass(frozen=True, slots=True)
+class VariableShape:
+    """What tells whether a new model's variable can take an old one's value.
+
+    Attributes:
+        group: "model", "optimizer", "metrics" or "seed".
+        shape: Its shape.
+        dtype: Name of its dtype.
+    """
+
+    group: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a new model must have it."""
+        return self.group not in _NOT_OF_THE_MODEL
+
+    @property
+    def is_seed(self) -> bool:
+        """Whether it is the process's own, which making a model draws from."""
+        return self.group == "seed"
+
+
+class Rebuilding(Protocol):
+    """How a model of one framework is replaced by a new one; on the training thread only.
+
+    Attributes:
+        destroys: Whether `make` ends the old model, so that there is no way back.
+    """
+
+    destroys: bool
+
+    def why_not_now(self) -> str:
+        """Why this point of the program forbids it; empty when it may be done."""
+        ...
+
+    def try_out(self, model: KerasModel, script: Rebuild | None) -> None:
+        """See, as far as is cheap, whether `make` will work; changes nothing.
+
+        Raises:
+            CannotCopy: It will not; the message says what to write.
+        """
+        ...
+
+    def make(self, model: KerasModel, script: Rebuild | None) -> KerasModel:
+        """A new model, built and compiled, whose state can be assigned.
+
+        Raises:
+            CannotCopy: It cannot be made.
+        """
+        ...
+
+
+class EagerRebuilding:
+    """Keras 3 on any backend, and tf_keras in eager mode: implements `Rebuilding`."""
+
+    destroys = False
+
+    def why_not_now(self) -> str:
+        """Nothing forbids it."""
+        return ""
+
+    def try_out(self, model: KerasModel, script: Rebuild | None) -> None:
+        """Read the configurations; nothing is built, which would take the memory twice."""
+        if script is not None:
+            return
+        compiled_as(model)
+        if why := why_no_structure(model):
+            raise CannotCopy(why)
+
+    def make(self, model: KerasModel, script: Rebuild | None) -> KerasModel:
+        """Build beside the old one; random numbers and names are as if nothing was built."""
+        states = read_random_states()
+        try:
+            with names_kept(from_zero=True):
+                made = made_by(script) if script is not None else copied(model, compiled_as(model))
+                _build_optimizer(made)
+        finally:
+            write_random_states(states)
+        return made
+
+
+def shapes_of(state: Sequence[StateVariable]) -> list[VariableShape]:
+    """Groups, shapes and dtypes of a state, in order."""
+    return [
+        VariableShape(
+            group=each.path.partition("/")[0],
+            shape=tuple(int(n) for n in each.variable.shape),
+            dtype=str(getattr(each.variable.dtype, "name", each.variable.dtype)),
+        )
+        for each in state
+    ]
+
+
+def check_same_variables(old: Sequence[VariableShape], new: Sequence[VariableShape]) -> None:
+    """See that a new model can take an old one's state.
+
+    Raises:
+        CannotCopy: It has other variables.
+    """
+    ours = [each for each in old if each.is_wanted]
+    theirs = [each for each in new if each.is_wanted]
+    if ours != theirs:
+        raise CannotCopy(
+            f"the rebuilt model has other variables than the one before ({len(theirs)} instead of"
+            f" {len(ours)}, or of other shapes); write rebuild=make_model, a function that returns"
+            " the model built, compiled, and with the same layers trainable"
+        )
+
+
+def _build_optimizer(model: KerasModel) -> None:
+    # Its slots are made at the first step otherwise, after their values are assigned.
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is None or not getattr(model, "built", True):
+        return
+    variables = model.trainable_variables
+    for name in ("build", "_create_all_weights"):
+        make = getattr(optimizer, name, None)
+        if callable(make) and not (name == "build" and getattr(optimizer, "built", False) is True):
+            make(variables)
+            return

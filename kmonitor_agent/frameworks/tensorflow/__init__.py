@@ -1,0 +1,1 @@
+"""Keras 3 on TensorFlow: graphs, traces, allocator, reclaim steps, the traced step."""

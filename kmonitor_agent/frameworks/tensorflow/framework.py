@@ -1,0 +1,108 @@
+# pyright: basic
+"""Keras 3 on TensorFlow, the framework that the agent knows best."""
+
+import sys
+from collections.abc import Callable
+
+from kmonitor_agent.frameworks.base import (
+    AllocatorReadings,
+    FitFacts,
+    GraphCount,
+    KerasModel,
+    ModelDescription,
+    Probed,
+    ReclaimSteps,
+    TraceHolder,
+)
+from kmonitor_agent.frameworks.missing_names import lacking
+from kmonitor_agent.frameworks.model_facts import (
+    read_description,
+    read_fit_facts,
+    read_learning_rate,
+)
+from kmonitor_agent.frameworks.tensorflow.graphs import GraphInventory
+from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals, find_internals
+from kmonitor_agent.frameworks.tensorflow.memory import TensorFlowAllocator
+from kmonitor_agent.frameworks.tensorflow.reclaim import Keras3TensorFlowReclaim
+from kmonitor_agent.frameworks.tensorflow.tensorflow_user_functions import (
+    functions_with_many_traces,
+)
+from kmonitor_agent.frameworks.tensorflow.traces import STEP_FUNCTIONS, RetainedTraces
+from kmonitor_agent.wire.messages.reading import Reading
+
+StepsMaker = Callable[[TensorFlowInternals, RetainedTraces, GraphInventory], ReclaimSteps]
+
+
+class TensorFlowFramework:
+    """Reads and reclaims a Keras on TensorFlow in eager mode: Keras 3, and tf_keras by its steps.
+
+    Made on the training thread, which owns it; `function_count` and `allocator` may be called
+    from any thread.
+    """
+
+    def __init__(
+        self, *, versions: dict[str, str], make_steps: StepsMaker = Keras3TensorFlowReclaim
+    ) -> None:
+        self._internals = find_internals()
+        self._retained = RetainedTraces(self._internals)
+        self._inventory = GraphInventory(self._internals, self._retained)
+        self._allocator = TensorFlowAllocator(self._internals)
+        self._steps = make_steps(self._internals, self._retained, self._inventory)
+        self._probed = Probed(
+            backend="tensorflow",
+            versions=versions,
+            unavailable=_unavailable(self._internals, self._retained),
+        )
+
+    def probed(self) -> Probed:
+        """What was found when TensorFlow was first met."""
+        return self._probed
+
+    def fit_facts(self, model: KerasModel) -> FitFacts:
+        """How this model is compiled."""
+        return read_fit_facts(model)
+
+    def learning_rate(self, model: KerasModel) -> Reading:
+        """The optimizer's learning rate now."""
+        return read_learning_rate(model)
+
+    def describe(self, model: KerasModel) -> ModelDescription:
+        """Layers, weights and optimizer slots."""
+        return read_description(model)
+
+    def graph(self, model: KerasModel | None) -> GraphCount:
+        """Graph size of the process; see `tensorflow_graphs` for what is counted."""
+        return self._inventory.count()
+
+    def function_count(self) -> Reading:
+        """Functions registered with the runtime; any thread."""
+        functions = self._internals.functions
+        if functions is None:
+            return Reading.missing("functions", self._internals.missing["functions"])
+        return Reading(float(len(functions)), "functions", "tensorflow: registered functions")
+
+    def allocator(self) -> AllocatorReadings:
+        """Allocator of the first GPU, else of the CPU device; any thread."""
+        return self._allocator.read()
+
+    def trace_holders(self) -> tuple[TraceHolder, ...]:
+        """See `KnowsHolders`."""
+        many = functions_with_many_traces(self._internals, but=STEP_FUNCTIONS)
+        return tuple(TraceHolder(each.name, each.traces, each.why, each.keeper) for each in many)
+
+    def reclaim_steps(self) -> ReclaimSteps | None:
+        """The steps; `probed().unavailable` says what they cannot do."""
+        return self._steps
+
+
+def _unavailable(internals: TensorFlowInternals, retained: RetainedTraces) -> dict[str, str]:
+    unavailable: dict[str, str] = {}
+    if retained.why_unavailable():
+        unavailable["collect"] = retained.why_unavailable()
+    if internals.functions is None:
+        unavailable["graph"] = internals.missing["functions"]
+    tf = sys.modules.get("tensorflow")
+    experimental = getattr(getattr(tf, "config", None), "experimental", None)
+    if not hasattr(experimental, "get_memory_info"):
+        unavailable["allocator"] = lacking("TensorFlow", "get_memory_info")
+    return unavailable

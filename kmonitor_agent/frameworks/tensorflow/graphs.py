@@ -1,0 +1,228 @@
+# pyright: basic
+"""Graph size: operations in all live traces and registered functions of the process.
+
+What is counted: every function that Python has registered with TensorFlow's runtime (a trace of a
+`tf.function`, its forward and backward functions, functions of tf.data, branches of conditions
+and loop bodies), each once by its unique name; and every traced graph whose function is gone but
+that an entry of the gradient registry still holds, each once by identity. An operation is a node,
+inputs included. Graphs that nothing registered (Keras' symbolic calls, scratch graphs) and the
+wrappers of eager operations are not counted.
+
+A function's definition is read once, when it is first seen; afterwards one look at the registries
+tells that nothing has changed.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.base import GraphCount
+from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals
+from kmonitor_agent.frameworks.tensorflow.tensorflow_names import order_of, traced_name
+from kmonitor_agent.frameworks.tensorflow.tensorflow_owners import Key, registered_sizes
+from kmonitor_agent.frameworks.tensorflow.tensorflow_signatures import (
+    Arguments,
+    arguments_of,
+    difference,
+)
+from kmonitor_agent.frameworks.tensorflow.traces import Retained, RetainedTraces
+from kmonitor_agent.wire.messages.events import FunctionTraces
+
+SOURCE: Final = "tensorflow: registered functions and gradient registry"
+
+_BRANCHES: Final = "branches and loop bodies"
+_MOST_FUNCTIONS: Final = 64
+
+_CALLS: Final = frozenset(
+    {"Case", "For", "If", "StatelessCase", "StatelessIf", "StatelessWhile", "While"}
+    | {"PartitionedCall", "RemoteCall", "StatefulPartitionedCall", "SymbolicGradient"}
+    | {"XlaLaunch"}
+)
+"""Operations whose attributes name other functions."""
+
+STATEFUL_RANDOM: Final = frozenset(
+    {"Multinomial", "ParameterizedTruncatedNormal", "RandomGamma", "RandomPoisson"}
+    | {"RandomPoissonV2", "RandomShuffle", "RandomStandardNormal", "RandomUniform"}
+    | {"RandomUniformInt", "TruncatedNormal"}
+)
+"""Operations that keep a counter of their own, which a new trace starts again."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionFacts:
+    """What the definition of one registered function says.
+
+    Attributes:
+        operations: Nodes, inputs included.
+        calls: Names of functions that it calls.
+        stateful_random: Kinds of operations in it that a new trace seeds anew.
+        arguments: Tensors that the call passed; None where it is no trace of a call.
+    """
+
+    operations: int
+    calls: frozenset[str]
+    stateful_random: frozenset[str]
+    arguments: Arguments | None = None
+
+
+class GraphInventory:
+    """Counts traces and their operations; owned by the training thread."""
+
+    def __init__(self, internals: TensorFlowInternals, retained: RetainedTraces) -> None:
+        self._internals = internals
+        self._retained = retained
+        self._facts: dict[str, FunctionFacts] = {}
+        self._seen: tuple[Any, ...] | None = None
+        self._count = GraphCount(operations=None, absent="nothing was counted yet")
+
+    def count(self) -> GraphCount:
+        """Graph size now; a microsecond or two when nothing was traced or freed since."""
+        functions = self._internals.functions
+        if functions is None:
+            return GraphCount(operations=None, absent=self._internals.missing["functions"])
+        marks = (*_marks(functions), *_marks(self._internals.gradients or {}))
+        if marks != self._seen:
+            self._read_new(_names(functions))
+            self._count = self._counted(self._retained.read(self._sizes()))
+            self._seen = marks
+        return self._count
+
+    def facts(self) -> Mapping[str, FunctionFacts]:
+        """Every registered function by name, as of now."""
+        self.count()
+        return self._facts
+
+    def _read_new(self, names: set[str]) -> None:
+        for gone in self._facts.keys() - names:
+            del self._facts[gone]
+        new = names - self._facts.keys()
+        context = self._context()
+        for name in sorted(new, key=order_of):
+            self._facts[name] = _read_function(context, name)
+
+    def _sizes(self) -> Counter[Key]:
+        return registered_sizes({name: facts.operations for name, facts in self._facts.items()})
+
+    def _context(self) -> Any:
+        give = self._internals.eager_context
+        return give() if give is not None else None
+
+    def _counted(self, retained: Retained) -> GraphCount:
+        owners = _owners(self._facts, retained)
+        tallies: dict[str, _Tally] = {}
+        for name, facts in self._facts.items():
+            trace = traced_name(name)
+            user_name = trace or owners.get(name, _BRANCHES)
+            tally = tallies.setdefault(user_name, _Tally())
+            tally.add(facts.operations, is_trace=bool(trace))
+            tally.call(facts.arguments)
+        for graph in retained.orphans:
+            tallies.setdefault(graph.name, _Tally()).add_orphan(graph.operations)
+        return GraphCount(
+            operations=sum(tally.operations for tally in tallies.values()),
+            traces=sum(tally.traces for tally in tallies.values()),
+            functions=len(self._facts),
+            retained=retained.dead_step_entries,
+            step_entries=retained.step_entries,
+            by_function=_largest(tallies),
+            source=SOURCE,
+        )
+
+
+@dataclass(slots=True)
+class _Tally:
+    traces: int = 0
+    operations: int = 0
+    retained: int = 0
+    changed: str = ""
+    newest: Arguments | None = None
+
+    def call(self, arguments: Arguments | None) -> None:
+        if arguments is not None:
+            self.changed = "" if self.newest is None else difference(self.newest, arguments)
+            self.newest = arguments
+
+    def add(self, operations: int, *, is_trace: bool) -> None:
+        self.operations += operations
+        self.traces += is_trace
+
+    def add_orphan(self, operations: int) -> None:
+        self.operations += operations
+        self.traces += 1
+        self.retained += 1
+
+
+def _marks(registry: Mapping[Any, Any]) -> tuple[int, Any]:
+    # Names are never used twice and both registries keep the order of arrival: equal length and
+    # equal newest key mean that nothing came and nothing went.
+    try:
+        return len(registry), next(reversed(registry), None)  # pyright: ignore[reportArgumentType]
+    except RuntimeError:  # another thread is tracing at this moment
+        return len(registry), object()
+
+
+def _names(functions: Mapping[tuple[int, bytes], int]) -> set[str]:
+    return {name.decode("utf-8", "replace") for _, name in list(functions)}
+
+
+def _read_function(context: Any, name: str) -> FunctionFacts:
+    try:
+        definition = context.get_function_def(name)
+    except (AttributeError, LookupError, RuntimeError, ValueError, _error_of_tensorflow()):
+        # Freed between the look at the registry and now, or of another context.
+        return FunctionFacts(0, frozenset(), frozenset())
+    calls: set[str] = set()
+    drawing: set[str] = set()
+    for node in definition.node_def:
+        if node.op in _CALLS:
+            calls.update(called_functions(node))
+        elif node.op in STATEFUL_RANDOM:
+            drawing.add(node.op)
+    operations = len(definition.node_def) + len(definition.signature.input_arg)
+    arguments = arguments_of(name, definition)
+    return FunctionFacts(operations, frozenset(calls), frozenset(drawing), arguments)
+
+
+def _error_of_tensorflow() -> type[Exception]:
+    errors = getattr(sys.modules.get("tensorflow"), "errors", None)
+    return getattr(errors, "OpError", RuntimeError)
+
+
+def called_functions(node: Any) -> Iterable[str]:
+    """Names of the functions in the attributes of a node's definition."""
+    for value in node.attr.values():
+        if value.HasField("func"):
+            yield value.func.name
+        yield from (function.name for function in value.list.func)
+
+
+def _owners(facts: Mapping[str, FunctionFacts], retained: Retained) -> dict[str, str]:
+    # A branch belongs to the trace that calls it, through other branches.
+    owners: dict[str, str] = {}
+    todo = [(name, trace) for name in facts if (trace := traced_name(name))]
+    for graph in retained.orphans:
+        owners.update(dict.fromkeys(graph.branches, graph.name))
+        todo.extend((branch, graph.name) for branch in graph.branches)
+    while todo:
+        name, owner = todo.pop()
+        for called in facts[name].calls if name in facts else ():
+            if called not in owners and not traced_name(called):
+                owners[called] = owner
+                todo.append((called, owner))
+    return owners
+
+
+def _largest(tallies: Mapping[str, _Tally]) -> tuple[FunctionTraces, ...]:
+    ordered = sorted(tallies.items(), key=lambda item: item[1].operations, reverse=True)
+    return tuple(
+        FunctionTraces(
+            name=name[:4096],
+            traces=tally.traces,
+            operations=tally.operations,
+            retained=tally.retained,
+            changed=tally.changed,
+        )
+        for name, tally in ordered[:_MOST_FUNCTIONS]
+    )

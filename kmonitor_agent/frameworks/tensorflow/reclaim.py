@@ -1,0 +1,330 @@
+# pyright: basic
+"""Save, collect and reload on Keras 3 with TensorFlow: the steps that know its internals."""
+
+import contextlib
+import gc
+import math
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.base import (
+    EmptyArray,
+    KerasModel,
+    Released,
+    StateUnreadable,
+    StateVariable,
+)
+from kmonitor_agent.frameworks.global_state import draws_undone
+from kmonitor_agent.frameworks.keras3.deferred_function import (
+    drop_function,
+    make_beside,
+    make_function,
+)
+from kmonitor_agent.frameworks.keras3.keras3_beside import not_saved
+from kmonitor_agent.frameworks.keras3.keras3_state import exact_state
+from kmonitor_agent.frameworks.keras3.step_functions import models_in
+from kmonitor_agent.frameworks.keras_names import names_kept
+from kmonitor_agent.frameworks.tensorflow.graphs import GraphInventory
+from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals
+from kmonitor_agent.frameworks.tensorflow.keras3_session import (
+    clear_session_keeping_settings,
+    eagerly,
+    why_not_clear,
+)
+from kmonitor_agent.frameworks.tensorflow.recreate import recreate, why_not_recreate
+from kmonitor_agent.frameworks.tensorflow.step_comparison import (
+    Arguments,
+    all_traces,
+    arguments_of,
+    is_same,
+    name_of,
+    trace_for,
+)
+from kmonitor_agent.frameworks.tensorflow.tensor_memory import (
+    in_use_bytes,
+    is_on_cpu,
+    is_same_memory,
+)
+from kmonitor_agent.frameworks.tensorflow.tensorflow_workers import why_not_here
+from kmonitor_agent.frameworks.tensorflow.traces import RetainedTraces
+
+_FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
+_OF_KERAS: Final = ("keras.", "tf_keras.")
+_OTHER_STEP: Final = (
+    "a reload would change the result: {name}, traced again, computes something else. What"
+    " Python code reads while it is traced has changed since, such as an attribute or a random"
+    " number. A variable in its place keeps the step the same"
+)
+_FEW: Final = 4
+"""More traces than this were made again and again: most are of no use any more."""
+_ONLY_HERE: Final = 2
+"""`sys.getrefcount` of what only a local variable refers to."""
+_SLICE_BYTES: Final = 4 * 1024 * 1024
+"""A larger variable is assigned in slices: a whole one would be in memory twice more."""
+
+
+class Keras3TensorFlowReclaim:
+    """Implements `ReclaimSteps`; owned by the training thread."""
+
+    def __init__(
+        self,
+        internals: TensorFlowInternals,
+        retained: RetainedTraces,
+        inventory: GraphInventory,
+    ) -> None:
+        self._internals = internals
+        self._retained = retained
+        self._inventory = inventory
+        self._again: dict[tuple[int, str], Any] = {}
+        """Step functions that were traced again, by the model's id and their name."""
+        self._arguments: dict[tuple[int, str], Arguments] = {}
+        """What they were traced for."""
+        self._without_function: list[weakref.ref[Any]] = []
+        """Graphs whose functions were dropped and go with the next collection of garbage."""
+
+    def state(self, model: KerasModel) -> list[StateVariable]:
+        """See `ReclaimSteps.state`."""
+        if not all(hasattr(model, name) for name in _FUNCTIONS):
+            raise StateUnreadable("this model keeps its step functions elsewhere")
+        return exact_state(model)
+
+    def read(self, variable: Any) -> Any:
+        """The value as a numpy array, of the variable's own dtype; not to be written to."""
+        target = _tensorflows(variable)
+        with eagerly():
+            # The variable itself would be copied. What is read of it is not, on a CPU, and stays
+            # as it is: TensorFlow gives a variable that is assigned meanwhile other memory.
+            value = target.read_value() if _is_variable(target) else target
+            return sys.modules["numpy"].asarray(value)
+
+    def hold(self, variable: Any) -> Any | None:
+        """See `HoldsValues.hold`."""
+        target = _tensorflows(variable)
+        if not _is_variable(target) or not is_on_cpu(target.device):
+            return None
+        before = in_use_bytes()
+        value = self.read(variable)
+        # One that is updated sparsely is copied when it is read. The allocator sees large copies,
+        # of which there must not be two; a small one is not where the next is.
+        if before is None or in_use_bytes() != before or not self.is_held(variable, value):
+            return None
+        return value
+
+    def is_held(self, variable: Any, value: Any) -> bool:
+        """See `HoldsValues.is_held`."""
+        return is_same_memory(self.read(variable), value)
+
+    def assign(self, variable: Any, value: Any) -> None:
+        """In place; large variables slice by slice."""
+        with eagerly():
+            _assign(variable, value)
+
+    def drop_functions(self, model: KerasModel) -> Sequence[str]:
+        """Forget train, test and predict functions, but for one that the script put there."""
+        made = [name for name in _FUNCTIONS if _can_be_made_again(model, name)]
+        for name in made:
+            function = getattr(model, name)
+            untrack(model, name)
+            if (again := self._again.pop((id(model), name), None)) is not None:
+                setattr(model, name, again)
+            else:
+                drop_function(model, name)
+            if sys.getrefcount(function) == _ONLY_HERE and _is_of_keras(function):
+                self._without_function += map(weakref.ref, _graphs_of(function))
+        _forget_losses(model)
+        return made
+
+    def trace_again(self, model: KerasModel) -> str:
+        """See `TracesAgain.trace_again`. Not under a strategy, whose workers trace together."""
+        if not _is_alone(model):
+            return ""
+        with eagerly(), names_kept(), draws_undone():
+            for name in _FUNCTIONS:
+                self._arguments.pop((id(model), name), None)
+                old = getattr(model, name)
+                if not _can_be_made_again(model, name) or not any(all_traces(old)):
+                    continue
+                if not self._is_same_again(model, name, arguments_of(old)):
+                    return _OTHER_STEP.format(name=name)
+        return ""
+
+    def _is_same_again(self, model: KerasModel, name: str, arguments: Arguments) -> bool:
+        made = [make_beside(model, name)]
+        try:
+            trace_for(made[0], arguments)
+            is_it = self._is_same(getattr(model, name), made[0])
+            if is_it and sum(map(len, arguments)) <= _FEW:
+                self._again[id(model), name] = made.pop()
+                self._arguments[id(model), name] = arguments
+            return is_it
+        finally:
+            self._let_go(made)
+
+    def _is_same(self, old: Any, new: Any) -> bool:
+        give = self._internals.eager_context
+        context = None if give is None else give()
+        return context is None or is_same(old, new, context.get_function_def)
+
+    def forget_traced(self) -> None:
+        """See `TracesAgain.forget_traced`."""
+        again = list(self._again.values())
+        self._again.clear()
+        self._let_go(again)
+
+    def _let_go(self, functions: list[Any]) -> None:
+        """Empties the list, whose functions nobody else must hold."""
+        if not functions:
+            return
+        graphs = [trace.graph for each in functions for trace in all_traces(each)]
+        gone = [weakref.ref(each) for each in graphs]
+        functions.clear()
+        graphs.clear()
+        gc.collect()  # a function is part of a cycle
+        self._retained.release([found for each in gone if (found := each()) is not None])
+
+    def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
+        """Make them as Keras would when it next needs them, and trace them as they were traced.
+
+        Later a callback may have changed what they read while they are traced.
+        """
+        for name in names:
+            make_function(model, name)
+            function = getattr(model, name)
+            arguments = self._arguments.pop((id(model), name), None)
+            if arguments and not any(all_traces(function)):
+                # Where that fails, the next step traces it, as without us.
+                with contextlib.suppress(Exception), eagerly(), names_kept(), draws_undone():
+                    trace_for(function, arguments)
+
+    def release_retained(self) -> Released:
+        """See `RetainedTraces.release`."""
+        without, self._without_function = self._without_function, []
+        return self._retained.release([found for each in without if (found := each()) is not None])
+
+    def clear_session(self) -> str:
+        """Clear unless this point of the program forbids it."""
+        return why_not_clear(self._internals) or clear_session_keeping_settings()
+
+    def models_in(self, model: KerasModel) -> list[KerasModel]:
+        """See `keras3_functions.models_in`."""
+        return models_in(model)
+
+    def not_saved(self, model: KerasModel) -> tuple[str, ...]:
+        """See `keras3_beside.not_saved`."""
+        return not_saved(model)
+
+    def why_not_here(self, model: KerasModel, action: str) -> str:
+        """See `tensorflow_workers.why_not_here`."""
+        return why_not_here(model, action)
+
+    def why_not_recreate(self, model: KerasModel, state: Sequence[StateVariable]) -> str:
+        """See `keras3_recreate.why_not_recreate`."""
+        return (
+            why_not_clear(self._internals).removeprefix("session not cleared: ")
+            or self._retained.why_unavailable()  # what hides holders of traces hides variables'
+            or why_not_recreate(model, state)
+        )
+
+    def recreate(
+        self,
+        model: KerasModel,
+        state: Sequence[StateVariable],
+        values: Callable[[EmptyArray | None], Iterator[Any]],
+    ) -> bool:
+        """See `keras3_recreate.recreate`."""
+        return recreate(model, state, values=values, write=_write)
+
+    def inexact(self, model: KerasModel) -> str:
+        """Whether a train step draws from `tf.random.*` operations, which a retrace seeds anew."""
+        facts = self._inventory.facts()
+        steps = (getattr(each, "train_function", None) for each in models_in(model))
+        todo = [name_of(trace) for step in steps for trace in all_traces(step)]
+        seen = set(todo)
+        found: set[str] = set()
+        while todo:
+            function = facts.get(todo.pop())
+            if function is not None:
+                found |= function.stateful_random
+                todo.extend(function.calls - seen)
+                seen |= function.calls
+        if not found:
+            return ""
+        return (
+            f"not exact: the step draws from stateful operations ({', '.join(sorted(found))}) that"
+            " a new trace seeds anew; keras.random and tf.random.Generator are exact"
+        )
+
+
+def _forget_losses(model: KerasModel) -> None:
+    # A layer that calls `add_loss` keeps the tensor, and so the whole trace, until its next call,
+    # which begins by clearing it. Eager tensors have values that a script may still read.
+    clear = getattr(model, "_clear_losses", None)
+    if callable(clear) and not getattr(model, "run_eagerly", False):
+        clear()
+
+
+def _assign(variable: Any, value: Any) -> None:
+    target = _tensorflows(variable)
+    if value.nbytes <= _SLICE_BYTES or not _has_rows(value) or not _is_variable(target):
+        variable.assign(value)
+    else:
+        _write(variable, value)
+
+
+def _write(variable: Any, value: Any) -> None:
+    """Into the memory that TensorFlow's variable has, a few rows at a time."""
+    target = _tensorflows(variable)
+    if not _has_rows(value):
+        target[...].assign(value)
+        return
+    rows = value.shape[0]
+    step = max(1, rows // math.ceil(value.nbytes / _SLICE_BYTES))
+    for start in range(0, rows, step):
+        target[start : start + step].assign(value[start : start + step])
+
+
+def _has_rows(value: Any) -> bool:
+    return value.ndim > 0 and value.shape[0] > 1
+
+
+def _can_be_made_again(model: KerasModel, name: str) -> bool:
+    function = getattr(model, name, None)
+    if function is None:
+        return False
+    maker = str(getattr(getattr(type(model), f"make_{name}"), "__module__", ""))
+    # Keras' own function, or that of a class which makes it in its own way.
+    return _is_of_keras(function) or not maker.startswith(_OF_KERAS)
+
+
+def _is_of_keras(function: Any) -> bool:
+    made = getattr(function, "python_function", function)
+    return str(getattr(made, "__module__", "")).startswith(_OF_KERAS)
+
+
+def untrack(model: KerasModel, name: str) -> None:
+    """Have the model let go of a function that is, or was, an attribute of it."""
+    # TensorFlow keeps a tf.function that was an attribute (Keras 3.6) also as a dependency of the
+    # model, until another takes its place: setting None is not enough to let it go.
+    delete = getattr(model, "_delete_tracking", None)
+    if callable(delete):
+        delete(name)
+
+
+def _is_variable(target: Any) -> bool:
+    return isinstance(target, sys.modules["tensorflow"].Variable)
+
+
+def _tensorflows(variable: Any) -> Any:
+    # A replica's own variable is TensorFlow's already.
+    return variable if _is_variable(variable) else variable.value
+
+
+def _graphs_of(step: Any) -> list[Any]:
+    return [trace.graph for trace in all_traces(step) if hasattr(trace, "graph")]
+
+
+def _is_alone(model: KerasModel) -> bool:
+    strategy = getattr(model, "distribute_strategy", None)
+    return strategy is None or type(strategy).__name__.startswith("_DefaultDistributionStrategy")

@@ -1,0 +1,323 @@
+# pyright: basic
+"""A Keras model's training step as a graph of TensorFlow, traced and optimized; nothing runs."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.closures import closure_values
+from kmonitor_agent.frameworks.model_facts import variables_of
+from kmonitor_agent.frameworks.tensorflow.internals import find_internals
+from kmonitor_agent.frameworks.tensorflow.traces import CLOSURE_DEPTH, GRADIENT_PREFIX
+
+_STEP: Final = "kmonitor_step"
+"""What is traced is called so, and nothing of the script's."""
+
+_CPU: Final = "/job:localhost/replica:0/task:0/device:CPU:0"
+
+_REORDERED: Final = "ArithmeticOptimizer/"
+"""Operations that grappler moved bear the shapes of what stood there before."""
+
+_SPARSE: Final = "sparse_"
+_ASSUMED: Final = "the targets' shape was taken from the loss"
+
+
+class CannotTrace(Exception):
+    """There is no graph of this model's step.
+
+    Attributes:
+        why: In words.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(slots=True)
+class TracedStep:
+    """A step's graph.
+
+    Attributes:
+        graph: As TensorFlow would run it, a GraphDef with its functions.
+        fetches: Names of tensors and operations that a run asks for.
+        data: Names of the operations that stand for inputs and targets, with their shapes.
+        variables: Bytes of each variable by the name of the operation that stands for it.
+        made: (name, whether its first values were drawn) of variables, as they were made.
+        layers: (first, past the last, path) of operations that a layer made, by their place of
+            making; inner ones come later.
+        order: Place of making of each operation, by name, before optimizing.
+        notes: What had to be assumed.
+    """
+
+    graph: Any
+    fetches: list[str]
+    data: dict[str, tuple[int | None, ...]]
+    variables: dict[str, int]
+    made: list[tuple[str, bool]]
+    layers: list[tuple[int, int, str]]
+    order: dict[str, int]
+    notes: list[str] = field(default_factory=list)
+
+
+def trace_step(
+    model: Any,
+    batch: int | None = None,
+    shapes: Sequence[tuple[int | None, ...]] | None = None,
+    *,
+    folds: bool = True,
+) -> TracedStep:
+    """The graph of one step of `fit`, for any batch or for one.
+
+    The model's own `train_step` runs once, symbolically; weights and slots stay as they are.
+
+    Args:
+        model: Compiled, with the slots of its optimizer made.
+        batch: Examples a step; None: any.
+        shapes: Of its inputs, with the batch first; None: the model's own.
+        folds: Whether constants are computed ahead; how large ones are depends on the batch.
+
+    Raises:
+        CannotTrace: It has no static graph, or refuses such data.
+    """
+    if getattr(model, "run_eagerly", False):
+        raise CannotTrace("the model runs eagerly, so its step has no graph")
+    try:
+        return _traced(model, batch, shapes, folds=folds)
+    finally:
+        _forget_traces()
+
+
+def _traced(
+    model: Any,
+    batch: int | None,
+    shapes: Sequence[tuple[int | None, ...]] | None,
+    *,
+    folds: bool,
+) -> TracedStep:
+    concrete, layers = _concrete(model, batch, shapes)
+    graph = concrete.graph
+    definition = graph.as_graph_def(add_shapes=True)
+    variables = _name_variables(definition, graph)
+    captured = {inner.op.name for _, inner in graph.captures}
+    data = {each.op.name: tuple(each.shape) for each in graph.inputs
+            if each.op.name not in captured}  # fmt: skip
+    fetches = [each.name for each in graph.outputs]
+    fetches += [each.name for each in graph.control_outputs]
+    order = {each.name: place for place, each in enumerate(graph.get_operations())}
+    return TracedStep(_optimized(definition, fetches, folds=folds), fetches, data, variables,
+                      _made(model, graph), layers, order, [_ASSUMED])  # fmt: skip
+
+
+def _concrete(
+    model: Any, batch: int | None, shapes: Sequence[tuple[int | None, ...]] | None
+) -> tuple[Any, list[tuple[int, int, str]]]:
+    import tensorflow as tf
+
+    first: Exception | None = None
+    for data in _data_specs(model, batch, shapes):
+
+        def kmonitor_step(given: Any) -> Any:
+            return model.train_step(given)
+
+        with _layer_calls() as layers:
+            try:
+                made = tf.function(kmonitor_step, autograph=False).get_concrete_function(data)
+            except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
+                first = first or exc
+                continue
+        return made, [(start, end, path) for graph, start, end, path in layers
+                      if graph is made.graph]  # fmt: skip
+    raise CannotTrace(f"the step cannot be traced: {type(first).__name__}: {first}"[:500])
+
+
+def _forget_traces() -> None:
+    """Let go of what was traced here: custom gradients would keep it until the process ends."""
+    registry = find_internals().gradients
+    for key, entry in dict(registry or {}).items():
+        gradient = entry.get("type") if isinstance(entry, dict) else None
+        if not isinstance(gradient, FunctionType) or not key.startswith(GRADIENT_PREFIX):
+            continue
+        values = closure_values(gradient, CLOSURE_DEPTH)
+        if registry is not None and any(_is_traced_here(value) for value in values):
+            registry.pop(key, None)
+
+
+def _is_traced_here(value: Any) -> bool:
+    graph = getattr(value, "graph", None)
+    while graph is not None and getattr(graph, "name", "") != _STEP:
+        graph = getattr(graph, "outer_graph", None)  # a branch or a loop lies within
+    return graph is not None
+
+
+def _data_specs(
+    model: Any, batch: int | None, shapes: Sequence[tuple[int | None, ...]] | None
+) -> Iterator[Any]:
+    """What a data set would give, the likeliest first."""
+    import keras
+    import tensorflow as tf
+
+    inputs = _inputs(model)
+    if shapes is not None:
+        given = [keras.KerasTensor(tuple(shape), dtype=each.dtype)
+                 for shape, each in zip(shapes, tf.nest.flatten(inputs), strict=True)]  # fmt: skip
+        inputs = tf.nest.pack_sequence_as(inputs, given)
+    if any(None in each.shape[1:] for each in tf.nest.flatten(inputs)):
+        raise CannotTrace("the model leaves a length open")
+    x = tf.nest.map_structure(
+        lambda each: tf.TensorSpec((batch, *each.shape[1:]), each.dtype), inputs
+    )
+    outputs = model.compute_output_spec(inputs)
+    y = _targets(model, outputs, batch)
+    if y is not None:
+        yield (x, y)
+    yield (x, tf.nest.map_structure(lambda each: tf.TensorSpec((batch, *each.shape[1:])), outputs))
+    yield x
+
+
+def _inputs(model: Any) -> Any:
+    given = getattr(model, "_inputs_struct", None)
+    if given is None:
+        inner = getattr(model, "_functional", None)
+        given = getattr(inner, "_inputs_struct", None)
+    if given is None and getattr(model, "inputs", None):
+        given = model.inputs
+    if given is None:
+        shapes = getattr(model, "_build_shapes_dict", None) or {}
+        if len(shapes) != 1:
+            raise CannotTrace("the shapes of the model's inputs are not known")
+        given = _symbolic_of(next(iter(shapes.values())))
+    if isinstance(given, list | tuple) and len(given) == 1:
+        return given[0]
+    return tuple(given) if isinstance(given, list) else given
+
+
+def _symbolic_of(shape: Any) -> Any:
+    import keras
+
+    if isinstance(shape, dict):
+        return {name: _symbolic_of(each) for name, each in shape.items()}
+    if shape and isinstance(shape[0], list | tuple):
+        return tuple(_symbolic_of(each) for each in shape)
+    return keras.KerasTensor((None, *shape[1:]))
+
+
+def _targets(model: Any, outputs: Any, batch: int | None) -> Any:
+    """Specs like the outputs', by each one's loss; None if the losses cannot be told."""
+    import tensorflow as tf
+
+    losses = getattr(model, "loss", None)
+    flat = tf.nest.flatten(outputs)
+    if isinstance(losses, dict) and isinstance(outputs, dict):
+        named = [losses.get(name) for name in outputs]
+    elif isinstance(losses, list | tuple):
+        named = list(losses)
+    else:
+        named = [losses] * len(flat)
+    if len(named) != len(flat):
+        return None
+    made = [_target(tf, each, loss, batch) for each, loss in zip(flat, named, strict=True)]
+    return tf.nest.pack_sequence_as(outputs, made)
+
+
+def _target(tf: Any, output: Any, loss: Any, batch: int | None) -> Any:
+    name = loss if isinstance(loss, str) else str(getattr(loss, "name", ""))
+    if name.startswith(_SPARSE):
+        return tf.TensorSpec((batch, *output.shape[1:-1]), "int32")
+    return tf.TensorSpec((batch, *output.shape[1:]), "float32")
+
+
+@contextmanager
+def _layer_calls() -> Iterator[list[tuple[Any, int, int, str]]]:
+    """Which operations each call of a layer makes, while it is open.
+
+    Names of operations will not do: TensorFlow gives them suffixes that other layers have.
+    """
+    import keras
+    import tensorflow as tf
+
+    found: list[tuple[Any, int, int, str]] = []
+    above: list[str] = []
+    own = keras.layers.Layer.__call__
+
+    def noted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        graph = tf.compat.v1.get_default_graph()
+        start = _last_operation(graph)
+        above.append(str(getattr(self, "name", type(self).__name__)))
+        place = len(found)
+        found.append((graph, start, start, "/".join(above[1:]) or above[0]))
+        try:
+            return own(self, *args, **kwargs)
+        finally:
+            found[place] = (graph, start, _last_operation(graph), "/".join(above[1:]) or above[0])
+            above.pop()
+
+    keras.layers.Layer.__call__ = noted
+    try:
+        yield found
+    finally:
+        keras.layers.Layer.__call__ = own
+
+
+def _last_operation(graph: Any) -> int:
+    return len(graph.get_operations()) if hasattr(graph, "captures") else 0
+
+
+def _name_variables(definition: Any, graph: Any) -> dict[str, int]:
+    """Let handles say what they are of: shape inference could not read through a placeholder."""
+    by_handle = {id(each.handle): each for each in graph.variables}
+    of = {inner.op.name: by_handle.get(id(outer)) for outer, inner in graph.captures}
+    found: dict[str, int] = {}
+    for node in definition.node:
+        variable = of.get(node.name)
+        if variable is None:
+            continue
+        node.op = "VarHandleOp"
+        node.attr.clear()
+        node.attr["dtype"].type = variable.dtype.as_datatype_enum
+        node.attr["shape"].shape.CopyFrom(variable.shape.as_proto())
+        node.attr["shared_name"].s = node.name.encode()
+        found[node.name] = int(variable.shape.num_elements() or 0) * variable.dtype.size
+    return found
+
+
+def _made(model: Any, graph: Any) -> list[tuple[str, bool]]:
+    of = {id(outer): inner.op.name for outer, inner in graph.captures}
+    own = [each for each in model.variables if hasattr(each, "handle") or hasattr(each, "value")]
+    drawn = [(each, len(each.shape) > 1) for each in own]
+    drawn += [(each, False) for each in variables_of(model.optimizer)]
+    names = [(of.get(id(getattr(getattr(each, "value", each), "handle", None))), is_drawn)
+             for each, is_drawn in drawn]  # fmt: skip
+    return [(name, is_drawn) for name, is_drawn in names if name is not None]
+
+
+def _optimized(definition: Any, fetches: Sequence[str], *, folds: bool) -> Any:
+    """What TensorFlow makes of a graph before it runs it."""
+    import tensorflow as tf
+    from tensorflow.core.protobuf import config_pb2, meta_graph_pb2, rewriter_config_pb2
+    from tensorflow.python.grappler import tf_optimizer
+
+    # What is fused hangs on the device; a step on a GPU is left as it is.
+    device = "" if tf.config.list_physical_devices("GPU") else _CPU
+    for nodes in (definition.node, *(each.node_def for each in definition.library.function)):
+        for node in nodes:  # loops and branches stay whole
+            node.attr.pop("_lower_using_switch_merge", None)
+            node.device = node.device or device
+    whole = meta_graph_pb2.MetaGraphDef()
+    whole.graph_def.CopyFrom(definition)
+    whole.collection_def["train_op"].node_list.value.extend(fetches)
+    config = config_pb2.ConfigProto()
+    options = config.graph_options.rewrite_options
+    options.min_graph_nodes = -1
+    # What it does hangs on the batch, which is another one here than in a training.
+    options.memory_optimization = rewriter_config_pb2.RewriterConfig.NO_MEM_OPT
+    if not folds:
+        options.constant_folding = rewriter_config_pb2.RewriterConfig.OFF
+    made: Any = tf_optimizer.OptimizeGraph(config, whole)
+    for nodes in (each.node_def for each in made.library.function):
+        for node in nodes:
+            if _REORDERED in node.name:
+                node.attr.pop("_output_shapes", None)
+    return made

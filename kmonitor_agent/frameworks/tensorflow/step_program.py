@@ -1,0 +1,341 @@
+# pyright: basic
+"""A traced step as a plain program: its operations, with sizes that follow the batch."""
+
+import copy
+import math
+import time
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.tensorflow.step_graph import CannotTrace, TracedStep, trace_step
+from kmonitor_agent.frameworks.tensorflow.tensorflow_extents import TRIED, Extents, is_counted
+from kmonitor_agent.frameworks.tensorflow.tensorflow_loops import trips_of
+from kmonitor_agent.wire.messages.step_program import (
+    Extent,
+    StepGraph,
+    StepOperation,
+    StepProgram,
+)
+
+_BACKWARD: Final = "gradient_tape/"
+_BODIES: Final = ("cond", "body", "then_branch", "else_branch", "f", "branches")
+_FORWARD, _BACK, _UPDATE = 0, 1, 2
+
+_CPU_SEES_BYTES: Final = 256 * 1024
+"""Source: measured with tensorflow-cpu 2.21 by allocating tensors of rising size."""
+
+_SUMS_ABOVE_BYTES: Final = int(0.8 * 256 * 1024 * 1024)
+"""What grappler takes for most of a CPU's memory; source: `memory_optimizer.cc`, and the limit
+of a CPU's device attributes."""
+
+_SMALL: Final = ("BroadcastGradientArgs", "Placeholder", "VariableShape")
+"""Shapes as tensors, and what stands for a caller's tensor: no memory of their own to speak of."""
+
+
+def step_program(
+    model: Any, shapes: Sequence[tuple[int | None, ...]] | None = None
+) -> StepProgram:
+    """The program of one step of `fit`, for any batch.
+
+    Args:
+        model: Compiled, with the slots of its optimizer made.
+        shapes: Of its inputs, with the batch first; None: the model's own.
+
+    Raises:
+        CannotTrace: There is no graph, or it cannot be read.
+    """
+    began_s = time.perf_counter()
+    if not _has_loops(model):
+        traced = trace_step(model, None, shapes)
+        program = _built([traced] * 2, began_s)
+        if not program.unknown:
+            return program
+    else:
+        program = None
+    # In loops, sizes are those that the trace saw: it must see two batches.
+    try:
+        again = _seen_at_two_batches(model, shapes, began_s)
+    except CannotTrace:
+        if program is None:
+            raise
+        return program
+    return again if program is None or again.unknown < program.unknown else program
+
+
+def _seen_at_two_batches(
+    model: Any, shapes: Sequence[tuple[int | None, ...]] | None, began_s: float
+) -> StepProgram:
+    try:
+        return _built([trace_step(model, each, shapes) for each in TRIED], began_s)
+    except CannotTrace:
+        # A constant of the smaller batch may have been too large for the other one.
+        seen = [trace_step(model, each, shapes, folds=False) for each in TRIED]
+        return _built(seen, began_s)
+
+
+def _has_loops(model: Any) -> bool:
+    import keras
+
+    return any(isinstance(each, keras.layers.RNN) for each in model._flatten_layers())  # noqa: SLF001 - also those within layers
+
+
+def _built(traced: Sequence[TracedStep], began_s: float) -> StepProgram:
+    first = traced[0]
+    try:
+        graphs = [_imported(each, size) for each, size in zip(traced, TRIED, strict=True)]
+        builder = _Builder(first, graphs)
+        builder.add(graphs, [_wanted(graph, each.fetches)
+                             for graph, each in zip(graphs, traced, strict=True)])  # fmt: skip
+    except ValueError as exc:  # TensorFlow's, of a graph that it made itself
+        raise CannotTrace(f"the optimized step cannot be read: {exc}"[:500]) from exc
+    return StepProgram(
+        graphs=tuple(builder.graphs),
+        extents=tuple(builder.extents.found),
+        layers=tuple(builder.layers),
+        variables=tuple(first.variables.values()),
+        made=tuple((list(first.variables).index(name), drawn) for name, drawn in first.made),
+        unknown=builder.unknown,
+        seconds=time.perf_counter() - began_s,
+        unseen_bytes=_unseen_bytes(),
+        sums_above_bytes=_SUMS_ABOVE_BYTES if _unseen_bytes() else None,
+        notes=tuple(first.notes),
+    )
+
+
+def _unseen_bytes() -> int:
+    """On a CPU small tensors go past the allocator that counts."""
+    import tensorflow as tf
+
+    build = tf.sysconfig.get_build_info()
+    has_devices = build.get("is_cuda_build") or build.get("is_rocm_build")
+    return 0 if has_devices else _CPU_SEES_BYTES
+
+
+def _imported(traced: TracedStep, batch: int) -> Any:
+    """The graph with every shape inferred anew for a batch."""
+    import tensorflow as tf
+
+    definition = copy.deepcopy(traced.graph)
+    for node in definition.node:
+        node.attr.pop("_output_shapes", None)
+        if node.name in traced.data:
+            shape = [batch if each is None else each for each in traced.data[node.name]]
+            node.attr["shape"].shape.CopyFrom(tf.TensorShape(shape).as_proto())
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.import_graph_def(definition, name="")
+    return graph
+
+
+def _wanted(graph: Any, fetches: Sequence[str]) -> set[str]:
+    """Names of what a run needs: the ancestors of what it asks for."""
+    todo = [graph.as_graph_element(each.partition(":")[0]) for each in fetches]
+    found: set[str] = set()
+    while todo:
+        operation = todo.pop()
+        if operation.name not in found:
+            found.add(operation.name)
+            todo.extend(each.op for each in operation.inputs)
+            todo.extend(operation.control_inputs)
+    return found
+
+
+class _Builder:
+    """Collects graphs; the step's own comes first."""
+
+    def __init__(self, traced: TracedStep, graphs: Sequence[Any]) -> None:
+        self._libraries = [_Library(each) for each in graphs]
+        self.graphs: list[Any] = []
+        self.extents = Extents()
+        self.layers: list[str] = []
+        self.unknown = 0
+        self._names = _Names(traced, self.layers)
+        self._variables = {name: place for place, name in enumerate(traced.variables)}
+        self._trips: dict[tuple[int, str], int | None] = {}
+
+    def add(
+        self, graphs: Sequence[Any], wanted: Sequence[set[str]] | None, layer: int = -1,
+        phase: int = _FORWARD,
+    ) -> int:  # fmt: skip
+        """Place of a graph, seen at each batch; those that it runs come behind it."""
+        place = len(self.graphs)
+        self.graphs.append(None)
+        seen = [_in_order(each, None if wanted is None else wanted[number])
+                for number, each in enumerate(graphs)]  # fmt: skip
+        if len({tuple(operation.type for operation in each) for each in seen}) != 1:
+            raise CannotTrace("the step's graph is another for another batch")
+        places = {each.name: number for number, each in enumerate(seen[0])}
+        operations = [self._operation(pair, places, place, (layer, phase))
+                      for pair in zip(*seen, strict=True)]  # fmt: skip
+        self.graphs[place] = StepGraph(
+            tuple(operations),
+            tuple(places[each.op.name] for each in getattr(graphs[0], "inputs", ())
+                  if each.op.name in places),
+            tuple((places[each.op.name], each.value_index)
+                  for each in getattr(graphs[0], "outputs", ())),
+        )  # fmt: skip
+        return place
+
+    def _operation(
+        self, pair: Sequence[Any], places: Mapping[str, int], place: int, above: tuple[int, int]
+    ) -> StepOperation:
+        operation = pair[0]
+        layer, phase = self._names.of(operation) if place == 0 else above
+        trips = None
+        if operation.type in ("While", "StatelessWhile"):
+            condition = self._libraries[0].graph_of(operation.node_def.attr["cond"].func.name)
+            trips = trips_of(operation, condition, self._trips, place)
+            self._trips[place, operation.name] = trips
+        elif operation.type == "TensorListFromTensor":
+            trips = operation.inputs[0].shape[0] if operation.inputs[0].shape.rank else None
+        return StepOperation(
+            kind=operation.type,
+            inputs=tuple((places[each.op.name], each.value_index) for each in operation.inputs),
+            after=tuple(places[each.name] for each in operation.control_inputs
+                        if each.name in places),
+            sizes=self._sizes(pair),
+            work=self.extents.of_work(pair),
+            workspace=self.extents.of_workspace(pair),
+            beside=self.extents.beside(pair),
+            layer=layer,
+            phase=phase,
+            variable=self._variables.get(operation.name, -1) if place == 0 else -1,
+            bodies=tuple(self.add(each, None, layer, phase) for each in self._bodies(pair)),
+            trips=trips,
+        )  # fmt: skip
+
+    def _bodies(self, pair: Sequence[Any]) -> Iterator[list[Any]]:
+        """The graphs that an operation runs, each seen at each batch."""
+        for names in zip(*map(_function_names, pair), strict=True):
+            named = zip(self._libraries, names, pair, strict=True)
+            yield [library.graph_of(name, operation) for library, name, operation in named]
+
+    def _sizes(self, pair: Sequence[Any]) -> tuple[int, ...]:
+        operation = pair[0]
+        found: list[int] = []
+        for extent in self.extents.of_outputs(pair):
+            told = extent
+            if told is None:
+                told, is_known = self._assumed(operation)
+                self.unknown += not is_known
+            found.append(self.extents.place(told) if told.factor else -1)
+        return tuple(found)
+
+    def _assumed(self, operation: Any) -> tuple[Extent, bool]:
+        """For a size that cannot be told: that of the largest input."""
+        if operation.type in _SMALL:
+            return Extent(0), True
+        shaped = _shaped_like(operation)
+        if shaped is not None:
+            return shaped, True
+        sizes = [extent for each in operation.inputs if is_counted(each)
+                 for extent in self.extents.of_outputs([each.op, each.op])[each.value_index:][:1]
+                 if extent is not None]  # fmt: skip
+        return max(sizes, key=lambda each: each.at(TRIED[1]), default=Extent(0)), False
+
+
+def _in_order(graph: Any, wanted: set[str] | None) -> list[Any]:
+    """Operations that are wanted, each after all that it needs, else as they were made."""
+    found: dict[str, Any] = {}
+    for last in graph.get_operations():
+        if wanted is not None and last.name not in wanted:
+            continue
+        todo = [last]
+        while todo:
+            operation = todo[-1]
+            needs = [each.op for each in operation.inputs] + list(operation.control_inputs)
+            open_ = [each for each in needs if each.name not in found]
+            if open_ and operation.name not in found:
+                todo.extend(open_)
+            else:
+                found.setdefault(operation.name, operation)
+                todo.pop()
+    return list(found.values())
+
+
+def _shaped_like(operation: Any) -> Extent | None:
+    """Of zeros in the shape of a variable whose handle went through a loop."""
+    if operation.type != "Fill" or operation.inputs[0].op.type != "VariableShape":
+        return None
+    handle = operation.inputs[0].op.inputs[0]
+    while handle.op.type in ("While", "StatelessWhile", "Identity"):
+        handle = handle.op.inputs[handle.value_index]
+    if handle.op.type != "VarHandleOp":
+        return None
+    lengths = [each.size for each in handle.op.get_attr("shape").dim]
+    return Extent(math.prod(lengths) * operation.outputs[0].dtype.size)
+
+
+class _Library:
+    """Functions of a graph, which any graph in it may run."""
+
+    def __init__(self, graph: Any) -> None:
+        self._graph = graph
+        self._functions = {each.signature.name: each
+                           for each in graph.as_graph_def().library.function}  # fmt: skip
+
+    def graph_of(self, name: str, operation: Any | None = None) -> Any:
+        """A function's graph; with the shapes that an operation gives it, if one is named."""
+        from tensorflow.python.framework import function_def_to_graph
+
+        function, shapes = self._functions[name], None
+        if operation is not None:
+            shapes = [each.shape for each in operation.inputs]
+            shapes = shapes[len(shapes) - len(function.signature.input_arg) :]
+        with self._graph.as_default():
+            return function_def_to_graph.function_def_to_graph(function, input_shapes=shapes)
+
+
+def _function_names(operation: Any) -> list[str]:
+    found = []
+    for name in _BODIES:
+        if name in operation.node_def.attr:
+            value = operation.node_def.attr[name]
+            found += [value.func.name] if value.HasField("func") else [
+                each.name for each in value.list.func]  # fmt: skip
+    return [each for each in found if each]
+
+
+class _Names:
+    """Tells the layer and the phase of an operation by its name."""
+
+    def __init__(self, traced: TracedStep, layers: list[str]) -> None:
+        self._order = traced.order
+        self._by_place = sorted(traced.layers, key=lambda each: (each[0], -each[1]))
+        self._starts = [each[0] for each in self._by_place]
+        self._layers = layers
+        self._places: dict[str, int] = {}
+        backward = [place for name, place in traced.order.items() if _BACKWARD in name]
+        self._first_back = min(backward, default=len(traced.order))
+        self._last_back = max(backward, default=-1)
+
+    def of(self, operation: Any) -> tuple[int, int]:
+        name = operation.name
+        if _BACKWARD in name:
+            return self._layer(self._forward_place(name.rpartition(_BACKWARD)[2])), _BACK
+        place = self._order.get(name)
+        if place is None:  # made by TensorFlow's own optimizing
+            return -1, _FORWARD
+        if place > self._last_back > 0:
+            return -1, _UPDATE
+        return self._layer(place), _FORWARD if place < self._first_back else _BACK
+
+    def _forward_place(self, name: str) -> int | None:
+        while name:
+            if name in self._order:
+                return self._order[name]
+            name = name.rpartition("/")[0]
+        return None
+
+    def _layer(self, place: int | None) -> int:
+        if place is None:
+            return -1
+        last = bisect_right(self._starts, place)
+        for start, end, path in reversed(self._by_place[:last]):
+            if start <= place < end:
+                if path not in self._places:
+                    self._places[path] = len(self._layers)
+                    self._layers.append(path)
+                return self._places[path]
+        return -1

@@ -1,0 +1,144 @@
+# pyright: basic
+"""Save, collect and reload on tf_keras 2 in eager mode: where it differs from Keras 3."""
+
+import gc
+from collections.abc import Sequence
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.base import KerasModel, Released, StateUnreadable, StateVariable
+from kmonitor_agent.frameworks.keras3.deferred_function import DeferredFunction
+from kmonitor_agent.frameworks.live_objects import models_with_functions
+from kmonitor_agent.frameworks.tensorflow.graphs import GraphInventory
+from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals
+from kmonitor_agent.frameworks.tensorflow.keras3_session import why_not_clear
+from kmonitor_agent.frameworks.tensorflow.reclaim import Keras3TensorFlowReclaim, untrack
+from kmonitor_agent.frameworks.tensorflow.tensorflow_workers import (
+    Workers,
+    why_not_here,
+    workers_of,
+)
+from kmonitor_agent.frameworks.tensorflow.traces import RetainedTraces
+from kmonitor_agent.frameworks.tf_keras.state import tf_keras_state
+from kmonitor_agent.frameworks.tf_keras.tf_keras_session import clear_session_keeping_settings
+
+_EXACT_WITH = "keras.random and tf.random.Generator are exact"
+_EXACT_HERE = (
+    "tf.random.Generator is exact, and layers such as Dropout are after"
+    " tf_keras.backend.experimental.enable_tf_random_generator() before they are made"
+)
+
+_NADAM = (
+    "not exact: tf_keras' Nadam counts its own traces, and goes on otherwise after a new one;"
+    " tf_keras.optimizers.legacy.Nadam is exact"
+)
+
+_OF_KERAS: Final = ("tf_keras.", "keras.")
+_STEPS: Final = ("train_function", "test_function", "predict_function", "train_tf_function")
+
+
+def forget_replaced_functions(model: KerasModel) -> bool:
+    """Have a model let go of step functions that it no longer uses; whether there were any.
+
+    tf_keras counts what each attribute refers to, but not while it compiles: a function that
+    `compile` takes away stays in that count for the life of the model.
+    """
+    counts = vars(model).get("_obj_reference_counts_dict")
+    if counts is None:
+        return False
+    used = {id(vars(model).get(name)) for name in _STEPS}
+    replaced = [each for each in counts if _is_step(each) and id(each) not in used]
+    for each in replaced:
+        del counts[each]
+    return bool(replaced)
+
+
+def _is_step(value: Any) -> bool:
+    function = getattr(value, "python_function", None)
+    made_by = str(getattr(function, "__module__", ""))
+    return hasattr(value, "experimental_get_tracing_count") and made_by.startswith(_OF_KERAS)
+
+
+class TfKerasReclaim:
+    """Implements `ReclaimSteps`; owned by the training thread.
+
+    A tf_keras model's step functions are the tf.functions themselves, under the names that Keras 3
+    uses: finding, dropping and making them is the same.
+    """
+
+    def __init__(
+        self,
+        internals: TensorFlowInternals,
+        retained: RetainedTraces,
+        inventory: GraphInventory,
+        *,
+        package: str = "tf_keras",
+    ) -> None:
+        self._internals = internals
+        self._package = package
+        self._same = Keras3TensorFlowReclaim(internals, retained, inventory)
+
+    def state(self, model: KerasModel) -> list[StateVariable]:
+        """See `ReclaimSteps.state`."""
+        if not hasattr(model, "train_function"):
+            raise StateUnreadable("this model keeps its step functions elsewhere")
+        return tf_keras_state(model)
+
+    def read(self, variable: Any) -> Any:
+        """The value as a numpy array, of the variable's own dtype."""
+        return self._same.read(variable)
+
+    def assign(self, variable: Any, value: Any) -> None:
+        """In place; large variables slice by slice."""
+        self._same.assign(variable, value)
+
+    def drop_functions(self, model: KerasModel) -> Sequence[str]:
+        """Forget train, test and predict functions, but for one that the script put there."""
+        dropped = self._same.drop_functions(model)
+        if "train_function" in dropped and getattr(model, "train_tf_function", None) is not None:
+            # The same function again, which TensorBoard logs the graph from.
+            untrack(model, "train_tf_function")
+            step = model.train_function
+            model.train_tf_function = None if isinstance(step, DeferredFunction) else step
+        return dropped
+
+    def trace_again(self, model: KerasModel) -> str:
+        """See `TracesAgain.trace_again`."""
+        step = getattr(model, "train_tf_function", None)
+        try:
+            return self._same.trace_again(model)
+        finally:
+            model.train_tf_function = step
+
+    def forget_traced(self) -> None:
+        """See `TracesAgain.forget_traced`."""
+        self._same.forget_traced()
+
+    def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
+        """Make them as tf_keras would when it next needs them; nothing is traced yet."""
+        self._same.make_functions(model, names)
+
+    def release_retained(self) -> Released:
+        """See `RetainedTraces.release`; functions of before a `compile` are let go of first."""
+        forgotten = [forget_replaced_functions(model) for model in models_with_functions()]
+        if any(forgotten):
+            gc.collect()  # a function is part of a cycle
+        return self._same.release_retained()
+
+    def clear_session(self) -> str:
+        """Clear unless this point of the program forbids it."""
+        return why_not_clear(self._internals) or clear_session_keeping_settings(self._package)
+
+    def workers(self, model: KerasModel) -> Workers:
+        """See `tensorflow_workers.workers_of`."""
+        return workers_of(model)
+
+    def why_not_here(self, model: KerasModel, action: str) -> str:
+        """See `tensorflow_workers.why_not_here`."""
+        return why_not_here(model, action)
+
+    def inexact(self, model: KerasModel) -> str:
+        """Whether a train step draws from stateful operations, which a retrace seeds anew."""
+        random = self._same.inexact(model).replace(_EXACT_WITH, _EXACT_HERE)
+        # What Python counts while it traces is a constant of the trace.
+        counts = hasattr(getattr(model, "optimizer", None), "_u_product_counter")
+        return "; ".join(filter(None, (random, _NADAM if counts else "")))

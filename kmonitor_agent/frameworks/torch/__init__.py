@@ -1,0 +1,1 @@
+"""Keras 3 on PyTorch: framework, state, allocator, compiled graphs."""

@@ -1,0 +1,183 @@
+# pyright: basic
+"""Keras 3 on PyTorch: what it says of itself, and save, collect and reload inside its `fit`."""
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from kmonitor_agent.frameworks.base import (
+    AllocatorReadings,
+    FitFacts,
+    GraphCount,
+    KerasModel,
+    ModelDescription,
+    Probed,
+    ReclaimSteps,
+    Released,
+    StateVariable,
+)
+from kmonitor_agent.frameworks.keras3.keras3_beside import not_saved
+from kmonitor_agent.frameworks.keras3.step_functions import (
+    check_functions,
+    drop_functions,
+    make_functions,
+    models_in,
+)
+from kmonitor_agent.frameworks.model_facts import (
+    rate_reading,
+    read_description,
+    read_fit_facts,
+    read_learning_rate,
+    schedule_aside,
+)
+from kmonitor_agent.frameworks.torch.graphs import TorchGraphs
+from kmonitor_agent.frameworks.torch.memory import TorchAllocator
+from kmonitor_agent.frameworks.torch.torch_internals import empty_device_caches, reset_dynamo
+from kmonitor_agent.frameworks.torch.torch_state import (
+    read_tensor,
+    tensor_of,
+    torch_state,
+    write_tensor,
+)
+from kmonitor_agent.wire.messages.reading import Reading
+
+
+class TorchFramework:
+    """Reads and reclaims a Keras on PyTorch.
+
+    Made on the training thread, which owns it; `function_count` and `allocator` may be called
+    from any thread.
+    """
+
+    def __init__(self, *, versions: dict[str, str]) -> None:
+        self._graphs = TorchGraphs()
+        self._allocator = TorchAllocator(_keras_device())
+        self._steps = Keras3TorchReclaim(self._graphs)
+        self._probed = Probed(backend="torch", versions=versions, unavailable=self._unavailable())
+
+    def probed(self) -> Probed:
+        """What was found when PyTorch was first met."""
+        return self._probed
+
+    def fit_facts(self, model: KerasModel) -> FitFacts:
+        """How this model is compiled."""
+        facts = read_fit_facts(model)
+        return dataclasses.replace(facts, learning_rate=self.learning_rate(model).value)
+
+    def learning_rate(self, model: KerasModel) -> Reading:
+        """The optimizer's learning rate now."""
+        rate = read_learning_rate(model)
+        return _scheduled_rate(model) or rate if rate.value is None else rate
+
+    def describe(self, model: KerasModel) -> ModelDescription:
+        """Layers, weights and optimizer slots."""
+        return read_description(model)
+
+    def graph(self, model: KerasModel | None) -> GraphCount:
+        """What `torch.compile` captured; see `torch_graphs`."""
+        del model
+        return self._graphs.count()
+
+    def function_count(self) -> Reading:
+        """Captured graphs; any thread."""
+        return self._graphs.number()
+
+    def allocator(self) -> AllocatorReadings:
+        """Allocator of Keras' device; any thread."""
+        return self._allocator.read()
+
+    def reclaim_steps(self) -> ReclaimSteps | None:
+        """The steps."""
+        return self._steps
+
+    def _unavailable(self) -> dict[str, str]:
+        unavailable: dict[str, str] = {}
+        if why := self._graphs.why_unreadable():
+            unavailable["graph"] = why
+        allocator = self._allocator.read()
+        # A GPU that has not started yet is told of later.
+        if allocator.device and allocator.in_use.absent:
+            unavailable["allocator"] = allocator.in_use.absent
+        return unavailable
+
+
+class Keras3TorchReclaim:
+    """Implements `ReclaimSteps`; owned by the training thread.
+
+    PyTorch's random generators are left alone: nothing here draws from them.
+    """
+
+    def __init__(self, graphs: TorchGraphs) -> None:
+        self._graphs = graphs
+
+    def state(self, model: KerasModel) -> list[StateVariable]:
+        """See `torch_state.torch_state`."""
+        check_functions(model)
+        return torch_state(model)
+
+    def read(self, variable: Any) -> Any:
+        """The value as a numpy array, of the variable's own dtype."""
+        return read_tensor(tensor_of(variable))
+
+    def assign(self, variable: Any, value: Any) -> None:
+        """In place: the tensor, its place and its gradient stay."""
+        write_tensor(tensor_of(variable), value)
+
+    def drop_functions(self, model: KerasModel) -> Sequence[str]:
+        """Forget train, test and predict functions, but for one that the script put there."""
+        return drop_functions(model)
+
+    def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
+        """Make them anew; `torch.compile` compiles when they are called."""
+        make_functions(model, names)
+
+    def release_retained(self) -> Released:
+        """Memory that the device's allocator holds but does not use; PyTorch retains no graphs."""
+        empty_device_caches()
+        return Released()
+
+    def clear_session(self) -> str:
+        """Let go of what `torch.compile` compiled. Keras' settings stay, they hold no memory."""
+        why = reset_dynamo()
+        if not why:
+            self._graphs.all_dropped()
+        return why
+
+    def models_in(self, model: KerasModel) -> list[KerasModel]:
+        """See `keras3_functions.models_in`."""
+        return models_in(model)
+
+    def not_saved(self, model: KerasModel) -> tuple[str, ...]:
+        """See `keras3_beside.not_saved`."""
+        return not_saved(model)
+
+    def inexact(self, model: KerasModel) -> str:
+        """Whether the step is compiled, by a compiler that remembers the shapes it has seen."""
+        if not getattr(model, "jit_compile", False) or getattr(model, "run_eagerly", False):
+            return ""
+        return (
+            "may not be exact: torch.compile, once it has seen batches of several sizes, compiles"
+            " one program for all of them, and begins anew with one for each; without"
+            " jit_compile=True it is exact"
+        )
+
+
+def _keras_device() -> str:
+    try:
+        from keras.src.backend.torch.core import get_device
+
+        return str(get_device())
+    except (ImportError, AttributeError):
+        cuda = getattr(sys.modules["torch"], "cuda", None)
+        return "cuda" if cuda is not None and cuda.is_available() else "cpu"
+
+
+def _scheduled_rate(model: KerasModel) -> Reading | None:
+    # A schedule's value on a GPU has no `numpy()`.
+    try:
+        with schedule_aside(model.optimizer):
+            value = float(model.optimizer.learning_rate.item())
+    except (AttributeError, TypeError, ValueError, RuntimeError):
+        return None
+    return rate_reading(value)

@@ -1,0 +1,129 @@
+"""Where threads leave events for the agent's thread, which looks by itself: an append."""
+
+import contextlib
+import math
+import os
+import select
+from collections import deque
+from typing import Final
+
+from kmonitor_agent.wire.messages.events import Event
+
+EVENTS_LIMIT: Final = 262_144
+"""Events held while the agent's thread is stuck (a hung disk); the oldest go first.
+
+Days of epochs: that thread reads the samples itself, so only a loop of emits can ever reach it.
+"""
+
+_ONE: Final = (1).to_bytes(8, "little")
+
+
+class Wake:
+    """A descriptor that becomes readable when someone wants the agent's thread.
+
+    It is closed when the last reference is gone and never before: a number that was closed could
+    be a file of the user's by the time that another thread writes to it.
+    """
+
+    def __init__(self) -> None:
+        self._read = self._write = -1
+        # With no descriptor left the thread polls at the drain interval instead of sleeping.
+        with contextlib.suppress(OSError):
+            self._read, self._write = _pair()
+
+    def fileno(self) -> int:
+        """What to poll; -1 if the process had no descriptor left."""
+        return self._read
+
+    def set(self) -> None:
+        """Make it readable; about 10 us, since it lets the other thread run."""
+        with contextlib.suppress(OSError):  # full means readable already
+            os.write(self._write, _ONE)
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep until it is readable, or so long; whether it is."""
+        if hasattr(select, "poll"):  # select() ends at descriptor 1023, trainings do not
+            poll = select.poll()
+            if self._read >= 0:
+                poll.register(self._read, select.POLLIN)
+            return bool(poll.poll(math.ceil(seconds * 1000)))
+        return bool(select.select([self._read] if self._read >= 0 else [], [], [], seconds)[0])
+
+    def clear(self) -> None:
+        """Make it unreadable."""
+        with contextlib.suppress(OSError):  # empty means clear already
+            os.read(self._read, 4096)
+
+    def __del__(self) -> None:
+        for descriptor in {self._read, self._write} - {-1}:
+            os.close(descriptor)
+
+
+def _pair() -> tuple[int, int]:
+    if hasattr(os, "eventfd"):
+        both = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        return both, both
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    os.set_blocking(write, False)
+    return read, write
+
+
+class Inbox:
+    """Events in the order in which they were emitted; `put` is for any thread.
+
+    To wake a thread costs the emitter 10 us, and up to 5 ms where that thread then takes the GIL
+    first: so the agent's thread looks here by itself at the drain interval, and asks to be woken
+    only after a long silence. `put` is as bare as can be, since it is called after a step that
+    has filled the processor's caches with other things: each name that it looks up shows.
+
+    Attributes:
+        wake: Polled by the agent's thread.
+        is_shut: Nothing is taken any more: closed, or a forked child.
+        is_sleeping: Set by the agent's thread when it no longer looks here; a `put` wakes it.
+        dropped: Events that found no room since the start.
+    """
+
+    __slots__ = ("_events", "dropped", "is_shut", "is_sleeping", "wake")
+
+    def __init__(self, wake: Wake) -> None:
+        self.wake = wake
+        self.is_shut = False
+        self.is_sleeping = False
+        self.dropped = 0
+        self._events: deque[Event] = deque(maxlen=EVENTS_LIMIT)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing lies here now."""
+        return not self._events
+
+    def put(self, event: Event) -> None:
+        """Leave an event; neither blocks nor raises."""
+        if self.is_shut:
+            return
+        events = self._events
+        if len(events) == EVENTS_LIMIT:
+            self.dropped += 1
+        events.append(event)
+        if self.is_sleeping:
+            self.is_sleeping = False
+            self.wake.set()
+
+    def take(self) -> list[Event]:
+        """Everything that lies here now, in order; for the agent's thread."""
+        # As many as there are now: an emitter in a loop must not hold the agent's thread here.
+        # One can be gone from a full ring meanwhile only if another takes its place.
+        return [self._events.popleft() for _ in range(len(self._events))]
+
+    def fall_asleep(self) -> bool:
+        """Ask to be woken by the next `put`; False if something lies here already."""
+        self.is_sleeping = self.wake.fileno() >= 0
+        # In this order: a `put` that came before the flag is seen here, a later one sees the flag.
+        if self._events:
+            self.is_sleeping = False
+        return self.is_sleeping
+
+    def shut(self) -> None:
+        """Take nothing from now on."""
+        self.is_shut = True

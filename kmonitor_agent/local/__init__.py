@@ -1,1 +1,0 @@
-"""What agent and hub share on one machine: folders, sockets, the spool's format."""

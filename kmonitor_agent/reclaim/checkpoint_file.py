@@ -1,0 +1,354 @@
+"""The form of a checkpoint file: HDF5, one dataset a variable, between block and index (`seal`).
+
+Datasets are named by their ordinal, so equal paths do not collide. Dtypes that HDF5 does not know
+(bfloat16, float8) are stored as unsigned integers of the same width with their name beside them.
+What other programs read of such a file is HDF5; here nothing but the bytes of the values is read,
+at the places that the index tells. The block is written last: without it a file is no checkpoint.
+"""
+
+import contextlib
+import importlib
+import math
+import zlib
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import partial
+from io import FileIO
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Final
+
+import numpy as np
+
+from kmonitor_agent.reclaim.beside import Beside
+from kmonitor_agent.reclaim.checkpoint_seal import (
+    BLOCK_BYTES,
+    Piece,
+    Sealed,
+    open_checkpoint,
+    opened,
+    read_header,
+    write_seal,
+)
+from kmonitor_agent.reclaim.disk_file import DiskFile
+from kmonitor_agent.reclaim.state_facts import (
+    NotAStateFile,
+    StateHeader,
+    StoredFacts,
+    StoredVariable,
+    Tag,
+)
+
+__all__ = [
+    "ARCHITECTURE",
+    "FORMAT",
+    "Checksum",
+    "NotAStateFile",
+    "StateHeader",
+    "StoredFacts",
+    "StoredVariable",
+    "Tag",
+    "check_whole",
+    "dtype_named",
+    "holds_values",
+    "read_architecture",
+    "read_facts",
+    "read_header",
+    "read_variables",
+    "write_state",
+]
+
+FORMAT: Final = "kmonitor-state-1"
+"""Of the HDF5 in the file."""
+
+ARCHITECTURE: Final = "architecture"
+"""Name of the dataset with the text on the model's making."""
+
+_HDF5_KINDS: Final = "biufc"
+"""Kinds of numpy dtypes that HDF5 stores as they are."""
+
+_SLICE_BYTES: Final = 1024 * 1024
+"""What is read and compared at a time: small enough to stay in a processor's cache."""
+
+
+class Checksum:
+    """CRC-32 over the CRC-32s of arrays in order: quick, and finds the damage that disks do."""
+
+    def __init__(self) -> None:
+        self._crc = 0
+
+    def add(self, array: Any) -> int:
+        """Take one more array; its own CRC-32."""
+        crc = _crc_of(array)
+        self.add_crc(crc)
+        return crc
+
+    def add_crc(self, crc: int) -> None:
+        """Take one more array, whose CRC-32 is known."""
+        self._crc = zlib.crc32(crc.to_bytes(4, "big"), self._crc)
+
+    def text(self) -> str:
+        """As it stands in headers and records."""
+        return f"crc32:{self._crc:08x}"
+
+
+def write_state(
+    disk: DiskFile,
+    variables: Sequence[StoredVariable],
+    read: Callable[[Any], Any],
+    *,
+    tag: Tag,
+    wall_s: float,
+    architecture: str = "",
+) -> StateHeader:
+    """Fill a new file, one variable in memory at a time; the caller flushes it.
+
+    `architecture` is a text that `read_architecture` gives back. What the disk refuses is told
+    when the file is flushed: what is there then is no checkpoint.
+
+    Raises:
+        NotAStateFile: The tag is too long for a file's block.
+    """
+    checksum = Checksum()
+    pieces: list[Piece] = []
+    making = None
+    with _hdf5().File(disk, "w", userblock_size=BLOCK_BYTES) as file:
+        for ordinal, variable in enumerate(variables):
+            array = np.asarray(read(variable.variable), order="C")
+            pieces.append(_write_variable(file, str(ordinal), variable.path, array))
+            del array  # or two would be in memory while the next one is read
+            checksum.add_crc(pieces[-1].crc32)
+        if architecture:
+            text = np.frombuffer(architecture.encode(), np.uint8)
+            making = _write_variable(file, ARCHITECTURE, ARCHITECTURE, text)
+        state_bytes = sum(piece.n_bytes for piece in pieces)
+        header = StateHeader(tag, wall_s, len(variables), state_bytes, checksum.text())
+        _write_header(file, header)
+    write_seal(disk, Sealed(header, tuple(pieces), making))
+    return header
+
+
+def read_variables(path: Path, empty: Callable[..., Any] = np.empty) -> Iterator[Any]:
+    """Values in order as numpy arrays, each checked before it is given.
+
+    Args:
+        path: The file.
+        empty: Makes the array of shape and dtype in whose memory a large one is read and checked.
+
+    Raises:
+        NotAStateFile: One is missing or damaged.
+        OSError: The file cannot be read.
+    """
+    checksum = Checksum()
+    with opened(path) as (sealed, raw):
+        for ordinal, piece in enumerate(sealed.pieces):
+            yield _read_piece(raw, piece, f"variable {ordinal}", empty)
+            checksum.add_crc(piece.crc32)
+    if checksum.text() != sealed.header.checksum:
+        raise NotAStateFile(f"its state is {checksum.text()}, not {sealed.header.checksum}")
+
+
+def holds_values(path: Path, values: Iterator[Any]) -> bool:
+    """Whether a file holds these numpy arrays in this order, every bit, and says so of itself.
+
+    Read and compared slice by slice: quicker than checksums, and no second variable in memory.
+
+    Raises:
+        NotAStateFile: It is not a whole checkpoint.
+        OSError: The file cannot be read.
+    """
+    checksum = Checksum()
+    with opened(path) as (sealed, raw):
+        for piece in sealed.pieces:
+            array = next(values, None)
+            if array is None or not _holds(raw, piece, np.asarray(array, order="C"), path):
+                return False
+            del array  # or two would be in memory while the next one is read
+            checksum.add_crc(piece.crc32)
+    return next(values, None) is None and checksum.text() == sealed.header.checksum
+
+
+def read_architecture(path: Path) -> str:
+    """What a file says of its model's making; empty if nothing.
+
+    Raises:
+        NotAStateFile: It is damaged.
+        OSError: The file cannot be read.
+    """
+    with opened(path) as (sealed, raw):
+        if sealed.architecture is None:
+            return ""
+        text = _read_piece(raw, sealed.architecture, "what it says of the model", np.empty)
+    return text.tobytes().decode()
+
+
+def read_facts(path: Path) -> list[StoredFacts]:
+    """What a file holds, in order, without reading the values.
+
+    Raises:
+        NotAStateFile: It is not a whole checkpoint.
+        OSError: The file cannot be read.
+    """
+    with opened(path) as (sealed, _):
+        return [piece.facts for piece in sealed.pieces]
+
+
+def check_whole(path: Path) -> None:
+    """Read every byte of a file and compare its checksums.
+
+    Raises:
+        NotAStateFile: It is damaged.
+        OSError: The file cannot be read.
+    """
+    deque(read_variables(path), maxlen=0)  # a loop variable would hold two values at once
+    read_architecture(path)
+
+
+def dtype_named(name: str) -> Any:
+    """The dtype that a file names. Raises: AttributeError, TypeError: there is none."""
+    try:
+        return np.dtype(name)
+    except TypeError:
+        # bfloat16 and float8 are ml_dtypes' own, which every Keras backend brings.
+        return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
+
+
+def _hdf5() -> Any:
+    return importlib.import_module("h5py")  # comes with Keras
+
+
+def _write_variable(file: Any, name: str, path: str, array: Any) -> Piece:
+    """Write one with its checksum, which is computed meanwhile."""
+    if array.nbytes < _SLICE_BYTES:
+        dataset, crc = _write_array(file, name, array), _crc_of(array)
+    else:
+        with Beside(partial(_crc_of, array)) as found:
+            dataset = _write_array(file, name, array)
+        crc = found.result()
+    dataset.attrs["path"] = path
+    dataset.attrs["crc32"] = crc
+    # An array without bytes has no place.
+    offset = int(dataset.id.get_offset()) if array.nbytes else 0
+    return Piece(StoredFacts(path, array.shape, str(array.dtype)), offset, array.nbytes, crc)
+
+
+def _write_array(file: Any, name: str, array: Any) -> Any:
+    known = array.dtype.kind in _HDF5_KINDS and array.dtype.isbuiltin == 1
+    raw = array if known else array.view(np.dtype(f"u{array.dtype.itemsize}"))
+    dataset = file.create_dataset(name, data=raw)
+    dataset.attrs["dtype"] = str(array.dtype)
+    return dataset
+
+
+def _read_piece(raw: FileIO, piece: Piece, what: str, empty: Callable[..., Any]) -> Any:
+    """One as a numpy array, checked. Raises: NotAStateFile, OSError."""
+    with _sound(what):
+        dtype = dtype_named(piece.facts.dtype)
+        if math.prod(piece.facts.shape) * dtype.itemsize != piece.n_bytes:
+            raise NotAStateFile(f"{what} is not of the length that its shape needs")
+        is_large = piece.n_bytes >= _SLICE_BYTES
+        array = (empty if is_large else np.empty)(piece.facts.shape, dtype)
+    raw.seek(piece.offset)
+    if is_large:
+        crc = _fill(array, raw)
+    else:
+        _read_into(raw, _bytes_of(array))
+        crc = _crc_of(array)
+    if crc != piece.crc32:
+        raise NotAStateFile(f"{what} has another checksum")
+    return array
+
+
+@contextlib.contextmanager
+def _sound(what: str) -> Generator[None]:
+    # A dtype of a later numpy or ml_dtypes.
+    try:
+        yield
+    except (AttributeError, ImportError, TypeError, ValueError) as exc:
+        raise NotAStateFile(f"{what} cannot be read here: {exc}") from exc
+
+
+def _fill(array: Any, raw: FileIO) -> int:
+    """Read an array's bytes; the CRC-32 of what came, computed meanwhile slice by slice."""
+    flat, came = _bytes_of(array), SimpleQueue[Any]()
+    with Beside(partial(_crc_of_slices, came), end=partial(came.put, None)) as crc:
+        for start in range(0, flat.size, _SLICE_BYTES):
+            part = flat[start : start + _SLICE_BYTES]
+            _read_into(raw, part)
+            came.put(part)
+    return crc.result()
+
+
+def _crc_of_slices(came: "SimpleQueue[Any]") -> int:
+    crc = 0
+    while (part := came.get()) is not None:
+        crc = zlib.crc32(part, crc)
+    return crc
+
+
+def _read_into(raw: FileIO, part: Any) -> None:
+    rest = memoryview(part)
+    while rest.nbytes:
+        n_bytes = raw.readinto(rest)
+        if not n_bytes:
+            raise NotAStateFile("it ends too early")
+        rest = rest[n_bytes:]
+
+
+def _holds(raw: FileIO, piece: Piece, array: Any, path: Path) -> bool:
+    if piece.facts.shape != array.shape or piece.facts.dtype != str(array.dtype):
+        return False
+    flat, half = _bytes_of(array), array.nbytes // 2
+    if array.nbytes < _SLICE_BYTES:
+        return _is_at(raw, piece.offset, flat)
+    with Beside(partial(_is_at_path, path, piece.offset + half, flat[half:])) as second:
+        is_first = _is_at(raw, piece.offset, flat[:half])
+    return is_first and second.result()
+
+
+def _is_at_path(path: Path, offset: int, flat: Any) -> bool:
+    with open_checkpoint(path) as raw:
+        return _is_at(raw, offset, flat)
+
+
+def _is_at(raw: FileIO, offset: int, flat: Any) -> bool:
+    """Whether these bytes are at that place of a file."""
+    buffer = np.empty(min(flat.size, _SLICE_BYTES), np.uint8)
+    raw.seek(offset)
+    for start in range(0, flat.size, _SLICE_BYTES):
+        part = flat[start : start + _SLICE_BYTES]
+        came = buffer[: part.size]
+        _read_into(raw, came)
+        if not _is_same(came, part):
+            return False
+    return True
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two flat arrays of bytes are equal; eight at a time, which is quicker."""
+    whole = one.size // 8 * 8
+    if one.size != other.size or not np.array_equal(one[whole:], other[whole:]):
+        return False
+    return np.array_equal(one[:whole].view(np.uint64), other[:whole].view(np.uint64))
+
+
+def _bytes_of(array: Any) -> Any:
+    flat = array.reshape(-1)
+    return flat.view(np.uint8) if flat.size else np.empty(0, np.uint8)
+
+
+def _crc_of(array: Any) -> int:
+    return zlib.crc32(memoryview(_bytes_of(array)))
+
+
+def _write_header(file: Any, header: StateHeader) -> None:
+    attributes = file.attrs
+    attributes["run"] = header.tag.run
+    attributes["fit"] = header.tag.fit
+    attributes["epoch"] = header.tag.epoch
+    attributes["step"] = header.tag.step
+    attributes["wall_s"] = header.wall_s
+    attributes["variables"] = header.variables
+    attributes["state_bytes"] = header.state_bytes
+    attributes["checksum"] = header.checksum
+    attributes["format"] = FORMAT

@@ -1,0 +1,252 @@
+"""What proves a checkpoint file: a block before its HDF5 and an index behind it, both our own.
+
+The block is the file's HDF5 user block: magic, CRC-32, then JSON with what listings need, the
+file's length and the place of the index. The index says of each value where its bytes lie and
+their CRC-32; the block has that of all bytes which are no value's. So every byte of the file has
+a checksum, and values are read by their place: HDF5 itself, which one wrong bit can crash, is for
+other programs.
+"""
+
+import contextlib
+import json
+import os
+import zlib
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from io import FileIO
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from kmonitor_agent.reclaim.state_facts import NotAStateFile, StateHeader, StoredFacts, Tag
+from kmonitor_agent.wire.local.plain_files import open_plain
+
+BLOCK_BYTES: Final = 4096
+"""HDF5 allows powers of two from 512; with this one its data lie on a disk's pages as before."""
+
+MAGIC: Final = b"kmonitor"
+
+_FORMAT: Final = 1
+_CRC_END: Final = len(MAGIC) + 4
+_CHUNK_BYTES: Final = 1024 * 1024
+_INDEX_BYTES: Final = 256 * 1024 * 1024
+"""No index is larger: that of a million variables."""
+
+_REST_BYTES: Final = 1024 * 1024 * 1024
+"""Nor has HDF5 more to say of them beside their values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One value in a file.
+
+    Attributes:
+        facts: What it is.
+        offset: Where in the file its bytes lie, in one piece.
+        n_bytes: How many.
+        crc32: Of them.
+    """
+
+    facts: StoredFacts
+    offset: int
+    n_bytes: int
+    crc32: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """What a file says of itself, proved.
+
+    Attributes:
+        header: As it is listed.
+        pieces: Of its variables, in order.
+        architecture: Of the text on the model's making; None if there is none.
+    """
+
+    header: StateHeader
+    pieces: tuple[Piece, ...]
+    architecture: Piece | None
+
+
+class SeekableFile(Protocol):
+    """A binary file without a buffer."""
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Move."""
+        ...
+
+    def read(self, size: int = -1, /) -> bytes | None:
+        """At most `size` bytes."""
+        ...
+
+
+class WritableFile(SeekableFile, Protocol):
+    """One that is being written."""
+
+    def write(self, data: memoryview, /) -> int:
+        """All of it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    header: StateHeader
+    n_bytes: int
+    index_at: int
+    index_crc32: int
+    rest_crc32: int
+
+
+def write_seal(file: WritableFile, sealed: Sealed) -> None:
+    """Add index and block to a file whose HDF5, behind room for the block, is written.
+
+    Raises:
+        NotAStateFile: The header is longer than the block, or two values lie in one place.
+    """
+    index_at = file.seek(0, os.SEEK_END)
+    rest_crc32 = _crc_of_rest(file, _all_pieces(sealed), index_at)
+    index = json.dumps(
+        {
+            "variables": [_as_list(piece) for piece in sealed.pieces],
+            "architecture": sealed.architecture and _as_list(sealed.architecture),
+        }
+    ).encode()
+    file.seek(index_at)
+    file.write(memoryview(index))
+    block = _Block(sealed.header, index_at + len(index), index_at, zlib.crc32(index), rest_crc32)
+    text = json.dumps({"format": _FORMAT, **asdict(block)}).encode()
+    if len(text) > BLOCK_BYTES - _CRC_END:
+        raise NotAStateFile("the header of a checkpoint is longer than its block")
+    text = text.ljust(BLOCK_BYTES - _CRC_END)
+    file.seek(0)
+    file.write(memoryview(MAGIC + zlib.crc32(text).to_bytes(4, "big") + text))
+
+
+def open_checkpoint(path: Path) -> FileIO:
+    """Open a checkpoint without a buffer; plain files only, of any size. Raises: OSError."""
+    return FileIO(open_plain(path), "rb")
+
+
+def read_header(path: Path) -> StateHeader:
+    """What a listing tells of a file; only its block is read, and its length compared.
+
+    Raises:
+        NotAStateFile: It is not a whole checkpoint.
+        OSError: It cannot be read.
+    """
+    with open_checkpoint(path) as file:
+        return _read_block(file).header
+
+
+def begins_as_ours(path: Path) -> bool:
+    """Whether a file can be read and says that it is sealed, whole or not."""
+    try:
+        with open_checkpoint(path) as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Generator[tuple[Sealed, Any]]:
+    """A file, of which everything but the values is proved: those are by who reads them.
+
+    Raises:
+        NotAStateFile: It is not a whole checkpoint.
+        OSError: It cannot be read.
+    """
+    with open_checkpoint(path) as file:
+        yield _read_seal(file), file
+
+
+def _read_seal(file: SeekableFile) -> Sealed:
+    block = _read_block(file)
+    if block.n_bytes - block.index_at > _INDEX_BYTES:
+        raise NotAStateFile("its index is larger than any")
+    index = b"".join(_chunks(file, block.index_at, block.n_bytes))
+    if zlib.crc32(index) != block.index_crc32:
+        raise NotAStateFile("its index has another checksum")
+    with _well_formed("its index"):
+        found = json.loads(index)
+        making = found["architecture"]
+        sealed = Sealed(
+            block.header,
+            tuple(_as_piece(each) for each in found["variables"]),
+            None if making is None else _as_piece(making),
+        )
+    if len(sealed.pieces) != block.header.variables:
+        raise NotAStateFile("its index is of another number of variables")
+    if _crc_of_rest(file, _all_pieces(sealed), block.index_at) != block.rest_crc32:
+        raise NotAStateFile("what stands between its values has another checksum")
+    return sealed
+
+
+def _read_block(file: SeekableFile) -> _Block:
+    data = b"".join(_chunks(file, 0, BLOCK_BYTES))
+    if not data.startswith(MAGIC):
+        raise NotAStateFile("it does not begin as a checkpoint does")
+    text = data[_CRC_END:]
+    if (
+        len(data) < BLOCK_BYTES
+        or zlib.crc32(text).to_bytes(4, "big") != data[len(MAGIC) : _CRC_END]
+    ):
+        raise NotAStateFile("its first bytes have another checksum")
+    with _well_formed("its header"):
+        found = json.loads(text)
+        if found.pop("format") != _FORMAT:
+            raise NotAStateFile("it is of a form that this kmonitor does not know")
+        header = found.pop("header")
+        block = _Block(StateHeader(Tag(**header.pop("tag")), **header), **found)
+    length = file.seek(0, os.SEEK_END)
+    if length != block.n_bytes:
+        raise NotAStateFile(f"it has {length} bytes of {block.n_bytes}")
+    return block
+
+
+@contextlib.contextmanager
+def _well_formed(what: str) -> Generator[None]:
+    # Its checksum is right: only another writer than ours gets here.
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as exc:
+        raise NotAStateFile(f"{what} is not whole: {exc}") from exc
+
+
+def _as_list(piece: Piece) -> list[object]:
+    facts = piece.facts
+    return [facts.path, facts.shape, facts.dtype, piece.offset, piece.n_bytes, piece.crc32]
+
+
+def _as_piece(found: Sequence[Any]) -> Piece:
+    path, shape, dtype, *numbers = found
+    offset, n_bytes, crc32 = (int(number) for number in numbers)
+    return Piece(
+        StoredFacts(str(path), tuple(map(int, shape)), str(dtype)), offset, n_bytes, crc32
+    )
+
+
+def _all_pieces(sealed: Sealed) -> list[Piece]:
+    pieces = [*sealed.pieces, *([sealed.architecture] if sealed.architecture else [])]
+    return sorted((each for each in pieces if each.n_bytes), key=lambda each: each.offset)
+
+
+def _crc_of_rest(file: SeekableFile, pieces: Sequence[Piece], end: int) -> int:
+    """The CRC-32 of what lies behind the block, before `end` and in no piece."""
+    crc, at = 0, BLOCK_BYTES
+    if end - at - sum(each.n_bytes for each in pieces) > _REST_BYTES:
+        raise NotAStateFile("too much lies between its values")
+    for offset, n_bytes in [*((each.offset, each.n_bytes) for each in pieces), (end, 0)]:
+        if offset < at:
+            raise NotAStateFile("two of its values lie in one place")
+        for chunk in _chunks(file, at, offset):
+            crc = zlib.crc32(chunk, crc)
+        at = offset + n_bytes
+    return crc
+
+
+def _chunks(file: SeekableFile, start: int, end: int) -> Iterator[bytes]:
+    """A file's bytes from one place to another, as far as there are any."""
+    file.seek(start)
+    rest = end - start
+    while rest > 0 and (chunk := file.read(min(rest, _CHUNK_BYTES))):
+        rest -= len(chunk)
+        yield chunk

@@ -1,0 +1,323 @@
+"""A model's exact state on disk: whole and verified, or not there at all.
+
+A checkpoint is one HDF5 file. It is written variable by variable under a name that no one takes
+for a checkpoint, flushed to the disk, read back and compared, then renamed, and the folder is
+flushed too. The file's form stands in `state_file`. Of other files in the folder at most the block
+that begins them is looked at: a damaged one harms no training.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import psutil
+
+from kmonitor_agent.frameworks.base import EmptyArray
+from kmonitor_agent.reclaim.beside import Beside
+from kmonitor_agent.reclaim.checkpoint_file import (
+    NotAStateFile,
+    StateHeader,
+    StoredVariable,
+    Tag,
+    holds_values,
+    read_header,
+    read_variables,
+    write_state,
+)
+from kmonitor_agent.reclaim.disk_file import DiskFile, flush_folder
+from kmonitor_agent.wire.local.clock import Clock, SystemClock
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.local.private_files import make_folder, make_own_folder
+from kmonitor_agent.wire.text import bytes_text
+
+_SUFFIX: Final = ".h5"
+_EXPORT_SUFFIX: Final = ".keras"
+_UNFINISHED: Final = ".tmp"
+_NAME: Final = re.compile(r"[0-9]{6,}-fit([0-9]+)-epoch([0-9]+)-step([0-9]+)\.h5")
+_FREE_FACTOR: Final = 2
+"""A save needs this many times the state's size to be free: older ones stay until it is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """One checkpoint in a store.
+
+    Attributes:
+        path: The file.
+        n_bytes: Its size, bytes.
+        wall_s: When it was taken, UTC epoch seconds.
+        epoch: Index from 0 of the epoch in or after which it was taken.
+        checksum: "crc32:..." over all variables in order.
+        tag: Where in the run it was taken.
+        variables: How many variables it holds.
+        state_bytes: Their size, bytes.
+    """
+
+    path: Path
+    n_bytes: int
+    wall_s: float
+    epoch: int
+    checksum: str
+    tag: Tag
+    variables: int
+    state_bytes: int
+
+
+class SaveRefused(Exception):
+    """A checkpoint was not begun or not finished; nothing of it is left.
+
+    Attributes:
+        why: The reason and what to do, for the user.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class CheckpointStore:
+    """The checkpoints of one run in one folder; owned by the training thread."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        keep: int = 2,
+        clock: Clock | None = None,
+        free_bytes: Callable[[Path], int] | None = None,
+    ) -> None:
+        """Nothing is created before the first save.
+
+        Args:
+            folder: Where the files lie.
+            keep: How many of the newest are kept, at least 1.
+            clock: For the time of a checkpoint; None: the machine's.
+            free_bytes: Free space below a folder, bytes; None: asked of the system.
+        """
+        self.folder = folder
+        self._keep = max(1, keep)
+        self._clock = clock or SystemClock()
+        self._free_bytes = free_bytes or _free_bytes
+
+    def checkpoints(self) -> list[Checkpoint]:
+        """Every whole checkpoint, oldest first; files that are none are left out."""
+        found = (self._checkpoint(path) for path in self._files())
+        return [checkpoint for checkpoint in found if checkpoint is not None]
+
+    def latest(self) -> Checkpoint | None:
+        """The newest whole checkpoint."""
+        for path in reversed(self._files()):
+            checkpoint = self._checkpoint(path)
+            if checkpoint is not None:
+                return checkpoint
+        return None
+
+    def free_bytes(self) -> int:
+        """Free space where the checkpoints lie, bytes. Raises: OSError."""
+        return self._free_bytes(self.folder)
+
+    def save(
+        self,
+        variables: Sequence[StoredVariable],
+        read: Callable[[Any], Any],
+        *,
+        tag: Tag,
+        architecture: str = "",
+        drop: bool = True,
+    ) -> Checkpoint:
+        """Write a checkpoint, see that it reads back the same, and drop the oldest.
+
+        Args:
+            variables: What to write, in the order in which it will be read.
+            read: Gives a variable's value as a numpy array; called for one at a time.
+            tag: Where in the run this is.
+            architecture: What a model is made of, for who restores it; empty if not known.
+            drop: Whether the oldest are dropped now; else `dropping` is for the caller.
+
+        Raises:
+            SaveRefused: No room, no permission, or what was read back differs.
+        """
+        state_bytes = sum(variable.n_bytes for variable in variables)
+        self._make_folder()
+        self._remove_unfinished()
+        self._check_space(state_bytes)
+        target = self.folder / self._name(tag)
+        unfinished = target.with_name(f"{target.name}.{os.getpid()}{_UNFINISHED}")
+        try:
+            header = self._write(unfinished, variables, read, tag, architecture)
+            unfinished.replace(target)
+            flush_folder(self.folder)
+        except (NotAStateFile, OSError) as exc:
+            raise SaveRefused(f"the checkpoint could not be written: {exc}"[:1000]) from exc
+        finally:
+            # Whatever ended it, also an interrupt: nothing half-written stays.
+            with contextlib.suppress(OSError):
+                unfinished.unlink(missing_ok=True)
+        if drop:
+            _remove(self._oldest())
+        return _as_checkpoint(target, header)
+
+    def _write(
+        self,
+        path: Path,
+        variables: Sequence[StoredVariable],
+        read: Callable[[Any], Any],
+        tag: Tag,
+        architecture: str,
+    ) -> StateHeader:
+        """A new file, seen to read back the same while the disk takes it."""
+        wall_s = self._clock.wall_s()
+        with DiskFile(path) as disk:
+            header = write_state(
+                disk, variables, read, tag=tag, wall_s=wall_s, architecture=architecture
+            )
+            with disk.flushing():
+                _verify(path, header, (read(each.variable) for each in variables))
+        return header
+
+    @contextlib.contextmanager
+    def dropping(self) -> Generator[None]:
+        """Drop the oldest while the block runs: giving back a large file's pages takes time."""
+        with Beside(partial(_remove, self._oldest())):
+            yield
+
+    def read(self, checkpoint: Checkpoint, empty: EmptyArray | None = None) -> Iterator[Any]:
+        """The values of a checkpoint in the order of saving, one in memory at a time.
+
+        Args:
+            checkpoint: One of this store.
+            empty: Makes the arrays that large values are read into; None: numpy's.
+
+        Raises:
+            NotAStateFile: It is damaged; what was given before is right.
+            OSError: It cannot be read.
+        """
+        return read_variables(checkpoint.path, empty or np.empty)
+
+    def holds(self, checkpoint: Checkpoint, values: Iterator[Any]) -> bool:
+        """Whether a checkpoint can be read and holds these numpy arrays in order, every bit."""
+        try:
+            return holds_values(checkpoint.path, values)
+        except (NotAStateFile, OSError):
+            return False
+
+    def _files(self) -> list[Path]:
+        try:
+            found = [path for path in self.folder.iterdir() if path.suffix == _SUFFIX]
+        except OSError:
+            return []
+        return sorted(found, key=_ordinal)
+
+    def _checkpoint(self, path: Path) -> Checkpoint | None:
+        try:
+            return _as_checkpoint(path, read_header(path))
+        except (NotAStateFile, OSError):
+            return None
+
+    def _make_folder(self) -> None:
+        try:
+            is_own = self.folder.is_relative_to(find_folders().state)
+            (make_own_folder if is_own else make_folder)(self.folder)
+        except OSError as exc:
+            raise SaveRefused(f"the checkpoint folder cannot be made: {exc}"[:1000]) from exc
+
+    def _check_space(self, state_bytes: int) -> None:
+        try:
+            free = self._free_bytes(self.folder)
+        except OSError as exc:
+            raise SaveRefused(f"the checkpoint folder cannot be read: {exc}"[:1000]) from exc
+        if free < _FREE_FACTOR * state_bytes:
+            raise SaveRefused(
+                f"not enough room in {self.folder}: {bytes_text(free)} free, but {_FREE_FACTOR}"
+                f" times the state of {bytes_text(state_bytes)} is wanted; free some, or set"
+                " checkpoint_dir"
+            )
+
+    def _name(self, tag: Tag) -> str:
+        ordinal = max((_ordinal(path) for path in self._files()), default=0) + 1
+        return f"{ordinal:06d}-fit{tag.fit}-epoch{tag.epoch}-step{tag.step}{_SUFFIX}"
+
+    def _remove_unfinished(self) -> None:
+        # Left by a process that was killed while it saved; one that lives may share the folder.
+        for path in self.folder.glob(f"*{_UNFINISHED}*"):
+            pid = path.name.partition(_UNFINISHED)[0].rpartition(".")[2]
+            if pid == str(os.getpid()) or not (pid.isdigit() and psutil.pid_exists(int(pid))):
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+    def _oldest(self) -> list[Path]:
+        """Those before what is kept: also damaged ones."""
+        files = self._files()
+        whole = [path for path in files if self._checkpoint(path) is not None]
+        if len(whole) < self._keep:
+            return []
+        older = files[: files.index(whole[-self._keep])]
+        return [path for path in older if path in whole or place_in_name(path)]
+
+
+def _remove(checkpoints: Sequence[Path]) -> None:
+    for path in checkpoints:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        with contextlib.suppress(OSError):
+            export_path(path).unlink()
+
+
+def place_in_name(path: Path) -> tuple[int, int, int] | None:
+    """Fit, epoch and step that a checkpoint's name says, unproved; None if it is no such name."""
+    named = _NAME.fullmatch(path.name)
+    return None if named is None else (int(named[1]), int(named[2]), int(named[3]))
+
+
+def export_path(checkpoint: Path) -> Path:
+    """Where a checkpoint's `.keras` file lies, if it has one."""
+    return checkpoint.with_suffix(_EXPORT_SUFFIX)
+
+
+def unfinished_export_path(checkpoint: Path) -> Path:
+    """Where that file is written; what a killed process left there goes with the next save."""
+    return checkpoint.with_name(f"{checkpoint.stem}.{os.getpid()}{_UNFINISHED}{_EXPORT_SUFFIX}")
+
+
+def _as_checkpoint(path: Path, header: StateHeader) -> Checkpoint:
+    return Checkpoint(
+        path=path,
+        n_bytes=path.lstat().st_size,
+        wall_s=header.wall_s,
+        epoch=header.tag.epoch,
+        checksum=header.checksum,
+        tag=header.tag,
+        variables=header.variables,
+        state_bytes=header.state_bytes,
+    )
+
+
+def _ordinal(path: Path) -> int:
+    first = path.name.partition("-")[0]
+    return int(first) if first.isdigit() else 0
+
+
+def _verify(path: Path, header: StateHeader, values: Iterator[Any]) -> None:
+    try:
+        # Another thread of the script may have changed a variable since it was written.
+        if not holds_values(path, values):
+            deque(read_variables(path), maxlen=0)  # a loop variable would hold two values at once
+        found = read_header(path)
+    except NotAStateFile as exc:
+        raise SaveRefused(
+            f"the checkpoint did not read back as it was written: {exc.why}"
+        ) from exc
+    if found != header:
+        raise SaveRefused("the checkpoint did not read back as it was written: another header")
+
+
+def _free_bytes(folder: Path) -> int:
+    return shutil.disk_usage(folder).free

@@ -1,0 +1,314 @@
+"""The state of one fit that a later process takes up: variables in HDF5, the rest as JSON.
+
+The JSON is the commit: it is written beside, flushed to the disk and renamed once the HDF5 file
+that it names is whole. What an earlier JSON names is kept until then.
+"""
+
+import contextlib
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+from kmonitor_agent.frameworks.base import IteratorBegan, StateVariable
+from kmonitor_agent.reclaim.checkpoint_file import NotAStateFile, StoredVariable, Tag, read_header
+from kmonitor_agent.reclaim.checkpoints import Checkpoint, CheckpointStore, SaveRefused
+from kmonitor_agent.reclaim.disk_file import flush_folder
+from kmonitor_agent.reclaim.restart.plain_values import ArrayShelf, from_json, to_json
+from kmonitor_agent.wire.local.plain_files import KEY_BYTES, open_new, read_plain, write_private
+
+FORMAT: Final = "kmonitor-fit-1"
+STATE_BYTES: Final = 256 * 2**20
+"""Most that the JSON of a fit's state holds; arrays lie beside it."""
+
+
+class CannotResume(Exception):
+    """A fit's state does not fit what the script does now; going on would change its result.
+
+    Attributes:
+        why: What differs and what to do, for the user.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class VariableFacts:
+    """One saved variable, to find its counterpart.
+
+    Attributes:
+        path: "model/dense/kernel".
+        shape: As text.
+    """
+
+    path: str
+    shape: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackState:
+    """Plain attributes of one callback of the fit.
+
+    Attributes:
+        kind: Its class's name.
+        attributes: By name.
+    """
+
+    kind: str
+    attributes: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asked for the restart at which a state was saved.
+
+    Attributes:
+        command: Id of the command, or empty.
+        asked_by: "script", "limit ram 80%", a user's name; empty when nobody asked.
+        left_wall_s: When the process began to leave, seconds since 1970.
+        record: What is known of the restart by then, encoded; the next process completes it.
+    """
+
+    command: str = ""
+    asked_by: str = ""
+    left_wall_s: float = 0.0
+    record: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FitState:
+    """Everything about a fit but its variables' values.
+
+    Attributes:
+        run: Run id.
+        fit: Ordinal in the run, from 1.
+        kind: Taken at an epoch's end, or at the end of the fit.
+        model: Its name.
+        next_epoch: Index of the epoch to go on with.
+        epochs_run: Epochs that ran in it, over all processes.
+        evaluations: Validations that ran in it likewise.
+        stopped: It had been told to stop, so that no epoch is to follow.
+        build_config: What `build_from_config` takes; None if the model has none.
+        optimizers: For each optimizer the ordinals, among the model's variables, that it trains.
+        variables: In order.
+        state_bytes: Their size, bytes.
+        callbacks: In the order of the fit.
+        random: States of the random generators.
+        generators: Those of the data's own, in order.
+        iterator: Where the iterator began that the next epoch goes on with, if it drew.
+        limits: Limits that were set from outside, encoded; empty if none were.
+        asked: Who asked.
+        left_out: What could not be kept, in words.
+    """
+
+    run: str
+    fit: int
+    kind: Literal["epoch", "end"]
+    model: str
+    next_epoch: int
+    epochs_run: int
+    evaluations: int = 0
+    stopped: bool = False
+    build_config: Any = None
+    optimizers: tuple[tuple[int, ...], ...] = ()
+    variables: tuple[VariableFacts, ...] = ()
+    state_bytes: int = 0
+    callbacks: tuple[CallbackState, ...] = ()
+    random: dict[str, Any] = field(default_factory=dict[str, Any])
+    generators: list[Any] = field(default_factory=list[Any])
+    iterator: IteratorBegan | None = None
+    limits: str = ""
+    asked: Asked = Asked()
+    left_out: tuple[str, ...] = ()
+
+
+class FitStates:
+    """The states of a run's fits in one folder; owned by the training thread."""
+
+    def __init__(self, folder: Path) -> None:
+        """Nothing is created before the first save.
+
+        Args:
+            folder: The run's, in the supervision's.
+        """
+        self._folder = folder
+
+    def save(
+        self, state: FitState, variables: Sequence[StateVariable], read: Callable[[Any], Any]
+    ) -> Checkpoint:
+        """Commit a state in place of the fit's earlier one.
+
+        Args:
+            state: All but the values.
+            variables: As `state.variables` names them.
+            read: Gives a variable's value as a numpy array.
+
+        Raises:
+            SaveRefused: No room or no permission; the earlier state stays.
+        """
+        shelf = ArrayShelf()
+        plain = to_json(_as_dict(state), shelf)
+        stored = [StoredVariable(each.path, each.n_bytes, each.variable) for each in variables]
+        known = {id(each.variable) for each in stored}
+        stored += [StoredVariable("array", each.nbytes, each) for each in shelf.arrays]
+        tag = Tag(state.run, state.fit, max(0, state.next_epoch - 1))
+        store = CheckpointStore(self._store_folder(state.fit))
+        saved = store.save(stored, lambda each: read(each) if id(each) in known else each, tag=tag)
+        document = {
+            "format": FORMAT,
+            "file": saved.path.name,
+            "checksum": saved.checksum,
+            "crc32": _crc_of(plain),
+            "state": plain,
+        }
+        try:
+            _commit(self._path(state.fit), json.dumps(document).encode())
+        except OSError as exc:
+            raise SaveRefused(f"the fit's state could not be committed: {exc}"[:1000]) from exc
+        return saved
+
+    def read(self, fit: int) -> "SavedFit | None":
+        """The committed state of a fit; None if it has none.
+
+        Raises:
+            CannotResume: What is there cannot be read.
+        """
+        try:
+            document = json.loads(read_plain(self._path(fit), STATE_BYTES))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError) as exc:
+            raise CannotResume(f"the saved state of fit {fit} cannot be read: {exc}") from exc
+        return SavedFit(document, self._store_folder(fit))
+
+    def is_first_taken_up(self, fit: int, checksum: str) -> bool:
+        """Whether a state is taken up for the first time; a crash may have it taken up again.
+
+        Raises:
+            OSError: That could not be noted.
+        """
+        path = self._folder / f"{fit}.taken"
+        try:
+            if read_plain(path, KEY_BYTES) == checksum.encode():
+                return False
+        except FileNotFoundError:
+            pass
+        write_private(path, checksum.encode())
+        return True
+
+    def forget(self, fit: int) -> None:
+        """Drop a fit's state: it begins anew."""
+        with contextlib.suppress(OSError):
+            self._path(fit).unlink()
+
+    def _path(self, fit: int) -> Path:
+        return self._folder / f"{fit}.json"
+
+    def _store_folder(self, fit: int) -> Path:
+        return self._folder / f"fit-{fit}"
+
+
+class SavedFit:
+    """A committed state, opened: its small values are read, its variables are yet to be."""
+
+    def __init__(self, document: Any, folder: Path) -> None:
+        """Read all but the variables.
+
+        Raises:
+            CannotResume: It is damaged.
+        """
+        try:
+            self._path = folder / str(document["file"])
+            header = read_header(self._path)
+            is_same = document["crc32"] == _crc_of(document["state"])
+            is_same = is_same and header.checksum == document["checksum"]
+            if document["format"] != FORMAT or not is_same:
+                raise CannotResume(f"the saved state {self._path} is not what was committed")
+            # The arrays stand behind the variables: how many of these there are, the JSON says.
+            self._n_variables = len(dict_of(document["state"])["variables"]["list"])
+            self.checksum = header.checksum
+            shelf = ArrayShelf(list(islice(self._values(), self._n_variables, None)))
+            self.state = _from_dict(from_json(document["state"], shelf))
+        except (OSError, KeyError, TypeError, ValueError, IndexError) as exc:
+            raise CannotResume(f"the saved state of a fit is damaged: {exc}") from exc
+        except NotAStateFile as exc:
+            raise CannotResume(f"the saved state of a fit is damaged: {exc.why}") from exc
+
+    def values(self) -> Iterator[Any]:
+        """Values of the variables in order, read again from the disk, one in memory at a time.
+
+        Raises:
+            CannotResume: The file is damaged.
+        """
+        try:
+            yield from islice(self._values(), self._n_variables)
+        except (OSError, NotAStateFile) as exc:
+            raise CannotResume(f"the saved state {self._path} is damaged: {exc}") from exc
+
+    def _values(self) -> Iterator[Any]:
+        checkpoint = cast("Any", _Named(self._path))
+        return CheckpointStore(self._path.parent).read(checkpoint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    path: Path
+
+
+def dict_of(found: Any) -> dict[str, Any]:
+    """A JSON form of a dict with texts as keys, one level of it undone."""
+    return {str(key): value for key, value in found["dict"]}
+
+
+def facts_of(variables: Sequence[StateVariable]) -> tuple[VariableFacts, ...]:
+    """How saved variables are told apart later."""
+    return tuple(VariableFacts(each.path, shape_of(each.variable)) for each in variables)
+
+
+def shape_of(variable: Any) -> str:
+    """A variable's shape as text."""
+    return str(tuple(int(n) for n in variable.shape))
+
+
+def _as_dict(state: FitState) -> dict[str, Any]:
+    kept = {name: getattr(state, name) for name in FitState.__dataclass_fields__}
+    kept["variables"] = [asdict(each) for each in state.variables]
+    kept["callbacks"] = [
+        {"kind": each.kind, "attributes": each.attributes} for each in state.callbacks
+    ]
+    kept["asked"] = asdict(state.asked)
+    kept["iterator"] = None if state.iterator is None else asdict(state.iterator)
+    return kept
+
+
+def _from_dict(found: dict[str, Any]) -> FitState:
+    found["variables"] = tuple(VariableFacts(**each) for each in found["variables"])
+    found["callbacks"] = tuple(CallbackState(**each) for each in found["callbacks"])
+    found["asked"] = Asked(**found["asked"])
+    if found["iterator"] is not None:
+        found["iterator"] = IteratorBegan(**found["iterator"])
+    return FitState(**found)
+
+
+def _crc_of(plain: Any) -> int:
+    return zlib.crc32(json.dumps(plain).encode())
+
+
+def _commit(path: Path, data: bytes) -> None:
+    fresh = path.with_name(f"{path.name}.new")
+    descriptor = open_new(fresh)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    fresh.replace(path)
+    flush_folder(path.parent)

@@ -1,0 +1,1 @@
+"""The run of one process: its fits, events, requests, limits and safe points."""

@@ -1,0 +1,430 @@
+"""Carries out one request on the training thread and tells what it did."""
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Final
+
+import msgspec
+
+from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.guard import described
+from kmonitor_agent.reclaim.actions import collect, not_reloaded, reload, save
+from kmonitor_agent.reclaim.checkpoint_file import Tag
+from kmonitor_agent.reclaim.checkpoints import CheckpointStore
+from kmonitor_agent.reclaim.deferred_signals import SIGNALS
+from kmonitor_agent.reclaim.memory import footprint
+from kmonitor_agent.reclaim.outcome import ActionName, Outcome
+from kmonitor_agent.recording.action_requests import Request, RequestQueue, is_expired
+from kmonitor_agent.recording.action_results import Record, Records
+from kmonitor_agent.recording.auto_executor import Escalating
+from kmonitor_agent.recording.diagnosis import Diagnoses
+from kmonitor_agent.recording.fit import Fit
+from kmonitor_agent.recording.limit_enforcer import LimitKeeper
+from kmonitor_agent.recording.parts import AskedReload, Parts
+from kmonitor_agent.recording.privacy import Privacy
+from kmonitor_agent.recording.resumable_fit import Saved
+from kmonitor_agent.recording.stopping import Stopping
+from kmonitor_agent.recording.worker_agreement import Meeting
+from kmonitor_agent.wire.messages.commands import CommandState
+from kmonitor_agent.wire.messages.events import (
+    ActionRecord,
+    CommandProgress,
+    Event,
+    Notice,
+    Paused,
+)
+from kmonitor_agent.wire.messages.version import MAX_TEXT
+
+_PAUSE_CHECK_S: Final = 0.25
+_MODEL_GONE: Final = "the model is gone"
+_NOT_PAUSED: Final = "the training is not paused"
+_MOST_HELD: Final = 32
+_NO_MEETING: Final = "the training ended before all workers had met; none of them reloaded"
+
+
+class Performer:
+    """Runs requests one at a time; owned by whichever training thread reached a safe point.
+
+    Attributes:
+        records: What was done, oldest first.
+        is_paused: Whether a training thread is being held now.
+        diagnoses: What grows, looked at when asked.
+        stopping: Told of fits and epochs, since stops of some are settled then.
+        acted: Called after each collect and reload, also of a training that is paused meanwhile.
+    """
+
+    def __init__(  # noqa: PLR0913 - one for each part that it works with
+        self,
+        *,
+        run: str,
+        queue: RequestQueue,
+        limits: LimitKeeper,
+        emit: Callable[[Event], None],
+        now_s: Callable[[], float],
+        privacy: Privacy,
+        open_fits: Callable[[], Sequence[Fit]] = tuple,
+    ) -> None:
+        """Begin with nothing done.
+
+        Args:
+            run: Run id, for the checkpoints' tags.
+            queue: Where requests wait.
+            limits: Told when a limit's action has run.
+            emit: Takes events.
+            now_s: The boot's time, seconds.
+            privacy: What to leave out of records.
+            open_fits: The run's open fits, in the order of their begin; without, a stop ends one.
+        """
+        self.records = Records()
+        self.is_paused = False
+        self.acted: Callable[[Fit, ActionName], None] = _do_nothing
+        self._run_id = run
+        self._queue = queue
+        self._limits = limits
+        self._emit = emit
+        self._now_s = now_s
+        self._privacy = privacy
+        self.stopping = Stopping(open_fits, self._stop_settled)
+        self._escalating = Escalating(limits=limits, act=self._act, tell=self.tell)
+        self.diagnoses = Diagnoses(emit=emit, now_s=now_s, privacy=privacy)
+
+    def perform(self, fit: Fit, request: Request, *, step: int = 0) -> set[str]:
+        """Do what was asked and tell the result; the actions that were recorded.
+
+        Args:
+            fit: The fit at whose safe point this runs.
+            request: What to do.
+            step: Steps done in the running epoch; 0 at its end.
+        """
+        known: int | None = None
+        SIGNALS.watch()
+        try:
+            known = len(self.records)
+            self._perform(fit, request, step)
+        except Exception as exc:
+            # Whoever asked hears of it; the caller's guard counts it.
+            if known is None or len(self.records) == known:
+                self._finish(self._record(fit, request, step, why=described(exc)), request)
+            raise
+        return {each.action for each in self.records[known:]}
+
+    def _perform(self, fit: Fit, request: Request, step: int) -> None:
+        if is_expired(request, self._now_s()):
+            self.tell(request, "expired", "its time to live passed before a safe point came")
+            return
+        if why := self._limits.why_dropped(request):
+            self._tell_not_done(request, why)
+            return
+        self.tell(request, "started")
+        if request.action == "pause":
+            self._hold(fit, request, step)
+        elif request.action == "resume":
+            self._finish(self._record(fit, request, step, why=_NOT_PAUSED), request)
+        else:
+            self._do(fit, request, step)
+
+    def expire_waiting(self, why: str) -> None:
+        """The process ends: tell of everything that still waits."""
+        for request in self._queue.take_all():
+            self.tell(request, "expired", why)
+            if request.command is None:
+                self._tell_not_done(request, why)
+
+    def _stop_settled(self, fit: Fit, request: Request, step: int, why: str) -> None:
+        self._finish(self._record(fit, request, step, why=why), request)
+
+    def _tell_not_done(self, request: Request, why: str) -> None:
+        # "reload follows" was said of a limit's; a script's would be lost without a word.
+        text = f"{request.asked_by}: the {request.action} was not done: {why}."
+        self._emit(Notice(t_s=self._now_s(), level="info", code="not_done", text=text))
+
+    def tell(self, request: Request, state: CommandState, why: str = "") -> None:
+        """Say where a command stands; nothing for requests of limits and scripts."""
+        command = request.command
+        if command is not None:
+            self._emit(
+                CommandProgress(
+                    t_s=self._now_s(), id=command.id, name=command.name, state=state, why=why
+                )
+            )
+
+    def tell_collected(self, outcome: Outcome, *, fit: int, epoch: int) -> None:
+        """Tell of a `collect()` that the script called itself, between two fits or in one.
+
+        Args:
+            outcome: What it did.
+            fit: Ordinal of the newest fit.
+            epoch: Index of its newest epoch.
+        """
+        record = ActionRecord(
+            t_s=self._now_s(),
+            action="collect",
+            ok=outcome.ok,
+            asked_by="script",
+            fit=fit,
+            epoch=epoch,
+            seconds=outcome.seconds,
+            why=self._privacy.text(outcome.why)[:MAX_TEXT],
+        )
+        self._keep(self._with_outcome(record, outcome, None))
+
+    def _do(self, fit: Fit, request: Request, step: int) -> None:
+        model = fit.model()
+        if model is None:
+            self._finish(self._record(fit, request, step, why=_MODEL_GONE), request)
+        elif request.action == "auto":
+            self._escalating.perform(fit, request, step)
+            return
+        elif request.action == "stop":
+            self.stopping.stop(fit, request, step)
+        elif request.action == "diagnose":
+            seconds, why = self.diagnoses.diagnose(fit, model)
+            fit.clock.leave_out(retraced=False)
+            self._finish(self._record(fit, request, step, seconds=seconds, why=why), request)
+        else:
+            record = self._act(fit, request, step)
+            if record is not None:
+                self._tell_end(record, request)
+            elif request.action == "reload":
+                return  # who does it tells how it ended
+        if request.watch is not None:
+            self._limits.take_new_base(request.watch)
+
+    def _act(self, fit: Fit, request: Request, step: int) -> ActionRecord | None:
+        """Carry out an action on the model and keep its record; None when it only is planned."""
+        if request.action == "restart":
+            self._plan_to_leave(fit, request, step)
+            return None
+        if request.action == "reload" and fit.parts is not None:
+            self._plan_to_rebuild(fit, fit.parts, request)
+            return None
+        if request.action == "reload" and fit.meeting is not None:
+            return self._plan_to_meet(fit, fit.meeting, request)
+        outcome = self._reclaim(fit, request, step)
+        record = self._record(fit, request, step, seconds=outcome.seconds, why=outcome.why)
+        record = self._with_outcome(record, outcome, fit.last_step_s)
+        self._keep(record)
+        fit.clock.leave_out(retraced=request.action == "reload")
+        if outcome.action in {"collect", "reload"}:
+            self.acted(fit, outcome.action)
+        return record
+
+    def meet(self, fit: Fit, model: KerasModel) -> None:
+        """Reload with the other workers of a fit if one of them called.
+
+        Args:
+            fit: At its epoch's end.
+            model: What it trains.
+        """
+        meeting = fit.meeting
+        called_by = "" if meeting is None else meeting.begins(fit.epoch)
+        if meeting is None or not called_by:
+            return
+        store = CheckpointStore(fit.checkpoint_dir, keep=fit.keep_checkpoints)
+        tag = Tag(run=self._run_id, fit=fit.ordinal, epoch=fit.epoch, step=0)
+        outcome = meeting.hold(
+            lambda: reload(fit.framework, model, store, tag=tag, agreement=meeting),
+            lambda why: not_reloaded(fit.framework, model, why),
+        )
+        asked, meeting.asked = meeting.asked, []
+        for request in asked or [Request("reload", asked_by=called_by[:MAX_TEXT])]:
+            self._reloaded(fit, request, outcome)
+        if outcome.ok:
+            self.acted(fit, "reload")
+
+    def leave_meeting(self, fit: Fit) -> None:
+        """The fit ended: tell of reloads that wait for the other workers."""
+        meeting = fit.meeting
+        asked = [] if meeting is None else meeting.asked
+        for request in asked:
+            self._finish(self._record(fit, request, 0, why=_NO_MEETING), request)
+        asked.clear()
+
+    def restart_begun(self, fit: Fit, request: Request) -> ActionRecord:
+        """What is known of a restart when the process begins to leave; the next one completes it.
+
+        Args:
+            fit: The fit that ends here.
+            request: Who asked.
+        """
+        before = footprint(fit.framework, fit.model())
+        return msgspec.structs.replace(
+            self._record(fit, request, 0),
+            before=msgspec.structs.replace(before, step_time_s=fit.last_step_s),
+        )
+
+    def restart_failed(self, fit: Fit, request: Request, saved: Saved) -> None:
+        """Tell that the process stays, and why.
+
+        Args:
+            fit: The fit that goes on here.
+            request: Who asked.
+            saved: Why nothing was saved.
+        """
+        record = self._record(fit, request, 0, seconds=saved.seconds, why=saved.why)
+        self._finish(record, request)
+        if request.part_of and request.watch is not None:
+            self._escalating.perform(fit, request, 0)  # says that nothing more helps
+
+    def tell_restarted(self, begun: ActionRecord, *, seconds: float, why: str) -> None:
+        """Tell of a restart whose fit goes on in this process, or could not be taken up.
+
+        Args:
+            begun: What the process before knew, and what is used now.
+            seconds: Since it began to leave.
+            why: Why the fit could not be taken up; empty when it was.
+        """
+        record = msgspec.structs.replace(
+            begun,
+            t_s=self._now_s(),
+            ok=not why,
+            seconds=max(0.0, seconds),
+            why=self._privacy.text(why or begun.why)[:MAX_TEXT],
+        )
+        self._keep(record)
+        if record.command is not None:
+            self._emit(
+                CommandProgress(
+                    t_s=record.t_s,
+                    id=record.command,
+                    name="restart",
+                    state="failed" if why else "done",
+                    why=record.why if why else "",
+                )
+            )
+
+    def _plan_to_leave(self, fit: Fit, request: Request, step: int) -> None:
+        # At the epoch's end, when all callbacks have seen it; also when a batch was asked for.
+        if fit.why_not_restart:
+            self._finish(self._record(fit, request, step, why=fit.why_not_restart), request)
+        elif fit.leave is None:
+            fit.leave = request
+        else:
+            self.tell(request, "failed", "a restart is under way already")
+
+    def _plan_to_rebuild(self, fit: Fit, parts: Parts, request: Request) -> None:
+        # After the epoch, between two calls of Keras' fit; also when a batch was asked for.
+        parts.asked.append(
+            AskedReload(
+                fit=fit.ordinal,
+                run=self._run_id,
+                folder=fit.checkpoint_dir,
+                keep=fit.keep_checkpoints,
+                done=lambda outcome: self._reloaded(fit, request, outcome),
+            )
+        )
+
+    def _plan_to_meet(self, fit: Fit, meeting: Meeting, request: Request) -> ActionRecord | None:
+        # At an epoch's end, which all workers reach at the same step; also if a batch was asked.
+        why = meeting.call(request, fit.epoch)
+        if not why:
+            return None
+        record = self._record(fit, request, 0, why=why)
+        self._keep(record)
+        return record
+
+    def _reloaded(self, fit: Fit, request: Request, outcome: Outcome) -> None:
+        """Tell what a reload came to that was planned."""
+        record = self._record(fit, request, 0, seconds=outcome.seconds, why=outcome.why)
+        self._finish(self._with_outcome(record, outcome, fit.last_step_s), request)
+        fit.clock.leave_out(retraced=True)
+        if request.watch is not None:
+            self._limits.take_new_base(request.watch)
+
+    def _reclaim(self, fit: Fit, request: Request, step: int) -> Outcome:
+        tag = Tag(run=self._run_id, fit=fit.ordinal, epoch=fit.epoch, step=step)
+        model = fit.model()
+        if request.action == "collect":
+            return collect(fit.framework, model)
+        store = CheckpointStore(fit.checkpoint_dir, keep=fit.keep_checkpoints)
+        if request.action == "save":
+            return save(fit.framework, model, store, tag=tag, export=request.export)
+        return reload(fit.framework, model, store, tag=tag, mode=request.mode)
+
+    def _hold(self, fit: Fit, request: Request, step: int) -> None:
+        """Keep the training thread here until it is resumed or stopped; Ctrl+C gets through."""
+        began = perf_counter()
+        try:  # Ctrl+C may come as soon as the pause is told
+            self.is_paused = True
+            self._emit(Paused(t_s=self._now_s(), paused=True))
+            self.tell(request, "done")
+            ending = self._wait_for_end(fit, step)
+        finally:
+            self.is_paused = False
+            fit.clock.leave_out(retraced=False)
+            self._emit(Paused(t_s=self._now_s(), paused=False))
+            self._keep(self._record(fit, request, step, seconds=perf_counter() - began))
+        if ending.action in {"stop", "restart"}:
+            self.perform(fit, ending, step=step)
+        else:
+            self.tell(ending, "started")
+            self._finish(self._record(fit, ending, step), ending)
+
+    def _wait_for_end(self, fit: Fit, step: int) -> Request:
+        while True:
+            request = self._queue.take_or_wait(_PAUSE_CHECK_S)
+            if request is None:
+                continue
+            if request.action in {"resume", "stop", "restart"}:
+                return request
+            if request.action == "pause":
+                self.tell(request, "failed", "the training is paused already")
+            else:
+                self.perform(fit, request, step=step)
+
+    def _finish(self, record: ActionRecord, request: Request) -> None:
+        self._keep(record)
+        self._tell_end(record, request)
+
+    def _tell_end(self, record: ActionRecord, request: Request) -> None:
+        why = "; ".join(filter(None, (record.unchanged, record.why)))[:MAX_TEXT]
+        self.tell(request, "done" if record.ok else "failed", why)
+
+    def _keep(self, record: ActionRecord) -> None:
+        self.records.append(Record(record))
+        self._emit(record)
+
+    def _record(
+        self, fit: Fit, request: Request, step: int, *, seconds: float = 0.0, why: str = ""
+    ) -> ActionRecord:
+        # `auto` has no record of its own, but for a model that is gone.
+        return ActionRecord(
+            t_s=self._now_s(),
+            action="collect" if request.action == "auto" else request.action,
+            ok=not why,
+            asked_by=request.asked_by,
+            command=None if request.command is None else request.command.id,
+            fit=fit.ordinal,
+            epoch=fit.epoch,
+            step=step,
+            part_of=request.part_of,
+            seconds=max(0.0, seconds),
+            why=self._privacy.text(why)[:MAX_TEXT],
+        )
+
+    def _with_outcome(
+        self, record: ActionRecord, outcome: Outcome, step_s: float | None
+    ) -> ActionRecord:
+        hide = self._privacy.text
+        return msgspec.structs.replace(
+            record,
+            ok=outcome.ok,
+            before=msgspec.structs.replace(outcome.before, step_time_s=step_s),
+            after=outcome.after,
+            mode=outcome.mode,
+            variables=outcome.variables,
+            state_bytes=outcome.state_bytes,
+            checkpoint=outcome.checkpoint,
+            checksum=outcome.checksum,
+            export=outcome.export,
+            released_traces=outcome.released_traces,
+            released_models=outcome.released_models,
+            disused_traces=outcome.disused_traces,
+            held=[hide(line)[:MAX_TEXT] for line in outcome.held[:_MOST_HELD]],
+            unchanged=hide(outcome.unchanged)[:MAX_TEXT],
+            not_saved=[hide(line)[:MAX_TEXT] for line in outcome.not_saved[:_MOST_HELD]],
+        )
+
+
+def _do_nothing(_fit: Fit, _action: ActionName) -> None:
+    """Before a session listens."""

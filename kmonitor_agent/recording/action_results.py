@@ -1,0 +1,138 @@
+"""Records of what was done, as they print themselves."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor_agent.wire.messages.events import ActionRecord, Footprint
+from kmonitor_agent.wire.text import bytes_text
+
+_NAMES: Final = {
+    "save": "Save",
+    "collect": "Collect",
+    "reload": "Save + clear + reload",
+    "restart": "Restart",
+    "diagnose": "Diagnose",
+    "stop": "Stop",
+    "pause": "Pause",
+    "resume": "Resume",
+    "notify": "Notify",
+}
+_MODES: Final = {"recreate": ", variables made anew,", "rebuild": ", model made anew,"}
+"""How a reload restored, where it did not just assign."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One thing that was done, with what it changed; `print` shows it in a few lines.
+
+    Attributes:
+        event: The record as it is sent to the hub.
+    """
+
+    event: ActionRecord
+
+    @property
+    def action(self) -> str:
+        """What was done: "save", "collect", "reload", "restart", "diagnose", "stop", ..."""
+        return self.event.action
+
+    @property
+    def ok(self) -> bool:
+        """Whether it did what was asked."""
+        return self.event.ok
+
+    @property
+    def why(self) -> str:
+        """What failed or was left out, in words."""
+        return self.event.why
+
+    def __str__(self) -> str:  # pyright: ignore[reportImplicitOverride]
+        """Head line, and what changed."""
+        event = self.event
+        state = _state(event)
+        part = f", part of {event.part_of}" if event.part_of else ""
+        head = (
+            f"{_NAMES[event.action]}{_MODES.get(event.mode, '')} {state} in {event.seconds:.2f} s"
+            f" (fit {event.fit}, epoch {event.epoch + 1}, asked by {event.asked_by}{part})"
+        )
+        return "\n  ".join(
+            [head, *_changes(event), *event.held, *filter(None, (event.unchanged, event.why))]
+        )
+
+    def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride]
+        """The same as `str`, for notebooks."""
+        return str(self)
+
+
+class Records(list[Record]):
+    """All records of a run, oldest first; prints one after the other."""
+
+    def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride]
+        """One record a paragraph."""
+        return "\n".join(str(record) for record in self) or "nothing was done yet"
+
+
+def released_text(traces: int, models: int, disused: int) -> str:
+    """What was let go: "released 4 traces of 2 dead models and 1 that no model uses any more".
+
+    Args:
+        traces: All that were released, at least one.
+        models: Dead models that some of them were of; 0 where that is not told.
+        disused: Those that no dead model had.
+    """
+    parts: list[str] = []
+    if traces > disused:
+        dead = f" of {counted_text(models, 'dead model')}" if models else ""
+        parts.append(f"{counted_text(traces - disused, 'trace')}{dead}")
+    if disused:
+        count = count_text(disused) if parts else counted_text(disused, "trace")
+        parts.append(f"{count} that no model uses any more")
+    return f"released {' and '.join(parts)}"
+
+
+def _state(event: ActionRecord) -> str:
+    if not event.ok:
+        return "failed"
+    return "changed nothing" if event.unchanged else "done"
+
+
+def _changes(event: ActionRecord) -> list[str]:
+    lines: list[str] = []
+    if event.checkpoint:
+        size = bytes_text(event.state_bytes)
+        lines.append(f"saved {event.variables} variables, {size}, as {event.checkpoint}")
+    lines.extend(event.not_saved)
+    if event.export:
+        lines.append(f"exported as {event.export}")
+    if event.after is not None:
+        lines.extend(_differences(event.before, event.after))
+    if event.released_traces:
+        # A reload also lets go of the live model's own.
+        told = event.action != "reload"
+        models, disused = event.released_models, event.disused_traces
+        lines.append(released_text(event.released_traces, models * told, disused * told))
+    return lines
+
+
+def counted_text(count: int, noun: str) -> str:
+    """A number with its noun: "1 trace", "2 100 traces"."""
+    return f"{count_text(count)} {noun}{'' if count == 1 else 's'}"
+
+
+def _differences(before: Footprint, after: Footprint) -> list[str]:
+    pairs = [
+        ("graph", before.graph_operations, after.graph_operations, count_text),
+        ("functions", before.functions, after.functions, count_text),
+        ("RAM", before.ram_process_bytes, after.ram_process_bytes, bytes_text),
+        ("allocator", before.allocator_in_use_bytes, after.allocator_in_use_bytes, bytes_text),
+    ]
+    return [
+        f"{name} {text(old)} -> {text(new)}"
+        for name, old, new, text in pairs
+        if old is not None and new is not None
+    ]
+
+
+def count_text(count: float) -> str:
+    """A whole number with its thousands apart."""
+    return f"{count:,.0f}".replace(",", " ")

@@ -1,0 +1,105 @@
+"""Commands as they arrive on the agent's thread: answered at once, or put where they wait."""
+
+from typing import Final, cast
+
+from kmonitor_agent.recording.action_executor import Performer
+from kmonitor_agent.recording.action_requests import ACTIONS, Action, Request, RequestQueue
+from kmonitor_agent.recording.limit_enforcer import LimitKeeper, refusal_of
+from kmonitor_agent.recording.process_facts import why_not_possible
+from kmonitor_agent.recording.process_session import Boot
+from kmonitor_agent.wire.messages.commands import (
+    Command,
+    CommandName,
+    ReloadArguments,
+    SaveArguments,
+    SetLimits,
+)
+
+_NO_COMMANDS: Final = "this training takes no commands: it was started with commands=False"
+_TOO_MANY: Final = "too many requests wait already"
+_OTHERS: Final = "arguments of another command"
+_SPECIAL: Final[dict[type, frozenset[CommandName]]] = {
+    SetLimits: frozenset({"set_limits"}),
+    SaveArguments: frozenset({"save"}),
+    ReloadArguments: frozenset({"reload", "auto"}),
+}
+"""Which commands take which arguments; those of the rest, and plain ones of all but `set_limits`,
+say no more than when."""
+
+
+class Intake:
+    """Decides on each command; runs on the agent's thread and touches no model."""
+
+    def __init__(
+        self,
+        *,
+        takes_commands: bool,
+        boot: Boot,
+        queue: RequestQueue,
+        limits: LimitKeeper,
+        performer: Performer,
+    ) -> None:
+        """Keep who can answer.
+
+        Args:
+            takes_commands: False refuses all.
+            boot: Knows the time and what the framework lacks.
+            queue: Where actions wait for a safe point.
+            limits: Takes new limits.
+            performer: Tells states, knows whether the training is paused.
+        """
+        self._takes_commands = takes_commands
+        self._boot = boot
+        self._queue = queue
+        self._limits = limits
+        self._performer = performer
+
+    def receive(self, command: Command) -> None:
+        """Tell that a command arrived, and refuse, do or queue it."""
+        told = Request(action="stop", command=command)
+        self._performer.tell(told, "received")
+        refusal = self._refusal(command)
+        if refusal:
+            self._performer.tell(told, "refused", refusal)
+        elif isinstance(command.args, SetLimits):
+            self._performer.tell(told, "started")
+            self._limits.set_by_command(command.args, command.asked_by)
+            self._performer.tell(told, "done")
+        elif not self._queue.put(self._request(command)):
+            self._performer.tell(told, "refused", _TOO_MANY)
+
+    def expire(self) -> None:
+        """Tell what waited too long; called each second."""
+        for request in self._queue.take_expired(self._boot.now_s()):
+            self._performer.tell(request, "expired", "no safe point came within its time to live")
+
+    def _request(self, command: Command) -> Request:
+        args = command.args
+        return Request(
+            action=cast("Action", command.name),
+            at="epoch" if isinstance(args, SetLimits) else args.at,
+            asked_by=command.asked_by or "app",
+            command=command,
+            until_s=self._boot.now_s() + command.ttl_s,
+            mode=args.mode if isinstance(args, ReloadArguments) else None,
+            export=isinstance(args, SaveArguments) and args.export,
+            of="run",
+        )
+
+    def _refusal(self, command: Command) -> str:
+        """Why this command is not carried out; empty when it is."""
+        if not self._takes_commands:
+            return _NO_COMMANDS
+        takers = _SPECIAL.get(type(command.args))
+        if takers is not None and command.name not in takers:
+            return _OTHERS
+        if isinstance(command.args, SetLimits):
+            return refusal_of(command.args)
+        if command.name not in ACTIONS:
+            return f"{command.name} is not available in this version of kmonitor"
+        if command.name == "resume" and not self._will_be_paused():
+            return "the training is not paused"
+        return why_not_possible(command.name, self._boot.unavailable)
+
+    def _will_be_paused(self) -> bool:
+        return self._performer.is_paused or self._queue.holds("pause")

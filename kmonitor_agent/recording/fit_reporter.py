@@ -1,0 +1,242 @@
+"""Turns what Keras' hooks say into events: fits, model facts, epochs, graph counts."""
+
+from collections.abc import Callable
+from typing import Final, Literal
+
+from kmonitor_agent.frameworks.base import FitFacts, GraphCount, KerasModel, ModelDescription
+from kmonitor_agent.frameworks.script_values import numbers_in
+from kmonitor_agent.guard import text_of
+from kmonitor_agent.probes.heap import Heap
+from kmonitor_agent.probes.process_memory import resident_bytes
+from kmonitor_agent.recording.fit import Fit
+from kmonitor_agent.recording.privacy import Privacy
+from kmonitor_agent.recording.settings import plain_text
+from kmonitor_agent.wire.messages.events import (
+    EpochEnded,
+    EpochStarted,
+    Event,
+    FitEnded,
+    FitStarted,
+    FunctionTraces,
+    GraphSize,
+    LayerFacts,
+    ModelFacts,
+    SourceOf,
+    Sources,
+)
+from kmonitor_agent.wire.messages.version import MAX_TEXT
+
+LAYERS_A_PART: Final = 200
+"""Most layers in one `ModelFacts` event."""
+
+_MOST_LOGS: Final = 256
+LOG_PREFIX: Final = "kmonitor/"
+"""How the name of each log begins that is ours."""
+
+LONGEST_LOG_NAME: Final = 200
+"""Letters of any name that an event tells."""
+
+_CAUGHT: Final = "left by an exception that the script caught (an error or Ctrl+C), or by sys.exit"
+_CUT_OFF: Final = "the process ended while it ran"
+
+
+class FitTeller:
+    """Emits the events of fits; on the threads that train."""
+
+    def __init__(
+        self,
+        *,
+        emit: Callable[[Event], None],
+        now_s: Callable[[], float],
+        privacy: Privacy,
+        heap: Heap,
+    ) -> None:
+        """Keep where events go.
+
+        Args:
+            emit: Takes events.
+            now_s: The boot's time, seconds.
+            privacy: What to leave out.
+            heap: What Python and malloc have handed out.
+        """
+        self._heap = heap
+        self._emit = emit
+        self._now_s = now_s
+        self._privacy = privacy
+
+    def fit_started(self, fit: Fit, model: KerasModel, facts: FitFacts, epochs: int) -> None:
+        """Tell that a fit began.
+
+        Args:
+            fit: Which.
+            model: What is fitted, for its learning rate.
+            facts: How it is compiled.
+            epochs: Planned; 0 unknown.
+        """
+        self._emit(
+            FitStarted(
+                t_s=self._now_s(),
+                fit=fit.ordinal,
+                model=self._privacy.name(facts.model)[:LONGEST_LOG_NAME],
+                epochs=epochs,
+                initial_epoch=fit.origin.initial_epoch,
+                steps=fit.planned_steps,
+                batch_size=facts.batch_size or fit.origin.batch_size,
+                steps_per_execution=facts.steps_per_execution,
+                optimizer=self._privacy.optimizer(facts.optimizer),
+                learning_rate=self._learning_rate(fit, model),
+                jit_compile=facts.jit_compile,
+                run_eagerly=facts.run_eagerly,
+                checkpoint_dir=self._privacy.text(plain_text(str(fit.checkpoint_dir)))[:MAX_TEXT],
+                sequence_length=facts.sequence_length,
+            )
+        )
+
+    def model_facts(self, fit: Fit, facts: FitFacts, description: ModelDescription) -> None:
+        """Tell what the model is made of, in parts."""
+        layers = [self._layer(layer) for layer in description.layers]
+        parts = max(1, -(-len(layers) // LAYERS_A_PART))
+        for part in range(parts):
+            self._emit(
+                ModelFacts(
+                    t_s=self._now_s(),
+                    fit=fit.ordinal,
+                    part=part + 1,
+                    parts=parts,
+                    name=self._privacy.name(description.name)[:LONGEST_LOG_NAME],
+                    kind=self._privacy.name(description.kind)[:LONGEST_LOG_NAME],
+                    n_layers=len(layers),
+                    layers=layers[part * LAYERS_A_PART : (part + 1) * LAYERS_A_PART],
+                    parameters=description.parameters,
+                    parameter_bytes=description.parameter_bytes,
+                    optimizer=self._privacy.optimizer(facts.optimizer),
+                    slots=list(description.slots[:64]),
+                    slot_bytes=description.slot_bytes,
+                    loss=self._privacy.name(facts.loss)[:MAX_TEXT],
+                    dtype_policy=facts.dtype_policy,
+                )
+            )
+
+    def graph_counted(self, fit: Fit, graph: GraphCount) -> None:
+        """Tell a count of the graph; nothing where it is absent."""
+        if graph.operations is None:
+            return
+        self._emit(
+            GraphSize(
+                t_s=self._now_s(),
+                fit=fit.ordinal,
+                epoch=fit.epoch,
+                operations=graph.operations,
+                traces=graph.traces,
+                functions=graph.functions,
+                retained=graph.retained,
+                by_function=[self._function(each) for each in graph.by_function[:64]],
+            )
+        )
+
+    def epoch_started(self, fit: Fit) -> None:
+        """Tell that an epoch began."""
+        self._emit(EpochStarted(t_s=fit.epoch_began_s, fit=fit.ordinal, epoch=fit.epoch))
+
+    def epoch_ended(self, fit: Fit, model: KerasModel, logs: object) -> None:
+        """Tell that an epoch ended, with its logs and step times."""
+        now_s = self._now_s()
+        steps = fit.clock.steps
+        counts = {name: reading.value for name, reading in self._heap.read().items()}
+        self._emit(
+            EpochEnded(
+                t_s=now_s,
+                fit=fit.ordinal,
+                epoch=fit.epoch,
+                seconds=max(0.0, now_s - fit.epoch_began_s),
+                steps=min(steps, fit.planned_steps) if fit.planned_steps else steps,
+                logs=self._logs(logs),
+                learning_rate=self._learning_rate(fit, model),
+                step_times=fit.clock.step_times(),
+                ram_process_bytes=resident_bytes().value,
+                **counts,
+            )
+        )
+
+    def fit_ended(
+        self,
+        fit: Fit,
+        how: Literal["finished", "stopped", "failed", "interrupted", "left"],
+        exc: BaseException | None,
+    ) -> None:
+        """Tell that a fit ended.
+
+        Args:
+            fit: Which.
+            how: In which way.
+            exc: What it raised, if known.
+        """
+        message = "" if exc is None else self._privacy.text(text_of(exc))
+        if exc is None:
+            message = {"left": _CAUGHT + _place(fit), "interrupted": _CUT_OFF}.get(how, "")
+        self._emit(
+            FitEnded(
+                t_s=self._now_s(),
+                fit=fit.ordinal,
+                how=how,
+                epochs_done=fit.epochs_done,
+                error_type="" if exc is None else type(exc).__name__[:LONGEST_LOG_NAME],
+                message=message[:MAX_TEXT],
+                epochs_before=fit.epochs_before,
+            )
+        )
+
+    def _learning_rate(self, fit: Fit, model: KerasModel) -> float | None:
+        """The optimizer's, and told where it comes from or why there is none, once."""
+        rate = fit.framework.learning_rate(model)
+        if rate.absent != fit.why_no_rate:
+            fit.why_no_rate = rate.absent
+            source = SourceOf(
+                field="learning_rate",
+                unit=rate.unit,
+                source=self._privacy.source(rate.source),
+                absent=self._privacy.source(rate.absent),
+            )
+            self._emit(Sources(t_s=self._now_s(), sources=[source]))
+        return rate.value
+
+    def _logs(self, logs: object) -> dict[str, float]:
+        return numbers_in(logs, name_of=self._log_name, most=_MOST_LOGS)
+
+    def _log_name(self, name: str) -> str:
+        # Ours, which another callback of ours put there, are told as what they are.
+        if name.startswith(LOG_PREFIX):
+            return ""
+        return self._privacy.log_name(name)[:LONGEST_LOG_NAME]
+
+    def _layer(self, layer: LayerFacts) -> LayerFacts:
+        if not self._privacy.private:
+            return layer
+        return LayerFacts(
+            name=self._privacy.name(layer.name),
+            kind=self._privacy.name(layer.kind),
+            output_shape=layer.output_shape,
+            dtype=layer.dtype,
+            parameters=layer.parameters,
+            trainable_parameters=layer.trainable_parameters,
+            parameter_bytes=layer.parameter_bytes,
+        )
+
+    def _function(self, each: FunctionTraces) -> FunctionTraces:
+        if not self._privacy.private:
+            return each
+        return FunctionTraces(
+            name=self._privacy.name(each.name),
+            traces=each.traces,
+            operations=each.operations,
+            retained=each.retained,
+            changed=each.changed if each.changed == "python" else "",
+        )
+
+
+def _place(fit: Fit) -> str:
+    # A callback before ours may have raised at an epoch's end, so that we never heard of the end.
+    if not fit.is_in_epoch:
+        return ""
+    of = f" of {fit.planned_steps}" if fit.planned_steps else ""
+    return f", in epoch {fit.epoch + 1} at step {fit.clock.steps}{of}"

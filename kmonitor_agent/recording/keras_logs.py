@@ -1,0 +1,113 @@
+"""Our figures in Keras' logs, for the callbacks behind ours: TensorBoard, CSVLogger and others."""
+
+import math
+import threading
+from collections.abc import Callable, MutableMapping, Sequence
+from typing import Any, Final, cast
+
+from kmonitor_agent.reclaim.memory import resident_bytes
+from kmonitor_agent.recording.fit import Fit
+from kmonitor_agent.recording.fit_reporter import LOG_PREFIX
+from kmonitor_agent.recording.sampler import Sampler, Watched
+from kmonitor_agent.wire.messages.events import Event, Notice
+from kmonitor_agent.wire.messages.version import MAX_TEXT
+
+LOG_NAMES: Final = tuple(
+    f"{LOG_PREFIX}{name}"
+    for name in (
+        "resident_bytes",
+        "unique_bytes",
+        "vram_bytes",
+        "graph_operations",
+        "step_time_seconds",
+    )
+)
+"""Ours at every epoch's end: CSVLogger takes its columns from the first one, and keeps to them."""
+
+_READERS: Final = frozenset(
+    {"CSVLogger", "History", "RemoteMonitor", "TensorBoard"}
+    | {"MlflowCallback", "MLflowCallback", "WandbCallback", "WandbMetricsLogger"}
+)
+"""Classes of callbacks that write down every log that they are given."""
+
+
+class LogFigures:
+    """Fills logs for the callbacks that ask for it; on the threads that train."""
+
+    def __init__(
+        self,
+        sampler: Sampler,
+        watched: Callable[[], Watched],
+        emit: Callable[[Event], None],
+        now_s: Callable[[], float],
+    ) -> None:
+        """Nobody asks yet.
+
+        Args:
+            sampler: Has what is read on the agent's thread only.
+            watched: What trains now.
+            emit: Takes events.
+            now_s: The boot's time, seconds.
+        """
+        self._sampler = sampler
+        self._watched = watched
+        self._emit = emit
+        self._now_s = now_s
+        self._is_wanted = self._is_order_told = False
+        self._figures: dict[int, dict[str, float]] = {}
+
+    def ask(self, callback: object, fit: Fit | None) -> None:
+        """A fit begins whose callback of ours wants its logs filled.
+
+        Args:
+            callback: That one.
+            fit: None: it is not followed by this callback.
+        """
+        self._is_wanted = True
+        self._figures.pop(threading.get_ident(), None)
+        token = None if fit is None or fit.origin.token is None else fit.origin.token()
+        before = _readers_before(callback, getattr(token, "callbacks", ()))
+        if before and not self._is_order_told:
+            self._is_order_told = True
+            names = " and ".join(before)
+            text = (
+                f"{names} in front of MonitorCallback(logs=True) among the callbacks of fit: our"
+                " figures come into the logs behind; put MonitorCallback first"
+            )[:MAX_TEXT]
+            self._emit(Notice(t_s=self._now_s(), level="warning", code="logs_order", text=text))
+
+    def epoch_ended(self, fit: Fit) -> None:
+        """Read what the logs of this epoch are to have, before anything is done about it."""
+        if not self._is_wanted:
+            return
+        graph, newest = self._watched().graph, self._sampler.newest
+        in_use = fit.framework.allocator().in_use.value
+        found = (
+            resident_bytes(),
+            newest.get("ram_unique_bytes"),
+            newest.get("vram_bytes") if in_use is None else in_use,
+            None if graph is None else graph.operations,
+            fit.last_step_s,
+        )
+        self._figures[threading.get_ident()] = {
+            name: math.nan if value is None else float(value)
+            for name, value in zip(LOG_NAMES, found, strict=True)
+        }
+
+    def fill(self, logs: object) -> None:
+        """Put the figures of this thread's newest epoch into its logs; NaN: not read."""
+        if not isinstance(logs, MutableMapping):
+            return
+        figures = self._figures.get(threading.get_ident(), {})
+        for name in LOG_NAMES:
+            # All of them, whatever happened: CSVLogger has a column for each.
+            cast("MutableMapping[str, float]", logs).setdefault(name, figures.get(name, math.nan))
+
+
+def _readers_before(callback: object, callbacks: Sequence[Any]) -> list[str]:
+    listed = list(callbacks)
+    if not any(each is callback for each in listed):
+        return []  # behind a callback of its own, as `kmonitor_agent.fit` has it
+    place = next(n for n, each in enumerate(listed) if each is callback)
+    names = (type(each).__name__ for each in listed[:place])
+    return list(dict.fromkeys(name for name in names if name in _READERS))

@@ -1,0 +1,261 @@
+"""The run's limits in force: set by script or command, judged on two threads, answered once."""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, cast
+
+import msgspec
+
+from kmonitor_agent.escalation import Level, Step
+from kmonitor_agent.limit_watch import GROWTH_PART, MOST_IN_VAIN, LimitBook, LimitWatch
+from kmonitor_agent.recording.action_requests import Action, Request
+from kmonitor_agent.wire.limits import limit_text
+from kmonitor_agent.wire.messages.commands import LimitMetric, LimitSpec, SetLimits
+from kmonitor_agent.wire.messages.events import Event, LimitCrossed, LimitsInForce, Notice
+
+_BOUNDED: Final = frozenset({"ram", "vram"})
+
+TRIAL_EPOCHS: Final = 3
+"""A process that was started by a limit and comes near it in so many epochs needs that much."""
+
+_IN_VAIN: Final = (
+    f"the last {MOST_IN_VAIN} restarts did not help, each new process came within"
+    f" {GROWTH_PART:.0%} of the limit in its first {TRIAL_EPOCHS} epochs"
+)
+
+_RELIEVES: Final = frozenset({"collect", "reload", "restart", "auto"})
+
+_BEGAN_S: Final = 0.0
+"""The boot's time when it began."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A metric's reading and what it is a part of, in the metric's unit; None where absent."""
+
+    value: float | None
+    of: float | None = None
+
+
+class LimitKeeper:
+    """Holds the limits behind a lock that is only ever held for microseconds.
+
+    RAM and VRAM are judged on the agent's thread, graph, functions and step time on the training
+    thread.
+    """
+
+    def __init__(
+        self,
+        *,
+        emit: Callable[[Event], None],
+        request: Callable[[Request], bool],
+        now_s: Callable[[], float],
+    ) -> None:
+        """Begin without limits.
+
+        Args:
+            emit: Takes events.
+            request: Takes the actions that crossings ask for; False if it does not.
+            now_s: The boot's time, seconds.
+        """
+        self._emit = emit
+        self._request = request
+        self._now_s = now_s
+        self._lock = threading.Lock()
+        self._book = LimitBook()
+        self._script: tuple[LimitSpec, ...] = ()
+        self._commanded: set[LimitMetric] = set()
+        self._unwatched: set[LimitSpec] = set()
+        self._started_by, self._in_vain = "", 0
+        self._epochs = 0
+
+    def set_by_script(self, specs: tuple[LimitSpec, ...]) -> None:
+        """Take a callback's limits; the same again changes nothing.
+
+        A metric whose limits came from a command keeps them: a loop that makes a callback for
+        each model must not undo what the user set in the app.
+        """
+        if specs == self._script:
+            return
+        with self._lock:
+            metrics: set[LimitMetric] = {spec.metric for spec in (*self._script, *specs)}
+            metrics -= self._commanded
+            self._script = specs
+            self._replace(metrics, [spec for spec in specs if spec.metric in metrics])
+        self.tell()
+
+    def set_by_command(self, wanted: SetLimits, asked_by: str) -> None:
+        """Replace the limits of the metrics that are named."""
+        specs = [msgspec.structs.replace(spec, set_by=asked_by or "app") for spec in wanted.limits]
+        with self._lock:
+            self._commanded.update(wanted.metrics)
+            self._book.replace(wanted.metrics, specs)
+        self.tell()
+
+    def commanded(self) -> SetLimits | None:
+        """The limits that were set by command; None if none were."""
+        with self._lock:
+            metrics = sorted(self._commanded)
+            specs = [spec for spec in self._book.specs() if spec.metric in self._commanded]
+        return SetLimits(metrics=metrics, limits=specs) if metrics else None
+
+    def take_over(self, wanted: SetLimits) -> None:
+        """Limits that were set by command in an earlier process of the run."""
+        with self._lock:
+            self._commanded.update(wanted.metrics)
+            self._replace(wanted.metrics, wanted.limits)
+        self.tell()
+
+    def tell(self) -> None:
+        """Say which limits are in force."""
+        with self._lock:
+            specs = self._book.specs()
+        self._emit(LimitsInForce(t_s=self._now_s(), limits=specs))
+
+    def observe(self, metric: LimitMetric, reading: Bound) -> None:
+        """Judge a reading: tell crossings and releases, and ask for what crossings want done."""
+        now_s = self._now_s()
+        found: list[tuple[LimitWatch, LimitCrossed]] = []
+        with self._lock:
+            watches = self._book.watches(metric)
+            for watch in watches:
+                crossing = watch.observe(reading.value, reading.of, now_s)
+                if crossing is not None:
+                    found.append((watch, crossing))
+        for watch, crossing in found:
+            self._answer(watch, crossing)
+        self._tell_without_bound(watches, reading)
+
+    def tell_unwatched(self, metric: LimitMetric, why: str) -> None:
+        """Say once of each limit on a metric that it cannot be watched.
+
+        Args:
+            metric: Which has no reading.
+            why: Why it has none.
+        """
+        with self._lock:
+            watches = self._book.watches(metric)
+        for watch in watches:
+            self._tell_once(watch.spec, "limit_unmeasured", f"is not watched: {why}.")
+
+    def take_new_base(self, watch: LimitWatch) -> None:
+        """An action that a limit asked for has run: judge growth from here on."""
+        with self._lock:
+            watch.take_new_base()
+
+    def next_step(self, watch: LimitWatch, why_not: Mapping[Level, str]) -> Step:
+        """What `auto` does next for a limit; a level that is returned counts as done now.
+
+        "wait" for a limit that was released since it asked: something else has helped, and a
+        level done now would have nothing to be judged by.
+
+        Args:
+            watch: The limit.
+            why_not: The levels that cannot be done here, with the reason.
+        """
+        now_s = self._now_s()
+        with self._lock:
+            if watch.escalation is None:
+                return "nothing"
+            if watch.is_in_vain:
+                why_not = {"restart": _IN_VAIN, **why_not}
+            if not watch.is_crossed:
+                return "wait"
+            step = watch.escalation.next_step(why_not, now_s)
+            if step == "wait":
+                watch.wait_for_level()
+            return step
+
+    def tell_helpless(self, watch: LimitWatch) -> None:
+        """Say that `auto` knows nothing more that helps; it waits for growth from here on."""
+        with self._lock:
+            tried = "" if watch.escalation is None else watch.escalation.summary()
+            watch.take_new_base()
+        text = (
+            f"{limit_text(watch.spec)}: nothing more helps ({tried}). The limit stays crossed;"
+            " the next attempt comes when it has grown by another 5 %."
+        )
+        self._emit(Notice(t_s=self._now_s(), level="warning", code="nothing_helps", text=text))
+
+    def why_dropped(self, request: Request) -> str:
+        """Why what a limit asked for is not to be done any more; empty when it is.
+
+        Only of what is to free something: a stop or a save answers the crossing itself.
+
+        Args:
+            request: At its safe point.
+        """
+        watch = request.watch
+        if watch is None or request.action not in _RELIEVES:
+            return ""
+        with self._lock:
+            if watch not in self._book.all_watches():
+                return "the limit was changed meanwhile"
+            return "" if watch.is_crossed else "the limit is no longer crossed"
+
+    def epoch_ended(self) -> None:
+        """One more epoch of this process has ended; counted where a restart is possible."""
+        self._epochs += 1
+        if self._epochs == TRIAL_EPOCHS:
+            with self._lock:
+                for watch in self._book.all_watches():
+                    watch.end_trial()
+
+    def started_again(self, asked_by: str, in_vain: int = 0) -> None:
+        """This process was started by a restart; to be called before limits are set.
+
+        Args:
+            asked_by: Who asked for it; limits of that wording, of the script or taken over, do
+                not ask for another at once. Empty when nobody did.
+            in_vain: `restarts_in_vain` of the limit that asked.
+        """
+        self._started_by, self._in_vain = asked_by, in_vain
+
+    def _replace(self, metrics: Iterable[LimitMetric], specs: Iterable[LimitSpec]) -> None:
+        known = self._book.all_watches()
+        self._book.replace(metrics, specs)
+        for watch in self._book.all_watches():
+            if watch not in known and limit_text(watch.spec) == self._started_by:
+                watch.started_again(_BEGAN_S, self._in_vain)
+
+    def _answer(self, watch: LimitWatch, crossing: LimitCrossed) -> None:
+        self._emit(crossing)
+        if crossing.crossed and crossing.action == "restart" and watch.is_in_vain:
+            text = f"asks for no more restarts until it is changed: {_IN_VAIN}."
+            self._tell_once(watch.spec, "restarts_in_vain", text)
+        if crossing.crossed and crossing.answered and crossing.action != "notify":
+            action = cast("Action", crossing.action)
+            asked_by = limit_text(watch.spec)
+            taken = self._request(Request(action, asked_by=asked_by, watch=watch, of="run"))
+            if not taken:
+                # Another limit waits for the same action, which answers this one too.
+                self.take_new_base(watch)
+
+    def _tell_without_bound(self, watches: Iterable[LimitWatch], reading: Bound) -> None:
+        for watch in watches:
+            if reading.value is not None and watch.threshold(reading.of) is None:
+                why = (
+                    f"is not watched: nothing says what {watch.spec.metric} is a part of here."
+                    " Set it in bytes instead."
+                )
+                self._tell_once(watch.spec, "limit_unbounded", why)
+
+    def _tell_once(self, spec: LimitSpec, code: str, text: str) -> None:
+        if spec in self._unwatched:
+            return
+        self._unwatched.add(spec)
+        text = f"{limit_text(spec)} {text}"
+        self._emit(Notice(t_s=self._now_s(), level="warning", code=code, text=text))
+
+
+def refusal_of(wanted: SetLimits) -> str:
+    """Why limits from a command make no sense; empty when they do."""
+    for spec in wanted.limits:
+        if (spec.value is None) == (spec.fraction is None):
+            return f"the limit on {spec.metric} needs either a value or a percentage"
+        if spec.fraction is not None and spec.metric not in _BOUNDED:
+            return f"nothing bounds {spec.metric}: set its limit as a value"
+        if spec.metric not in wanted.metrics:
+            return f"the limit on {spec.metric} is not among the metrics to be replaced"
+    return ""

@@ -1,0 +1,48 @@
+"""What `private=True` leaves out of events and replaces by hashes."""
+
+import hashlib
+import os
+from typing import Final
+
+_KEPT_LOGS: Final = frozenset({"loss", "val_loss"})
+_KEPT_OPTIMIZERS: Final = frozenset(
+    {"Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Ftrl", "Lamb", "Lion"}
+    | {"LossScaleOptimizer", "Muon", "Nadam", "RMSprop", "SGD"}
+)
+
+
+class Privacy:
+    """Passes names and texts through, or hides them.
+
+    The hash is salted with random bytes that never leave the process: equal names are equal
+    within a run and say nothing outside of it. The host alone is named otherwise, so that this
+    user's own hub can recognise it: `kmonitor_agent.wire.local.host_mark`.
+    """
+
+    def __init__(self, *, private: bool) -> None:
+        self.private = private
+        self._salt = os.urandom(16) if private else b""
+
+    def name(self, name: str) -> str:
+        """A name, or its hash."""
+        if not self.private or not name:
+            return name
+        return hashlib.sha256(self._salt + name.encode("utf-8", "backslashreplace")).hexdigest()[
+            :12
+        ]
+
+    def log_name(self, name: str) -> str:
+        """The name of a metric in Keras' logs; "loss" and "val_loss" say nothing private."""
+        return name if name in _KEPT_LOGS else self.name(name)
+
+    def optimizer(self, name: str) -> str:
+        """An optimizer's class name; Keras' own say nothing private."""
+        return name if name in _KEPT_OPTIMIZERS else self.name(name)
+
+    def text(self, text: str) -> str:
+        """A text, or nothing."""
+        return "" if self.private else text
+
+    def source(self, source: str) -> str:
+        """Where a reading comes from, without the path in it."""
+        return source.partition(":")[0] if self.private else source

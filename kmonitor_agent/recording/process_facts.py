@@ -1,0 +1,187 @@
+"""Who this process is: the run's default name, and the event that opens a boot."""
+
+import getpass
+import os
+import platform
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from typing import Any, Final, get_args
+
+from kmonitor_agent.recording.privacy import Privacy
+from kmonitor_agent.recording.settings import elided, plain_name, plain_text
+from kmonitor_agent.wire.local.batch_job import find_job
+from kmonitor_agent.wire.local.fold_identity import fold_place
+from kmonitor_agent.wire.local.host_mark import group_mark, host_mark, make_salt
+from kmonitor_agent.wire.messages.commands import CommandName
+from kmonitor_agent.wire.messages.events import BootStarted
+from kmonitor_agent.wire.messages.version import MAX_TEXT
+from kmonitor_agent.wire.release import VERSION
+
+_MOST_ARGUMENTS: Final = 256
+_MOST_ARGUMENT_BYTES: Final = 32 * 1024
+_NEEDS: Final[dict[CommandName, tuple[str, ...]]] = {
+    "save": ("save",),
+    "reload": ("reload",),
+    "collect": ("collect",),
+    "restart": ("reload", "restart"),
+    "auto": ("collect", "reload"),
+}
+"""What the framework and the process must be capable of; nothing for the other commands."""
+
+
+def script_path(environ: Mapping[str, str] | None = None) -> str:
+    """Path or name of the running script or notebook; empty where there is none."""
+    environ = os.environ if environ is None else environ
+    place = fold_place(environ)
+    if place is not None:
+        return place.script
+    notebook = _notebook(environ)
+    if notebook:
+        return notebook
+    main: Any = sys.modules.get("__main__")
+    spec = getattr(main, "__spec__", None)
+    if spec is not None:
+        return f"python -m {str(spec.name).removesuffix('.__main__')}"
+    return str(getattr(main, "__file__", None) or "")
+
+
+def default_run_name(environ: Mapping[str, str] | None = None) -> str:
+    """The script's or notebook's name, after the cluster's job if there is one; 200 characters."""
+    environ = os.environ if environ is None else environ
+    job = find_job(environ)
+    place = fold_place(environ)
+    if place is not None:
+        return elided(f"{_script_name(environ)} \N{MIDDLE DOT} {place.text}")
+    if not job.id:
+        return _script_name(environ)
+    is_named = bool(job.name) and not _notebook(environ)
+    name = job.name if is_named else _script_name(environ)
+    return elided(plain_name(f"job {job.id} \N{MIDDLE DOT} {name}"))
+
+
+def _script_name(environ: Mapping[str, str]) -> str:
+    script = script_path(environ)
+    if script.startswith("python -m "):
+        return elided(plain_name(script))
+    if script:
+        return elided(plain_name(PurePath(script).name)) or "python"
+    return "notebook" if _ipython() is not None else "python"
+
+
+def boot_started(
+    *, boot: str, name: str, wall_s: float, interval_s: float, privacy: Privacy, state: Path
+) -> BootStarted:
+    """The first event of this process, still without what the framework says of itself.
+
+    Args:
+        boot: Id of this process start.
+        name: The run's name.
+        wall_s: UTC epoch seconds now.
+        interval_s: Time between samples, seconds.
+        privacy: What to leave out.
+        state: This user's state folder, with the salt of a private process's host.
+    """
+    job = find_job(os.environ)
+    place = fold_place(os.environ)
+    return BootStarted(
+        t_s=0.0,
+        boot=boot,
+        name=privacy.name(name),
+        host=_host(boot, privacy, state),
+        pid=os.getpid(),
+        started_wall_s=wall_s,
+        pid_namespace=_pid_namespace(),
+        user=privacy.name(elided(plain_name(_user()))),
+        script=privacy.text(plain_text(script_path()))[:MAX_TEXT],
+        argv=[] if privacy.private else _arguments(),
+        versions={"python": platform.python_version(), "kmonitor": VERSION},
+        sample_interval_s=interval_s,
+        private=privacy.private,
+        job=privacy.name(elided(plain_name(job.label))),
+        job_ends_wall_s=job.ends_wall_s,
+        rank=job.rank,
+        world_size=job.world_size,
+        group=_group(job.group, privacy, state),
+        study="" if place is None else place.study,
+        fold=None if place is None else place.fold,
+        folds=0 if place is None else place.folds,
+        attempt=0 if place is None else place.attempt,
+    )
+
+
+def possible_actions(unavailable: Mapping[str, str]) -> list[CommandName]:
+    """The commands that this process can carry out.
+
+    Args:
+        unavailable: Capability to the reason why the framework lacks it.
+    """
+    return [name for name in get_args(CommandName) if not why_not_possible(name, unavailable)]
+
+
+def why_not_possible(name: CommandName, unavailable: Mapping[str, str]) -> str:
+    """Why this process cannot carry out a command; empty when it can.
+
+    Args:
+        name: The command.
+        unavailable: Capability to the reason why the framework lacks it.
+    """
+    missing = [unavailable[need] for need in _NEEDS.get(name, ()) if need in unavailable]
+    if name == "auto":  # one of its levels is enough
+        return missing[0] if len(missing) == len(_NEEDS[name]) else ""
+    return missing[0] if missing else ""
+
+
+def _arguments() -> list[str]:
+    """The command line, as much of it as surely fits into an event."""
+    kept: list[str] = []
+    left = _MOST_ARGUMENT_BYTES
+    for given in sys.argv[:_MOST_ARGUMENTS]:
+        text = plain_text(str(given))[:MAX_TEXT]
+        left -= len(text.encode())
+        if left < 0:
+            break
+        kept.append(text)
+    return kept
+
+
+def _notebook(environ: Mapping[str, str]) -> str:
+    shell = _ipython()
+    if shell is None or not hasattr(shell, "kernel"):
+        return ""
+    # Jupyter servers tell the notebook's path in the variable, VS Code in the user's namespace.
+    named = environ.get("JPY_SESSION_NAME") or shell.user_ns.get("__vsc_ipynb_file__")
+    return str(named) if named else "notebook"
+
+
+def _ipython() -> Any:
+    module: Any = sys.modules.get("IPython")
+    return None if module is None else module.get_ipython()
+
+
+def _host(boot: str, privacy: Privacy, state: Path) -> str:
+    if privacy.private:
+        return host_mark(make_salt(state), boot)
+    return elided(plain_name(socket.gethostname()))
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a container's user id may have no name
+        return str(os.getuid()) if hasattr(os, "getuid") else ""
+
+
+def _group(group: str, privacy: Privacy, state: Path) -> str:
+    if group and privacy.private:
+        # Not the process's own salt: the others of the group must come to the same.
+        return group_mark(make_salt(state), group)
+    return elided(plain_name(group))
+
+
+def _pid_namespace() -> int:
+    try:
+        return Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return 0

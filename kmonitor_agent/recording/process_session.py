@@ -1,0 +1,193 @@
+"""This process's part of a run: its link, its first and last event, its clock and sampling."""
+
+import os
+from collections.abc import Callable
+from typing import Final, Literal
+
+import msgspec
+
+from kmonitor_agent.frameworks.base import Framework
+from kmonitor_agent.guard import FaultLog, text_of
+from kmonitor_agent.link.hub_choice import parse_hub
+from kmonitor_agent.link.link import Link
+from kmonitor_agent.recording.leaving import how_ended
+from kmonitor_agent.recording.privacy import Privacy
+from kmonitor_agent.recording.process_facts import boot_started, possible_actions
+from kmonitor_agent.recording.settings import Settings
+from kmonitor_agent.wire.local.clock import SystemClock
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.commands import Command
+from kmonitor_agent.wire.messages.events import BootEnded, BootStarted, Event, Fault
+from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.version import MAX_TEXT
+
+LOOK_AFTER_S: Final = 1.0
+"""Time between rounds of the agent's own upkeep (expired requests, log file), seconds."""
+
+
+class Boot:
+    """Opens the link at the first fit and closes it at exit; silent before, after and in forks.
+
+    `emit` and `now_s` may be called from any thread.
+
+    Attributes:
+        is_started: Whether the link was opened.
+        unavailable: Capability to the reason why the framework lacks it, once started.
+        why_not_restart: Why the process cannot be started again; set before it starts.
+    """
+
+    def __init__(
+        self,
+        *,
+        run: str,
+        name: str,
+        settings: Settings,
+        folders: Folders,
+        faults: FaultLog,
+        privacy: Privacy,
+    ) -> None:
+        """Keep what is needed later; no thread and no file yet.
+
+        Args:
+            run: Run id.
+            name: Run name.
+            settings: Of the run's first callback.
+            folders: Where spool and logs go.
+            faults: Our own faults.
+            privacy: What to leave out.
+        """
+        self.is_started = False
+        self.unavailable: dict[str, str] = {}
+        self.why_not_restart = ""
+        self._run = run
+        self._name = name
+        self._settings = settings
+        self._folders = folders
+        self._faults = faults
+        self._privacy = privacy
+        self._pid = os.getpid()
+        self._link: Link | None = None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this is the process that the run began in, and not a fork of it."""
+        return os.getpid() == self._pid
+
+    def emit(self, event: Event) -> None:
+        """Send an event."""
+        link = self._link
+        if link is not None and self.is_ours:
+            link.emit(event)
+            if not link.is_started:
+                link.start()  # no thread could be had before
+
+    def now_s(self) -> float:
+        """The boot's time, seconds; 0 before it started."""
+        return 0.0 if self._link is None else self._link.now_s()
+
+    def start(
+        self,
+        framework: Framework,
+        on_command: Callable[[Command], None],
+        *,
+        rebuilds: bool = False,
+    ) -> None:
+        """Open the link and tell who this is; a second call does nothing.
+
+        Args:
+            framework: Of the first model.
+            on_command: Called on the agent's thread for each command.
+            rebuilds: The first fit makes its model anew for a reload, whatever the framework.
+        """
+        if self.is_started:
+            return
+        self.is_started = True
+        self.unavailable = dict(framework.probed().unavailable)
+        if rebuilds:
+            self.unavailable.pop("reload", None)
+        if self.why_not_restart:
+            self.unavailable.setdefault("restart", self.why_not_restart)
+        boot = new_id()
+        link = Link(
+            run=self._run,
+            boot=boot,
+            folders=self._folders,
+            started=self._started_event(boot, framework),
+            hub=parse_hub(self._settings.hub, os.environ),
+            on_command=on_command,
+            faults=self._faults,
+        )
+        link.start()
+        self._link = link
+        self._faults.on_fault = self._tell_fault
+
+    def every(
+        self, interval_s: float, task: Callable[[], None], *, while_idle: bool = False
+    ) -> None:
+        """Have a task run on the agent's thread from now on."""
+        if self._link is not None:
+            self._link.every(interval_s, task, while_idle=while_idle)
+
+    def set_idle(self, *, is_idle: bool) -> None:
+        """Whether nothing of this run goes on while another run of the process does."""
+        if self._link is not None and self.is_ours:
+            self._link.set_idle(is_idle=is_idle)
+
+    def hasten(self) -> None:
+        """Let go of the spool now: the run goes on in another boot of this process."""
+        if self._link is not None and self.is_ours:
+            self._link.end(timeout_s=0.0)
+
+    def end(self, *, left_by: BaseException | None, stopped: bool, within_s: float) -> None:
+        """Report the end and leave; returns at once, `AGENT.close` waits.
+
+        Args:
+            left_by: What ended the process, if an exception did.
+            stopped: The last fit was stopped by an action of ours.
+            within_s: Most seconds for the hub.
+        """
+        if self._link is None or not self.is_ours:
+            return
+        how: Literal["finished", "failed", "interrupted", "stopped"]
+        how = "stopped" if stopped else "finished"
+        ended = BootEnded(t_s=self.now_s(), why=how)
+        if left_by is not None:
+            ended = BootEnded(
+                t_s=self.now_s(),
+                why=how_ended(left_by),
+                error_type=type(left_by).__name__[:200],
+                message=self._privacy.text(text_of(left_by))[:MAX_TEXT],
+            )
+        self.emit(ended)
+        self._link.end(timeout_s=within_s)
+
+    def restart(self, supervisor: int) -> None:
+        """Tell that another process follows, drain and leave.
+
+        Args:
+            supervisor: Process id of who starts it.
+        """
+        if self._link is not None and self.is_ours:
+            self.emit(BootEnded(t_s=self.now_s(), why="restart", supervisor=supervisor))
+            self._link.close()
+
+    def _started_event(self, boot: str, framework: Framework) -> BootStarted:
+        probed = framework.probed()
+        started = boot_started(
+            boot=boot,
+            name=self._name,
+            wall_s=SystemClock().wall_s(),
+            interval_s=self._settings.sample_interval_s,
+            privacy=self._privacy,
+            state=self._folders.state,
+        )
+        return msgspec.structs.replace(
+            started,
+            versions={**started.versions, **probed.versions},
+            backend=probed.backend,
+            unavailable=self.unavailable,
+            actions=possible_actions(self.unavailable) if self._settings.commands else [],
+        )
+
+    def _tell_fault(self, where: str, count: int, text: str) -> None:
+        self.emit(Fault(t_s=self.now_s(), where=where, count=count, text=text))

@@ -1,0 +1,288 @@
+"""One fit that is saved for, or taken up from, another process."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from kmonitor_agent.frameworks.base import (
+    IteratorBegan,
+    KerasModel,
+    ReclaimSteps,
+    StateUnreadable,
+)
+from kmonitor_agent.frameworks.built_again import read_build_config
+from kmonitor_agent.frameworks.global_state import read_random_states, write_random_states
+from kmonitor_agent.frameworks.resuming import RunningData, find_data, taking_up
+from kmonitor_agent.guard import described
+from kmonitor_agent.reclaim.checkpoints import Checkpoint, SaveRefused
+from kmonitor_agent.reclaim.restart.callback_states import read_callbacks, write_callbacks
+from kmonitor_agent.reclaim.restart.fit_state import (
+    Asked,
+    CannotResume,
+    FitState,
+    FitStates,
+    SavedFit,
+    facts_of,
+)
+from kmonitor_agent.recording.fit import Fit
+from kmonitor_agent.recording.variables import build_as_saved, restore_variables
+
+_SAVING_PART: Final = 0.1
+"""State that nobody asked for is saved so that saving takes at most this part of the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a save of a fit's state did.
+
+    Attributes:
+        seconds: How long the training waited.
+        checkpoint: What was committed; None when nothing was.
+        left_out: What is not kept, in words.
+        why: Why nothing was committed.
+    """
+
+    seconds: float
+    checkpoint: Checkpoint | None = None
+    left_out: tuple[str, ...] = ()
+    why: str = ""
+
+
+class Resumption:
+    """Saves and restores one fit; on its training thread, in the hooks of a tail callback."""
+
+    def __init__(
+        self,
+        fit: Fit,
+        run: str,
+        states: FitStates,
+        saved: SavedFit | None,
+        resumed: Callable[[str], None],
+    ) -> None:
+        """Begin, before Keras' callbacks have been told of the fit's begin.
+
+        Args:
+            fit: The fit.
+            run: Run id.
+            states: Where states are committed.
+            saved: What an earlier process committed of this fit.
+            resumed: Told once when what was saved has been taken up, or why it could not be.
+        """
+        self._fit = fit
+        self._run = run
+        self._states = states
+        self._saved = saved
+        self._resumed: Callable[[str], None] | None = resumed
+        self._data: RunningData | None = None
+        self._iterator = None if saved is None else saved.state.iterator
+        self._epochs_before = 0 if saved is None else saved.state.epochs_run
+        self._evaluations = 0 if saved is None else saved.state.evaluations
+        self._next_save_s = 0.0
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether the fit had finished in an earlier process, and runs no epoch now."""
+        return self._saved is not None and self._saved.state.kind == "end"
+
+    def begin(self, model: KerasModel, callbacks: Sequence[Any]) -> None:
+        """Take up what was saved; once all other callbacks were told of the fit's begin.
+
+        Raises:
+            CannotResume: The script does something else than before.
+        """
+        if self._saved is None:
+            return
+        try:
+            self._take_up(self._saved, model, callbacks)
+        except CannotResume as exc:
+            self._tell_resumed(exc.why)
+            raise
+        except Exception as exc:
+            why = described(exc)
+            self._tell_resumed(why)
+            raise CannotResume(why) from exc
+
+    def _take_up(self, saved: SavedFit, model: KerasModel, callbacks: Sequence[Any]) -> None:
+        state, data = saved.state, find_data(model)
+        if data is None:
+            raise CannotResume("this Keras keeps the data of a fit elsewhere")
+        if state.model != model.name:
+            raise CannotResume(
+                f'it was of the model "{state.model}" and now is of "{model.name}": the'
+                " script's fits must come in the same order each time it is started"
+            )
+        steps = _steps(self._fit)
+        build_as_saved(steps, model, saved)
+        restore_variables(steps, model, saved)
+        goes_on = not self._is_over(data)
+        data.skip_epochs(state.epochs_run, goes_on=goes_on, began=state.iterator)
+        data.skip_evaluations(model, state.evaluations)
+        if not self.is_left_out:
+            write_callbacks(state.callbacks, callbacks)
+            write_random_states(state.random)
+            data.write_generators(state.generators)
+        if not state.stopped:
+            data.settle()
+        self._data = data
+        taking_up(model).begin_at(model, state.next_epoch if goes_on else data.epochs)
+        model.stop_training = state.stopped
+
+    def begun(self, model: KerasModel) -> None:
+        """An epoch begins; `fit` has read where to begin, which Keras never resets.
+
+        Raises:
+            CannotResume: What was taken up would go on in another way.
+        """
+        try:
+            taking_up(model).begin_at(model, None)
+            if self._data is not None:
+                data, self._data = self._data, None
+                data.begin_first_epoch()
+        except Exception as exc:
+            if self._saved is None:
+                raise
+            raise CannotResume(described(exc)) from exc
+        try:
+            self._note_iterator(model)
+        except Exception as exc:
+            self._fit.why_not_restart = f"where its data are read is not known: {described(exc)}"
+            raise
+        self._tell_resumed("")
+
+    def _note_iterator(self, model: KerasModel) -> None:
+        """Keep from where the iterator draws that serves this epoch and later ones."""
+        data = find_data(model)
+        is_begun = None if data is None else data.is_begun()
+        if data is not None and is_begun is not None:
+            self._iterator = IteratorBegan(
+                self._epochs_run(), is_begun, read_random_states(), data.read_generators()
+            )
+
+    def _tell_resumed(self, why: str) -> None:
+        resumed, self._resumed = self._resumed, None
+        if resumed is not None and self._saved is not None and not self.is_left_out:
+            resumed(why)
+
+    def _epochs_run(self) -> int:
+        return self._epochs_before + self._fit.epochs_done
+
+    def evaluated(self) -> None:
+        """A validation of the fit ran."""
+        self._evaluations += 1
+
+    def end(self, model: KerasModel, callbacks: Sequence[Any], limits: str) -> Saved:
+        """The fit ended: commit that, or put back how it had ended in an earlier process.
+
+        Raises:
+            CannotResume: It cannot be put back.
+        """
+        saved = self._saved
+        if saved is None or not self.is_left_out:
+            taking_up(model).begin_at(model, None)
+            self._tell_resumed("")
+            return self.save("end", model, callbacks, limits=limits)
+        try:
+            self._put_back_end(saved, model, callbacks)
+        except CannotResume:
+            raise
+        except Exception as exc:
+            raise CannotResume(described(exc)) from exc
+        return Saved(0.0)
+
+    def _put_back_end(self, saved: SavedFit, model: KerasModel, callbacks: Sequence[Any]) -> None:
+        taking_up(model).begin_at(model, None)
+        self._tell_resumed("")
+        restore_variables(_steps(self._fit), model, saved)
+        write_callbacks(saved.state.callbacks, callbacks)
+        write_random_states(saved.state.random)
+        if self._data is not None:
+            self._data.write_generators(saved.state.generators)
+            self._data = None
+        model.stop_training = saved.state.stopped
+
+    def is_due(self, why_not: str = "") -> bool:
+        """Whether state that nobody asked for may be saved again.
+
+        Args:
+            why_not: Why another process could not go on from it.
+        """
+        return not why_not and time.monotonic() >= self._next_save_s
+
+    def save(
+        self,
+        kind: Literal["epoch", "end"],
+        model: KerasModel,
+        callbacks: Sequence[Any],
+        *,
+        asked: Asked | None = None,
+        limits: str = "",
+    ) -> Saved:
+        """Commit the fit's state; never raises for what a framework or disk does.
+
+        Args:
+            kind: At an epoch's end, or the fit's.
+            model: What is fitted.
+            callbacks: Of the fit, all told of the epoch's end.
+            asked: Who asked for a restart.
+            limits: Those set from outside, encoded.
+        """
+        began_s = time.monotonic()
+        try:
+            why = taking_up(model).why_not_resumable(model, callbacks)
+            if why:
+                return Saved(0.0, why=why)
+            steps = _steps(self._fit)
+            variables = steps.state(model)
+            state = replace(
+                self._state(kind, model, callbacks),
+                variables=facts_of(variables),
+                state_bytes=sum(each.n_bytes for each in variables),
+                limits=limits,
+                asked=asked or Asked(),
+            )
+            checkpoint = self._states.save(state, variables, steps.read)
+        except (SaveRefused, StateUnreadable, CannotResume) as exc:
+            return Saved(time.monotonic() - began_s, why=exc.why)
+        except Exception as exc:  # noqa: BLE001 - a save that fails must never end the training
+            return Saved(time.monotonic() - began_s, why=described(exc))
+        seconds = time.monotonic() - began_s
+        self._next_save_s = time.monotonic() + seconds / _SAVING_PART
+        return Saved(seconds, checkpoint, state.left_out)
+
+    def _state(
+        self, kind: Literal["epoch", "end"], model: KerasModel, callbacks: Sequence[Any]
+    ) -> FitState:
+        plain, left_out = read_callbacks(callbacks)
+        keras, data = taking_up(model), find_data(model)
+        return FitState(
+            run=self._run,
+            fit=self._fit.ordinal,
+            kind=kind,
+            model=str(model.name),
+            next_epoch=self._fit.epoch + 1,
+            epochs_run=self._epochs_run(),
+            evaluations=self._evaluations,
+            stopped=bool(getattr(model, "stop_training", False)),
+            build_config=read_build_config(model),
+            optimizers=keras.read_trained(model),
+            callbacks=plain,
+            random=read_random_states(),
+            generators=[] if data is None else data.read_generators(),
+            iterator=self._iterator,
+            left_out=left_out,
+        )
+
+    def _is_over(self, data: RunningData) -> bool:
+        if self._saved is None:
+            return False
+        state = self._saved.state
+        return state.kind == "end" or state.stopped or state.next_epoch >= data.epochs
+
+
+def _steps(fit: Fit) -> ReclaimSteps:
+    steps = fit.framework.reclaim_steps()
+    if steps is None:
+        why = fit.framework.probed().unavailable.get("reload", "")
+        raise CannotResume(why or "this framework's state cannot be saved")
+    return steps

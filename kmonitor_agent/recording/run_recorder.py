@@ -1,0 +1,529 @@
+"""RunSession: one run of this process, from its first fit to its exit."""
+
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypedDict
+
+from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
+from kmonitor_agent.frameworks.detection import framework_for
+from kmonitor_agent.frameworks.script_values import count_of, item_of
+from kmonitor_agent.guard import FaultLog, came_from_a_handler
+from kmonitor_agent.probes.step_clock import StepClock
+from kmonitor_agent.reclaim.actions import foretell
+from kmonitor_agent.reclaim.deferred_signals import SIGNALS, Passing
+from kmonitor_agent.reclaim.outcome import ActionName, Outcome
+from kmonitor_agent.recording.action_executor import Performer
+from kmonitor_agent.recording.action_requests import Request, RequestQueue
+from kmonitor_agent.recording.action_results import Records
+from kmonitor_agent.recording.command_handler import Intake
+from kmonitor_agent.recording.fit import (
+    Fit,
+    FitOrigin,
+    find_origin,
+    is_on_stack,
+    is_running,
+    is_same_fit,
+    watch_end,
+)
+from kmonitor_agent.recording.fit_reporter import FitTeller
+from kmonitor_agent.recording.graph_limits import judge_graph, tell_graph_unwatched
+from kmonitor_agent.recording.keras_logs import LogFigures
+from kmonitor_agent.recording.leaving import Uncaught, how_ended
+from kmonitor_agent.recording.limit_enforcer import Bound, LimitKeeper
+from kmonitor_agent.recording.model_teller import ModelTeller
+from kmonitor_agent.recording.parts import parts_of
+from kmonitor_agent.recording.privacy import Privacy
+from kmonitor_agent.recording.process_session import LOOK_AFTER_S, Boot
+from kmonitor_agent.recording.restarting import Restarting
+from kmonitor_agent.recording.sampler import Sampler, Watched
+from kmonitor_agent.recording.settings import Settings
+from kmonitor_agent.recording.supervised_fits import SupervisedFits
+from kmonitor_agent.recording.worker_agreement import meeting_of
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.messages.commands import SafePoint, SetLimits
+from kmonitor_agent.wire.messages.events import Event, Notice
+
+
+class _Ways(TypedDict):
+    """What every part that tells events is given."""
+
+    emit: Callable[[Event], None]
+    now_s: Callable[[], float]
+    privacy: Privacy
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedRun:
+    """What is kept of a run that was closed, in case that a callback names it again.
+
+    Attributes:
+        run_id: The run's id.
+        fits: How many it had.
+        last_epoch: Of its last fit.
+        steps_done: In the epochs that ended.
+        limits: What the app had set.
+        hasten: Has its boot let go of the spool at once.
+    """
+
+    run_id: str
+    fits: int = 0
+    last_epoch: int = 0
+    steps_done: int = 0
+    limits: SetLimits | None = None
+    hasten: Callable[[], None] = lambda: None
+
+
+class RunSession:
+    """A run in this process: its boot, limits, requests and fits.
+
+    The hooks run on the threads that train and may raise: the callback guards them with `faults`.
+    Nothing here starts a thread or touches a file before the first fit.
+
+    Attributes:
+        run_id: The run's id.
+        faults: Our own faults in this run.
+        privacy: What it leaves out.
+        steps_done: In the epochs that ended in this process.
+        log_figures: Ours in Keras' logs, for callbacks that ask for it.
+    """
+
+    def __init__(self, name: str, settings: Settings, before: ClosedRun | None = None) -> None:
+        """Begin a run, with the settings of its first callback, or go on with a closed one."""
+        self._restarting = Restarting(name)
+        self.name: Final = name
+        self.run_id: Final = self._restarting.run_id if before is None else before.run_id
+        self._folders = find_folders()
+        self.faults: Final = FaultLog(self._folders.logs / "agent.log", private=settings.private)
+        self.privacy = privacy = Privacy(private=settings.private)
+        self._interval_s = settings.sample_interval_s
+        self._boot = boot = Boot(
+            run=self.run_id,
+            name=name,
+            settings=settings,
+            folders=self._folders,
+            faults=self.faults,
+            privacy=privacy,
+        )
+        boot.why_not_restart = self._restarting.why_not
+        self._fits: list[Fit] = []
+        self._before = before = before or ClosedRun(self.run_id)
+        self._fit_count, self._last_epoch = before.fits, before.last_epoch
+        self.steps_done = before.steps_done
+        self._beginning = threading.Lock()
+        self._acting = threading.Lock()
+        self._stopped_by_us = False
+        self._left_by: BaseException | None = None
+        self._watched = Watched()
+        self._queue = queue = RequestQueue(self._wake_batches)
+        self._limits = limits = LimitKeeper(emit=boot.emit, request=queue.put, now_s=boot.now_s)
+        ways: _Ways = {"emit": boot.emit, "now_s": boot.now_s, "privacy": privacy}
+        self._performer = Performer(
+            run=self.run_id, queue=queue, limits=limits, open_fits=self.open_fits, **ways
+        )
+        self._performer.acted = self._acted
+        self._intake = self._make_intake(takes_commands=settings.commands)
+        self._sampler = Sampler(watched=self.watched_now, limits=limits, **ways)
+        self._teller = FitTeller(heap=self._sampler.heap, **ways)
+        self.log_figures = LogFigures(self._sampler, self.watched_now, boot.emit, boot.now_s)
+        self._models = ModelTeller(
+            teller=self._teller, faults=self.faults, device=self._sampler.device_name, **ways
+        )
+        self._supervised = SupervisedFits(
+            self._restarting, self.faults, limits=limits, performer=self._performer, boot=boot
+        )
+
+    @property
+    def records(self) -> Records:
+        """What was done so far, oldest first."""
+        return Records(self._performer.records)
+
+    def watched_now(self) -> Watched:
+        """What trains now; any thread."""
+        return self._watched
+
+    def open_fits(self) -> tuple[Fit, ...]:
+        """Those whose end was not told, in the order of their begin; any thread."""
+        return tuple(self._fits)
+
+    def request(self, request: Request) -> None:
+        """Ask for an action, from any thread."""
+        if not self._queue.put(request):
+            text = f"{request.action} was not taken: too many requests wait for a safe point"
+            self._boot.emit(
+                Notice(t_s=self._boot.now_s(), level="warning", code="request_dropped", text=text)
+            )
+
+    def tell_collected(self, outcome: Outcome) -> None:
+        """The script collected by itself: show it with the run, if one has begun."""
+        if self._boot.is_started and self._boot.is_ours:
+            newest = self._fits[-1] if self._fits else None
+            epoch = self._last_epoch if newest is None else newest.epoch
+            self._performer.tell_collected(outcome, fit=self._fit_count, epoch=epoch)
+
+    def begin_fit(
+        self, callback: object, model: KerasModel, params: object, settings: Settings
+    ) -> Fit | None:
+        """A fit begins; None in a fork, or when another callback of ours follows it already.
+
+        Args:
+            callback: Whose `on_train_begin` this is.
+            model: What is fitted.
+            params: As Keras gave them: "epochs", "steps".
+            settings: Of this callback.
+        """
+        origin = find_origin(callback)
+        if not self._boot.is_ours or self._is_followed(origin):
+            return None
+        guarded = self.faults.guarded
+        with self._beginning:
+            # Counted whatever fails: saved states of fits go by this number.
+            ordinal = self._fit_count = self._fit_count + 1
+            with guarded("session.start"):
+                self._start(model)
+        with guarded("session.close_forgotten"):
+            self._close_forgotten()
+        self._left_by = None
+        with guarded("session.limits"):
+            self._limits.set_by_script(settings.limits)
+        framework = framework_for(model)
+        facts = self._facts(framework, model)
+        fit = self._new_fit(ordinal, origin, framework, model, facts, params, settings)
+        self._follow(fit, model)
+        if not fit.is_left_out:
+            self._tell_begin(fit, model, facts)
+        return fit
+
+    def _new_fit(  # noqa: PLR0913, PLR0917 - all that is known of a fit at its begin
+        self,
+        ordinal: int,
+        origin: FitOrigin,
+        framework: Framework,
+        model: KerasModel,
+        facts: FitFacts,
+        params: object,
+        settings: Settings,
+    ) -> Fit:
+        return Fit(
+            ordinal=ordinal,
+            framework=framework,
+            clock=StepClock(steps_per_execution=facts.steps_per_execution),
+            origin=origin,
+            model=weakref.ref(model),
+            checkpoint_dir=settings.checkpoint_dir or self._folders.checkpoints / self.run_id,
+            keep_checkpoints=settings.keep_checkpoints,
+            planned_steps=count_of(item_of(params, "steps")),
+            planned_epochs=count_of(item_of(params, "epochs")) or 0,
+            undescribed=facts,
+            parts=parts_of(model),
+            meeting=meeting_of(framework, model),
+        )
+
+    def _follow(self, fit: Fit, model: KerasModel) -> None:
+        guarded = self.faults.guarded
+        if fit.parts is not None:
+            self._boot.unavailable.pop("reload", None)
+        with guarded("session.supervised"):
+            self._supervised.follow(fit, model)
+        fit.clock.on_due = lambda: self._serve_due(fit)
+        fit.clock.on_fault = lambda exc: self.faults.record("session.step", exc)
+        self._fits.append(fit)
+        self._performer.stopping.fit_began(fit)
+        self._watch(fit)
+        with guarded("session.watch_end"):
+            watch_end(fit, self._on_dropped)
+
+    def _facts(self, framework: Framework, model: KerasModel) -> FitFacts:
+        with self.faults.guarded("session.facts"):
+            return framework.fit_facts(model)
+        return FitFacts(model="")
+
+    def _tell_begin(self, fit: Fit, model: KerasModel, facts: FitFacts) -> None:
+        with self.faults.guarded("session.fit_started"):
+            self._teller.fit_started(fit, model, facts, fit.planned_epochs)
+        with self.faults.guarded("session.model"):
+            self._models.begin_fit(fit, model if facts.is_built else None)
+        with self.faults.guarded("session.graph"):
+            self._count_graph(fit, model)
+        fit.clock.due = True
+
+    def end_part(self, fit: Fit) -> None:
+        """A call of Keras' `fit` ends, the training goes on in another one."""
+        fit.watch = None  # the death of its frame is no end
+
+    def begin_part(self, callback: object, fit: Fit, model: KerasModel) -> None:
+        """It goes on: the same fit to all who watch, with another model object.
+
+        Args:
+            callback: Whose hook this is.
+            fit: The one that goes on.
+            model: The new object.
+        """
+        fit.origin = find_origin(callback)
+        fit.model = weakref.ref(model)
+        watch_end(fit, self._on_dropped)
+        fit.is_traced, fit.clock.due = False, True
+        self._count_graph(fit, model, is_judged=False)
+
+    def begin_epoch(self, fit: Fit, epoch: object) -> None:
+        """An epoch begins; told again by a callback that is listed twice, nothing happens."""
+        index = count_of(epoch)
+        if index is None:  # a loop of the script's own counts its epochs in its own way
+            index = fit.epochs_before + fit.epochs_done
+        if fit.is_in_epoch and fit.epoch == index:
+            return
+        self._performer.stopping.epoch_began(fit)
+        fit.epoch = index
+        fit.is_in_epoch = True
+        fit.hear_anew()
+        fit.epoch_began_s = self._boot.now_s()
+        fit.clock.begin_epoch()
+        self._watch(fit)
+        self._teller.epoch_started(fit)
+
+    def end_epoch(self, fit: Fit, model: KerasModel, logs: object, params: object) -> None:
+        """An epoch ended: tell it, judge its graph and step time, and do what waits, once."""
+        if not fit.is_in_epoch:
+            return
+        fit.epochs_done += 1
+        self.steps_done += fit.clock.steps
+        fit.is_in_epoch = False
+        # Each by itself: what fails costs neither the limits nor a stop that waits.
+        guarded = self.faults.guarded
+        with guarded("session.step_time"):
+            fit.planned_steps = count_of(item_of(params, "steps")) or fit.planned_steps
+            step_times = fit.clock.step_times()
+            fit.last_step_s = None if step_times is None else step_times.p50_s
+        with guarded("session.epoch_told"):
+            self._teller.epoch_ended(fit, model, logs)
+        with guarded("session.model"):
+            self._models.describe(fit, model)
+            self._models.end_epoch(fit)
+        fit.is_traced = True
+        with guarded("session.graph"):
+            self._count_graph(fit, model)
+        with guarded("session.log_figures"):
+            self.log_figures.epoch_ended(fit)
+        with guarded("session.foretell"):
+            self._foretell(fit, model)
+        with guarded("session.limits"):
+            self._judge_step_time(fit)
+        self._follow_up(fit)
+        with guarded("session.serve_epoch"):
+            self._serve(fit, "epoch")
+        with guarded("session.meet"):
+            self._performer.meet(fit, model)
+
+    def _judge_step_time(self, fit: Fit) -> None:
+        self._limits.observe("step_time", Bound(fit.last_step_s))
+        if (why := fit.clock.why_untimed(fit.planned_steps)) and fit.last_step_s is None:
+            self._limits.tell_unwatched("step_time", why)
+
+    def end_fit(self, fit: Fit, *, stopped: bool = False) -> None:
+        """`on_train_end` came."""
+        if self._close(fit) and not fit.is_left_out:
+            self._teller.fit_ended(fit, "stopped" if stopped else "finished", None)
+
+    def leave_fit(self, fit: Fit, exc: BaseException | None) -> None:
+        """A fit was left by an exception; None: the script caught it, which one is not known."""
+        if self._close(fit):
+            self._teller.fit_ended(fit, "left" if exc is None else how_ended(exc), exc)
+
+    def met_exception(self, met: Uncaught) -> None:
+        """Nobody caught an exception: the fits of its thread ended with it."""
+        for fit in tuple(self._fits):
+            if fit.origin.thread == met.thread:
+                self.leave_fit(fit, met.exc)
+        if met.is_last:
+            self._left_by = met.exc
+
+    @property
+    def has_open_fit(self) -> bool:
+        """Whether a fit of it runs."""
+        return bool(self._fits)
+
+    def set_idle(self, *, is_idle: bool) -> None:
+        """Whether nothing of it goes on while another run of the process does."""
+        self._boot.set_idle(is_idle=is_idle)
+
+    def closed(self) -> ClosedRun:
+        """What to keep of it when it is closed before the process ends."""
+        return ClosedRun(
+            self.run_id,
+            self._fit_count,
+            self._last_epoch,
+            self.steps_done,
+            self._limits.commanded() or self._before.limits,
+            self._boot.hasten,
+        )
+
+    def close(self, within_s: float) -> None:
+        """Report what is still open and the end; returns at once.
+
+        Args:
+            within_s: Most seconds for the hub.
+        """
+        if not self._boot.is_ours:
+            return
+        guarded = self.faults.guarded
+        with guarded("session.expire"):
+            self._performer.expire_waiting("the process ended before a safe point")
+        for fit in tuple(self._fits):
+            with guarded("session.close_fit"):
+                if self._left_by is None and is_running(fit) and self._close(fit):
+                    self._teller.fit_ended(fit, "interrupted", None)
+                self.leave_fit(fit, self._left_by)
+        with guarded("session.end"):
+            self._boot.end(left_by=self._left_by, stopped=self._stopped_by_us, within_s=within_s)
+
+    def _make_intake(self, *, takes_commands: bool) -> Intake:
+        return Intake(
+            takes_commands=takes_commands,
+            boot=self._boot,
+            queue=self._queue,
+            limits=self._limits,
+            performer=self._performer,
+        )
+
+    def _is_followed(self, origin: FitOrigin) -> bool:
+        return any(is_same_fit(fit.origin, origin) for fit in self._fits)
+
+    def _start(self, model: KerasModel) -> None:
+        if self._boot.is_started:
+            return
+        rebuilds = parts_of(model) is not None
+        self._boot.start(framework_for(model), self._intake.receive, rebuilds=rebuilds)
+        if self._before.limits is not None:
+            self._limits.take_over(self._before.limits)
+        self._sampler.begin(self._boot.every, self._interval_s)
+        self._boot.every(LOOK_AFTER_S, self._look_after, while_idle=True)
+
+    def _look_after(self) -> None:
+        self._intake.expire()
+        self.faults.write_out()
+
+    def _close_forgotten(self) -> None:
+        """End the fits of this thread that no longer run: an exception left them."""
+        for fit in tuple(self._fits):
+            if fit.origin.thread == threading.get_ident() and not is_on_stack(fit):
+                self.leave_fit(fit, None)
+
+    def _on_dropped(self, fit: Fit) -> None:
+        with self.faults.guarded("session.dropped"):
+            self.leave_fit(fit, None)
+
+    def _close(self, fit: Fit) -> bool:
+        """Whether the fit was open until now."""
+        if not fit.is_open:
+            return False
+        fit.is_open = False
+        with self.faults.guarded("session.leave_meeting"):
+            self._performer.leave_meeting(fit)
+        self._performer.stopping.fit_ended(fit)
+        self._follow_up(fit)
+        self._last_epoch = fit.epoch
+        fit.watch = None
+        if fit in self._fits:
+            self._fits.remove(fit)
+        self._stopped_by_us = fit.stopped_by_us
+        self._watch(self._fits[-1] if self._fits else None)
+        return True
+
+    def _watch(self, fit: Fit | None) -> None:
+        framework = self._watched.framework if fit is None else fit.framework
+        self._watched = Watched(framework, fit, self._watched.graph)
+
+    def _count_graph(self, fit: Fit, model: KerasModel, *, is_judged: bool = True) -> None:
+        graph = fit.framework.graph(model)
+        self._watched = Watched(fit.framework, self._watched.fit, graph)
+        self._teller.graph_counted(fit, graph)
+        if is_judged:
+            judge_graph(self._limits, graph)
+        if fit.is_traced:
+            tell_graph_unwatched(self._limits, graph)
+
+    def _serve_due(self, fit: Fit) -> None:
+        is_open = False
+        try:
+            try:
+                is_open = SIGNALS.open(is_watched=True)
+                self._serve_batch(fit)
+            except Exception as exc:
+                if came_from_a_handler(exc):
+                    raise
+                self.faults.record("session.serve_due", exc)
+            finally:
+                if is_open:
+                    SIGNALS.close(self.faults)
+        except Passing as passing:
+            if is_open:
+                raise passing.error from None
+            raise
+
+    def _serve_batch(self, fit: Fit) -> None:
+        # Before its first step a model that Keras builds late has neither layers nor slots, and
+        # none has the step's graph, and the first epoch may take hours.
+        is_early = fit.clock.steps == 0
+        fit.clock.due = is_early and not fit.is_traced
+        with self.faults.guarded("session.look_at_model"):
+            fit.clock.due |= self._models.waits(fit)
+            model = fit.model()
+            if model is not None and not is_early:
+                self._models.describe(fit, model)
+                self._count_traced(fit, model)
+        with self.faults.guarded("session.serve_batch"):
+            self._serve(fit, "batch", step=fit.clock.steps)
+
+    def _count_traced(self, fit: Fit, model: KerasModel) -> None:
+        if not fit.is_traced:
+            fit.is_traced = True
+            with self.faults.guarded("session.count_traced"):
+                self._count_graph(fit, model)
+                self._foretell(fit, model)
+
+    def _foretell(self, fit: Fit, model: KerasModel) -> None:
+        """Say once, before anybody asks for a reload, that one would change the result."""
+        if not fit.is_foretold:
+            fit.is_foretold = True
+            if why := foretell(fit.framework, model):
+                self._supervised.foretold(fit, model, why)
+                text = f"A reload in this fit is {why}"
+                now_s = self._boot.now_s()
+                self._boot.emit(Notice(t_s=now_s, level="info", code="reload_inexact", text=text))
+
+    def _serve(self, fit: Fit, at: SafePoint, *, step: int = 0) -> None:
+        # One action at a time: another thread that trains serves what waits at its next point.
+        if not self._acting.acquire(blocking=False):
+            return
+        try:
+            others = [each.ordinal for each in self._fits if each is not fit]
+            while (request := self._queue.take(at, others)) is not None:
+                with self.faults.guarded("session.perform"):
+                    self._perform(fit, request, step)
+        finally:
+            self._acting.release()
+            self._wake_batches()
+
+    def _perform(self, fit: Fit, request: Request, step: int) -> None:
+        # An `auto`, or a pause, is several actions. A reloaded model's graph waits for its step.
+        done = self._performer.perform(fit, request, step=step)
+        if (graph := self._watched.graph) and "collect" in done and "reload" not in done:
+            judge_graph(self._limits, graph)
+
+    def _acted(self, fit: Fit, action: ActionName) -> None:
+        model = fit.model()
+        with self.faults.guarded("session.acted"):
+            if model is not None:
+                self._count_graph(fit, model, is_judged=False)
+        if action == "reload":
+            fit.is_traced, fit.clock.due = False, True
+
+    def _follow_up(self, fit: Fit) -> None:
+        with self.faults.guarded("session.follow_up"):
+            self._performer.diagnoses.follow_up(fit)
+
+    def _wake_batches(self) -> None:
+        if self._queue.waits("batch"):
+            for fit in tuple(self._fits):
+                fit.clock.due = True

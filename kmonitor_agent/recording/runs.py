@@ -1,0 +1,146 @@
+"""The runs of this process: one, unless callbacks name different ones; and the process's end.
+
+A run is closed when another one begins and neither a fit nor a callback of it is left, as in a
+search that names a run for each trial. One whose callback lives on is idle until its next fit: it
+keeps its place with the hub and holds no descriptor. The run that was active last is neither, so
+that what happens between its fits is seen. A closed run whose name comes again goes on under its
+id, as a run does that is started again.
+"""
+
+import atexit
+import os
+import threading
+import weakref
+from typing import Final
+
+from kmonitor_agent.link.agent_thread import AGENT, EXIT_NETWORK_S
+from kmonitor_agent.reclaim.outcome import Outcome
+from kmonitor_agent.recording.leaving import ExitWatch, Uncaught
+from kmonitor_agent.recording.process_facts import default_run_name
+from kmonitor_agent.recording.run_recorder import ClosedRun, RunSession
+from kmonitor_agent.recording.settings import Settings
+
+CLOSES_WITHIN_S: Final = 30.0
+"""How long a run that is closed amid the process may take to hand its events to the hub."""
+
+CLOSED_LIMIT: Final = 4096
+"""Closed runs that are remembered; an older one whose name comes again begins anew."""
+
+
+class RunsOfProcess:
+    """Run name to session; any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sessions: dict[str, RunSession] = {}
+        self._closed: dict[str, ClosedRun] = {}
+        self._callbacks: dict[str, list[weakref.ref[object]]] = {}
+        self._active: RunSession | None = None
+        self._exits = ExitWatch(self._met_exception)
+        self._is_watching = False
+
+    def session(self, settings: Settings, callback: object | None = None) -> RunSession:
+        """The session of the run that a callback names; made when it is the first."""
+        name = settings.run_name or default_run_name()
+        with self._lock:
+            if name not in self._sessions:
+                before = self._closed.pop(name, None)
+                if before is not None:
+                    before.hasten()
+                self._sessions[name] = RunSession(name, settings, before)
+            session = self._sessions[name]
+            if callback is not None:
+                self._callbacks.setdefault(name, []).append(weakref.ref(callback))
+            return session
+
+    def sessions(self) -> list[RunSession]:
+        """Those that there are now."""
+        return list(self._sessions.values())
+
+    def fit_began(self, session: RunSession) -> None:
+        """A fit of this run begins: the others rest, or end."""
+        with self._lock:
+            self._active = session
+            session.set_idle(is_idle=False)
+            for other in tuple(self._sessions.values()):
+                self._settle(other)
+
+    def fit_ended(self, session: RunSession) -> None:
+        """A fit of this run ended; while another one is active it rests, or ends."""
+        with self._lock:
+            self._settle(session)
+
+    def _settle(self, session: RunSession) -> None:
+        if session is self._active or session.has_open_fit:
+            return
+        session.set_idle(is_idle=True)
+        if self._is_wanted(session.name) or self._sessions.get(session.name) is not session:
+            return
+        del self._sessions[session.name]
+        self._callbacks.pop(session.name, None)
+        while len(self._closed) >= CLOSED_LIMIT:
+            del self._closed[next(iter(self._closed))]
+        self._closed[session.name] = session.closed()
+        with session.faults.guarded("session.close"):
+            session.close(CLOSES_WITHIN_S)
+
+    def _is_wanted(self, name: str) -> bool:
+        """Whether a callback of this run lives."""
+        living = [each for each in self._callbacks.get(name, []) if each() is not None]
+        self._callbacks[name] = living
+        return bool(living)
+
+    def tell_collected(self, outcome: Outcome) -> None:
+        """The script collected by itself: every run of this process shows it."""
+        for session in tuple(self._sessions.values()):
+            with session.faults.guarded("session.tell_collected"):
+                session.tell_collected(outcome)
+
+    def watch_exits(self) -> None:
+        """Follow exceptions and the process's exit from now on; called when a fit has begun."""
+        with self._lock:
+            # Last in, first out: a run's last events must come before its link's own exit hook,
+            # which was registered when the link opened.
+            atexit.unregister(self.close)
+            atexit.register(self.close)
+            if not self._is_watching:
+                self._is_watching = True
+                self._exits.install()
+            self._exits.install_ipython()
+
+    def close(self) -> None:
+        """End every run: at exit, and after tests. Raises nothing."""
+        try:
+            with self._lock:
+                sessions = self._sessions
+                self._drop_all()
+            for session in sessions.values():
+                with session.faults.guarded("session.close"):
+                    session.close(EXIT_NETWORK_S)
+        except Exception as exc:  # noqa: BLE001 - at exit nobody could catch it
+            AGENT.record("session.close", exc)
+        AGENT.close()
+
+    def forget(self) -> None:
+        """In a forked child: the runs are the parent's."""
+        # A new lock: the parent's may have been held by a thread that does not exist here.
+        self._lock = threading.Lock()
+        self._drop_all()
+
+    def _drop_all(self) -> None:
+        self._sessions = {}
+        self._closed = {}
+        self._callbacks = {}
+        self._active = None
+
+    def _met_exception(self, met: Uncaught) -> None:
+        for session in tuple(self._sessions.values()):
+            with session.faults.guarded("session.met_exception"):
+                session.met_exception(met)
+
+
+RUNS: Final = RunsOfProcess()
+"""Of this process."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=RUNS.forget)

@@ -1,0 +1,263 @@
+"""Samples: what is read each second on the agent's thread, and the sources of what was read."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from numbers import Real
+from typing import Final
+
+from kmonitor_agent.frameworks.base import AllocatorReadings, Framework, GraphCount
+from kmonitor_agent.frameworks.script_values import number_of, numbers_in
+from kmonitor_agent.probes.gpu import DeviceReadings, Gpu
+from kmonitor_agent.probes.heap import Heap
+from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory, resident_bytes
+from kmonitor_agent.recording.fit import Fit
+from kmonitor_agent.recording.fit_reporter import LONGEST_LOG_NAME
+from kmonitor_agent.recording.limit_enforcer import Bound, LimitKeeper
+from kmonitor_agent.recording.privacy import Privacy
+from kmonitor_agent.wire.messages.commands import LimitMetric
+from kmonitor_agent.wire.messages.events import Event, Sample, SourceOf, Sources
+from kmonitor_agent.wire.messages.reading import Reading
+from kmonitor_agent.wire.messages.readings import MOST_STEP_LOGS
+from kmonitor_agent.wire.messages.sample_columns import device_column
+
+_NO_MODEL: Final = "no model was fitted yet"
+STEP_SOURCE: Final = Reading(
+    None,
+    "seconds",
+    "step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch has"
+    " ended, of the running one so far",
+)
+"""Where a step time comes from."""
+
+
+SLOW_INTERVAL_S: Final = 10.0
+"""Least time between readings that cost milliseconds (unique set, children), seconds."""
+
+RUSH_INTERVAL_S: Final = 0.1
+"""How often the resident set alone is read: a process may run into its limit within a second."""
+
+_RUSH: Final = 0.02
+_RUSH_NEAR: Final = 0.002
+"""Parts of the bound by which it has grown since the last sample that are worth one at once: far
+from the bound, and in its last tenth."""
+
+_NEAR: Final = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What the sampler may look at; replaced as a whole by the training thread.
+
+    Attributes:
+        framework: Of the last model; None before the first fit.
+        fit: The running fit; None outside of any.
+        graph: The last count.
+    """
+
+    framework: Framework | None = None
+    fit: Fit | None = None
+    graph: GraphCount | None = None
+
+
+class Sampler:
+    """Reads and emits; owned by the agent's thread. It never touches a model.
+
+    Attributes:
+        heap: Read by others at each epoch's end; its sources are told with those of samples.
+        newest: Fields of the newest sample; replaced as a whole, for any thread to read.
+    """
+
+    def __init__(
+        self,
+        *,
+        watched: Callable[[], Watched],
+        emit: Callable[[Event], None],
+        limits: LimitKeeper,
+        now_s: Callable[[], float],
+        privacy: Privacy,
+    ) -> None:
+        """Begin with nothing read.
+
+        Args:
+            watched: What to look at now.
+            emit: Takes events.
+            limits: Judges RAM and VRAM.
+            now_s: The boot's time, seconds.
+            privacy: What to leave out of sources.
+        """
+        self.heap: Final = Heap()
+        self.newest: dict[str, float | None] = {}
+        self._watched = watched
+        self._emit = emit
+        self._limits = limits
+        self._now_s = now_s
+        self._privacy = privacy
+        self._memory = ProcessMemory()
+        self._gpu = Gpu()
+        self._told: dict[str, SourceOf] = {}
+        self._last: tuple[float | None, float | None] = (None, None)
+
+    def device_name(self) -> str:
+        """Name of the device that is read, as the driver tells it; empty if there is none."""
+        return self._gpu.name()
+
+    def begin(self, every: Callable[[float, Callable[[], None]], None], interval_s: float) -> None:
+        """Have all that recurs called.
+
+        Args:
+            every: Takes how often, seconds, and what.
+            interval_s: Between two samples.
+        """
+        every(max(SLOW_INTERVAL_S, interval_s), self.read_slowly)
+        every(interval_s, self.sample)
+        every(RUSH_INTERVAL_S, self.sample_in_a_rush)
+
+    def read_slowly(self) -> None:
+        """Read what costs milliseconds; at most every 10 s."""
+        self._memory.read_slowly()
+        self._gpu.look_for_others()
+
+    def sample_in_a_rush(self) -> None:
+        """Sample if this process grew by much since the last one: it may be killed for it soon."""
+        resident, last, bound = resident_bytes().value, *self._last
+        if resident is None or last is None or not bound:
+            return
+        grown = (resident - last) / bound
+        if grown >= _RUSH or (grown >= _RUSH_NEAR and resident >= _NEAR * bound):
+            self.sample()
+
+    def sample(self) -> None:
+        """Read all, tell changed sources, emit a sample, judge RAM and VRAM."""
+        watched = self._watched()
+        t_s = self._now_s()
+        device = self._gpu.read()
+        readings = dict(self._read(watched, device))
+        step_time = _step_source(watched.fit)
+        beside = {**_of_others(device), "step_time_s": step_time, **self.heap.newest}
+        self._tell_sources(t_s, {**readings, **beside})
+        values = {name: reading.value for name, reading in readings.items()}
+        self.newest = values
+        self._last = values["ram_process_bytes"], values["ram_of_bytes"]
+        fit = watched.fit
+        self._emit(
+            Sample(
+                t_s=t_s,
+                fit=fit.ordinal if fit else 0,
+                epoch=fit.epoch if fit else 0,
+                step=fit.clock.steps if fit else 0,
+                step_time_s=fit.clock.median_s() if fit else None,
+                logs=self._step_logs(fit),
+                more_devices=[each.now() for each in device.others],
+                **values,
+            )
+        )
+        self._limits.observe("ram", Bound(values["ram_bytes"], values["ram_of_bytes"]))
+        self._limits.observe("vram", Bound(values["vram_bytes"], values["vram_of_bytes"]))
+        if watched.framework is not None:
+            self._tell_unwatched("ram", readings["ram_bytes"])
+            self._tell_unwatched("vram", readings["vram_bytes"])
+
+    def _tell_unwatched(self, metric: LimitMetric, reading: Reading) -> None:
+        if reading.value is None:
+            self._limits.tell_unwatched(metric, self._privacy.source(reading.absent))
+
+    def _step_logs(self, fit: Fit | None) -> dict[str, float]:
+        """Logs of the running epoch that Keras had made numbers; one on the device is left."""
+        found = None if fit is None or not fit.is_in_epoch else fit.step_logs
+        return numbers_in(
+            found, name_of=self._log_name, most=MOST_STEP_LOGS, number=_number_at_hand
+        )
+
+    def _log_name(self, name: str) -> str:
+        return self._privacy.log_name(name)[:LONGEST_LOG_NAME]
+
+    def _read(self, watched: Watched, device: DeviceReadings) -> Iterator[tuple[str, Reading]]:
+        yield from _memory_fields(self._memory.read())
+        framework = watched.framework
+        allocator = _no_allocator() if framework is None else framework.allocator()
+        yield from _device_fields(device, allocator)
+        yield "graph_operations", _graph_reading(watched.graph)
+        missing = Reading.missing("functions", _NO_MODEL)
+        yield "functions", missing if framework is None else framework.function_count()
+
+    def _tell_sources(self, t_s: float, readings: dict[str, Reading]) -> None:
+        changed: list[SourceOf] = []
+        for name, reading in readings.items():
+            source = SourceOf(
+                field=name,
+                unit=reading.unit,
+                source=self._privacy.source(reading.source),
+                absent=self._privacy.source(reading.absent),
+            )
+            if self._told.get(name) != source:
+                self._told[name] = source
+                changed.append(source)
+        if changed:
+            self._emit(Sources(t_s=t_s, sources=changed))
+
+
+def _number_at_hand(value: object) -> float | None:
+    """A number that Keras has made one; none that would have to be fetched from a device."""
+    try:
+        return number_of(value) if isinstance(value, Real) else None
+    except Exception:  # noqa: BLE001 - a script's own object, which decides what it is
+        return None
+
+
+def _memory_fields(memory: MemoryReadings) -> Iterator[tuple[str, Reading]]:
+    yield "ram_bytes", memory.total
+    yield "ram_process_bytes", memory.process
+    yield "ram_peak_bytes", memory.peak
+    yield "ram_unique_bytes", memory.unique
+    yield "ram_children_bytes", memory.children
+    yield "ram_of_bytes", memory.bound
+    yield "cgroup_limit_bytes", memory.cgroup
+    yield "host_available_bytes", memory.host_available
+
+
+def _device_fields(
+    device: DeviceReadings, allocator: AllocatorReadings
+) -> Iterator[tuple[str, Reading]]:
+    # The metric `vram`: the allocator in use over its limit, else the device.
+    by_allocator = allocator.in_use.value is not None
+    yield "vram_bytes", allocator.in_use if by_allocator else device.used
+    yield "vram_of_bytes", _vram_bound(device, allocator) if by_allocator else device.total
+    yield "device_total_bytes", device.total
+    yield "device_used_bytes", device.used
+    yield "device_process_bytes", device.process
+    yield from ((f"device_{name}", reading) for name, reading in device.load.readings().items())
+    yield "allocator_in_use_bytes", allocator.in_use
+    yield "allocator_peak_bytes", allocator.peak
+
+
+def _of_others(device: DeviceReadings) -> dict[str, Reading]:
+    return {
+        device_column(other.number, name): reading
+        for other in device.others
+        for name, reading in other.readings().items()
+    }
+
+
+def _vram_bound(device: DeviceReadings, allocator: AllocatorReadings) -> Reading:
+    # TensorFlow tells a GPU's limit only where the script set one; else its pool may grow until
+    # the device is full.
+    is_unbounded_gpu = allocator.device.startswith("GPU") and allocator.limit.value is None
+    return device.total if is_unbounded_gpu else allocator.limit
+
+
+def _step_source(fit: Fit | None) -> Reading:
+    why = "" if fit is None else fit.clock.why_untimed(fit.planned_steps)
+    return Reading.missing("seconds", why) if why else STEP_SOURCE
+
+
+def _graph_reading(graph: GraphCount | None) -> Reading:
+    if graph is None:
+        return Reading.missing("operations", _NO_MODEL)
+    if graph.operations is None:
+        return Reading.missing("operations", graph.absent)
+    return Reading(float(graph.operations), "operations", graph.source)
+
+
+def _no_allocator() -> AllocatorReadings:
+    missing = Reading.missing("bytes", _NO_MODEL)
+    return AllocatorReadings("", missing, missing, missing)

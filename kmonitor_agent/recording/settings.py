@@ -1,0 +1,249 @@
+"""The arguments of `MonitorCallback`, checked when it is constructed and never later."""
+
+import os
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final, cast
+
+from kmonitor_agent.wire.limits import Limit
+from kmonitor_agent.wire.local.bounded_look import DISK
+from kmonitor_agent.wire.local.folders import PLACE_VARIABLES, home_without_place
+from kmonitor_agent.wire.messages.commands import LimitSpec
+
+LONGEST_NAME: Final = 200
+"""Longest run name, characters; longer ones are elided in the middle."""
+
+_SHORTEST_INTERVAL_S: Final = 0.05
+_LONGEST_INTERVAL_S: Final = 3600.0
+_MOST_KEPT: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What one `MonitorCallback` was told.
+
+    Attributes:
+        run_name: Name of the run; None: the script's or notebook's name.
+        limits: Limits set by the script.
+        checkpoint_dir: Where checkpoints go; None: `<state>/checkpoints/<run>`.
+        commands: Whether commands from outside are carried out.
+        sample_interval_s: Time between samples, seconds.
+        hub: None, "off", a socket's path or tcp://HOST:PORT?key=KEY; read by `link.hub_choice`.
+        private: Names hashed; argv, paths and exception texts left out.
+        keep_checkpoints: How many of the newest checkpoints stay in their folder.
+        logs: Put our figures into Keras' logs at each epoch's end.
+    """
+
+    run_name: str | None = None
+    limits: tuple[LimitSpec, ...] = ()
+    checkpoint_dir: Path | None = None
+    commands: bool = True
+    sample_interval_s: float = 1.0
+    hub: str | None = None
+    private: bool = False
+    keep_checkpoints: int = 2
+    logs: bool = False
+
+
+def checked_known(unknown: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse arguments that there are not.
+
+    Args:
+        unknown: Their names.
+        known: The names that there are.
+
+    Raises:
+        TypeError: There is one; it says which was meant, or which there are.
+    """
+    names = tuple(known)
+    for each in unknown:
+        near = [name for name in names if each in name] or get_close_matches(each, names)
+        meant = f"did you mean {near[0]}=?" if near else f"write one of {', '.join(names)}."
+        raise TypeError(f"MonitorCallback: {each}= is not known; {meant}")
+
+
+def check_home(environ: Mapping[str, str]) -> None:
+    """Refuse a `KMONITOR_HOME` under which hub, app and training would not meet.
+
+    Raises:
+        ValueError: It, or `KMONITOR_SPOOL`, is a file, or relative: it would be another folder
+            from elsewhere.
+    """
+    if why := home_without_place(environ):
+        raise ValueError(why)
+    for variable in PLACE_VARIABLES:
+        written = environ.get(variable, "")
+        if written and DISK.sees(Path(written).expanduser(), Path.is_file):
+            raise ValueError(f"{variable}={written!r} is a file; write the path of a folder.")
+
+
+def checked_name(run_name: object) -> str | None:
+    """A run's name in its final form, on one line of what can be sent and shown.
+
+    Raises:
+        TypeError: It is no text.
+        ValueError: It is empty.
+    """
+    if run_name is None:
+        return None
+    if not isinstance(run_name, str):
+        raise TypeError(f"MonitorCallback: run_name={run_name!r} is no text; write run_name='x'.")
+    name = plain_name(run_name)
+    if not name:
+        raise ValueError("MonitorCallback: run_name is empty; write a name or leave it out.")
+    return elided(name)
+
+
+def plain_text(text: str) -> str:
+    """A text that can be sent: bytes that are no UTF-8 (in a file's name) are spelled out."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def plain_name(name: str) -> str:
+    """A name on one line: white space is one blank, other control characters are replaced."""
+    kept = (
+        c if unicodedata.category(c) != "Cc" else "\N{REPLACEMENT CHARACTER}"
+        for c in " ".join(name.split())
+    )
+    return plain_text("".join(kept))
+
+
+def elided(name: str) -> str:
+    """A name of at most 200 characters; what is too much is cut from its middle."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    half = (LONGEST_NAME - 1) // 2
+    return f"{name[:half]}…{name[-half:]}"
+
+
+def checked_limits(limits: object) -> tuple[LimitSpec, ...]:
+    """The limits as they go over the wire.
+
+    Raises:
+        TypeError: Something in it is no `Limit`.
+    """
+    given = (limits,) if isinstance(limits, Limit) else limits
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise TypeError(_limits_remedy(limits))
+    specs: list[LimitSpec] = []
+    for each in cast("Iterable[object]", given):
+        if not isinstance(each, Limit):
+            raise TypeError(_limits_remedy(each))
+        specs.append(each.spec)
+    return tuple(specs)
+
+
+def checked_folder(checkpoint_dir: object) -> Path | None:
+    """The checkpoint folder, absolute; whether it can be written is seen at the first save.
+
+    Raises:
+        TypeError: It is no path.
+        ValueError: It is empty, is a file, or can be no path.
+    """
+    if checkpoint_dir is None:
+        return None
+    if checkpoint_dir in ("", b""):
+        raise ValueError(
+            "MonitorCallback: checkpoint_dir is empty; write a folder or leave it out."
+        )
+    if not isinstance(checkpoint_dir, str | os.PathLike):
+        raise TypeError(
+            f"MonitorCallback: checkpoint_dir={checkpoint_dir!r} is no path;"
+            f' write checkpoint_dir="checkpoints" or leave it out.'
+        )
+    written = os.fsdecode(cast("os.PathLike[Any]", checkpoint_dir))
+    if "\0" in written:
+        raise ValueError(
+            f"MonitorCallback: checkpoint_dir={written!r} contains a NUL character;"
+            " write a folder's path without it."
+        )
+    folder = Path(written).expanduser().absolute()
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(
+            f"MonitorCallback: checkpoint_dir={written!r} is no folder; write a folder,"
+            f" such as {str(folder.with_suffix('')) + '-checkpoints'!r}."
+        )
+    return folder
+
+
+def checked_count(argument: str, given: object) -> int:
+    """How many of something are kept.
+
+    Raises:
+        TypeError: It is no whole number.
+        ValueError: It is below 1 or beyond a thousand.
+    """
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise TypeError(f"MonitorCallback: {argument}={given!r}; write {argument}=2, for example.")
+    if not 1 <= given <= _MOST_KEPT:
+        raise ValueError(
+            f"MonitorCallback: {argument}={given} is outside of 1 to {_MOST_KEPT};"
+            f" write {argument}=2, for example."
+        )
+    return given
+
+
+def checked_interval_s(sample_interval_s: object) -> float:
+    """Time between samples, seconds.
+
+    Raises:
+        TypeError: It is no number.
+        ValueError: It is shorter than 0.05 s or longer than an hour.
+    """
+    if isinstance(sample_interval_s, bool) or not isinstance(sample_interval_s, int | float):
+        raise TypeError(
+            f"MonitorCallback: sample_interval_s={sample_interval_s!r} is no number;"
+            " write seconds, for example sample_interval_s=1.0."
+        )
+    if not _SHORTEST_INTERVAL_S <= sample_interval_s <= _LONGEST_INTERVAL_S:  # NaN is not, too
+        raise ValueError(
+            f"MonitorCallback: sample_interval_s={str(sample_interval_s)[:40]} is outside of 0.05"
+            " to 3600 seconds; write for example sample_interval_s=1.0."
+        )
+    return float(sample_interval_s)
+
+
+def checked_hub(hub: object) -> str | None:
+    """The hub as `link.hub_choice` reads it.
+
+    Raises:
+        TypeError: It is no text.
+        ValueError: It is empty.
+    """
+    if hub is None:
+        return None
+    text = os.fspath(cast("os.PathLike[Any]", hub)) if isinstance(hub, os.PathLike) else hub
+    if not isinstance(text, str):
+        raise TypeError(
+            f"MonitorCallback: hub={hub!r} is no text;"
+            ' write hub="off", the path of a hub\'s socket or its tcp://HOST:PORT?key=KEY,'
+            " or leave it out."
+        )
+    if not text.strip():
+        raise ValueError(
+            'MonitorCallback: hub is empty; write hub="off" for no hub, or leave it out.'
+        )
+    return text
+
+
+def checked_switch(argument: str, given: object) -> bool:
+    """A yes or no.
+
+    Raises:
+        TypeError: It is neither True nor False.
+    """
+    if not isinstance(given, bool):
+        raise TypeError(
+            f"MonitorCallback: {argument}={given!r}; write {argument}=True or {argument}=False."
+        )
+    return given
+
+
+def _limits_remedy(given: object) -> str:
+    return (
+        f"MonitorCallback: limits={given!r} is no list of Limit;"
+        ' write limits=[Limit("ram", "80%", action="reload")].'
+    )

@@ -1,0 +1,170 @@
+"""How the workers of one fit come to reload at the same step, or none of them.
+
+The first who reaches an epoch's end settles, for all, whether they meet there: a note on the
+board says who called, or that nobody did. At a meeting each says that it is there, makes its state
+safe, says so, and reads what was decided; the first decision that is written stands. Whoever
+waited in vain writes that none acts. When nobody called it costs two short messages an epoch.
+"""
+
+import itertools
+from collections.abc import Callable
+from time import monotonic
+from typing import Final
+
+from kmonitor_agent.frameworks.base import Framework, KerasModel
+from kmonitor_agent.frameworks.tensorflow.tensorflow_workers import MeetsWorkers, Workers
+from kmonitor_agent.frameworks.tensorflow.workers import Board, NoBoard
+from kmonitor_agent.reclaim.outcome import Outcome
+from kmonitor_agent.recording.action_requests import Request
+
+COMES_WITHIN_S: Final = 30.0
+"""How long a worker waits for the others at the end of an epoch, seconds: they end it together."""
+
+SAVES_WITHIN_S: Final = 600.0
+"""How long for the chief to write the state, seconds."""
+
+_NOBODY: Final = "-"
+_YES: Final = "yes"
+_GO: Final = "go"
+_READS_WITHIN_S: Final = 10.0
+_MOST_TEXT: Final = 1000
+_PREPARING: Final = "the reload failed on"
+
+_COUNT: Final = itertools.count(1)
+"""Fits of several workers in this process; all workers run the same ones in the same order."""
+
+
+class Meeting:
+    """The other workers of one fit; implements `Agreement`; on the training thread.
+
+    Attributes:
+        asked: Requests of this worker that wait for a meeting.
+    """
+
+    def __init__(self, workers: Workers, board: Board) -> None:
+        """Begin with nothing asked.
+
+        Args:
+            workers: Those of the fit.
+            board: Theirs.
+        """
+        self.asked: list[Request] = []
+        self._workers = workers
+        self._board = board
+        self._others = [name for name in workers.members if name != workers.name]
+        self._epoch = 0
+        self._has_voted = False
+        self._missing = ""
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether this worker writes for all."""
+        return self._workers.is_chief
+
+    def call(self, request: Request, epoch: int) -> str:
+        """Call a meeting at this epoch's end, or at the next one's if some were past it.
+
+        Args:
+            request: For a reload.
+            epoch: That is running or ends now.
+
+        Returns:
+            Why there will be none; empty when there will.
+        """
+        text = f"{request.asked_by}, on {self._workers.name}"[:_MOST_TEXT]
+        try:
+            for place in (epoch, epoch + 1):
+                if self._board.put(f"{place}/called", text) or self._called(place):
+                    self.asked.append(request)
+                    return ""
+        except NoBoard as exc:
+            return exc.why
+        return "the other workers are epochs ahead"
+
+    def begins(self, epoch: int) -> str:
+        """Whether the workers meet at this epoch's end: who called, or empty."""
+        self._epoch, self._has_voted = epoch, False
+        try:
+            is_over = self._board.put(f"{epoch}/called", _NOBODY)
+            if self.is_chief and epoch >= 2:  # noqa: PLR2004 - nobody is two epochs behind
+                self._board.forget(f"{epoch - 2}/called")
+            return "" if is_over else self._called(epoch)
+        except NoBoard:
+            return ""
+
+    def hold(self, act: Callable[[], Outcome], nothing: Callable[[str], Outcome]) -> Outcome:
+        """Meet the others and act with them, or not at all.
+
+        Args:
+            act: Reloads; calls `all_prepared`.
+            nothing: The outcome when nothing was done, for this reason.
+        """
+        why = self._gather()
+        outcome = nothing(why) if why else act()
+        if not self._has_voted:
+            why = why or f"{_PREPARING} {self._workers.name}: {outcome.why}"
+            outcome = nothing(self._vote(why))
+        return outcome
+
+    def all_prepared(self) -> str:
+        """See `Agreement.all_prepared`."""
+        return self._vote(_YES)
+
+    def _called(self, epoch: int) -> str:
+        text = self._board.read(f"{epoch}/called", _READS_WITHIN_S)
+        return "" if text in (None, _NOBODY) else text
+
+    def _gather(self) -> str:
+        """Wait until all workers are here; why not, else empty."""
+        try:
+            mine = self._missing or _YES
+            self._board.put(f"{self._epoch}/here/{self._workers.name}", mine[:_MOST_TEXT])
+            why = self._missing or self._heard("here", COMES_WITHIN_S)
+        except NoBoard as exc:
+            return exc.why
+        if why and not self._missing:
+            # Not again in this fit: each time all would wait for it.
+            self._missing = f"{why}; not asked again in this fit"
+        return why
+
+    def _vote(self, vote: str) -> str:
+        self._has_voted = True
+        try:
+            self._board.put(f"{self._epoch}/ready/{self._workers.name}", vote[:_MOST_TEXT])
+            why = self._heard("ready", SAVES_WITHIN_S) if vote == _YES else vote
+            return self._decide(why)
+        except NoBoard as exc:
+            return exc.why
+
+    def _heard(self, what: str, within_s: float) -> str:
+        until_s = monotonic() + within_s
+        for name in self._others:
+            left_s = max(0.1, until_s - monotonic())
+            text = self._board.read(f"{self._epoch}/{what}/{name}", left_s)
+            if text is None:
+                return f"{name} gave no answer within {within_s:.0f} s at the end of the epoch"
+            if text != _YES:
+                return text
+        return ""
+
+    def _decide(self, why: str) -> str:
+        key = f"{self._epoch}/decided"
+        self._board.put(key, why[:_MOST_TEXT] or _GO)
+        decided = self._board.read(key, _READS_WITHIN_S)
+        if decided == _GO:
+            return ""
+        return f"no worker reloaded: {decided or 'what was decided could not be read'}"
+
+
+def meeting_of(framework: Framework, model: KerasModel) -> Meeting | None:
+    """Of a fit that begins; None where one process trains alone, or they cannot meet."""
+    steps = framework.reclaim_steps()
+    if not isinstance(steps, MeetsWorkers):
+        return None
+    workers = steps.workers(model)
+    if len(workers.members) <= 1 or workers.name not in workers.members:
+        return None
+    try:
+        return Meeting(workers, workers.board(str(next(_COUNT))))
+    except NoBoard:
+        return None  # the action then says why

@@ -1,1 +1,0 @@
-"""`kmonitor run`: starts a script, watches how it ends, and starts it again when it asks to."""

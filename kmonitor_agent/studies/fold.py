@@ -1,0 +1,140 @@
+"""What the function of a fold is given."""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from typing_extensions import override
+
+from kmonitor_agent.wire.messages.study_events import TrialOutcome
+
+_SEEDS: Final = 2**31
+
+
+class NotAnswered(Exception):
+    """What a fold asked was not answered.
+
+    Attributes:
+        kind: Name of the exception's type, where answering raised one.
+        why: Its message.
+    """
+
+    def __init__(self, kind: str, why: str) -> None:
+        super().__init__(why)
+        self.kind = kind
+        self.why = why
+
+
+class Fold:
+    """One fold, in its own process.
+
+    Attributes:
+        index: From 0.
+        seed: Of this fold, always the same: below 2**31. Python's, numpy's and, once imported,
+            Keras' generators are seeded with it before the function is called.
+        directory: This fold's own folder; what lies there is kept, also between attempts.
+        attempt: From 1; above it when an attempt before was killed.
+    """
+
+    def __init__(
+        self,
+        index: int,
+        directory: Path,
+        *,
+        attempt: int = 1,
+        asks: Callable[[Any], Any] | None = None,
+    ) -> None:
+        """Keep what is told.
+
+        Args:
+            index: From 0.
+            directory: Exists.
+            attempt: From 1.
+            asks: Asks the study; None: nobody answers.
+        """
+        self.index = index
+        self.seed = seed_of(index)
+        self.directory = directory
+        self.attempt = attempt
+        self._steps = 0
+        self._of: int | None = None
+        self._asks = asks
+        self._outcome: tuple[TrialOutcome, str] = ("", "")
+
+    @override
+    def __repr__(self) -> str:
+        return f"Fold(index={self.index}, seed={self.seed}, directory={str(self.directory)!r})"
+
+    @property
+    def train(self) -> Any:
+        """Indices of the samples to train with, `[n_train]`; None when folds are only counted."""
+        return self._indices("train")
+
+    @property
+    def test(self) -> Any:
+        """Indices of the samples that are held back, `[n_test]`; None likewise."""
+        return self._indices("test")
+
+    @property
+    def progress(self) -> tuple[int, int | None]:
+        """What `step` was told: steps so far, and of how many."""
+        return self._steps, self._of
+
+    def step(self, of: int | None = None) -> None:
+        """A step of a loop of your own was done; MonitorCallback tells those of a fit itself.
+
+        By its steps it is seen how far a fold is and whether it hangs.
+
+        Args:
+            of: How many steps there will be; None: not known.
+        """
+        self._steps += 1
+        self._of = of
+
+    def ask(self, question: Any) -> Any:
+        """Ask who runs the trials of a search; for a fold of `run_folds` nobody answers.
+
+        Args:
+            question: Plain data.
+
+        Raises:
+            NotAnswered: Nobody answers, or whoever does refused it.
+            NotPlain: The question is none.
+        """
+        if self._asks is None:
+            raise NotAnswered("LookupError", "nobody answers the folds of run_folds")
+        return self._asks(question)
+
+    @property
+    def outcome(self) -> tuple[TrialOutcome, str]:
+        """What `came_to` was told."""
+        return self._outcome
+
+    def came_to(self, outcome: TrialOutcome, why: str) -> None:
+        """A trial of a search will return, but no value.
+
+        Args:
+            outcome: What it is called.
+            why: In words.
+        """
+        self._outcome = (outcome, why)
+
+    def _indices(self, name: str) -> Any:
+        path = splits_folder(self.directory.parent) / f"{self.index}-{name}.npy"
+        if not path.is_file():
+            return None
+        import numpy as np  # noqa: PLC0415 - only for folds with indices
+
+        return np.load(path, allow_pickle=False)
+
+
+def seed_of(index: int) -> int:
+    """The seed of a fold: the same in every study, on every machine."""
+    digest = hashlib.sha256(f"kmonitor fold {index}".encode()).digest()
+    return int.from_bytes(digest[:8]) % _SEEDS
+
+
+def splits_folder(study: Path) -> Path:
+    """Where the indices of a study's folds lie."""
+    return study / "splits"

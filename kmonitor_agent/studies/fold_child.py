@@ -1,0 +1,202 @@
+"""The process of one fold: finds the function, waits for the word, calls it, tells what came."""
+
+import ctypes
+import faulthandler
+import functools
+import importlib
+import io
+import os
+import random
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from kmonitor_agent.studies.fold import Fold, NotAnswered
+from kmonitor_agent.studies.fold_messages import MOST_TEXT, Mouth, Order, Ready, Refused, Returned
+from kmonitor_agent.studies.function_source import FoldsRefused, load
+from kmonitor_agent.studies.kept_value import sealed
+from kmonitor_agent.studies.process_tree import peak_bytes
+from kmonitor_agent.studies.pulse import Pulse
+from kmonitor_agent.studies.rereading import loading
+from kmonitor_agent.studies.values import NotPlain, packed, unpacked
+from kmonitor_agent.wire.local.plain_files import open_private
+from kmonitor_agent.wire.local.private_files import make_folder
+from kmonitor_agent.wire.local.supervision import RESTART_STATUS, supervision_of
+
+SHOW_STACKS: Final = signal.SIGUSR1 if hasattr(signal, "SIGUSR1") else None
+"""Sent before a fold is ended for a hang: its threads' stacks go into its output."""
+
+_PR_SET_PDEATHSIG: Final = 1
+_NO_MEMORY: Final = ("ResourceExhaustedError", "OutOfMemoryError", "MemoryError")
+_NO_MEMORY_WORDS: Final = ("RESOURCE_EXHAUSTED", "out of memory", "OOM when allocating")
+
+
+def main(descriptor: int) -> None:
+    """Live as a fold's process.
+
+    Args:
+        descriptor: Our end of the pair of sockets.
+    """
+    mouth = Mouth(descriptor)
+    order = mouth.order()
+    _die_with(order.parent)
+    if hasattr(signal, "pthread_sigmask"):
+        # A task of Ray's blocks it, and hands that down.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True)  # what was printed outlives a kill
+    faulthandler.enable()
+    if SHOW_STACKS is not None:
+        faulthandler.register(SHOW_STACKS, all_threads=True, chain=False)
+    function = _found(order, mouth)
+    if function is None:
+        return
+    mouth.tell(Ready())
+    if mouth.wait():
+        _call(function, order, mouth)
+
+
+def _found(order: Order, mouth: Mouth) -> Callable[..., Any] | None:
+    sys.argv[:] = order.argv
+    with suppress(ImportError):
+        importlib.import_module("numpy")  # so that it is there to be seeded
+    try:
+        with loading():
+            return load(order.source)
+    except FoldsRefused as exc:
+        mouth.tell(Refused(exc.why))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - whatever the script does at its top level, exit too
+        trace = traceback.format_exc()
+        name = order.source.text
+        begin = order.source.usage.begin.strip().rstrip(".")
+        why = f"{begin}: {name} is not found, its file fails when it is read"
+        mouth.tell(Refused(f"{why} again by another process:\n{trace[-MOST_TEXT:]}"))
+    return None
+
+
+def _call(function: Callable[..., Any], order: Order, mouth: Mouth) -> None:
+    fold = Fold(
+        order.index,
+        Path(order.directory),
+        attempt=order.attempt,
+        asks=functools.partial(_answered, mouth),
+    )
+    _seed(fold.seed)
+    pulse = Pulse(fold, mouth)
+    try:
+        value = function(fold)
+    except BaseException as exc:  # noqa: BLE001 - exit and Ctrl+C end the function too
+        if _leaves_for_restart(exc):
+            sys.exit(RESTART_STATUS)
+        returned = _ended_by(exc)
+    else:
+        returned = _kept(value, order)
+        if returned.how == "finished":
+            outcome, why = fold.outcome
+            returned = Returned("finished", why[:MOST_TEXT], outcome=outcome)
+    seen = pulse.end()
+    mouth.tell(
+        Returned(
+            returned.how,
+            returned.error,
+            returned.trace,
+            steps=seen.steps,
+            peak_bytes=peak_bytes(os.getpid()),
+            vram_bytes=seen.vram_bytes,
+            private=seen.private,
+            outcome=returned.outcome,
+        )
+    )
+
+
+def _answered(mouth: Mouth, question: object) -> Any:
+    kind, answer = unpacked(mouth.ask(packed(question)))
+    if kind:
+        raise NotAnswered(kind, answer)
+    return answer
+
+
+def _kept(value: object, order: Order) -> Returned:
+    try:
+        data = sealed(packed(value), order.study, order.index)
+    except NotPlain as exc:
+        return Returned(
+            "error",
+            f"TypeError: the function returned a {exc.kind}; return plain data (None, numbers,"
+            " texts, bytes, lists, dicts, arrays) and save the rest in fold.directory",
+        )
+    except MemoryError:
+        return Returned("out_of_memory", "MemoryError: no memory to keep what was returned")
+    try:
+        write_whole(Path(order.value), data)
+    except OSError as exc:
+        return Returned("error", f"{type(exc).__name__}: what was returned is not kept: {exc}")
+    return Returned("finished")
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Replace a file in one step, on the disk when this returns. Raises: OSError."""
+    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
+    for folder in (path.parent.parent, path.parent):
+        make_folder(folder)  # the fold may have removed it
+    try:
+        with open_private(fresh, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise
+
+
+def _ended_by(exc: BaseException) -> Returned:
+    traceback.print_exception(exc)
+    text = _text_of(exc)
+    trace = "".join(traceback.format_exception(exc))[-MOST_TEXT:]
+    if isinstance(exc, KeyboardInterrupt):
+        return Returned("interrupted", text, trace)
+    is_oom = any(kind.__name__ in _NO_MEMORY for kind in type(exc).__mro__)
+    is_oom = is_oom or any(words in text for words in _NO_MEMORY_WORDS)
+    return Returned("out_of_memory" if is_oom else "error", text, trace)
+
+
+def _text_of(exc: BaseException) -> str:
+    try:
+        said = str(exc)
+    except Exception:  # noqa: BLE001 - a class of the script's own may do anything
+        said = "its text cannot be told"
+    return f"{type(exc).__name__}: {said}"[:MOST_TEXT]
+
+
+def _leaves_for_restart(exc: BaseException) -> bool:
+    if not isinstance(exc, SystemExit) or exc.code != RESTART_STATUS:
+        return False
+    supervision = supervision_of(os.environ)
+    return supervision is not None and supervision.leaving() is not None
+
+
+def _seed(seed: int) -> None:
+    random.seed(seed)
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed)
+    for name in ("keras", "tf_keras"):
+        keras: Any = sys.modules.get(name)
+        if keras is not None:
+            keras.utils.set_random_seed(seed)
+
+
+def _die_with(parent: int) -> None:
+    """Be killed when the study's process dies, however it does."""
+    with suppress(OSError, AttributeError, TypeError):  # not Linux: the warden sees to it
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)

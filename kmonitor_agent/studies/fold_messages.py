@@ -1,0 +1,236 @@
+"""What a fold's process and the study tell each other: lines of JSON over a pair of sockets."""
+
+import socket
+import threading
+from contextlib import suppress
+from typing import Final, Literal
+
+import msgspec
+
+from kmonitor_agent.studies.function_source import FunctionSource
+from kmonitor_agent.wire.messages.study_events import TrialOutcome
+
+MOST_TEXT: Final = 16_000
+"""Characters of an exception's text that are kept."""
+
+Phase = Literal["begin", "step", "between", "after"]
+"""Before the first steps; within an epoch's steps; between epochs; behind a fit."""
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What a fold's process is to do.
+
+    Attributes:
+        source: Where the function stands.
+        argv: The script's arguments.
+        index: Of the fold, from 0.
+        attempt: From 1.
+        directory: The fold's folder.
+        value: File that takes the value.
+        study: The study's id.
+        parent: Process id of the study.
+    """
+
+    source: FunctionSource
+    argv: list[str]
+    index: int
+    attempt: int
+    directory: str
+    value: str
+    study: str
+    parent: int
+
+
+class Ready(msgspec.Struct, frozen=True, tag="ready"):
+    """The function is found; the process waits for the word."""
+
+
+class Refused(msgspec.Struct, frozen=True, tag="refused"):
+    """The function could not be found.
+
+    Attributes:
+        why: The message; where the script itself failed, its traceback.
+    """
+
+    why: str
+
+
+class Stepped(msgspec.Struct, frozen=True, tag="stepped"):
+    """How far the fold is; told when it changed.
+
+    Attributes:
+        at_s: When it was seen, seconds of `time.monotonic`, the same in all processes of a host.
+        steps: So far, over all fits.
+        phase: Where in a fit it is.
+        share: Of the running fit, 0..1; None: not known.
+        vram_bytes: Peak of the framework's allocator on a GPU; None: none is used.
+        private: A callback of it leaves names and texts out.
+    """
+
+    at_s: float
+    steps: int
+    phase: Phase
+    share: float | None = None
+    vram_bytes: float | None = None
+    private: bool = False
+
+
+class Returned(msgspec.Struct, frozen=True, tag="returned"):
+    """The function came back.
+
+    Attributes:
+        how: "finished" with the value in its file, or what ended it.
+        error: Type and message of the exception.
+        trace: Its traceback.
+        steps: See `Stepped`.
+        peak_bytes: Highest resident set of the process; 0: not known.
+        vram_bytes: See `Stepped`.
+        private: See `Stepped`.
+        outcome: See `Attempt`; `error` says why.
+    """
+
+    how: Literal["finished", "error", "out_of_memory", "interrupted"]
+    error: str = ""
+    trace: str = ""
+    steps: int = 0
+    peak_bytes: int = 0
+    vram_bytes: float | None = None
+    private: bool = False
+    outcome: TrialOutcome = ""
+
+
+class Asked(msgspec.Struct, frozen=True, tag="asked"):
+    """The function asks the study, and waits for the answer.
+
+    Attributes:
+        question: Packed plain data.
+    """
+
+    question: bytes
+
+
+Tiding = Ready | Refused | Stepped | Returned | Asked
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What the study answers to `Asked`.
+
+    Attributes:
+        answer: Packed plain data.
+    """
+
+    answer: bytes
+
+
+_TIDINGS: Final = msgspec.json.Decoder(Tiding)
+_ORDER: Final = msgspec.json.Decoder(Order)
+_ANSWER: Final = msgspec.json.Decoder(Answer)
+_ENCODER: Final = msgspec.json.Encoder()
+_GO: Final = b"go\n"
+_TAKES_WITHIN_S: Final = 5.0
+"""How long a fold that asked may take to read its answer, seconds."""
+
+
+class Ear:
+    """The study's end: hears one fold; never waits.
+
+    Attributes:
+        is_open: The other end is there.
+    """
+
+    def __init__(self, end: socket.socket) -> None:
+        """Keep the end of the pair."""
+        end.settimeout(0.0)
+        self._end = end
+        self._begun = b""
+        self.is_open = True
+
+    def fileno(self) -> int:
+        """To wait for it."""
+        return self._end.fileno()
+
+    def hear(self) -> list[Tiding]:
+        """What was told since; lines that are none of ours (the function's own mischief) go."""
+        while True:
+            try:
+                part = self._end.recv(65536)
+            except BlockingIOError:
+                break
+            except OSError:
+                part = b""
+            if not part:
+                self.is_open = False
+                break
+            self._begun += part
+        *lines, self._begun = self._begun.split(b"\n")
+        heard: list[Tiding] = []
+        for line in lines:
+            try:
+                heard.append(_TIDINGS.decode(line))
+            except msgspec.MsgspecError:
+                continue
+        return heard
+
+    def order(self, order: Order) -> None:
+        """Tell a process that was just started what to do. Raises: OSError."""
+        self._end.settimeout(None)
+        self._end.sendall(_ENCODER.encode(order) + b"\n")
+        self._end.settimeout(0.0)
+
+    def go(self) -> bool:
+        """Let it begin; False when it is gone."""
+        try:
+            self._end.send(_GO)
+        except OSError:
+            return False
+        return True
+
+    def answer(self, answer: Answer) -> bool:
+        """Answer what was asked; False when nobody takes it."""
+        self._end.settimeout(_TAKES_WITHIN_S)
+        try:
+            self._end.sendall(_ENCODER.encode(answer) + b"\n")
+        except OSError:
+            return False
+        finally:
+            self._end.settimeout(0.0)
+        return True
+
+    def close(self) -> None:
+        """Hear no more."""
+        self.is_open = False
+        self._end.close()
+
+
+class Mouth:
+    """The fold's end; `tell` from any thread."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Take the socket that was inherited, and keep it from what the function starts."""
+        self._end = socket.socket(fileno=descriptor)
+        self._end.set_inheritable(False)
+        self._reader = self._end.makefile("rb")
+        self._telling = threading.Lock()
+        self._asking = threading.Lock()
+
+    def order(self) -> Order:
+        """What to do. Raises: msgspec.MsgspecError, OSError: nobody is there."""
+        return _ORDER.decode(self._reader.readline())
+
+    def wait(self) -> bool:
+        """Wait for the word; False when the study is over."""
+        return self._reader.readline() == _GO
+
+    def tell(self, tiding: Tiding) -> None:
+        """Tell the study; nothing happens when it is gone."""
+        with suppress(OSError), self._telling:
+            self._end.sendall(_ENCODER.encode(tiding) + b"\n")
+
+    def ask(self, question: bytes) -> bytes:
+        """Ask the study and wait for its answer. Raises: ConnectionError: The study is over."""
+        with self._asking:
+            self.tell(Asked(question))
+            line = self._reader.readline()
+        if not line:
+            raise ConnectionError("the study is over")
+        return _ANSWER.decode(line).answer

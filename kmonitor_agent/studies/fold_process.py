@@ -1,0 +1,141 @@
+"""The study's side of one fold's process: started, heard, ended; never forked."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+from kmonitor_agent.studies.fold_child import SHOW_STACKS
+from kmonitor_agent.studies.fold_messages import Answer, Ear, Order, Tiding
+from kmonitor_agent.studies.process_tree import (
+    MARK,
+    descendants,
+    end_group,
+    is_told,
+    marked,
+    stopped,
+)
+from kmonitor_agent.wire.local.plain_files import open_private
+
+_STARTS: Final = (
+    "import sys, json; sys.path[:] = json.loads(sys.argv[2]);"
+    " from kmonitor_agent.studies.fold_child import main; main(int(sys.argv[1]))"
+)
+_MOST_OUTPUT_BYTES: Final = 16 * 2**20
+_KEPT_OUTPUT_BYTES: Final = 2**20
+_TAIL_BYTES: Final = 4096
+_CUT: Final = b"\n... kmonitor: what was printed before is cut off ...\n"
+
+
+class FoldProcess:
+    """One process; owned by the thread that started it, with which it dies.
+
+    Attributes:
+        pid: Its process id.
+        mark: What all processes of it carry in their environment.
+    """
+
+    def __init__(self, order: Order, environ: Mapping[str, str], output: Path) -> None:
+        """Start it; it looks for its function and waits for `go`.
+
+        Args:
+            order: What it is to do.
+            environ: Its environment.
+            output: File that takes what it prints.
+
+        Raises:
+            OSError: It cannot be started.
+        """
+        self.mark = uuid4().hex
+        self._output = output
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs, open_private(output, "ab") as printed:
+                self._process = subprocess.Popen(  # noqa: S603 - our own Python and our own text
+                    [sys.executable, "-c", _STARTS, str(theirs.fileno()), json.dumps(sys.path)],
+                    pass_fds=(theirs.fileno(),),
+                    stdin=subprocess.DEVNULL,
+                    stdout=printed,
+                    stderr=subprocess.STDOUT,
+                    env={**environ, MARK: self.mark},
+                    # Of its own: Ctrl+C reaches the study alone, which then ends its folds.
+                    process_group=0,
+                )
+        except BaseException:
+            ours.close()
+            raise
+        self.pid = self._process.pid
+        self._ear = Ear(ours)
+        with suppress(OSError):  # dead already: `exit_code` tells
+            self._ear.order(order)
+
+    def hear(self) -> list[Tiding]:
+        """What it told since."""
+        return self._ear.hear()
+
+    @property
+    def ear(self) -> Ear:
+        """To wait for it."""
+        return self._ear
+
+    def go(self) -> bool:
+        """Let it begin; False when it is gone."""
+        return self._ear.go()
+
+    def answer(self, answer: Answer) -> bool:
+        """Answer what it asked; False when it does not take it."""
+        return self._ear.answer(answer)
+
+    def exit_code(self) -> int | None:
+        """Exit status, negative for a signal; None while it runs."""
+        return self._process.poll()
+
+    def processes(self) -> list[int]:
+        """It and all below it."""
+        return descendants(self.pid)
+
+    def show_stacks(self) -> None:
+        """Have it write its threads' stacks into its output, if it still can."""
+        if SHOW_STACKS is not None and self.exit_code() is None:
+            with suppress(OSError):
+                os.kill(self.pid, SHOW_STACKS)
+
+    def end(self) -> None:
+        """End it with all that it started; returns when they are gone."""
+        if self.exit_code() is None or marked(self.mark):
+            end_group(self.pid, self.mark)
+        if not is_told():
+            # Without procfs its group is all that is known. With it the group is left alone: the
+            # resource tracker is of it, and must live to remove shared memory.
+            with suppress(OSError):
+                os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+        self._ear.close()
+
+    def tail(self) -> str:
+        """The last that it printed."""
+        with suppress(OSError), open_private(self._output, "rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
+            return file.read(_TAIL_BYTES).decode("utf-8", "replace")
+        return ""
+
+    def bound_output(self) -> None:
+        """Keep no more than the last part of a fold that prints without end."""
+        with suppress(OSError):
+            if self._output.lstat().st_size <= _MOST_OUTPUT_BYTES:
+                return
+            # What it printed between our look and the cut would be lost: it holds its breath.
+            with stopped(self.pid), open_private(self._output, "r+b") as file:
+                file.seek(-_KEPT_OUTPUT_BYTES, os.SEEK_END)
+                kept = file.read()
+                # It appends, so that what it prints next goes behind this.
+                file.truncate(0)
+                file.seek(0)
+                file.write(_CUT + kept)

@@ -1,0 +1,70 @@
+"""What this host has for folds: memory and devices."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import psutil
+
+from kmonitor_agent.wire.limits import Limit
+from kmonitor_agent.wire.local.cgroup import cgroup_limit
+
+
+def memory_bound(memory: str | float | None) -> int | None:
+    """What one fold may take, bytes; None: only what the host must keep bounds it.
+
+    Args:
+        memory: "4 GiB", "40%" of this host's or the container's memory, or bytes.
+
+    Raises:
+        ValueError: It makes no sense.
+        TypeError: It is neither text nor a number.
+    """
+    if memory is None:
+        return None
+    try:
+        spec = Limit("ram", memory).spec
+    except (ValueError, TypeError) as exc:
+        told = str(exc).removeprefix("Limit: ")
+        raise type(exc)(f"run_folds: memory={memory!r}: {told}") from None
+    if spec.fraction is not None:
+        return int(spec.fraction * total_bytes())
+    return None if spec.value is None else int(spec.value)
+
+
+def total_bytes() -> float:
+    """All memory: the host's, or the smaller limit of this control group."""
+    host = float(psutil.virtual_memory().total)
+    group = cgroup_limit().value
+    return host if group is None else min(host, group)
+
+
+def available_bytes() -> float:
+    """What the host could still give."""
+    return float(psutil.virtual_memory().available)
+
+
+def devices(environ: Mapping[str, str] | None = None) -> list[str]:
+    """The NVIDIA GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them.
+
+    Args:
+        environ: None: the process's own.
+    """
+    visible = (os.environ if environ is None else environ).get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        names: list[str] = []
+        for name in (each.strip() for each in visible.split(",")):
+            if name in {"", "-1", "NoDevFiles"}:
+                break
+            names.append(name)
+        return names
+    try:
+        import pynvml  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
+    except ImportError:
+        return []
+    nvml: Any = pynvml
+    try:
+        nvml.nvmlInit()
+        return [str(number) for number in range(nvml.nvmlDeviceGetCount())]
+    except nvml.NVMLError:
+        return []

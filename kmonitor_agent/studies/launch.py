@@ -1,0 +1,268 @@
+"""Starts the process of a fold: with its environment, device, memory group and saved state."""
+
+import os
+import shutil
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import uuid4
+
+import msgspec
+
+from kmonitor_agent.reclaim.restart.crash_diagnosis import tell_death
+from kmonitor_agent.reclaim.restart.death import Death
+from kmonitor_agent.recording.process_facts import script_path
+from kmonitor_agent.studies.attempts import Attempt
+from kmonitor_agent.studies.bounds import Habits, TimeBound
+from kmonitor_agent.studies.fold_messages import Order
+from kmonitor_agent.studies.fold_process import FoldProcess
+from kmonitor_agent.studies.function_source import FunctionSource
+from kmonitor_agent.studies.local_attempt import Bounds, Running
+from kmonitor_agent.studies.memory_group import MemoryGroup
+from kmonitor_agent.studies.study_folder import StudyFacts, StudyPaths
+from kmonitor_agent.studies.warden import Warden
+from kmonitor_agent.wire.local.fold_identity import VARIABLE as PLACE
+from kmonitor_agent.wire.local.fold_identity import FoldPlace, Noun
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.private_files import NotPrivate, make_private_folder
+from kmonitor_agent.wire.local.supervision import VARIABLE as SUPERVISED
+from kmonitor_agent.wire.local.supervision import Supervision, Terms
+
+_INTEGRATIONS: Final = "kmonitor.integrations."
+_DEVICES: Final = "CUDA_VISIBLE_DEVICES"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a study is to do.
+
+    Attributes:
+        source: Where the function stands.
+        retries: How often a fold that was killed is tried again.
+        at_once: How many run at the same time.
+        time: How long each attempt may take.
+        memory_bytes: What each may take; None: only the host bounds it.
+        devices: GPUs; empty without.
+        judges_silence: Whether each attempt is judged for a hang where it runs.
+        answers: What a fold asks, by its index and the question; None: nothing is answered.
+        noun: What a fold is for people.
+        called: What is run, for people; empty: as the source says.
+    """
+
+    source: FunctionSource
+    retries: int
+    at_once: int
+    time: TimeBound
+    memory_bytes: int | None
+    devices: tuple[str, ...]
+    judges_silence: bool = True
+    answers: Callable[[int, Any], Any] | None = None
+    noun: Noun = "fold"
+    called: str = ""
+
+    @property
+    def function(self) -> str:
+        """What is run, for people: "train.py: train_fold"."""
+        given = [*self.source.functions.values()] if self.is_of_integration else []
+        return self.called or (given[0] if given else self.source).text
+
+    @property
+    def script(self) -> str:
+        """Path or name of what the user's function is from."""
+        if self.is_of_integration:
+            return script_path(os.environ)
+        return self.source.file or self.source.module
+
+    @property
+    def is_of_integration(self) -> bool:
+        """Whether the function is of an integration, which was given the user's."""
+        return self.noun == "trial" or self.source.module.startswith(_INTEGRATIONS)
+
+
+@dataclass(slots=True)
+class Known:
+    """What the folds that finished taught.
+
+    Attributes:
+        habits: Their gaps between steps.
+        finished_s: Their seconds.
+    """
+
+    habits: Habits = field(default_factory=Habits)
+    finished_s: list[float] = field(default_factory=list[float])
+
+
+class Launch:
+    """Starts attempts and tidies up behind them; owned by the thread that runs the study."""
+
+    def __init__(
+        self,
+        wanted: Wanted,
+        facts: StudyFacts,
+        folder: StudyPaths,
+        places: Folders,
+        tried: Counter[int],
+    ) -> None:
+        """Start the warden.
+
+        Args:
+            wanted: What is to be done.
+            facts: What the study is.
+            folder: Takes what comes of it.
+            places: Where spools lie.
+            tried: How many attempts each fold had.
+
+        Raises:
+            OSError: It cannot be started.
+        """
+        self._wanted = wanted
+        self._facts = facts
+        self._folder = folder
+        self._places = places
+        self._attempts = tried
+        self._warden = Warden()
+
+    def close(self) -> None:
+        """The study is over."""
+        self._warden.close()
+
+    def start(self, fold: int, device: str, known: Known) -> Running:
+        """Start a fold's next attempt; it waits for the word.
+
+        Raises:
+            OSError: No process can be started.
+        """
+        attempt = self._attempts[fold] + 1
+        self._folder.make()
+        supervision = self._supervision(fold)
+        order = Order(
+            source=self._wanted.source,
+            argv=sys.argv,
+            index=fold,
+            attempt=attempt,
+            directory=str(self._folder.fold_folder(fold)),
+            value=str(self._folder.value_file(fold)),
+            study=self._facts.id,
+            parent=os.getpid(),
+        )
+        environ = self._environ(fold, attempt, device, supervision)
+        process = FoldProcess(order, environ, self._folder.output_file(fold))
+        self._warden.began(process.pid, process.mark)
+        bound = self._wanted.memory_bytes
+        bounds = Bounds(
+            bound,
+            self._wanted.time,
+            known.habits,
+            known.finished_s,
+            judges_silence=self._wanted.judges_silence,
+        )
+        return Running(
+            fold,
+            attempt,
+            process,
+            bounds,
+            device=device,
+            group=None if bound is None else self._group(bound, process),
+            resumed=supervision is not None and supervision.has_state(),
+            answers=self._wanted.answers,
+        )
+
+    def over(self, running: Running) -> Attempt | None:
+        """An attempt's process is gone: how it ended; None when it left to be started again."""
+        supervision = self._kept_supervision(running.fold)
+        attempt = msgspec.structs.replace(running.finish(time.monotonic()), noun=self._wanted.noun)
+        self._warden.ended(running.process.pid, running.process.mark)
+        if attempt.cause == "error" and supervision and supervision.leaving() is not None:
+            return None
+        self._attempts[running.fold] += attempt.cause != "interrupted"
+        return attempt
+
+    def settle(self, running: Running, attempt: Attempt, *, again: bool) -> None:
+        """Tell those who watch the fold's run how it ended, and forget what is not needed."""
+        runs = self.runs(running.fold).values()
+        tell_deaths(self._places, runs, attempt, running.death(attempt), again=again)
+        self.forget(attempt)
+
+    def runs(self, fold: int) -> dict[str, str]:
+        """Run name to run id of a fold's attempts so far."""
+        supervision = self._kept_supervision(fold)
+        return {} if supervision is None else supervision.runs()
+
+    def forget(self, attempt: Attempt) -> None:
+        """Remove what no attempt will go on from."""
+        if attempt.cause in {"finished", "error"}:
+            # After an error the script is changed: nothing of before may be taken up.
+            shutil.rmtree(self._folder.resume_folder(attempt.fold), ignore_errors=True)
+
+    def drop(self, running: Running) -> None:
+        """End a process that never began."""
+        running.process.end()
+        self._warden.ended(running.process.pid, running.process.mark)
+
+    def _kept_supervision(self, fold: int) -> Supervision | None:
+        folder = self._folder.resume_folder(fold)
+        return Supervision(folder) if folder.is_dir() else None
+
+    def _supervision(self, fold: int) -> Supervision | None:
+        supervision = Supervision(self._folder.resume_folder(fold))
+        try:
+            make_private_folder(supervision.folder.parent)
+            make_private_folder(supervision.folder)
+            supervision.set_terms(Terms(os.getpid(), self._wanted.retries > 0))
+        except (OSError, NotPrivate):
+            return None  # then each attempt begins anew
+        supervision.begin_next()
+        return supervision
+
+    def _environ(
+        self, fold: int, attempt: int, device: str, supervision: Supervision | None
+    ) -> dict[str, str]:
+        place = FoldPlace(
+            study=self._facts.id,
+            fold=fold,
+            folds=self._facts.folds,
+            attempt=attempt,
+            noun=self._wanted.noun,
+            script=self._wanted.script[:4096],
+        )
+        environ = {**os.environ, PLACE: place.as_variable()}
+        environ.pop(SUPERVISED, None)
+        if supervision is not None:
+            environ[SUPERVISED] = str(supervision.folder)
+        if device:
+            environ[_DEVICES] = device
+        return environ
+
+    def _group(self, bound: int, process: FoldProcess) -> MemoryGroup | None:
+        group = MemoryGroup.made(bound, uuid4().hex[:12])
+        if group is not None and not group.join(process.pid):
+            group.remove()
+            return None
+        return group
+
+
+def tell_deaths(
+    places: Folders, runs: Iterable[str], attempt: Attempt, death: Death, *, again: bool
+) -> None:
+    """Tell those who watch a fold's runs how an attempt ended, unless it finished.
+
+    Args:
+        places: Where their spools lie.
+        runs: Run ids.
+        attempt: How it ended.
+        death: The same, of its process.
+        again: Whether the fold is tried again, by this process.
+    """
+    if attempt.cause == "finished":
+        return
+    for run in runs:
+        tell_death(
+            places,
+            run,
+            death,
+            asked=attempt.cause == "interrupted",
+            supervisor=os.getpid() if again else 0,
+        )

@@ -1,0 +1,373 @@
+"""One attempt of a fold while it runs: followed, bounded, and told how it ended."""
+
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kmonitor_agent.reclaim.restart.child_process import Ended
+from kmonitor_agent.reclaim.restart.death import Death, cause_of, signal_name
+from kmonitor_agent.studies.attempts import Attempt, Cause
+from kmonitor_agent.studies.bounds import (
+    Habits,
+    Silence,
+    TimeBound,
+    too_much_memory,
+)
+from kmonitor_agent.studies.fold_messages import (
+    Answer,
+    Asked,
+    Ready,
+    Refused,
+    Returned,
+    Stepped,
+    Tiding,
+)
+from kmonitor_agent.studies.fold_process import FoldProcess
+from kmonitor_agent.studies.memory_group import MemoryGroup
+from kmonitor_agent.studies.process_tree import peak_bytes, resident_bytes
+from kmonitor_agent.studies.values import NotPlain, packed, unpacked
+from kmonitor_agent.wire.local.memory_kills import MemoryKills, memory_kills
+from kmonitor_agent.wire.text import bytes_text
+
+_LEAVES_WITHIN_S: Final = 15.0
+"""How long a process may take to leave once its function returned, seconds; its value is there."""
+
+_STAYED: Final = (
+    f"it returned, but its process did not leave within {_LEAVES_WITHIN_S:.0f} s (a thread that is"
+    " no daemon?) and was ended"
+)
+
+_STACKS_WITHIN_S: Final = 0.2
+_CLOSE: Final = 0.7
+"""From this part of its bound on, memory is looked at five times as often."""
+
+_NATIVE_NO_MEMORY: Final = ("bad_alloc", "Cannot allocate memory", "MemoryError", "out of memory")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What an attempt may take.
+
+    Attributes:
+        memory_bytes: Of all its processes together; None: only the host bounds it.
+        time: How long.
+        others: Habits of the folds that finished.
+        finished_s: Seconds of those.
+        judges_silence: Whether a hang is judged here, and not by who knows the other folds.
+    """
+
+    memory_bytes: int | None
+    time: TimeBound
+    others: Habits
+    finished_s: list[float]
+    judges_silence: bool = True
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was seen of an attempt so far."""
+
+    ready: bool = False
+    refused: str = ""
+    returned: Returned | None = None
+    returned_s: float = 0.0
+    step: Stepped | None = None
+    base_bytes: int | None = None
+    now_bytes: int = 0
+    peak_bytes: int = 0
+    stayed: bool = False
+    verdict: tuple[Cause, str] | None = None
+    kills: MemoryKills = field(default_factory=memory_kills)
+
+
+class Running:
+    """An attempt; owned by the thread that runs the study.
+
+    Attributes:
+        fold: Index.
+        attempt: From 1.
+        process: Its process.
+        device: GPU that it is pinned to; empty without.
+        resumed: It goes on where the attempt before was killed.
+        began_s: When it was let begin, `time.monotonic`; 0 while it is only warm.
+    """
+
+    def __init__(  # noqa: PLR0913 - facts of one attempt
+        self,
+        fold: int,
+        attempt: int,
+        process: FoldProcess,
+        bounds: Bounds,
+        *,
+        device: str = "",
+        group: MemoryGroup | None = None,
+        resumed: bool = False,
+        answers: Callable[[int, Any], Any] | None = None,
+    ) -> None:
+        """Follow a process that was just started."""
+        self.fold = fold
+        self.attempt = attempt
+        self.process = process
+        self.device = device
+        self.resumed = resumed
+        self.began_s = 0.0
+        self._goes: Callable[[], None] | None = None
+        self._began_wall_s = time.time()
+        self._bounds = bounds
+        self._answers = answers
+        self._group = group
+        self._seen = _Seen()
+        self._silence = Silence(0.0, bounds.others)
+
+    @property
+    def refused(self) -> str:
+        """Why the function is not found; empty when it is, or is still looked for."""
+        return self._seen.refused
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its function was found."""
+        return self._seen.ready
+
+    @property
+    def resident_bytes(self) -> int:
+        """Of all its processes, at the last look."""
+        return self._seen.now_bytes
+
+    @property
+    def share(self) -> float | None:
+        """Part of its work that is done; None: not known."""
+        return None if self._seen.step is None else self._seen.step.share
+
+    @property
+    def peak_bytes(self) -> int:
+        """The highest of that so far."""
+        return self._seen.peak_bytes
+
+    @property
+    def steps(self) -> int:
+        """So far, over all fits."""
+        return 0 if self._seen.step is None else self._seen.step.steps
+
+    @property
+    def silence(self) -> Silence:
+        """Its steps and its gaps."""
+        return self._silence
+
+    @property
+    def is_close(self) -> bool:
+        """Whether it is near its memory's bound."""
+        bound = self._bounds.memory_bytes
+        return bound is not None and self._seen.now_bytes > _CLOSE * bound
+
+    @property
+    def _bound_text(self) -> str:
+        return bytes_text(self._bounds.memory_bytes or 0)
+
+    @property
+    def habits(self) -> Habits:
+        """Its own gaps between steps."""
+        return self._silence.own
+
+    def begin(self, now_s: float, goes: Callable[[], None] | None = None) -> None:
+        """From now on it counts; it goes as soon as its function is found.
+
+        Args:
+            now_s: `time.monotonic` now.
+            goes: Called just before; None: nothing is.
+        """
+        self.began_s, self._began_wall_s = now_s, time.time()
+        self._silence = Silence(now_s, self._bounds.others)
+        self._goes = goes
+        if self._seen.ready:
+            self._go()
+
+    def _go(self) -> None:
+        if self._goes is not None:
+            self._goes()
+        self.process.go()
+
+    def elapsed_s(self, now_s: float) -> float:
+        """Since it began."""
+        return now_s - self.began_s if self.began_s else 0.0
+
+    def limit_s(self, now_s: float) -> float | None:
+        """How long it may take, seconds; None: not known yet."""
+        bounds = self._bounds
+        return bounds.time.limit_s(
+            self.elapsed_s(now_s), self.share, bounds.finished_s, self.attempt
+        )
+
+    def look(self, now_s: float) -> bool:
+        """Hear and measure; True when its process is gone."""
+        is_gone = self.process.exit_code() is not None
+        for tiding in self.process.hear():
+            self._heard(tiding, now_s)
+        if is_gone:
+            return True
+        self._measure()
+        self.process.bound_output()
+        self._judge(now_s)
+        return False
+
+    def _heard(self, tiding: Tiding, now_s: float) -> None:
+        match tiding:
+            case Ready():
+                self._seen.ready = True
+                if self.began_s:
+                    self._go()
+            case Refused(why=why):
+                self._seen.refused = why
+            case Stepped():
+                self._seen.step = tiding
+                self._silence.heard(tiding)
+            case Asked(question=question):
+                self.process.answer(Answer(self._answered(question)))
+            case Returned():
+                self._seen.returned, self._seen.returned_s = tiding, now_s
+                self._silence.over(now_s)
+
+    def _answered(self, question: bytes) -> bytes:
+        """On the thread that runs the study, whose bounds wait meanwhile."""
+        if self._answers is None:
+            return packed(("LookupError", "nobody answers the folds of run_folds"))
+        try:
+            return packed(("", self._answers(self.fold, unpacked(question))))
+        except NotPlain as exc:
+            return packed(("TypeError", f"the answer is a {exc.kind}, no plain data"))
+        except Exception as exc:  # noqa: BLE001 - whoever asked gets to know
+            return packed((type(exc).__name__, str(exc)))
+
+    def kill(self, cause: Cause, why: str) -> None:
+        """End it for this."""
+        if self._seen.verdict is None and self._seen.returned is None:
+            self._seen.verdict = (cause, why)
+            if cause in {"hang", "timeout"}:
+                self.process.show_stacks()
+                time.sleep(_STACKS_WITHIN_S)
+        self.process.end()
+
+    def finish(self, now_s: float) -> Attempt:
+        """How it ended, once it is gone; ends what it left behind."""
+        death = self._death()
+        cause, why = self._cause(death)
+        kills = 0 if self._group is None else self._group.kills()
+        # What the kernel kills at a bound is counted for the host, too.
+        if kills and (cause == "killed" or (cause, why) == ("out_of_memory", death.why)):
+            cause, why = "out_of_memory", f"the kernel killed it at memory={self._bound_text}"
+        tail = self.process.tail() if death.signal == "SIGABRT" else ""
+        if cause == "killed" and any(words in tail for words in _NATIVE_NO_MEMORY):
+            cause, why = "out_of_memory", "it gave up for want of memory, as its output says"
+        self.process.end()
+        if self._group is not None:
+            if kills and cause == "out_of_memory":
+                why += self._peak_told(self._group)
+            self._group.remove_soon()
+        seen, returned = self._seen, self._seen.returned
+        steps = self.steps if returned is None else returned.steps
+        vram = None if seen.step is None else seen.step.vram_bytes
+        return Attempt(
+            fold=self.fold,
+            attempt=self.attempt,
+            cause=cause,
+            why=why,
+            signal=self._signal(cause, death),
+            seconds=self.elapsed_s(now_s),
+            steps=steps,
+            peak_bytes=max(seen.peak_bytes, 0 if returned is None else returned.peak_bytes),
+            growth_bytes=seen.now_bytes - (seen.base_bytes or seen.now_bytes),
+            vram_bytes=vram if returned is None else returned.vram_bytes,
+            device=self.device,
+            resumed=self.resumed,
+            began_wall_s=self._began_wall_s,
+            private=any(each is not None and each.private for each in (seen.step, returned)),
+            outcome="" if returned is None or cause != "finished" else returned.outcome,
+        )
+
+    def _peak_told(self, group: MemoryGroup) -> str:
+        """Take the group's peak, and say so: the kernel kills faster than anybody looks."""
+        held = group.peak_bytes()
+        if held <= self._seen.peak_bytes:
+            return ""
+        self._seen.peak_bytes = held
+        return f" (RAM peak by {group.peak_name})"
+
+    def death(self, attempt: Attempt) -> Death:
+        """The end of its process, for those who watch its run."""
+        how = self._death()
+        if attempt.cause in {"out_of_memory", "timeout", "hang"} and self._seen.verdict:
+            told = f"{attempt.cause.replace('_', ' ')}: {attempt.why}"
+            is_memory = attempt.cause == "out_of_memory"
+            return Death("memory" if is_memory else "signal", "SIGKILL", why=told)
+        return how
+
+    def _signal(self, cause: Cause, death: Death) -> str:
+        returned = self._seen.returned
+        if cause == "killed" and returned is not None and returned.how == "interrupted":
+            return signal_name(signal.SIGINT)
+        return death.signal if cause == "killed" else ""
+
+    def _death(self) -> Death:
+        code = self.process.exit_code() or 0
+        return cause_of(Ended(max(0, code), max(0, -code)), self._seen.kills, memory_kills())
+
+    def _cause(self, death: Death) -> tuple[Cause, str]:
+        seen = self._seen
+        if seen.verdict is not None:
+            return seen.verdict
+        if seen.refused:
+            return "error", seen.refused
+        if seen.returned is not None:
+            how, error = seen.returned.how, seen.returned.error
+            if seen.stayed and not error:
+                error = _STAYED
+            is_alone = how == "interrupted"
+            return ("killed", "SIGINT, sent to it alone") if is_alone else (how, error)
+        if death.how == "memory":
+            return "out_of_memory", death.why
+        is_signal = death.how == "signal"
+        told = ("error", f"{death.why} before its function returned")
+        return ("killed", death.why) if is_signal else told
+
+    def _measure(self) -> None:
+        seen = self._seen
+        if seen.returned is not None:
+            return  # its exit gives back what it holds, which says nothing of its growth
+        if not resident_bytes([self.process.pid]):
+            return  # killed: it holds nothing any more, which says nothing of its growth either
+        pids = self.process.processes()
+        seen.now_bytes = resident_bytes(pids)
+        alone = peak_bytes(self.process.pid) if len(pids) == 1 else 0
+        seen.peak_bytes = max(seen.peak_bytes, seen.now_bytes, alone)
+        if seen.base_bytes is None and seen.ready and self.began_s:
+            seen.base_bytes = seen.now_bytes
+
+    def _judge(self, now_s: float) -> None:
+        seen, bounds = self._seen, self._bounds
+        if seen.returned is not None:
+            if now_s - seen.returned_s > _LEAVES_WITHIN_S:
+                seen.stayed = True
+                self.process.end()
+            return
+        if too_much_memory(seen.now_bytes, bounds.memory_bytes):
+            self.kill("out_of_memory", f"its processes held more than memory={self._bound_text}")
+        elif self._group is not None and self._group.kills():
+            self.kill(
+                "out_of_memory",
+                f"the kernel killed one of its processes at memory={self._bound_text}",
+            )
+        elif self.began_s:
+            self._judge_time(now_s)
+
+    def _judge_time(self, now_s: float) -> None:
+        bounds, elapsed_s = self._bounds, self.elapsed_s(now_s)
+        limit_s, quiet = self.limit_s(now_s), self._silence.quiet(now_s)
+        if limit_s is not None and elapsed_s > limit_s:
+            if bounds.time.given_s is None:
+                self.kill(*quiet.overdue(limit_s, elapsed_s, bounds.finished_s))
+            else:
+                self.kill("timeout", f"it took longer than timeout_s={limit_s:g}")
+        elif bounds.judges_silence and (why := quiet.hang()):
+            self.kill("hang", why)

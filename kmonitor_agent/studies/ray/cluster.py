@@ -1,0 +1,297 @@
+"""Ray, as folds need it: found or started, asked what it has, given tasks; loaded late."""
+
+import importlib
+import logging
+import os
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kmonitor_agent.studies.attempts import Cause
+from kmonitor_agent.studies.function_source import FoldsRefused
+from kmonitor_agent.wire.limits import Limit
+from kmonitor_agent.wire.local.plain_files import write_private
+from kmonitor_agent.wire.local.private_files import make_folder
+from kmonitor_agent.wire.text import bytes_text
+
+_NOT_INSTALLED: Final = (
+    'run_folds: on="ray" needs Ray, which is not installed here. Install it where kmonitor is'
+    ' installed, on every node: python -m pip install "ray>=2.40", or kmonitor from its clone with'
+    ' python -m pip install ".[ray]".'
+)
+_CLIENT: Final = (
+    "run_folds: no fold was begun: this script reaches Ray through a client (ray://...), which"
+    " cannot follow tasks. Start the script on a node of the cluster, or with\n\n"
+    "    ray job submit --working-dir . -- python train.py"
+)
+_ADDRESS: Final = "RAY_ADDRESS"
+_NO_STATISTICS: Final = "RAY_USAGE_STATS_ENABLED"
+_GET_WITHIN_S: Final = 60.0
+_ENDS_WITHIN_S: Final = 10.0
+_MOST_FAILURES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What each fold asks of a node.
+
+    Attributes:
+        gpus: Whole GPUs.
+        memory_bytes: 0: not said.
+        cpus: Whole processors.
+    """
+
+    gpus: int
+    memory_bytes: int
+    cpus: int = 1
+
+
+class TaskFailed(Exception):
+    """Ray ended a task, or could not begin it.
+
+    Attributes:
+        cause: How the attempt ended.
+        why: In words.
+        is_set_up: No task can begin; the next one could not either.
+    """
+
+    def __init__(self, cause: Cause, why: str, *, is_set_up: bool = False) -> None:
+        super().__init__(why)
+        self.cause: Cause = cause
+        self.why = why
+        self.is_set_up = is_set_up
+
+
+class RayCluster:
+    """A cluster that this process is connected to; for one thread.
+
+    Attributes:
+        needs: What each fold asks of a node.
+    """
+
+    def __init__(self, ray: Any) -> None:
+        """Keep Ray; folds need nothing yet."""
+        self._ray = ray
+        self.needs = Needs(gpus=0, memory_bytes=0)
+        self._writes: list[Any] = []
+
+    def need(self, memory: str | float | None) -> None:
+        """Find what each fold asks of a node here: a GPU where there are any.
+
+        Args:
+            memory: As `run_folds` was told; a part counts of the smallest node.
+
+        Raises:
+            FoldsRefused: No node has it.
+        """
+        nodes = self._nodes()
+        gpus = int(any(node.get("GPU", 0.0) >= 1 for node in nodes))
+        needs = Needs(gpus, _asked_bytes(memory, nodes))
+        if not any(_fits(node, needs) for node in nodes):
+            most = max((node.get("memory", 0.0) for node in nodes), default=0.0)
+            raise FoldsRefused(
+                f"run_folds: no fold was begun: no node of the Ray cluster has a processor,"
+                f" {needs.gpus} GPU and memory={bytes_text(needs.memory_bytes)} for a fold; the"
+                f" most memory that a node lends is {bytes_text(most)}."
+            )
+        self.needs = needs
+
+    def send(self, work: Callable[[bytes], Any], data: bytes, name: str, node: str = "") -> Any:
+        """Have a task begin when there is room; the stream of what it tells.
+
+        Args:
+            work: A function of a module, which yields bytes.
+            data: Its argument.
+            name: As Ray's own tools show it.
+            node: The node that has its files, if it lives; empty: any.
+        """
+        needs = self.needs
+        options: dict[str, Any] = {
+            "num_cpus": needs.cpus,
+            "num_gpus": needs.gpus,
+            "num_returns": "streaming",
+            "max_calls": 1,  # a fresh process for each
+            "max_retries": 0,  # who tries again is who knows what of it was saved
+            "retry_exceptions": False,
+            "name": name,
+            "scheduling_strategy": self._on(node, is_bound=False) if node else "SPREAD",
+        }
+        if needs.memory_bytes:
+            options["memory"] = needs.memory_bytes
+        return self._ray.remote(**options)(work).remote(data)
+
+    def write(self, work: Callable[[str, bytes], None], path: str, data: bytes, node: str) -> None:
+        """Have a small file written on a node."""
+        options: dict[str, Any] = {
+            "num_cpus": 0,
+            "max_retries": 0,
+            "scheduling_strategy": self._on(node, is_bound=True),
+        }
+        self._writes.append(self._ray.remote(**options)(work).remote(path, data))
+
+    def ready(self, streams: Sequence[Any], timeout_s: float) -> list[Any]:
+        """Those that have something to tell, or are over."""
+        if not streams:
+            return []
+        return self._ray.wait(list(streams), num_returns=1, timeout=timeout_s)[0]
+
+    def next_of(self, stream: Any) -> bytes | None:
+        """What a stream that is ready tells next; None at its end.
+
+        Raises:
+            TaskFailed: The task did not come to its end.
+        """
+        errors: Any = self._ray.exceptions
+        try:
+            return self._ray.get(next(stream), timeout=_GET_WITHIN_S)
+        except StopIteration:
+            return None
+        except errors.RayError as exc:
+            raise failure_of(exc) from exc
+
+    def cancel(self, stream: Any) -> None:
+        """End a task at once, with all that it started; its stream tells when it is gone."""
+        with suppress(Exception):  # it is over
+            self._ray.cancel(stream, force=True)
+
+    def end(self, streams: Sequence[Any]) -> None:
+        """End tasks likewise; returns when they are gone."""
+        for stream in streams:
+            self.cancel(stream)
+        self.unended(streams, _ENDS_WITHIN_S)
+
+    def unended(self, streams: Sequence[Any], timeout_s: float = 0.0) -> list[Any]:
+        """Read streams out of which nothing more is wanted; those that have not ended yet.
+
+        Ray prints an error that nobody read, when it is let go.
+
+        Args:
+            streams: Of tasks that are over, or soon will be.
+            timeout_s: How long to wait for each.
+        """
+        for ref in self.ready(self._writes, 0.0):
+            self._writes.remove(ref)
+            with suppress(Exception):  # the task is ended by Ray then
+                self._ray.get(ref, timeout=0)
+        return [each for each in streams if not self._is_read_out(each, timeout_s)]
+
+    def _is_read_out(self, stream: Any, timeout_s: float) -> bool:
+        failures = 0  # the task's own, and once more at its end
+        while failures < _MOST_FAILURES:
+            if not self.ready([stream], timeout_s):
+                return False
+            try:
+                if self.next_of(stream) is None:
+                    return True
+            except TaskFailed:
+                failures += 1
+        return True
+
+    def _nodes(self) -> list[dict[str, float]]:
+        return [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+
+    def _on(self, node: str, *, is_bound: bool) -> Any:
+        strategies: Any = importlib.import_module("ray.util.scheduling_strategies")
+        return strategies.NodeAffinitySchedulingStrategy(node, soft=not is_bound)
+
+
+def check_installed() -> None:
+    """See that Ray is there. Raises: FoldsRefused: it is not."""
+    _loaded()
+
+
+@contextmanager
+def connected() -> Generator[RayCluster]:
+    """The cluster that the script is connected to, or `RAY_ADDRESS` names; else one of our own.
+
+    Raises:
+        FoldsRefused: Ray is not installed or not reached.
+    """
+    ray = _loaded()
+    if ray.is_initialized():
+        if importlib.import_module("ray.util.client").ray.is_connected():
+            raise FoldsRefused(_CLIENT)
+        yield RayCluster(ray)
+        return
+    address = os.environ.get(_ADDRESS, "")
+    if address.startswith("ray://"):
+        raise FoldsRefused(_CLIENT)
+    _begin(ray, address)
+    try:
+        yield RayCluster(ray)
+    finally:
+        ray.shutdown()
+
+
+def failure_of(exc: Exception) -> TaskFailed:
+    """What an exception of Ray's means for an attempt.
+
+    Args:
+        exc: Of `ray.exceptions`.
+    """
+    kinds = {kind.__name__ for kind in type(exc).__mro__}
+    text = str(exc).strip()
+    first = text.splitlines()[0] if text else type(exc).__name__
+    if "OutOfMemoryError" in kinds:
+        return TaskFailed(
+            "out_of_memory", f"Ray ended it before its node ran out of memory: {first}"
+        )
+    if "TaskCancelledError" in kinds:
+        return TaskFailed("killed", "it was cancelled through Ray")
+    if kinds & {"NodeDiedError", "ObjectLostError", "GetTimeoutError", "LocalRayletDiedError"}:
+        return TaskFailed("killed", f"its node was lost: {first}")
+    if "WorkerCrashedError" in kinds:
+        return TaskFailed("killed", "the Ray worker that watched it was killed or crashed")
+    if kinds & {"RuntimeEnvSetupError", "RaySystemError", "TaskUnschedulableError"}:
+        return TaskFailed("error", f"Ray could not begin it: {text}", is_set_up=True)
+    return TaskFailed("error", f"the task that watched it failed: {text}", is_set_up=True)
+
+
+def _loaded() -> Any:
+    try:
+        return importlib.import_module("ray")
+    except ImportError as exc:
+        raise FoldsRefused(_NOT_INSTALLED) from exc
+
+
+def _begin(ray: Any, address: str) -> None:
+    how: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    before = os.environ.get(_NO_STATISTICS)
+    if address:
+        how["address"] = address
+    else:
+        # A Ray of our own tells nobody, and opens no port for browsers.
+        os.environ[_NO_STATISTICS] = "0"
+        how |= {"address": "local", "include_dashboard": False}
+    try:
+        ray.init(**how)
+    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as exc:
+        named = f"{_ADDRESS}={address!r}" if address else "a local Ray"
+        raise FoldsRefused(f"run_folds: no fold was begun: {named} is not reached: {exc}") from exc
+    finally:
+        if not address and before is None:
+            del os.environ[_NO_STATISTICS]
+        elif before is not None:
+            os.environ[_NO_STATISTICS] = before
+
+
+def _asked_bytes(memory: str | float | None, nodes: Sequence[dict[str, float]]) -> int:
+    if memory is None:
+        return 0
+    spec = Limit("ram", memory).spec
+    if spec.fraction is not None:
+        return int(spec.fraction * min((node.get("memory", 0.0) for node in nodes), default=0.0))
+    return int(spec.value or 0)
+
+
+def _fits(node: dict[str, float], needs: Needs) -> bool:
+    asked = {"CPU": needs.cpus, "GPU": needs.gpus, "memory": needs.memory_bytes}
+    return all(node.get(name, 0.0) >= each for name, each in asked.items())
+
+
+def write_file(path: str, data: bytes) -> None:
+    """On a node: write a small file, whole."""
+    make_folder(Path(path).parent)
+    write_private(Path(path), data)

@@ -1,0 +1,91 @@
+"""A fold's files, from a node that does not see the study's folder into that folder."""
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from kmonitor_agent.studies.ray.messages import Part
+from kmonitor_agent.studies.study_folder import StudyPaths
+from kmonitor_agent.wire.local.plain_files import is_plain, open_private
+from kmonitor_agent.wire.local.private_files import make_folder
+
+_PART_BYTES: Final = 4 * 2**20
+_FOLD: Final = "fold/"
+
+
+def parts_of(paths: StudyPaths, fold: int, *, with_files: bool) -> Iterator[Part]:
+    """What an attempt left.
+
+    Args:
+        paths: On the node.
+        fold: Index.
+        with_files: The value and the fold's own folder too, and not only what it printed.
+
+    Raises:
+        OSError: A file cannot be read.
+    """
+    yield from _parts("output", paths.output_file(fold))
+    if not with_files:
+        return
+    folder = paths.fold_folder(fold)
+    for path in sorted(folder.rglob("*")):
+        if is_plain(path):
+            yield from _parts(f"{_FOLD}{path.relative_to(folder).as_posix()}", path)
+    yield from _parts("value", paths.value_file(fold))
+
+
+class Unpacking:
+    """Writes one attempt's parts into the study's folder."""
+
+    def __init__(self, paths: StudyPaths, fold: int) -> None:
+        """Begin.
+
+        Args:
+            paths: The study's.
+            fold: Index.
+        """
+        self._paths = paths
+        self._fold = fold
+        value = paths.value_file(fold)
+        self._fresh = value.with_name(f"{value.name}.new")
+
+    def take(self, part: Part) -> None:
+        """A part came; those of one file come in order.
+
+        Raises:
+            OSError: It cannot be written.
+            ValueError: It names a place outside of the fold's folder.
+        """
+        if part.name == "output":
+            self._write(self._paths.output_file(self._fold), part.data, is_first=False)
+        elif part.name == "value":
+            self._write(self._fresh, part.data, is_first=part.is_first)
+        else:
+            self._write(self._place(part.name), part.data, is_first=part.is_first)
+
+    def whole(self) -> None:
+        """All of it came: the value counts from now on. Raises: OSError."""
+        if self._fresh.exists():
+            self._fresh.replace(self._paths.value_file(self._fold))
+
+    def _place(self, name: str) -> Path:
+        path = PurePosixPath(name.removeprefix(_FOLD))
+        if not name.startswith(_FOLD) or path.is_absolute() or ".." in path.parts:
+            raise ValueError(f"no file of a fold: {name!r}")
+        place = self._paths.fold_folder(self._fold) / path
+        make_folder(place.parent)
+        return place
+
+    def _write(self, path: Path, data: bytes, *, is_first: bool) -> None:
+        with open_private(path, "wb" if is_first else "ab") as file:
+            file.write(data)
+
+
+def _parts(name: str, path: Path) -> Iterator[Part]:
+    if not is_plain(path):
+        return
+    with open_private(path, "rb") as file:
+        is_first = True
+        while (data := file.read(_PART_BYTES)) or is_first:
+            yield Part(name, data, is_first)
+            is_first = False

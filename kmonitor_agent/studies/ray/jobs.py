@@ -1,0 +1,93 @@
+"""What a task is told: the function, this process's ways, the fold's indices."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from kmonitor_agent.link.hub_choice import HUB_VARIABLE
+from kmonitor_agent.studies.fold import splits_folder
+from kmonitor_agent.studies.function_source import FunctionSource
+from kmonitor_agent.studies.launch import Wanted
+from kmonitor_agent.studies.ray.messages import Errand
+from kmonitor_agent.studies.ray.node import computing, host_id, placing
+from kmonitor_agent.studies.study_folder import VALUE_BYTES, StudyFacts
+from kmonitor_agent.wire.local.hub_address import SCHEME
+from kmonitor_agent.wire.local.plain_files import read_plain
+
+
+class Errands:
+    """Makes them; what is the same for all is read once."""
+
+    def __init__(
+        self,
+        wanted: Wanted,
+        facts: StudyFacts,
+        folder: Path,
+        memory: str | float | None,
+        gpus: int,
+    ) -> None:
+        """Read what all tasks get.
+
+        Args:
+            wanted: What is to be done.
+            facts: What the study is.
+            folder: The study's.
+            memory: As `run_folds` was told.
+            gpus: How many GPUs Ray gives each.
+
+        Raises:
+            OSError: The script cannot be read.
+        """
+        self._wanted = wanted
+        self._facts = facts
+        self._folder = folder
+        self._memory = memory
+        self._gpus = gpus
+        self._scripts = _scripts(wanted.source)
+        self._host = host_id()
+
+    def of(self, fold: int, attempt: int, runs: Mapping[str, str], *, keeps: bool) -> Errand:
+        """That of one attempt.
+
+        Args:
+            fold: Index.
+            attempt: From 1.
+            runs: Run name to run id of the attempts before.
+            keeps: Whether another may follow it.
+        """
+        hub = os.environ.get(HUB_VARIABLE, "")
+        return Errand(
+            study=self._facts.id,
+            folder=str(self._folder),
+            host=self._host,
+            fold=fold,
+            folds=self._facts.folds,
+            attempt=attempt,
+            saves=self._wanted.retries > 0,
+            keeps=keeps,
+            source=self._wanted.source,
+            scripts=self._scripts,
+            argv=sys.argv,
+            path=sys.path,
+            cwd=str(Path.cwd()),
+            environ=computing(os.environ),
+            places=placing(os.environ),
+            hub=hub if hub.startswith(SCHEME) else "off",
+            splits=self._splits(fold),
+            runs=dict(runs),
+            memory=self._memory,
+            timeout_s=self._wanted.time.given_s,
+            gpus=self._gpus,
+        )
+
+    def _splits(self, fold: int) -> dict[str, bytes]:
+        folder = splits_folder(self._folder)
+        return {path.name: read_plain(path, VALUE_BYTES) for path in folder.glob(f"{fold}-*.npy")}
+
+
+def _scripts(source: FunctionSource) -> dict[str, bytes]:
+    found = {source.file: Path(source.file).read_bytes()} if source.file else {}
+    for each in source.functions.values():
+        found |= _scripts(each)
+    return found

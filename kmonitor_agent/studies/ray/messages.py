@@ -1,0 +1,203 @@
+"""What the study and a Ray task tell each other: plain bytes, which Ray carries."""
+
+from typing import Final
+
+import msgspec
+
+from kmonitor_agent.reclaim.restart.death import Death
+from kmonitor_agent.studies.attempts import Attempt, Cause
+from kmonitor_agent.studies.fold_messages import Phase
+from kmonitor_agent.studies.function_source import FunctionSource
+from kmonitor_agent.wire.local.spool_format import BootFacts
+
+
+class Errand(msgspec.Struct, frozen=True):
+    """What a task is to do: one attempt of one fold.
+
+    Attributes:
+        study: The study's id.
+        folder: Path of the study's folder, where the node may find it too.
+        host: Mark of the host that the study runs on.
+        fold: Index, from 0.
+        folds: How many the study has.
+        attempt: From 1.
+        saves: Whether fits save their state, since the fold may be tried again.
+        keeps: Whether its files stay on the node when it is killed, for the next attempt.
+        source: Where the function stands.
+        scripts: Path to text of each script that the function is read from.
+        argv: The script's arguments.
+        path: Where the study's process looks for modules.
+        cwd: Its working directory.
+        environ: Variables of it that say how frameworks compute.
+        places: Variables of it that say where kmonitor's files are; for that host alone.
+        hub: `KMONITOR_HUB` for nodes elsewhere: a hub that they reach, or "off".
+        splits: Name to bytes of the files with this fold's indices.
+        runs: Run name to run id of the attempts before.
+        memory: As `run_folds` was told.
+        timeout_s: Likewise.
+        gpus: How many GPUs Ray gives it.
+    """
+
+    study: str
+    folder: str
+    host: str
+    fold: int
+    folds: int
+    attempt: int
+    saves: bool
+    keeps: bool
+    source: FunctionSource
+    scripts: dict[str, bytes]
+    argv: list[str]
+    path: list[str]
+    cwd: str
+    environ: dict[str, str]
+    places: dict[str, str]
+    hub: str
+    splits: dict[str, bytes]
+    runs: dict[str, str]
+    memory: str | float | None
+    timeout_s: float | None
+    gpus: int
+
+
+class Arrived(msgspec.Struct, frozen=True, tag="arrived"):
+    """The task runs.
+
+    Attributes:
+        node: Ray's id of the node.
+        host: Name of its host.
+        verdicts: Folder there that takes a `Verdict`.
+        has_folder: It sees the study's folder, and no file needs to be carried.
+    """
+
+    node: str
+    host: str
+    verdicts: str
+    has_folder: bool
+
+
+class Now(msgspec.Struct, frozen=True, tag="now"):
+    """How far the attempt is.
+
+    Attributes:
+        is_ready: The function was found.
+        elapsed_s: Since it began.
+        steps: So far.
+        share: Of its work, 0..1; None: not known.
+        phase: Where in a fit it is.
+        silent_s: Since its last step.
+        habits: Its longest gaps so far, seconds.
+        resident_bytes: Of all its processes.
+        peak_bytes: The highest of that.
+        device: Its GPU, as CUDA_VISIBLE_DEVICES names it; empty without.
+        resumed: It went on where the attempt before was killed.
+        runs: Run name to run id.
+    """
+
+    is_ready: bool
+    elapsed_s: float
+    steps: int
+    share: float | None
+    phase: Phase
+    silent_s: float
+    habits: dict[Phase, float]
+    resident_bytes: int
+    peak_bytes: int
+    device: str
+    resumed: bool
+    runs: dict[str, str]
+
+
+class Events(msgspec.Struct, frozen=True, tag="events"):
+    """What a training on the node wrote into its spool, in order.
+
+    Attributes:
+        facts: Who wrote it.
+        bodies: Encoded events.
+    """
+
+    facts: BootFacts
+    bodies: list[bytes]
+
+
+class Part(msgspec.Struct, frozen=True, tag="part"):
+    """A piece of a file of the fold's.
+
+    Attributes:
+        name: "value", "output", or "fold/" and the path below the fold's folder.
+        data: What follows in it.
+        is_first: The file begins with it.
+    """
+
+    name: str
+    data: bytes
+    is_first: bool
+
+
+class Over(msgspec.Struct, frozen=True, tag="over"):
+    """The attempt ended; always the last that is told.
+
+    Attributes:
+        attempt: How.
+        death: The same for those who watch its runs.
+        runs: Run name to run id.
+        habits: Longest gaps between its steps, seconds.
+        refused: Why the function is not found; empty when it is.
+    """
+
+    attempt: Attempt
+    death: Death
+    runs: dict[str, str]
+    habits: dict[Phase, float]
+    refused: str
+
+
+Told = Arrived | Now | Events | Part | Over
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """The study ends an attempt, by what other folds taught.
+
+    Attributes:
+        cause: For what.
+        why: In words.
+    """
+
+    cause: Cause
+    why: str
+
+
+_TOLD: Final = msgspec.msgpack.Decoder(Told)
+_ERRAND: Final = msgspec.msgpack.Decoder(Errand)
+_VERDICT: Final = msgspec.json.Decoder(Verdict)
+
+
+def told(message: Told) -> bytes:
+    """A message of a task's, as it travels."""
+    return msgspec.msgpack.encode(message)
+
+
+def heard(data: bytes) -> Told:
+    """The message again. Raises: msgspec.MsgspecError."""
+    return _TOLD.decode(data)
+
+
+def packed(message: "Errand | Verdict") -> bytes:
+    """What the study tells, as it travels: an errand as an argument, a verdict as a file."""
+    if isinstance(message, Verdict):
+        return msgspec.json.encode(message)
+    return msgspec.msgpack.encode(message)
+
+
+def errand_of(data: bytes) -> Errand:
+    """An errand again. Raises: msgspec.MsgspecError."""
+    return _ERRAND.decode(data)
+
+
+def verdict_of(data: bytes) -> Verdict | None:
+    """A verdict again; None while it is not there in full."""
+    try:
+        return _VERDICT.decode(data)
+    except msgspec.MsgspecError:
+        return None

@@ -1,0 +1,187 @@
+"""Where an attempt lives on a node: in the study's own folder if the node sees it, else beside.
+
+A task has a process of its own, which nothing follows: its environment, folder and paths are set
+as the fold's process is to inherit them.
+"""
+
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from kmonitor_agent.link.hub_choice import HUB_VARIABLE
+from kmonitor_agent.studies.fold import splits_folder
+from kmonitor_agent.studies.function_source import FunctionSource
+from kmonitor_agent.studies.ray.messages import Errand
+from kmonitor_agent.studies.study_folder import StudyFacts, StudyPaths, read_facts
+from kmonitor_agent.wire.local.folders import PLACE_VARIABLES, SPOOL_VARIABLE, find_folders
+from kmonitor_agent.wire.local.plain_files import write_private
+from kmonitor_agent.wire.local.private_files import make_folder, make_private_folder
+from kmonitor_agent.wire.local.supervision import Supervision, make_studies
+
+_COMPUTING: Final = (
+    "KERAS_",
+    "TF_",
+    "XLA_",
+    "JAX_",
+    "TORCH_",
+    "PYTORCH_",
+    "CUBLAS_",
+    "NVIDIA_TF32_",
+    "ONEDNN_",
+    "MKL_",
+    "OMP_",
+    "OPENBLAS_",
+    "PYTHONHASHSEED",
+)
+"""How the names of variables begin that say how frameworks compute."""
+
+_BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The places of one attempt on a node.
+
+    Attributes:
+        paths: The study's, or those of the folder that stands in for it.
+        has_folder: They are the study's own.
+        source: Where the function stands here.
+        verdict: File that the study writes to end the attempt.
+        spool: What trainings write and nobody here takes; None: a hub does.
+    """
+
+    paths: StudyPaths
+    has_folder: bool
+    source: FunctionSource
+    verdict: Path
+    spool: Path | None
+
+    def leave(self, fold: int, *, keeps: bool) -> None:
+        """The attempt is over and all of it was told.
+
+        Args:
+            fold: Index.
+            keeps: The next attempt may go on from its files.
+        """
+        self.verdict.unlink(missing_ok=True)
+        if self.spool is not None:
+            shutil.rmtree(self.spool, ignore_errors=True)
+        if not self.has_folder and not keeps:
+            paths = self.paths
+            for folder in (paths.fold_folder(fold), paths.resume_folder(fold)):
+                shutil.rmtree(folder, ignore_errors=True)
+            for file in (paths.value_file(fold), paths.output_file(fold)):
+                file.unlink(missing_ok=True)
+
+
+def settle_in(errand: Errand) -> Ground:
+    """Find or make an attempt's places, and have this process be like the study's.
+
+    Raises:
+        OSError: They cannot be made.
+        NotPrivate: Others may enter them.
+    """
+    own = make_studies(find_folders()) / errand.study
+    make_private_folder(own)
+    has_folder = _is_study(Path(errand.folder), errand.study)
+    paths = StudyPaths(Path(errand.folder) if has_folder else own)
+    if not has_folder:
+        _make(paths, errand)
+    is_here = has_folder and errand.host == host_id()
+    name = f"{errand.fold}-{errand.attempt}"
+    verdict = own / "verdicts" / name
+    verdict.unlink(missing_ok=True)
+    spool = None if is_here else own / "spool" / name
+    hub = os.environ.get(HUB_VARIABLE, "") or errand.hub
+    if hub != "off":
+        spool = None
+    _be_like(errand, is_here=is_here, hub=hub, spool=spool)
+    scripts = {} if is_here else errand.scripts
+    return Ground(paths, has_folder, _source(errand.source, scripts, own), verdict, spool)
+
+
+def host_id() -> str:
+    """This host since it was started, unlike any other."""
+    try:
+        boot = _BOOT_ID.read_text(encoding="ascii").strip()
+    except OSError:
+        boot = ""
+    return f"{socket.gethostname()} {boot}"
+
+
+def computing(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that say how frameworks compute: the same on every node as in the script."""
+    return {name: value for name, value in environ.items() if name.startswith(_COMPUTING)}
+
+
+def placing(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that say where kmonitor's files are, and its hub."""
+    names = (*PLACE_VARIABLES, HUB_VARIABLE)
+    return {name: environ[name] for name in names if name in environ}
+
+
+def _is_study(folder: Path, study: str) -> bool:
+    try:
+        facts = msgspec.json.decode(read_facts(folder), type=StudyFacts)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    return facts.id == study
+
+
+def _make(paths: StudyPaths, errand: Errand) -> None:
+    for folder in (paths.value_file(0).parent, paths.output_file(0).parent):
+        make_folder(folder)
+    paths.output_file(errand.fold).unlink(missing_ok=True)  # the study has what was printed before
+    paths.value_file(errand.fold).unlink(missing_ok=True)
+    splits = splits_folder(paths.path)
+    make_folder(splits)
+    for name, data in errand.splits.items():
+        write_private(splits / name, data)
+    if errand.runs:
+        make_private_folder(paths.resume_folder(errand.fold).parent)
+        make_private_folder(paths.resume_folder(errand.fold))
+        Supervision(paths.resume_folder(errand.fold)).know_runs(errand.runs)
+
+
+def _be_like(errand: Errand, *, is_here: bool, hub: str, spool: Path | None) -> None:
+    for name in computing(os.environ):
+        del os.environ[name]
+    os.environ.update(errand.environ)
+    if is_here:
+        for name in placing(os.environ):
+            del os.environ[name]
+        os.environ.update(errand.places)
+        os.chdir(errand.cwd)
+        sys.path[:] = errand.path
+    else:
+        os.environ[HUB_VARIABLE] = hub
+        if spool is not None:
+            os.environ[SPOOL_VARIABLE] = str(spool)
+    sys.argv[:] = errand.argv
+
+
+def _source(source: FunctionSource, scripts: Mapping[str, bytes], own: Path) -> FunctionSource:
+    """The same function where it stands on this node: in the text that came along, if need be."""
+    functions = {name: _source(each, scripts, own) for name, each in source.functions.items()}
+    text, file = scripts.get(source.file), source.file
+    if text is not None and not _has_text(Path(file), text):
+        folder = own / "script"
+        make_folder(folder)
+        path = folder / f"{os.getpid()}-{Path(file).name}"
+        write_private(path, text)
+        file = str(path)
+    return msgspec.structs.replace(source, file=file, functions=functions)
+
+
+def _has_text(path: Path, text: bytes) -> bool:
+    try:
+        return path.read_bytes() == text
+    except OSError:
+        return False

@@ -1,0 +1,301 @@
+"""`run_folds`: calls a function once for each fold, each in a fresh process."""
+
+import functools
+import hashlib
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, Final, cast
+from uuid import uuid4
+
+from kmonitor_agent.studies.account import Account
+from kmonitor_agent.studies.bounds import TimeBound
+from kmonitor_agent.studies.function_source import (
+    RUN_FOLDS,
+    FoldsRefused,
+    FunctionSource,
+    Usage,
+    note_handed_over,
+    source_of,
+)
+from kmonitor_agent.studies.host_resources import devices, memory_bound
+from kmonitor_agent.studies.launch import Launch, Wanted
+from kmonitor_agent.studies.listeners import Listeners
+from kmonitor_agent.studies.ray.cluster import check_installed, connected
+from kmonitor_agent.studies.ray.jobs import Errands
+from kmonitor_agent.studies.ray.runner import RayRunner
+from kmonitor_agent.studies.rereading import stop_if_loading
+from kmonitor_agent.studies.runner import Runner
+from kmonitor_agent.studies.study import Study, study_of
+from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
+from kmonitor_agent.studies.study_reporter import Telling
+from kmonitor_agent.studies.terminal_progress import Progress
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.private_files import NotPrivate
+from kmonitor_agent.wire.local.supervision import make_studies
+
+_MOST_FOLDS: Final = 100_000
+_MOST_RETRIES: Final = 1000
+_MOST_AT_ONCE: Final = 1024
+_LONGEST_S: Final = 1e9
+_FORK: Final = (
+    'run_folds: on="fork" is refused: a forked process inherits TensorFlow\'s locks without the'
+    " threads that would release them, and hangs at its first operation. Leave on= out: each fold"
+    " is a fresh process."
+)
+
+
+def run_folds(  # noqa: PLR0913 - the user's arguments
+    train_fold: Callable[..., Any],
+    folds: int | Iterable[Any] = 5,
+    *,
+    timeout_s: float | None = None,
+    memory: str | float | None = None,
+    retries: int = 1,
+    at_once: int | None = None,
+    study: str | Path | None = None,
+    on: str = "local",
+) -> Study:
+    """Call a function for each fold, each time in a fresh process, and collect what comes back.
+
+        study = run_folds(train_fold, KFold(5).split(x))
+
+    Whatever happens to a fold, the others go on: its result says what. A fold's process finds the
+    function by reading the script (or importing the module) again: what stands above `run_folds`
+    in a script without a main guard runs in each.
+
+    Args:
+        train_fold: Gets a `Fold`, returns plain data: None, numbers, texts, bytes, lists, dicts,
+            arrays. A `functools.partial` of it may give such data too, by name.
+        folds: How many; or pairs of indices (train, test), as splitters give them, which the
+            function finds as `fold.train` and `fold.test`.
+        timeout_s: How long an attempt may take, seconds; None: learned from those that finished.
+        memory: What a fold and all its processes may hold: "4 GiB", "40%", bytes; None: as much
+            as the host can spare.
+        retries: How often a fold that was killed is tried again: where it was, exactly, if its
+            fits have a MonitorCallback, else from its begin.
+        at_once: How many folds run at the same time; None: one for each GPU, else one; with Ray
+            as many as the cluster holds.
+        study: Folder that keeps the study; the same call goes on with it and runs no finished
+            fold again. None: a new one below kmonitor's state folder.
+        on: "local"; or "ray": a Ray cluster gives each a processor, a GPU where there are any,
+            and `memory`: that of `ray.init`, or of RAY_ADDRESS, else a Ray on this machine.
+
+    Raises:
+        TypeError: An argument is of the wrong type; the message says what to write instead.
+        ValueError: An argument makes no sense; likewise.
+        FoldsRefused: The function or Ray is not found; the folder is in use or another's.
+        KeyboardInterrupt: Ctrl+C: all is ended; `study` goes on with the rest.
+    """
+    stop_if_loading(train_fold)
+    _check_place(on)
+    wanted = wanted_by(train_fold, timeout_s, memory, retries, at_once)
+    wanted = _for_a_cluster(wanted, at_once) if on == "ray" else wanted
+    try:
+        return _run(wanted, folds, study, _way(on, memory))
+    except KeyboardInterrupt as exc:
+        raise exc.with_traceback(None) from None  # where we waited says nothing to the user
+
+
+def _check_place(on: object) -> None:
+    if on == "fork":
+        raise ValueError(_FORK)
+    if on not in {"local", "ray"}:
+        raise ValueError(
+            f'run_folds: on={on!r} is not known; write on="local" or on="ray", or leave it out.'
+        )
+    if not sys.executable:
+        raise FoldsRefused("run_folds: this Python does not say where its program is.")
+
+
+def _for_a_cluster(wanted: Wanted, at_once: int | None) -> Wanted:
+    check_installed()
+    return replace(wanted, at_once=at_once or _MOST_AT_ONCE, devices=())
+
+
+def _way(on: str, memory: str | float | None) -> "Callable[[_Begun], None]":
+    return functools.partial(_run_on_ray, memory=memory) if on == "ray" else _run_here
+
+
+def wanted_by(  # noqa: PLR0913 - the user's arguments
+    function: object,
+    timeout_s: object,
+    memory: str | float | None,
+    retries: object,
+    at_once: object,
+    *,
+    usage: Usage = RUN_FOLDS,
+    answers: Callable[[int, Any], Any] | None = None,
+) -> Wanted:
+    """What the user's arguments ask for, checked.
+
+    Args:
+        function: As for `run_folds`.
+        timeout_s: Likewise.
+        memory: Likewise.
+        retries: Likewise.
+        at_once: Likewise.
+        usage: How the user handed the function over.
+        answers: See `Wanted`.
+
+    Raises:
+        TypeError: An argument is of the wrong type.
+        ValueError: An argument makes no sense.
+        FoldsRefused: No process could find the function.
+    """
+    given = None if at_once is None else _count("at_once", at_once, 1, _MOST_AT_ONCE)
+    names = tuple(devices())
+    return Wanted(
+        source=source_of(function, usage),
+        retries=_count("retries", retries, 0, _MOST_RETRIES),
+        at_once=given or max(1, len(names)),
+        time=TimeBound(_seconds(timeout_s)),
+        memory_bytes=memory_bound(memory),
+        devices=names,
+        answers=answers,
+        noun=usage.noun,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A study that is to run now."""
+
+    wanted: Wanted
+    facts: StudyFacts
+    folder: StudyFolder
+    account: Account
+    places: Folders
+
+
+def _run(
+    wanted: Wanted,
+    folds: object,
+    study: str | Path | None,
+    run: Callable[[_Begun], None],
+) -> Study:
+    note_handed_over()
+    places = find_folders()
+    folder = StudyFolder(place_of(study, places))
+    try:
+        return _run_in(folder, wanted, folds, run, places)
+    except (FoldsRefused, TypeError, ValueError):
+        if study is None and not folder.attempts:
+            folder.discard()  # nobody knows of it
+        raise
+    finally:
+        folder.close()
+
+
+def _run_in(
+    folder: StudyFolder,
+    wanted: Wanted,
+    folds: object,
+    run: Callable[[_Begun], None],
+    places: Folders,
+) -> Study:
+    facts = _begun(folder, wanted.source, folds)
+    wanted = replace(wanted, at_once=min(wanted.at_once, facts.folds))
+    progress = Progress(facts.folds)
+    folder.tell = progress.tell
+    left = sorted(set(range(facts.folds)) - folder.finished())
+    telling = Telling(wanted, facts, folder, places)
+    account = Account(wanted.retries, folder, Listeners(progress, telling))
+    account.begin(left, facts.folds - len(left))
+    progress.known(facts.folds - len(left))
+    left_by: type[BaseException] | None = None
+    try:
+        run(_Begun(wanted, facts, folder, account, places))
+    except BaseException as exc:
+        left_by = type(exc)
+        if left_by is KeyboardInterrupt:
+            place = f"the same call with study={str(folder.path)!r}"
+            progress.interrupted(account.done, f"{place} goes on with the rest")
+        raise
+    finally:
+        progress.close()
+        telling.close(left_by)
+        folder.write_table()
+    return study_of(folder, facts.folds)
+
+
+def _run_here(begun: _Begun) -> None:
+    folder = begun.folder
+    launch = Launch(begun.wanted, begun.facts, folder, begun.places, folder.tried())
+    try:
+        Runner(begun.wanted, launch, begun.account).run()
+    finally:
+        launch.close()
+
+
+def _run_on_ray(begun: _Begun, memory: str | float | None) -> None:
+    if not begun.account.queue:
+        return
+    with connected() as cluster:
+        cluster.need(memory)
+        gpus = cluster.needs.gpus
+        errands = Errands(begun.wanted, begun.facts, begun.folder.path, memory, gpus)
+        RayRunner(begun.wanted, cluster, errands, begun.account, begun.places).run()
+
+
+def _begun(folder: StudyFolder, source: FunctionSource, folds: object) -> StudyFacts:
+    count, splits = _counted(folder, folds)
+    facts = StudyFacts(
+        id=uuid4().hex,
+        function=source.text,
+        folds=count,
+        splits=splits,
+        arguments=hashlib.sha256(source.arguments).hexdigest() if source.arguments else "",
+    )
+    try:
+        return folder.begin(facts)
+    except OSError as exc:
+        raise FoldsRefused(f"run_folds: study={str(folder.path)!r} cannot be used: {exc}") from exc
+
+
+def _counted(folder: StudyFolder, folds: object) -> tuple[int, str]:
+    if isinstance(folds, Integral):
+        return _count("folds", folds, 1, _MOST_FOLDS), ""
+    if isinstance(folds, str | bytes) or not isinstance(folds, Iterable):
+        told = "write a number, such as folds=5, or pairs of indices, such as KFold(5).split(x)"
+        raise TypeError(f"run_folds: folds={folds!r} is neither; {told}.")
+    count, splits = folder.write_splits(cast("Iterable[Any]", folds))
+    return _count("folds", count, 1, _MOST_FOLDS), splits
+
+
+def place_of(study: object, places: Folders) -> Path:
+    """Folder of a study, as the user named it; a new one of this user's alone for None.
+
+    Raises:
+        TypeError: It is no path.
+        FoldsRefused: None can be made.
+    """
+    if study is None:
+        try:
+            return make_studies(places) / uuid4().hex
+        except (OSError, NotPrivate) as exc:
+            raise FoldsRefused(f"run_folds: no folder can be made for the study: {exc}") from exc
+    if not isinstance(study, str | Path) or not str(study):
+        raise TypeError(f'run_folds: study={study!r} is no folder; write study="my-study".')
+    return Path(study).expanduser().absolute()
+
+
+def _count(argument: str, given: object, least: int, most: int) -> int:
+    if isinstance(given, bool) or not isinstance(given, Integral):
+        raise TypeError(f"run_folds: {argument}={given!r} is no whole number.")
+    number = int(given)  # numpy's are whole numbers too
+    if not least <= number <= most:
+        raise ValueError(f"run_folds: {argument}={number} is outside of {least} to {most}.")
+    return number
+
+
+def _seconds(timeout_s: object) -> float | None:
+    if timeout_s is None:
+        return None
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, Real):
+        raise TypeError(f"run_folds: timeout_s={timeout_s!r} is no number of seconds.")
+    if not 0 < float(timeout_s) <= _LONGEST_S:
+        raise ValueError(f"run_folds: timeout_s={timeout_s} makes no sense; write seconds.")
+    return float(timeout_s)

@@ -1,0 +1,264 @@
+"""Runs a study: as many folds at once as may, the next one warm, each one tried again as told."""
+
+import functools
+import selectors
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from kmonitor_agent.studies.account import Account
+from kmonitor_agent.studies.attempts import Attempt
+from kmonitor_agent.studies.bounds import reserve_bytes
+from kmonitor_agent.studies.function_source import FoldsRefused
+from kmonitor_agent.studies.host_resources import available_bytes, total_bytes
+from kmonitor_agent.studies.launch import Launch, Wanted
+from kmonitor_agent.studies.local_attempt import Running
+from kmonitor_agent.wire.text import bytes_text
+
+_LOOK_S: Final = 0.1
+_FOUND_WITHIN_S: Final = 60.0
+"""A script that takes longer to be read shows in its first fold whether the function is found."""
+_CLOSE_LOOK_S: Final = 0.02
+_WARM_NEEDS: Final = 0.25
+"""Part of the host's memory that must be free before another process is started ahead of time."""
+
+
+@dataclass(slots=True)
+class Beside:
+    """What the runners of one study share, each of a thread of its own.
+
+    Attributes:
+        running: The folds of all of them.
+        starting: Held while one of them chooses a device and starts a fold there.
+    """
+
+    running: list[Running] = field(default_factory=list[Running])
+    starting: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Runner:
+    """Owned by the thread that calls `run_folds`; its processes die with that thread."""
+
+    def __init__(
+        self, wanted: Wanted, launch: Launch, account: Account, beside: Beside | None = None
+    ) -> None:
+        """Keep the parts.
+
+        Args:
+            wanted: What is to be done.
+            launch: Starts processes.
+            account: What was done, and which folds wait.
+            beside: What the runners of one study share; None: it is alone.
+        """
+        beside = beside or Beside()
+        self._wanted = wanted
+        self._launch = launch
+        self._account = account
+        self._everywhere = beside.running
+        self._starting = beside.starting
+        self._ahead: int | None = None
+        self._running: list[Running] = []
+        self._warm: Running | None = None
+        self._cold: set[int] = set()
+        self._total_bytes = total_bytes()
+
+    def run(self, ahead: int | None = None) -> None:
+        """Run the folds that wait, each to its end.
+
+        Args:
+            ahead: A fold that will be run next time, whose process may wait warm until then;
+                None: none does.
+
+        Raises:
+            FoldsRefused: The function is not found; no fold was begun.
+            KeyboardInterrupt: Ctrl+C; everything is ended and noted.
+        """
+        account, self._ahead = self._account, ahead
+        try:
+            while account.queue or self._running:
+                self._fill()
+                wait_for(self._all())
+                self._look()
+                account.listener.move(account.done, self._running, account.known.finished_s)
+        except BaseException:
+            self._end_all()
+            raise
+        if ahead is None:
+            self.close()
+
+    def find(self, fold: int) -> None:
+        """Have a process look for the function; it waits warm, for the fold that is run first.
+
+        Raises:
+            FoldsRefused: It is not found.
+            KeyboardInterrupt: Ctrl+C; nothing is left.
+            OSError: No process can be started.
+        """
+        self._warm = warm = self._launch.start(fold, self._free_device(), self._account.known)
+        end_s = time.monotonic() + _FOUND_WITHIN_S
+        is_gone = False
+        try:
+            while not is_gone and not warm.is_ready and time.monotonic() < end_s:
+                wait_for([warm])
+                is_gone = warm.look(time.monotonic())
+        except BaseException:
+            self._drop_warm()
+            raise
+        if is_gone:
+            self._drop_warm()
+        if warm.refused:
+            self._drop_warm()
+            raise FoldsRefused(warm.refused)
+
+    def run_one(self, fold: int, done: int, ahead: int | None = None) -> None:
+        """Run one fold more, to its end.
+
+        Args:
+            fold: Its index.
+            done: How many are over already.
+            ahead: See `run`.
+
+        Raises:
+            FoldsRefused: See `run`; so does KeyboardInterrupt.
+        """
+        self._account.begin([fold], done)
+        self.run(ahead)
+
+    def close(self) -> None:
+        """Nothing is run any more: whoever waits warm goes."""
+        self._drop_warm()
+
+    def _fill(self) -> None:
+        queue = self._account.queue
+        while queue and len(self._running) < self._wanted.at_once:
+            with self._starting:
+                self._begin(queue.popleft())
+        ahead = queue[0] if queue else self._ahead
+        if ahead is not None and self._warm is None and self._may_warm(ahead):
+            with suppress(OSError):  # it was only to be warm
+                self._warm = self._launch.start(ahead, "", self._account.known)
+
+    def _begin(self, fold: int) -> None:
+        warm, self._warm = self._warm, None
+        if warm is not None and (warm.fold != fold or warm.process.exit_code() is not None):
+            self._launch.drop(warm)
+            warm = None
+        running = warm or self._started(fold, self._free_device())
+        if running is not None:
+            noun = self._wanted.noun
+            # On the disk before it goes: whoever finds this script killed knows of the try.
+            note = functools.partial(self._account.folder.begins, fold, running.attempt, noun)
+            running.begin(time.monotonic(), note)
+            self._running.append(running)
+            self._everywhere.append(running)
+
+    def _started(self, fold: int, device: str) -> Running | None:
+        try:
+            return self._launch.start(fold, device, self._account.known)
+        except OSError as exc:
+            why = f"no process could be started: {exc}"
+            noun = self._wanted.noun
+            failed = Attempt(fold, 1, "error", why, began_wall_s=time.time(), noun=noun)
+            self._account.note(failed, again=False)
+            return None
+
+    def _may_warm(self, fold: int) -> bool:
+        if self._wanted.devices or fold in self._cold:
+            # A script that touches the GPU when it is read would take memory from a fold there.
+            return False
+        return available_bytes() > _WARM_NEEDS * self._total_bytes
+
+    def _free_device(self) -> str:
+        names = self._wanted.devices
+        if len(names) <= 1:
+            return ""
+        used = [each.device for each in self._everywhere]
+        return min(names, key=used.count)
+
+    def _look(self) -> None:
+        now_s = time.monotonic()
+        if self._warm is not None and self._warm.look(now_s):
+            self._cold.add(self._warm.fold)  # its fold shows why when its time comes
+            self._drop_warm()
+        for each in [each for each in self._running if each.look(now_s)]:
+            self._running.remove(each)
+            self._everywhere.remove(each)
+            self._over(each)
+        self._spare_host()
+
+    def _over(self, running: Running) -> None:
+        attempt = self._launch.over(running)
+        if attempt is None:
+            self._account.queue.appendleft(running.fold)
+            self._drop_warm()
+            return
+        if running.refused and not self._has_begun():
+            self._launch.settle(running, attempt, again=False)
+            raise FoldsRefused(running.refused)
+        again = self._account.is_tried_again(attempt)
+        self._launch.settle(running, attempt, again=again)
+        if attempt.cause == "finished":
+            self._account.learn(attempt, running.habits)
+        self._account.note(attempt, again=again)
+
+    def _has_begun(self) -> bool:
+        return self._account.has_noted or any(each.is_ready for each in self._running)
+
+    def _spare_host(self) -> None:
+        """End the largest fold before the host runs out of memory."""
+        reserve = reserve_bytes(self._total_bytes)
+        everywhere = [*self._everywhere]
+        ours = sum(each.resident_bytes for each in (*everywhere, *self._waiting()))
+        left = min(available_bytes(), self._total_bytes - ours)
+        if left >= reserve or not self._running:
+            return
+        self._drop_warm()
+        largest = max(everywhere, key=lambda each: each.resident_bytes)
+        if largest.resident_bytes < reserve or largest not in self._running:
+            return  # it is not ours that fills the host, or its own runner ends it
+        held = bytes_text(largest.resident_bytes)
+        noun = self._wanted.noun
+        why = f"this host had {bytes_text(left)} left, and the {noun} held the most, {held}"
+        largest.kill("out_of_memory", why)
+
+    def _drop_warm(self) -> None:
+        warm, self._warm = self._warm, None
+        if warm is not None:
+            self._launch.drop(warm)
+
+    def _end_all(self) -> None:
+        self._drop_warm()
+        for each in self._running:
+            each.kill("interrupted", "the study was interrupted")
+        for each in self._running:
+            attempt = self._launch.over(each)
+            self._everywhere.remove(each)
+            if attempt is not None and each.is_ready:
+                self._launch.settle(each, attempt, again=False)
+                self._account.folder.note(attempt)
+        self._running.clear()
+        self._account.queue.clear()
+
+    def _all(self) -> list[Running]:
+        return [*self._running, *self._waiting()]
+
+    def _waiting(self) -> list[Running]:
+        return [] if self._warm is None else [self._warm]
+
+
+def wait_for(running: Sequence[Running]) -> None:
+    """Wait until one of them tells something, or it is time to look at them."""
+    look_s = _CLOSE_LOOK_S if any(each.is_close for each in running) else _LOOK_S
+    with selectors.DefaultSelector() as selector:
+        for each in running:
+            if each.process.ear.is_open:
+                selector.register(each.process.ear, selectors.EVENT_READ)
+            else:
+                look_s = 0.005  # on its way out
+        if selector.get_map():
+            selector.select(look_s)
+        else:
+            time.sleep(look_s)

@@ -1,0 +1,227 @@
+"""A study whose folds come one by one: the trials of a search, each in a process of its own."""
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from kmonitor_agent.studies.account import Account
+from kmonitor_agent.studies.attempts import Attempt, Ledger
+from kmonitor_agent.studies.followed import Followed
+from kmonitor_agent.studies.function_source import Usage, note_handed_over
+from kmonitor_agent.studies.launch import Launch
+from kmonitor_agent.studies.run_folds import place_of, wanted_by
+from kmonitor_agent.studies.runner import Beside, Runner
+from kmonitor_agent.studies.study import FoldResult, last_result
+from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
+from kmonitor_agent.studies.study_reporter import Telling
+from kmonitor_agent.studies.terminal_progress import Progress
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+
+_TRIALS: Final = Usage(noun="trial")
+_FACTS: Final = "trials"
+"""In the place of the function: a search may go on with another one."""
+
+
+class Trials:
+    """Runs the trials of a search; from one thread, or several at the same time.
+
+    What is asked of a trial is not known before its time, so that it asks for it itself
+    (`Fold.ask`) and is answered by whoever runs it.
+    """
+
+    def __init__(  # noqa: PLR0913 - the user's arguments
+        self,
+        function: Callable[..., Any],
+        *,
+        study: str | Path | None = None,
+        memory: str | float | None = None,
+        timeout_s: float | None = None,
+        retries: int = 1,
+        usage: Usage = _TRIALS,
+        called: str = "",
+        quiet: bool = False,
+    ) -> None:
+        """Begin, or go on with the study in that folder.
+
+        Args:
+            function: Of each trial, as for `run_folds`.
+            study: Folder; None: a new one below kmonitor's state folder.
+            memory: As for `run_folds`.
+            timeout_s: Likewise.
+            retries: Likewise.
+            usage: How the user handed the function over.
+            called: What is searched, for people; empty: the function.
+            quiet: Nothing is told to the terminal or the hub.
+
+        Raises:
+            TypeError: An argument is of the wrong type.
+            ValueError: An argument makes no sense.
+            FoldsRefused: No process could find the function, or the folder is in use.
+            OSError: No process can be started.
+        """
+        wanted = wanted_by(
+            function, timeout_s, memory, retries, 1, usage=usage, answers=self._answer
+        )
+        self._wanted = replace(wanted, called=called)
+        self._answers: dict[int, Callable[[Any], Any]] = {}
+        self._lock = threading.Lock()
+        self._done = 0
+        self._warm: Runner | None = None
+        places = find_folders()
+        self._folder = StudyFolder(place_of(study, places))
+        facts = self._begun(places, is_named=study is not None)
+        self._is_part = quiet
+        telling = None if quiet else Telling(self._wanted, facts, self._folder, places)
+        progress = None if quiet else Progress(0, noun="trial")
+        self._listener = _OneByOne(progress, telling)
+        self._folder.tell = self._listener.tell
+        self._beside = Beside()
+
+    @property
+    def directory(self) -> Path:
+        """Where the study is kept."""
+        return self._folder.path
+
+    @property
+    def ledger(self) -> Ledger:
+        """Every attempt of every trial so far."""
+        return Ledger(each for each in self._folder.attempts if each.cause != "interrupted")
+
+    def finished(self, index: int) -> FoldResult | None:
+        """What came of a trial before; None unless it finished and that can be read."""
+        try:
+            result = last_result(self._folder, index)
+        except (LookupError, OSError, ValueError):
+            return None
+        return result if result.ok else None
+
+    def find(self, index: int) -> None:
+        """See that a process finds the function; it waits for this trial, the first to be run.
+
+        Raises:
+            FoldsRefused: It does not.
+            KeyboardInterrupt: Ctrl+C.
+            OSError: No process can be started.
+        """
+        runner = self._runner()
+        runner.find(index)
+        self._warm = runner
+
+    def run(
+        self,
+        index: int,
+        answers: Callable[[Any], Any],
+        *,
+        ahead: int | None = None,
+    ) -> FoldResult:
+        """Run a trial to its end.
+
+        Args:
+            index: From 0; not one that runs at the moment.
+            answers: Answers what it asks: plain data, on this thread. What it raises reaches the
+                trial as `NotAnswered`.
+            ahead: The one that this thread, and no other, will run next; its process starts
+                and imports already. None: not known.
+
+        Raises:
+            FoldsRefused: The function is not found.
+            KeyboardInterrupt: Ctrl+C; it is ended.
+            OSError: What it returned cannot be read back; so is ValueError.
+        """
+        with self._lock:
+            warm, self._warm = self._warm, None
+        runner = warm or self._runner()
+        self._answers[index] = answers
+        try:
+            runner.run_one(index, self._done, ahead)
+        except KeyboardInterrupt:
+            self._listener.interrupted(self._done, self._wanted.source.usage.goes_on)
+            raise
+        finally:
+            del self._answers[index]
+        if ahead is not None:
+            self._warm = runner
+        with self._lock:
+            self._done += 1
+        return last_result(self._folder, index)
+
+    def close(self) -> None:
+        """The search is over, or pauses."""
+        if not self._is_part:
+            note_handed_over()
+        if self._warm is not None:
+            self._warm.close()
+        self._listener.close()
+        self._launch.close()
+        self._folder.write_table()
+        self._folder.close()
+
+    def _runner(self) -> Runner:
+        retries = self._wanted.retries
+        # A pruned trial, or a small model's, says nothing of how long another may take.
+        account = Account(retries, self._folder, self._listener, learns=False)
+        return Runner(self._wanted, self._launch, account, self._beside)
+
+    def _begun(self, places: Folders, *, is_named: bool) -> StudyFacts:
+        folder = self._folder
+        try:
+            facts = folder.begin(StudyFacts(id=uuid4().hex, function=_FACTS, folds=0))
+            self._launch = Launch(self._wanted, facts, folder, places, folder.tried())
+        except BaseException:
+            if not is_named:
+                folder.discard()  # nobody knows of it
+            folder.close()
+            raise
+        return facts
+
+    def _answer(self, index: int, question: Any) -> Any:
+        return self._answers[index](question)
+
+
+class _OneByOne:
+    """Terminal and hub, told by one thread after the other."""
+
+    def __init__(self, progress: Progress | None = None, telling: Telling | None = None) -> None:
+        self._progress = progress
+        self._telling = telling
+        self._lock = threading.Lock()
+
+    def move(self, done: int, running: Sequence[Followed], finished_s: list[float]) -> None:
+        """See `Listener`."""
+        with self._lock:
+            if self._progress is not None:
+                self._progress.move(done, running, finished_s)
+            if self._telling is not None:
+                self._telling.move(done, running, finished_s)
+
+    def ended(self, attempt: Attempt, *, again: bool) -> None:
+        """See `Listener`."""
+        with self._lock:
+            if self._progress is not None:
+                self._progress.ended(attempt, again=again)
+            if self._telling is not None:
+                self._telling.ended(attempt, again=again)
+
+    def tell(self, line: str) -> None:
+        """A line for the user."""
+        with self._lock:
+            if self._progress is not None:
+                self._progress.tell(line)
+
+    def interrupted(self, done: int, goes_on: str) -> None:
+        """Ctrl+C; see `Progress`."""
+        with self._lock:
+            if self._progress is not None:
+                self._progress.interrupted(done, goes_on)
+
+    def close(self) -> None:
+        """The search is over, or an exception ends it."""
+        with self._lock:
+            if self._progress is not None:
+                self._progress.close()
+            if self._telling is not None:
+                self._telling.close(sys.exc_info()[0])

@@ -1,0 +1,347 @@
+"""A study's folder: what it is, what ended how, the values; and the lock against a second start.
+
+| file | what |
+|---|---|
+| `study.json` | function and folds |
+| `ledger.jsonl` | one line for each attempt that began, one when it ended |
+| `ledger.txt` | the table, when the study ended |
+| `lock` | held while the study runs |
+| `splits/N-train.npy`, `N-test.npy` | indices of the folds, where they were given |
+| `values/N.value` | what fold N returned |
+| `output/N.txt` | what fold N printed, its last part |
+| `fold-N/` | fold N's own folder |
+"""
+
+import hashlib
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kmonitor_agent.studies.attempts import Attempt, Ledger
+from kmonitor_agent.studies.fold import splits_folder
+from kmonitor_agent.studies.function_source import FoldsRefused
+from kmonitor_agent.studies.kept_value import opened
+from kmonitor_agent.studies.ledger_file import LedgerFile
+from kmonitor_agent.studies.values import unpacked
+from kmonitor_agent.wire.local.fold_identity import Noun
+from kmonitor_agent.wire.local.folder_lock import RunLock
+from kmonitor_agent.wire.local.plain_files import (
+    SETTING_BYTES,
+    open_private,
+    read_plain,
+    write_private,
+)
+from kmonitor_agent.wire.local.private_files import make_folder
+from kmonitor_agent.wire.messages.identity import Count, Id, Name, Text
+
+_BEFORE_BEGIN: Final = frozenset({"data", "space", "splits", "values", "output", "lock"})
+"""What a study that is not begun yet may have in its folder: data and splits come first."""
+
+
+VALUE_BYTES: Final = 8 * 2**30
+"""Most that a fold's value holds; what it returned lay in one process's memory."""
+
+
+class StudyFacts(msgspec.Struct, frozen=True):
+    """What a study is; the same at every start.
+
+    Attributes:
+        id: Random.
+        function: File or module and name.
+        folds: How many.
+        splits: Checksum of the folds' indices; empty when they are only counted.
+        arguments: Checksum of the function's further arguments; empty without.
+    """
+
+    id: Id
+    function: Text
+    folds: Count
+    splits: Name = ""
+    arguments: Name = ""
+
+
+class StudyPaths:
+    """Where things lie in a study's folder.
+
+    Attributes:
+        path: The folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Name them; nothing is made."""
+        self.path = path
+
+    def value_file(self, index: int) -> Path:
+        """Where a fold's value goes."""
+        return self.path / "values" / f"{index}.value"
+
+    def output_file(self, index: int) -> Path:
+        """Where goes what a fold prints."""
+        return self.path / "output" / f"{index}.txt"
+
+    def resume_folder(self, index: int) -> Path:
+        """Where a fold's attempts leave what the next one goes on from."""
+        return self.path / "resume" / str(index)
+
+    def fold_folder(self, index: int) -> Path:
+        """A fold's own folder; made. Raises: OSError."""
+        folder = self.fold_place(index)
+        make_folder(folder)
+        return folder
+
+    def fold_place(self, index: int) -> Path:
+        """The same, whether it is there or not."""
+        return self.path / f"fold-{index}"
+
+    def make(self) -> None:
+        """Make what folds write into, again if a fold removed it. Raises: OSError."""
+        for name in ("values", "output"):
+            make_folder(self.path / name)
+
+
+class StudyFolder(StudyPaths):
+    """The folder of one study; owned by the thread that runs it.
+
+    What cannot be kept there is said, and no reason to end the study.
+
+    Attributes:
+        attempts: Those of earlier starts, then those of this one.
+        tell: Takes a line for the user.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open or make it, and lock it.
+
+        Raises:
+            FoldsRefused: It runs already, or the folder cannot be used, or holds something else.
+        """
+        super().__init__(path)
+        self._refuse_another_folder()
+        try:
+            self.make()
+            lock = RunLock.take(path)
+        except OSError as exc:
+            raise FoldsRefused(f"run_folds: study={str(path)!r} cannot be used: {exc}") from exc
+        if lock is None:
+            raise FoldsRefused(
+                f"run_folds: study={str(path)!r} runs already, in another process. Wait for it, or"
+                " name another folder."
+            )
+        self._lock = lock
+        self.attempts: list[Attempt] = []
+        self.tell: Callable[[str], None] = _to_nobody
+        self._id = ""
+        self._lines = LedgerFile(path / "ledger.jsonl")
+        self._held: dict[int, Any] = {}
+        self._unread: dict[int, str] = {}
+        self._why_unwritten = ""
+
+    def _refuse_another_folder(self) -> None:
+        """A study tidies up in its folder: nobody else's things may lie there."""
+        with suppress(OSError):  # it is not there yet, or told below why it cannot be used
+            names = {each.name for each in self.path.iterdir()}
+            other = sorted(names - _BEFORE_BEGIN)
+            if other and "study.json" not in names:
+                raise FoldsRefused(
+                    f"run_folds: study={str(self.path)!r} is no folder of a study: it holds"
+                    f" {other[0]!r}. Name a new folder, or an empty one."
+                )
+
+    def begin(self, facts: StudyFacts) -> StudyFacts:
+        """See that this is the study that was begun here, if one was; the facts in force.
+
+        Raises:
+            FoldsRefused: Another one was.
+        """
+        known = self._facts()
+        if known is None:
+            write_private(self.path / "study.json", msgspec.json.encode(facts))
+            self._id = facts.id
+            return facts
+        for name in ("function", "folds", "splits", "arguments"):
+            was, now = getattr(known, name), getattr(facts, name)
+            if was != now:
+                told = (
+                    "are others" if name in {"splits", "arguments"} else f"{was} then, {now} now"
+                )
+                raise FoldsRefused(
+                    f"run_folds: study={str(self.path)!r} was begun with other {name} ({told})."
+                    " Name another folder, or call it as then; splits that are shuffled need a"
+                    " random_state to be the same again."
+                )
+        self._id = known.id
+        self.attempts, cut = self._lines.read()
+        for each in cut:
+            self.note(each)
+        return known
+
+    def close(self) -> None:
+        """Let others have it."""
+        self._lock.release()
+
+    def discard(self) -> None:
+        """Remove the folder, and all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def begins(self, fold: int, attempt: int, noun: Noun) -> None:
+        """An attempt is about to run.
+
+        Args:
+            fold: Index.
+            attempt: From 1.
+            noun: What its fold is for people.
+        """
+        try:
+            self._lines.begins(fold, attempt, noun)
+        except OSError as exc:
+            self.fails(exc)
+
+    def note(self, attempt: Attempt) -> None:
+        """An attempt ended; on the disk when this returns, or that it cannot be is told."""
+        self.attempts.append(attempt)
+        if attempt.cause == "finished":
+            self._hold(attempt)
+        try:
+            self._lines.ended(attempt)
+            self._why_unwritten = ""
+        except OSError as exc:
+            self.fails(exc)
+
+    def _hold(self, attempt: Attempt) -> None:
+        fold = attempt.fold
+        try:
+            self._held[fold] = self._read(fold)
+            self._unread.pop(fold, None)
+        except (OSError, ValueError) as exc:
+            self._unread[fold] = f"what it returned cannot be read back: {exc}"
+            self.tell(f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}")
+
+    def fails(self, exc: Exception) -> None:
+        """Something cannot be kept: told once.
+
+        Args:
+            exc: Why.
+        """
+        is_new = not self._why_unwritten
+        self._why_unwritten = str(exc)
+        if is_new:
+            self.tell(f"kmonitor: {self.trouble}")
+
+    @property
+    def trouble(self) -> str:
+        """What is not kept, for people; empty when all is."""
+        if not self._why_unwritten:
+            return ""
+        return (
+            f"results are not kept in {self.path}: {self._why_unwritten}; a second start would"
+            " run them again"
+        )
+
+    def write_table(self) -> None:
+        """Keep the table beside the lines."""
+        table = f"{Ledger(self.attempts, self.trouble)}\n"
+        with suppress(OSError):  # its lines are there, or that they are not was told
+            write_private(self.path / "ledger.txt", table.encode())
+
+    def tried(self) -> Counter[int]:
+        """How many attempts each fold had; those that were interrupted do not count."""
+        return Counter(each.fold for each in self.attempts if each.cause != "interrupted")
+
+    def value(self, index: int) -> Any:
+        """What a fold returned; not held any more from now on. Raises: OSError, ValueError."""
+        return self._held.pop(index) if index in self._held else self._read(index)
+
+    def _read(self, index: int) -> Any:
+        data = read_plain(self.value_file(index), VALUE_BYTES)
+        return unpacked(opened(data, self._id, index))
+
+    def unread(self, index: int) -> str:
+        """Why what a fold returned cannot be read, for people; empty when it can."""
+        return self._unread.get(index, "")
+
+    def finished(self) -> set[int]:
+        """The folds that finished and whose value can be read."""
+        return {
+            each.fold
+            for each in self.attempts
+            if each.cause == "finished" and self._is_readable(each)
+        }
+
+    def write_splits(self, splits: Iterable[Any]) -> tuple[int, str]:
+        """Keep the folds' indices beside the study; how many there are, and their checksum.
+
+        Raises:
+            FoldsRefused: They are no pairs of indices.
+        """
+        digest, count = hashlib.sha256(), 0
+        # The first start's stay: a second one with others is refused, and harms nothing.
+        is_known = self._facts() is not None
+        for index, pair in enumerate(splits):
+            for name, indices in zip(("train", "test"), _pair(pair), strict=True):
+                digest.update(f"{indices.dtype.str}{indices.shape}".encode() + indices.tobytes())
+                if not is_known:
+                    self._write_indices(f"{index}-{name}.npy", indices)
+            count = index + 1
+        return count, digest.hexdigest() if count else ""
+
+    def _write_indices(self, name: str, indices: Any) -> None:
+        import numpy as np  # noqa: PLC0415 - only for folds with indices
+
+        folder = splits_folder(self.path)
+        make_folder(folder)
+        with open_private(folder / f"{name}.new", "wb") as file:
+            np.save(file, indices, allow_pickle=False)
+        (folder / f"{name}.new").replace(folder / name)
+
+    def _facts(self) -> StudyFacts | None:
+        try:
+            return msgspec.json.decode(read_facts(self.path), type=StudyFacts)
+        except FileNotFoundError:
+            return None
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
+            raise FoldsRefused(
+                f"run_folds: {self.path / 'study.json'}, which says what the study is, cannot be"
+                f" read ({exc}). Restore that file, or begin anew with another study=."
+            ) from exc
+
+    def _is_readable(self, attempt: Attempt) -> bool:
+        fold = attempt.fold
+        if fold in self._held:
+            return True
+        try:
+            self._read(fold)
+        except (OSError, ValueError) as exc:
+            if fold not in self._unread:
+                self._unread[fold] = f"what it returned cannot be read: {exc}"
+                self.tell(f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}; it runs again")
+            return False
+        return True
+
+
+def read_facts(study: Path) -> bytes:
+    """What `study.json` holds. Raises: OSError."""
+    return read_plain(study / "study.json", SETTING_BYTES)
+
+
+def _to_nobody(line: str) -> None:
+    del line
+
+
+def _pair(pair: Any) -> tuple[Any, Any]:
+    import numpy as np  # noqa: PLC0415 - only for folds with indices
+
+    try:
+        train, test = (np.asarray(each) for each in pair)
+    except (TypeError, ValueError):
+        train = test = np.asarray(None)
+    if train.dtype.kind not in "iub" or test.dtype.kind not in "iub":
+        raise FoldsRefused(
+            f"run_folds: folds= gives {pair!r:.80}, which is no pair of indices (train, test);"
+            " write a number, or KFold(5).split(x)."
+        )
+    return train, test

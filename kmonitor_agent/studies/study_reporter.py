@@ -1,0 +1,265 @@
+"""Tells the hub how a study goes, in a run of its own: what only the calling process knows.
+
+Which folds wait, how each try ended and why, how long a fold may still take. Without a hub it
+lies in the spool, as a training's events do; the study never waits for it and never fails by it.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final, Literal
+
+import msgspec
+
+from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.link.hub_choice import parse_hub
+from kmonitor_agent.link.link import Link
+from kmonitor_agent.recording.privacy import Privacy
+from kmonitor_agent.recording.process_facts import boot_started, default_run_name
+from kmonitor_agent.recording.settings import Settings, elided, plain_name, plain_text
+from kmonitor_agent.studies.attempts import Attempt
+from kmonitor_agent.studies.bounds import forecast_s
+from kmonitor_agent.studies.followed import Followed
+from kmonitor_agent.studies.launch import Wanted
+from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
+from kmonitor_agent.studies.study_tally import Tallies
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.supervision import studies
+from kmonitor_agent.wire.messages.events import (
+    BootEnded,
+    BootStarted,
+    FoldBegan,
+    FoldEnded,
+    FoldNow,
+    StudyStarted,
+)
+from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.version import MAX_TEXT
+
+_MOST_TOLD_AGAIN: Final = 10_000
+"""Tries before this start that are told again, the newest; a hub may know them already."""
+
+_LEAST_PAUSE_S: Final = 2.0
+_PAUSE_SHARE: Final = 0.02
+"""A fold's progress is told again after this part of its time: some hundred lines a day."""
+
+
+@dataclass(slots=True)
+class _Told:
+    """What was last told of a try that runs."""
+
+    attempt: int
+    next_s: float
+
+
+class Telling:
+    """Opens its link when the first fold has begun; any thread, also several of a search."""
+
+    def __init__(
+        self, wanted: Wanted, facts: StudyFacts, folder: StudyFolder, places: Folders
+    ) -> None:
+        """Keep what will be told.
+
+        Args:
+            wanted: What is to be done.
+            facts: What the study is.
+            folder: Where it lies; what ended before is in it.
+            places: Where spool and socket lie.
+        """
+        self._wanted = wanted
+        self._facts = facts
+        self._folder = folder
+        self._places = places
+        self._tallies = Tallies()
+        self._running: dict[int, _Told] = {}
+        self._faults = FaultLog(places.logs / "agent.log")
+        self._link: Link | None = None
+        self._was_tried = False
+        self._lock = threading.Lock()
+
+    def move(self, done: int, running: Sequence[Followed], finished_s: list[float]) -> None:
+        """See `Listener`."""
+        del done
+        # A study whose function is not found is none: nothing is told before a fold can run.
+        if self._link is None and not any(each.is_ready for each in running):
+            return
+        with self._lock, self._faults.guarded("study.move"):
+            self._open()
+            now_s = time.monotonic()
+            for each in running:
+                self._follow(each, now_s, finished_s)
+
+    def ended(self, attempt: Attempt, *, again: bool) -> None:
+        """See `Listener`."""
+        with self._lock, self._faults.guarded("study.ended"):
+            self._open()
+            self._tell_end(attempt, again=again)
+
+    def close(self, left_by: type[BaseException] | None) -> None:
+        """The study is over.
+
+        Args:
+            left_by: Class of what ended it, if an exception did.
+        """
+        link = self._link
+        if link is None:
+            return
+        with self._faults.guarded("study.close"):
+            self._tell_cut()
+            why: Literal["finished", "failed", "interrupted"] = "finished"
+            if left_by is not None:
+                why = "interrupted" if issubclass(left_by, KeyboardInterrupt) else "failed"
+            kind = "" if left_by is None else left_by.__name__[:200]
+            link.emit(BootEnded(t_s=link.now_s(), why=why, error_type=kind))
+        link.close()
+        self._faults.write_out()
+
+    def _open(self) -> None:
+        if self._was_tried:
+            return
+        self._was_tried = True
+        boot = new_id()
+        link = Link(
+            run=self._facts.id,
+            boot=boot,
+            folders=self._places,
+            started=self._started(boot),
+            hub=parse_hub(None, os.environ),
+            on_command=lambda _: None,
+            faults=self._faults,
+        )
+        link.start()
+        self._link = link
+        self._tell_before(link)
+
+    def _started(self, boot: str) -> BootStarted:
+        settings = Settings()
+        started = boot_started(
+            boot=boot,
+            name=self._name(),
+            wall_s=time.time(),
+            interval_s=settings.sample_interval_s,
+            privacy=Privacy(private=False),
+            state=self._places.state,
+        )
+        # This process may itself be a fold of another study.
+        return msgspec.structs.replace(
+            started, study=self._facts.id, fold=None, folds=self._facts.folds, attempt=0
+        )
+
+    def _name(self) -> str:
+        script = "" if self._wanted.is_of_integration else self._wanted.script
+        name = PurePath(script).name or default_run_name()
+        path = self._folder.path
+        count = self._facts.folds
+        is_named = path.parent != studies(self._places) and count > 0
+        counted = "1 fold" if count == 1 else f"{count} folds" if count else "trials"
+        label = path.name if is_named else counted
+        return elided(plain_name(f"{name} \N{MIDDLE DOT} {label}"))
+
+    def _tell_before(self, link: Link) -> None:
+        finished = self._folder.finished()
+        before = self._folder.attempts
+        self._tallies.know(before, finished)
+        wanted = self._wanted
+        link.emit(
+            StudyStarted(
+                t_s=link.now_s(),
+                function=_cut(wanted.function),
+                folds=self._facts.folds,
+                at_once=wanted.at_once,
+                retries=wanted.retries,
+                timeout_s=wanted.time.given_s,
+                memory_bytes=wanted.memory_bytes,
+                directory=_cut(str(self._folder.path)),
+                tally=self._tallies.now(),
+            )
+        )
+        for attempt in before[-_MOST_TOLD_AGAIN:]:
+            link.emit(self._ending(link, attempt, again=attempt.fold not in finished))
+
+    def _follow(self, running: Followed, now_s: float, finished_s: list[float]) -> None:
+        link, told = self._link, self._running.get(running.fold)
+        if link is None:
+            return
+        elapsed_s = running.elapsed_s(now_s)
+        if told is None or told.attempt != running.attempt:
+            self._running[running.fold] = told = _Told(running.attempt, now_s)
+            self._tell_begin(link, running, time.time() - elapsed_s)
+        if now_s < told.next_s:
+            return
+        told.next_s = now_s + max(_LEAST_PAUSE_S, _PAUSE_SHARE * elapsed_s)
+        link.emit(
+            FoldNow(
+                t_s=link.now_s(),
+                fold=running.fold,
+                attempt=running.attempt,
+                seconds=elapsed_s,
+                held_bytes=float(running.resident_bytes),
+                share=None if running.share is None else min(1.0, max(0.0, running.share)),
+                forecast_s=forecast_s(elapsed_s, running.share, finished_s),
+                limit_s=running.limit_s(now_s),
+            )
+        )
+
+    def _tell_begin(self, link: Link, begun: Followed | Attempt, wall_s: float) -> None:
+        self._tallies.began(begun.fold, begun.attempt)
+        link.emit(
+            FoldBegan(
+                t_s=link.now_s(),
+                fold=begun.fold,
+                attempt=begun.attempt,
+                began_wall_s=max(0.0, wall_s),
+                device=begun.device[:200],
+                resumed=begun.resumed,
+                tally=self._tallies.now(),
+            )
+        )
+
+    def _tell_end(self, attempt: Attempt, *, again: bool) -> None:
+        link = self._link
+        if link is None:
+            return
+        told = self._running.pop(attempt.fold, None)
+        if told is None or told.attempt != attempt.attempt:  # it died before it was looked at
+            self._tell_begin(link, attempt, attempt.began_wall_s)
+        self._tallies.ended(attempt, again=again)
+        link.emit(self._ending(link, attempt, again=again))
+
+    def _tell_cut(self) -> None:
+        """What the end of the study cut off was noted by it, and told to nobody yet."""
+        for attempt in reversed(self._folder.attempts):
+            told = self._running.get(attempt.fold)
+            if told is not None and told.attempt == attempt.attempt:
+                self._tell_end(attempt, again=attempt.cause == "interrupted")
+
+    def _ending(self, link: Link, attempt: Attempt, *, again: bool) -> FoldEnded:
+        is_words = bool(attempt.outcome) or attempt.cause in {"error", "out_of_memory"}
+        is_hidden = attempt.private and is_words
+        return FoldEnded(
+            t_s=link.now_s(),
+            fold=attempt.fold,
+            attempt=attempt.attempt,
+            cause=attempt.cause,
+            again=again,
+            why="" if is_hidden else _cut(attempt.why),
+            signal=attempt.signal[:200],
+            seconds=max(0.0, attempt.seconds),
+            steps=attempt.steps,
+            peak_bytes=float(attempt.peak_bytes) or None,
+            growth_bytes=float(attempt.growth_bytes),
+            vram_bytes=attempt.vram_bytes,
+            device=attempt.device[:200],
+            resumed=attempt.resumed,
+            began_wall_s=max(0.0, attempt.began_wall_s),
+            noun=attempt.noun,
+            outcome=attempt.outcome,
+            tally=self._tallies.now(),
+        )
+
+
+def _cut(text: str) -> str:
+    return plain_text(text)[:MAX_TEXT]

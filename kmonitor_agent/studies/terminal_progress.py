@@ -1,0 +1,133 @@
+"""How far a study is, for the terminal: a line that moves, and one for each fold that ended."""
+
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from kmonitor_agent.studies.attempts import Attempt, how_text, seconds_text
+from kmonitor_agent.studies.bounds import forecast_s
+from kmonitor_agent.studies.followed import Followed
+from kmonitor_agent.wire.local.fold_identity import Noun
+from kmonitor_agent.wire.printable import printable
+from kmonitor_agent.wire.text import bytes_text
+
+_EVERY_S: Final = 0.2
+_BAR: Final = 20
+_MINUTE_S: Final = 60.0
+_HOUR_S: Final = 3600.0
+
+
+class Progress:
+    """Writes to the error stream, as bars do; a stream that is closed or broken is left alone."""
+
+    def __init__(self, folds: int, stream: Any = None, noun: Noun = "fold") -> None:
+        """Begin.
+
+        Args:
+            folds: How many there are; 0: not known.
+            stream: Where to; None: the error stream.
+            noun: What one is.
+        """
+        self._noun = noun
+        self._folds = folds
+        self._stream = sys.stderr if stream is None else stream
+        self._moves = False
+        with suppress(OSError, ValueError, AttributeError):
+            self._moves = bool(self._stream.isatty())
+        self._next_s = 0.0
+        self._width = 0
+
+    def tell(self, line: str) -> None:
+        """A line that stays; what would move the cursor in it is marked."""
+        self._write("\r" + " " * self._width + "\r" if self._width else "")
+        self._width = 0
+        self._write(f"{printable(line)}\n")
+
+    def known(self, finished: int) -> None:
+        """So many folds finished at an earlier start: their results may be of earlier code."""
+        if finished:
+            are = "is" if finished == 1 else "are"
+            told = f"{finished} of {self._several(self._folds)} finished earlier"
+            self.tell(f"kmonitor: {told} and {are} not run again")
+
+    def interrupted(self, done: int, goes_on: str) -> None:
+        """Ctrl+C.
+
+        Args:
+            done: Folds that are over.
+            goes_on: How to go on, for people; may be empty.
+        """
+        of = f" of {self._folds}" if self._folds else ""
+        noun = self._noun if (self._folds or done) == 1 else f"{self._noun}s"
+        told = f"interrupted; {done}{of} {noun} {'is' if done == 1 else 'are'} over"
+        self.tell(f"kmonitor: {told}{'; ' if goes_on else ''}{goes_on}")
+
+    def ended(self, attempt: Attempt, *, again: bool) -> None:
+        """An attempt ended."""
+        took = f"{seconds_text(attempt.seconds)} s, {bytes_text(attempt.peak_bytes)}"
+        words = how_text(attempt)
+        why = attempt.why.strip().splitlines()[0] if attempt.why.strip() else ""
+        for said in (f"{attempt.signal}: ", f"{words}: "):
+            why = why.removeprefix(said)
+        told = f": {why}" if why else ""
+        follows = "; it is tried again" if again else ""
+        number = f"{self._noun} {attempt.fold}"
+        self.tell(f"kmonitor: {number} {words} ({took}){told}{follows}")
+
+    def move(self, done: int, running: Sequence[Followed], finished_s: list[float]) -> None:
+        """The line that moves, at most five times a second.
+
+        Args:
+            done: Folds that are over.
+            running: Those that run.
+            finished_s: Seconds of those that finished.
+        """
+        now_s = time.monotonic()
+        if not self._moves or now_s < self._next_s:
+            return
+        self._next_s = now_s + _EVERY_S
+        parts = [self._bar(done), *(self._one(each, now_s, finished_s) for each in running)]
+        line = " | ".join(parts)[: shutil.get_terminal_size().columns - 1]
+        self._write("\r" + line.ljust(self._width))
+        self._width = len(line)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._width:
+            self._write("\r" + " " * self._width + "\r")
+            self._width = 0
+
+    def _bar(self, done: int) -> str:
+        if not self._folds:
+            return f"{self._several(done)} done"
+        filled = _BAR * done // self._folds
+        return f"[{'#' * filled}{'.' * (_BAR - filled)}] {done}/{self._several(self._folds)}"
+
+    def _several(self, count: int) -> str:
+        return f"{count} {self._noun}{'' if count == 1 else 's'}"
+
+    def _one(self, running: Followed, now_s: float, finished_s: list[float]) -> str:
+        elapsed_s = running.elapsed_s(now_s)
+        share = "" if running.share is None else f" {100 * running.share:.0f} %"
+        told = [f"{self._noun} {running.fold}{share} {bytes_text(running.resident_bytes)}"]
+        whole_s = forecast_s(elapsed_s, running.share, finished_s)
+        if whole_s is not None:
+            told.append(f"about {left_text(whole_s - elapsed_s)} left")
+        return ", ".join(told)
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError, ValueError, AttributeError):
+            self._stream.write(text)
+            self._stream.flush()
+
+
+def left_text(seconds: float) -> str:
+    """A time ahead, roughly: "40 s", "3 min", "2.5 h"."""
+    if seconds < _MINUTE_S:
+        return f"{max(1.0, seconds):.0f} s"
+    if seconds < _HOUR_S:
+        return f"{seconds / _MINUTE_S:.0f} min"
+    return f"{seconds / _HOUR_S:.1f} h"

@@ -1,0 +1,209 @@
+"""Limits as they are written, in a script and in words. Pure: no clock, no IO."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Final, cast, get_args
+
+from kmonitor_agent.wire.messages.commands import (
+    LIMIT_ACTIONS,
+    LIMIT_METRICS,
+    LimitAction,
+    LimitMetric,
+    LimitSpec,
+)
+
+_BYTES: Final = {
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TIB": 2**40,
+}
+_BYTE_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
+_SECONDS: Final = {"US": 1e-6, "MS": 1e-3, "S": 1.0, "MIN": 60.0}
+_COUNTS: Final = {"": 1, "K": 10**3, "M": 10**6}
+_UNITS: Final[dict[str, dict[str, float]]] = {
+    "ram": {**_BYTES},
+    "vram": {**_BYTES},
+    "graph": {**_COUNTS},
+    "functions": {**_COUNTS},
+    "step_time": {**_SECONDS},
+}
+_EXAMPLES: Final = {
+    "ram": '"80%", "12 GiB" or a number of bytes',
+    "vram": '"80%", "12 GiB" or a number of bytes',
+    "graph": '"50 k" or a number of operations',
+    "functions": "a number of functions",
+    "step_time": '"250 ms", "1.5 s" or a number of seconds',
+}
+_WRITTEN: Final = re.compile(r"\s*([0-9][0-9_ ]*(?:\.[0-9]+)?)\s*([A-Za-z]*|%)\s*")
+_SMALLEST_BYTES: Final = 2**20
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Limit:
+    """A limit for `MonitorCallback(limits=[...])`: `Limit("ram", "80%", action="reload")`.
+
+    It is crossed when its metric stays above the threshold for `hold_s`, and released when the
+    metric falls to 95 % of the threshold. While it stays crossed it is answered again only after
+    `cooldown_s` and after the metric has grown by 5 % of the threshold above where the last answer
+    left it: freed memory often stays with the process, and a limit that only sees that would fire
+    for ever.
+
+    Attributes:
+        spec: The limit as it goes over the wire.
+    """
+
+    spec: LimitSpec
+
+    def __init__(
+        self,
+        metric: str,
+        threshold: str | float = "",
+        *,
+        action: str = "notify",
+        hold_s: float = 0.0,
+        cooldown_s: float = 60.0,
+    ) -> None:
+        """Check and keep a limit.
+
+        Args:
+            metric: "ram", "vram", "graph", "step_time" or "functions".
+            threshold: "80%" (ram, vram), "12 GiB", "250 ms", "50 k", or a number of bytes,
+                operations, functions or seconds.
+            action: "notify", "save", "collect", "reload", "restart" (under `kmonitor run`),
+                "auto" (collect, then reload, then restart, each only if the one before did not
+                help) or "stop".
+            hold_s: How long the metric must stay above, seconds.
+            cooldown_s: For how long an answered crossing is not answered again, seconds.
+
+        Raises:
+            ValueError: An argument makes no sense; the message says what to write instead.
+            TypeError: `threshold` is missing, or neither text nor a number.
+        """
+        _one_of("metric", metric, LIMIT_METRICS)
+        _one_of("action", action, LIMIT_ACTIONS)
+        if threshold == "":
+            written = f'write Limit("{metric}", ...) with {_EXAMPLES[metric]}.'
+            raise TypeError(f"Limit: the threshold on {metric} is missing; {written}")
+        value, fraction = _threshold(metric, threshold)
+        spec = LimitSpec(
+            metric=cast("LimitMetric", metric),
+            value=value,
+            fraction=fraction,
+            action=cast("LimitAction", action),
+            hold_s=_duration("hold_s", hold_s),
+            cooldown_s=_duration("cooldown_s", cooldown_s),
+        )
+        object.__setattr__(self, "spec", spec)
+
+
+def limit_text(spec: LimitSpec) -> str:
+    """A limit in a few words for records: "limit ram 80%"."""
+    if spec.fraction is not None:
+        return f"limit {spec.metric} {100 * spec.fraction:g}%"
+    if spec.value is None:
+        return "limit"
+    return f"limit {spec.metric} {_amount_text(spec.metric, spec.value)}"
+
+
+def _amount_text(metric: str, value: float) -> str:
+    if metric == "step_time":
+        return _seconds_text(value)
+    if metric in {"ram", "vram"}:
+        return _bytes_text(value)
+    return f"{value:,.0f}".replace(",", " ")
+
+
+def _bytes_text(n_bytes: float) -> str:
+    """As the window writes it: "551 MiB", "12 GiB", "1.5 GiB"."""
+    size, at = n_bytes, 0
+    while size >= 2**10 - 0.5 and at < len(_BYTE_UNITS) - 1:
+        size, at = size / 2**10, at + 1
+    is_small = size < 99.95  # noqa: PLR2004 - three digits
+    tenths = 1 if at >= _BYTE_UNITS.index("GiB") or (at and is_small) else 0
+    return f"{size:.{tenths}f}".removesuffix(".0") + f" {_BYTE_UNITS[at]}"
+
+
+def _seconds_text(seconds: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= scale:
+            return f"{seconds / scale:g} {unit}"
+    return f"{seconds / 1e-6:g} µs"
+
+
+def _one_of(argument: str, given: object, known: tuple[str, ...]) -> None:
+    if given not in known:
+        listed = ", ".join(f'"{name}"' for name in known)
+        raise ValueError(f"Limit: {argument}={given!r} is not known; write one of {listed}.")
+
+
+def _threshold(metric: str, threshold: object) -> tuple[float | None, float | None]:
+    """Value in the metric's unit, or fraction; exactly one of them."""
+    if isinstance(threshold, str):
+        return _from_text(metric, threshold)
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float):
+        raise TypeError(f"Limit: threshold={threshold!r} is no number; write {_EXAMPLES[metric]}.")
+    try:
+        return _checked(metric, float(threshold)), None
+    except OverflowError:  # an int beyond what a float can be
+        return _checked(metric, math.inf), None
+
+
+def _from_text(metric: str, text: str) -> tuple[float | None, float | None]:
+    match = _WRITTEN.fullmatch(text)
+    if match is None:
+        raise _not_understood(metric, text)
+    number = float(match[1].replace("_", "").replace(" ", ""))
+    if match[2] == "%":
+        return None, _fraction(metric, number)
+    scale = _UNITS[metric].get(match[2].upper())
+    if scale is None:
+        raise _not_understood(metric, text)
+    return _checked(metric, number * scale), None
+
+
+def _not_understood(metric: str, text: str) -> ValueError:
+    return ValueError(f'Limit: "{text}" is no threshold for {metric}; write {_EXAMPLES[metric]}.')
+
+
+def _fraction(metric: str, percent: float) -> float:
+    if metric not in {"ram", "vram"}:
+        raise ValueError(
+            f"Limit: nothing bounds {metric}, so it has no percentage; write {_EXAMPLES[metric]}."
+        )
+    if not 0 < percent <= 100:  # noqa: PLR2004 - percent
+        raise ValueError(f"Limit: {percent:g}% is outside of 0 to 100 %; write for example 80%.")
+    return percent / 100
+
+
+def _checked(metric: str, value: float) -> float:
+    if not (math.isfinite(value) and 0 < value <= 1e18):  # noqa: PLR2004 - `Amount`'s bound
+        raise ValueError(f"Limit: {value!r} is no threshold; write {_EXAMPLES[metric]}.")
+    if metric in {"graph", "functions"} and not value.is_integer():
+        raise ValueError(
+            f"Limit: {value:g} is no whole number, as {metric} takes; write {_EXAMPLES[metric]}."
+        )
+    if metric in {"ram", "vram"} and value < _SMALLEST_BYTES:
+        raise ValueError(
+            f"Limit: {value:g} bytes is below 1 MiB; write {_EXAMPLES[metric]}"
+            f" (a part is written as a percentage)."
+        )
+    return value
+
+
+def _duration(argument: str, seconds: object) -> float:
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not is_number or not 0 <= cast("float", seconds) <= 1e9:  # noqa: PLR2004 - 30 years
+        raise ValueError(
+            f"Limit: {argument}={seconds!r} makes no sense; write seconds, 0 or more."
+        )
+    return float(cast("float", seconds))
+
+
+assert set(_UNITS) == set(get_args(LimitMetric))  # noqa: S101 - a metric without units is a slip

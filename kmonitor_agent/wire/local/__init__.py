@@ -1,0 +1,1 @@
+"""Shared by processes on one machine: folders, sockets, the spool's format and reader."""

@@ -1,0 +1,54 @@
+"""Which fold of which study a process is, as its environment tells."""
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+import msgspec
+
+from kmonitor_agent.wire.messages.identity import Count, Id, Text
+
+VARIABLE: Final = "KMONITOR_FOLD"
+"""Environment variable of a fold's process: its `FoldPlace` as JSON."""
+
+Noun = Literal["fold", "trial"]
+"""What one is for people: of `run_folds` or of a search."""
+
+
+class FoldPlace(msgspec.Struct, frozen=True):
+    """A fold's place in its study.
+
+    Attributes:
+        study: The study's id.
+        fold: From 0.
+        folds: How many the study has; 0: not known.
+        attempt: From 1.
+        script: Path of the script or name of the module that the function is from.
+        noun: What it is for people.
+    """
+
+    study: Id
+    fold: Count
+    folds: Count
+    attempt: Count = 1
+    script: Text = ""
+    noun: Noun = "fold"
+
+    @property
+    def text(self) -> str:
+        """For people, the same at every try, as its run's name is: "fold 2", from 0."""
+        return f"{self.noun} {self.fold}"
+
+    def as_variable(self) -> str:
+        """As the environment carries it."""
+        return msgspec.json.encode(self).decode()
+
+
+def fold_place(environ: Mapping[str, str]) -> FoldPlace | None:
+    """The fold that this process is; None outside of a study."""
+    written = environ.get(VARIABLE)
+    if not written:
+        return None
+    try:
+        return msgspec.json.decode(written.encode("utf-8", "replace"), type=FoldPlace)
+    except (msgspec.MsgspecError, RecursionError):
+        return None

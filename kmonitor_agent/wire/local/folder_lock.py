@@ -1,0 +1,81 @@
+"""The lock on a run's spool: whoever holds it knows that no other process writes there."""
+
+import os
+import sys
+from pathlib import Path
+
+from kmonitor_agent.wire.local.plain_files import KEY_BYTES, open_plain
+
+LOCK_NAME = "lock"
+"""File name of the lock in a run's folder; it may lie there unheld."""
+
+
+class RunLock:
+    """An advisory lock that ends with its process, however that dies.
+
+    `flock` and not `lockf`: the latter is lost as soon as any descriptor of the file is closed in
+    the process, and does not hold between two owners in one process. A forked child shares the
+    lock until it calls `forget_in_child`.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    @classmethod
+    def take(cls, folder: Path, name: str = LOCK_NAME) -> "RunLock | None":
+        """The lock of a folder, of a run's or of that name; None while another holds it.
+
+        Raises:
+            OSError: The folder is gone, read-only, or its file system knows no locks.
+        """
+        path = folder / name
+        while True:
+            descriptor = open_plain(path, os.O_RDWR | os.O_CREAT, limit_bytes=KEY_BYTES)
+            try:
+                if not _lock(descriptor):
+                    os.close(descriptor)
+                    return None
+                if _is_still(path, descriptor):
+                    return cls(descriptor)
+            except OSError:
+                os.close(descriptor)
+                raise
+            # Its last owner deleted the file between our open and our lock: take the new one.
+            os.close(descriptor)
+
+    def release(self) -> None:
+        """Let others have it; again is harmless."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def forget_in_child(self) -> None:
+        """Close a forked child's copy; the parent's lock stays."""
+        self.release()
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except PermissionError:
+            return False
+        return True
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

@@ -1,0 +1,124 @@
+"""This device's own keys: made once, kept in a private file, refused when others can read them.
+
+`keys/` below the state folder holds one file per purpose, each with a secret key as 64
+hexadecimal digits; the public key follows from it.
+"""
+
+import contextlib
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.plain_files import KEY_BYTES, check_secret, open_new, read_own
+from kmonitor_agent.wire.local.private_files import (
+    NotPrivate,
+    make_own_folder,
+    make_private_folder,
+)
+
+Purpose = Literal["hub", "desktop", "agent"]
+"""Whose keys: the hub's own, those of app and command line, those of trainings."""
+
+_SECRET_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class KeyPair:
+    """A Curve25519 key pair, as ZeroMQ takes it (Z85).
+
+    Attributes:
+        public: Public key.
+        secret: Secret key; shown nowhere, not even by `repr`.
+    """
+
+    public: bytes
+    secret: bytes
+
+    @property
+    def public_text(self) -> str:
+        """The public key as 64 hexadecimal digits: what people copy."""
+        return key_text(self.public)
+
+
+def keys_folder(folders: Folders) -> Path:
+    """Where keys lie."""
+    return folders.state / "keys"
+
+
+def key_text(z85: bytes) -> str:
+    """A key of ZeroMQ's as 64 hexadecimal digits."""
+    from zmq.utils import z85 as codec  # noqa: PLC0415 - as `own_keys` does
+
+    return codec.decode(z85).hex()
+
+
+def key_z85(text: str) -> bytes:
+    """A key of 64 hexadecimal digits as ZeroMQ takes it. Raises: ValueError."""
+    from zmq.utils import z85 as codec  # noqa: PLC0415 - as `own_keys` does
+
+    raw = bytes.fromhex(text)
+    if len(raw) != _SECRET_BYTES:
+        raise ValueError(text)
+    return codec.encode(raw)
+
+
+def own_keys(folders: Folders, purpose: Purpose) -> KeyPair:
+    """This device's keys for a purpose; made when there are none yet.
+
+    Raises:
+        NotPrivate: Others could read or replace the file, or it holds no key.
+        OSError: It cannot be read or made.
+    """
+    folder = keys_folder(folders)
+    make_own_folder(folders.state)
+    make_private_folder(folder)
+    path = folder / f"{purpose}.key"
+    with contextlib.suppress(FileNotFoundError):
+        return _read(path)
+    _make(path)
+    return _read(path)
+
+
+def _read(path: Path) -> KeyPair:
+    import zmq  # noqa: PLC0415 - a training without a direct hub never loads it
+
+    # Others know a hub by its key, and a device by what it was let in with.
+    is_hub = path.name == "hub.key"
+    anew = (
+        "changes the hub's address: hand that out anew (kmonitor keys list prints it)"
+        if is_hub
+        else "has to be authorized anew"
+    )
+    check_secret(
+        path,
+        "can be read by others, so its secret may be known; remove it, and a new one is "
+        f"made, which {anew}",
+    )
+    try:
+        secret = key_z85(read_own(path, KEY_BYTES).decode("ascii").strip())
+    except ValueError as exc:
+        raise NotPrivate(path, "holds no key; remove it, and a new one is made") from exc
+    return KeyPair(zmq.curve_public(secret), secret)
+
+
+def _make(path: Path) -> None:
+    import zmq  # noqa: PLC0415 - as `_read`
+
+    _public, secret = zmq.curve_keypair()
+    # Whole before it has its name: who dies in between leaves no half a key behind.
+    new = path.with_name(f"{path.name}.{secrets.token_hex(8)}.new")
+    file = open_new(new)
+    try:
+        try:
+            os.write(file, key_text(secret).encode() + b"\n")
+            os.fsync(file)
+        finally:
+            os.close(file)
+        # Two processes may be first at once: the link that is there already wins.
+        with contextlib.suppress(FileExistsError):
+            os.link(new, path)
+    finally:
+        new.unlink(missing_ok=True)

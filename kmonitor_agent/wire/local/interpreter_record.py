@@ -1,0 +1,65 @@
+"""Where this user's kmonitor runs on a host, so that a hub can be started there.
+
+A shell that logs in without a terminal activates no virtual environment: each agent's start
+therefore leaves behind which interpreter has kmonitor installed.
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.plain_files import read_own, write_private
+from kmonitor_agent.wire.local.private_files import check_own_folder, make_own_folder
+from kmonitor_agent.wire.messages.identity import Name, Text
+from kmonitor_agent.wire.messages.unions import Wall
+
+LAUNCHER_BYTES: Final = 16 * 1024
+"""Most that a record holds. The script that a window sends to a host reads no more either."""
+
+
+class Launcher(msgspec.Struct, frozen=True):
+    """An interpreter that has kmonitor, as an agent last met it.
+
+    Attributes:
+        python: Absolute path of the interpreter.
+        version: kmonitor's version there.
+        host: Host name.
+        wall_s: UTC epoch seconds when it was noted.
+    """
+
+    python: Text
+    version: Name
+    host: Name
+    wall_s: Wall
+
+
+def launcher_path(folders: Folders, host: str) -> Path:
+    """The record's place; one per host, since a home folder may be shared by many."""
+    return folders.state / f"launcher-{re.sub(r'[^0-9A-Za-z_.-]', '_', host)[:64]}.json"
+
+
+def leave_launcher(folders: Folders, launcher: Launcher) -> None:
+    """Write the record unless the same is there already. Raises: OSError."""
+    last = read_launcher(folders, launcher.host)
+    if last is not None and (last.python, last.version) == (launcher.python, launcher.version):
+        return
+    make_own_folder(folders.state)
+    write_private(launcher_path(folders, launcher.host), msgspec.json.encode(launcher))
+
+
+def read_launcher(folders: Folders, host: str) -> Launcher | None:
+    """The record of a host; None if there is none.
+
+    None too if another user could have written it, and if its interpreter cannot be run any more.
+    """
+    try:
+        check_own_folder(folders.state)
+        data = read_own(launcher_path(folders, host), LAUNCHER_BYTES)
+        found = msgspec.json.decode(data, type=Launcher)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return found if os.access(found.python, os.X_OK) else None

@@ -1,0 +1,340 @@
+"""One run's spool folder, held by its lock: for the agent itself, and for who ships what it left.
+
+A hub ships the spool of a dead process like this:
+```python
+for folder in spooled_runs(folders.spool):
+    with RunSpool.take(folder) as spool:        # None (and no `with`) while its process lives
+        for event in spool.events(after=acked_of_hub(spool.run)):
+            store(event.seq, event.body, event.facts)
+        spool.mark_acked(committed_seq)          # after COMMIT
+        spool.expire(wall_s)                     # a day after that
+```
+"""
+
+import os
+import stat
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+from kmonitor_agent.wire.local.folder_lock import LOCK_NAME, RunLock
+from kmonitor_agent.wire.local.plain_files import open_plain, read_plain, write_private
+from kmonitor_agent.wire.local.private_files import UnsafePath
+from kmonitor_agent.wire.local.spool_format import (
+    SEGMENT_LIMIT_BYTES,
+    BootFacts,
+    Record,
+    Segment,
+    first_seq_of,
+    is_run_name,
+    parse_segment,
+    read_segment,
+    segments_in,
+    strangers_in,
+    unsafe_in,
+)
+from kmonitor_agent.wire.messages.codec import decode_event, encode_event
+from kmonitor_agent.wire.messages.errors import ProtocolError
+from kmonitor_agent.wire.messages.events import Lost
+from kmonitor_agent.wire.messages.version import MAX_COUNT
+
+KEEP_ACKED_S: Final = 24 * 3600.0
+"""How long acknowledged events stay for a hub that lost its commits, seconds."""
+
+ROOT_LIMIT_BYTES: Final = 1024**3
+"""Most that all spools of a host hold together; the oldest acknowledged segments go first."""
+
+OPEN_FILES_CAN_GO: bool = os.name != "nt"
+"""Whether a file that is open can be deleted."""
+
+ACKED_NAME: Final = "acked"
+LARGE_GAP: Final = 512
+"""More missing numbers than this in a row are one jump, and not one event each."""
+
+WHY_MISSING: Final = "unreadable in the spool, or dropped there for want of space"
+
+_ACKED: Final = struct.Struct("<QI")
+
+
+class SpooledEvent(NamedTuple):
+    """An event as it lies in the spool.
+
+    Attributes:
+        seq: Its number in the run.
+        body: The encoded event; a `Lost` where the spool has a gap.
+        facts: The boot that wrote it; None when its segment's head is damaged.
+    """
+
+    seq: int
+    body: bytes
+    facts: BootFacts | None
+
+
+class RunSpool:
+    """A run's folder, owned: no other process writes there until `close`.
+
+    One thread. The agent that writes appends through `kmonitor_agent.wire.local.spool_writer`.
+
+    Attributes:
+        folder: The run's folder.
+        active: The segment that is being written, never deleted; None for who only reads.
+    """
+
+    def __init__(self, folder: Path, lock: RunLock) -> None:
+        self.folder = folder
+        self.active: Path | None = None
+        self._lock = lock
+        self._parsed: tuple[Path, int, Segment] | None = None
+        self._last_seq: int | None = None
+        self._acked = _read_acked(folder / ACKED_NAME)
+
+    @classmethod
+    def take(cls, folder: Path) -> "RunSpool | None":
+        """The spool with its lock, torn tails cut, or None while a living process has it.
+
+        Raises:
+            UnsafePath: It is a link or no folder, or its lock is no plain file.
+            OSError: The folder cannot be read or locked.
+        """
+        if not stat.S_ISDIR(folder.lstat().st_mode):
+            raise UnsafePath(folder, "is no folder of a run; remove it")
+        lock = RunLock.take(folder)
+        if lock is None:
+            return None
+        spool = cls(folder, lock)
+        try:
+            spool._cut_torn_tail()
+        except OSError:
+            lock.release()
+            raise
+        return spool
+
+    @property
+    def run(self) -> str:
+        """The run's id, from the folder's name."""
+        return self.folder.name
+
+    @property
+    def acked(self) -> int:
+        """Up to where a hub confirmed, as far as was noted; may be stale, is never ahead."""
+        return self._acked
+
+    @property
+    def first_seq(self) -> int:
+        """Oldest number still held; `last_seq + 1` when nothing is. Raises: OSError."""
+        try:
+            segments = segments_in(self.folder)
+        except FileNotFoundError:  # somebody removed the folder
+            segments = []
+        return _named(segments[0]) if segments else self.last_seq + 1
+
+    @property
+    def last_seq(self) -> int:
+        """Newest number spooled; 0 when none. Raises: OSError."""
+        if self._last_seq is None:
+            segments = segments_in(self.folder)
+            end = self._end(segments[-1]) if segments else 0
+            self._last_seq = max(end, self._acked)
+        return self._last_seq
+
+    def boots(self) -> list[BootFacts]:
+        """Who wrote the segments that are still there, oldest first, each boot once."""
+        found = {s.facts.boot: s.facts for s in self._segments() if s.facts is not None}
+        return list(found.values())
+
+    def events(self, after: int = 0) -> Iterator[SpooledEvent]:
+        """All events with a number above `after`, in order.
+
+        It begins at `max(after + 1, first_seq)`: what lies between is gone, and for the reader to
+        note. A number that cannot be read comes as a `Lost` event of the last known time; of more
+        than `LARGE_GAP` in a row none comes, and the jump is for the reader to note too.
+
+        Raises:
+            OSError: A segment cannot be read.
+        """
+        expected = 0
+        before: tuple[Record, BootFacts | None] | None = None
+        for path in self._paths_after(after):
+            expected = expected or max(_named(path), after + 1)
+            segment = self._read(path)
+            for record in segment.records:
+                if record.seq < expected:
+                    before = (record, segment.facts)
+                    continue
+                t_s = 0.0
+                if record.seq > expected and before is not None and before[1] == segment.facts:
+                    t_s = time_of(before[0].body)
+                missing = range(expected, record.seq)
+                for seq in missing if len(missing) <= LARGE_GAP else ():
+                    yield SpooledEvent(seq, lost_body(seq, t_s, WHY_MISSING), segment.facts)
+                yield SpooledEvent(record.seq, record.body, segment.facts)
+                expected = record.seq + 1
+                before = (record, segment.facts)
+
+    def mark_acked(self, seq: int) -> None:
+        """Note that a hub has committed everything up to `seq` (lower than before: it lost some).
+
+        Segments that are thereby confirmed as a whole begin their day of retention now.
+
+        Raises:
+            OSError: It cannot be written; the mark on disk is then older, which is safe.
+        """
+        old, self._acked = self._acked, seq
+        for path, end in self._ends():
+            if old < end <= seq:
+                os.utime(path, follow_symlinks=False)
+        write_private(self.folder / ACKED_NAME, _ACKED.pack(seq, zlib.crc32(seq.to_bytes(8))))
+
+    def acked_segments(self) -> list[Path]:
+        """Segments that are confirmed as a whole, oldest first. Raises: OSError."""
+        return [p for p, end in self._ends() if end <= self._acked and p != self.active]
+
+    def closed_segments(self) -> list[Path]:
+        """Segments that are no longer written, oldest first. Raises: OSError."""
+        return [p for p in segments_in(self.folder) if p != self.active]
+
+    def wrote(self, seq: int) -> None:
+        """Told by the writer: everything up to `seq` is in the active segment now."""
+        self._last_seq = seq
+
+    def expire(self, wall_s: float, *, keep_s: float = KEEP_ACKED_S) -> int:
+        """Delete segments confirmed more than `keep_s` ago; bytes freed. Raises: OSError."""
+        old = [p for p in self.acked_segments() if p.lstat().st_mtime < wall_s - keep_s]
+        return sum(self.delete(path) for path in old)
+
+    def delete(self, segment: Path) -> int:
+        """Delete one segment; bytes freed. Raises: OSError."""
+        self.last_seq  # noqa: B018 - known from now on, also when the last segment goes
+        n_bytes = segment.lstat().st_size
+        segment.unlink()
+        return n_bytes
+
+    def remove_if_empty(self) -> bool:
+        """Delete the folder of a dead run when no event is left; then the spool is closed.
+
+        It stays when there is something in it that is not kmonitor's.
+
+        Raises:
+            OSError: It cannot be deleted.
+        """
+        if segments_in(self.folder) or unsafe_in(self.folder) or strangers_in(self.folder):
+            return False
+        for path in sorted(self.folder.iterdir(), key=lambda p: p.name == LOCK_NAME):
+            if path.name == LOCK_NAME and not OPEN_FILES_CAN_GO:
+                self.close()
+            path.unlink()
+        self.close()
+        self.folder.rmdir()
+        return True
+
+    def close(self) -> None:
+        """Release the lock; again is harmless."""
+        self._lock.release()
+
+    def forget_in_child(self) -> None:
+        """In a forked child: leave the parent's lock alone."""
+        self._lock.forget_in_child()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _segments(self) -> Iterator[Segment]:
+        return (self._read(path) for path in segments_in(self.folder))
+
+    def _paths_after(self, after: int) -> list[Path]:
+        paths = segments_in(self.folder)
+        begins = [_named(p) for p in paths]
+        held = [i for i, begin in enumerate(begins) if begin <= after + 1]
+        return paths[held[-1] :] if held else paths
+
+    def _ends(self) -> list[tuple[Path, int]]:
+        paths = segments_in(self.folder)
+        begins = [_named(p) for p in paths]
+        ends = [begin - 1 for begin in begins[1:]] + [self.last_seq]
+        return list(zip(paths, ends, strict=False))
+
+    def _end(self, path: Path) -> int:
+        records = self._read(path).records
+        return records[-1].seq if records else _named(path) - 1
+
+    def _read(self, path: Path) -> Segment:
+        size = path.lstat().st_size
+        if self._parsed is None or self._parsed[:2] != (path, size):
+            self._parsed = (path, size, parse_segment(read_segment(path)))
+        return self._parsed[2]
+
+    def _cut_torn_tail(self) -> None:
+        paths = segments_in(self.folder)
+        if not paths:
+            return
+        good_bytes = self._read(paths[-1]).good_bytes
+        if good_bytes < paths[-1].lstat().st_size:
+            descriptor = open_plain(paths[-1], os.O_WRONLY, limit_bytes=SEGMENT_LIMIT_BYTES)
+            try:
+                os.ftruncate(descriptor, good_bytes)
+            finally:
+                os.close(descriptor)
+
+
+def spooled_runs(root: Path) -> list[Path]:
+    """Folders of all runs below a spool root, by name; empty when there is no root yet."""
+    try:
+        with os.scandir(root) as entries:
+            found = [e for e in entries if is_run_name(e.name) and e.is_dir(follow_symlinks=False)]
+    except FileNotFoundError:
+        return []
+    return [root / name for name in sorted(entry.name for entry in found)]
+
+
+def spooled_bodies(folder: Path, first: int, last: int) -> dict[int, bytes]:
+    """Events of a run, by number, that its spool still has; read without its lock.
+
+    None are found where the spool cannot be read.
+    """
+    found: dict[int, bytes] = {}
+    try:
+        paths = segments_in(folder)
+        ends = [*(_named(path) for path in paths[1:]), MAX_COUNT + 1]
+        for path, end in zip(paths, ends, strict=True):
+            if _named(path) <= last and first < end:
+                records = parse_segment(read_segment(path)).records
+                found |= {each.seq: each.body for each in records if first <= each.seq <= last}
+    except OSError:
+        pass
+    return found
+
+
+def time_of(body: bytes) -> float:
+    """An encoded event's `t_s`, seconds; 0 if it cannot be decoded."""
+    try:
+        return decode_event(body).t_s
+    except ProtocolError:
+        return 0.0
+
+
+def lost_body(seq: int, t_s: float, why: str) -> bytes:
+    """The event that stands for one that is gone."""
+    return encode_event(Lost(t_s=t_s, first=seq, last=seq, why=why[:4096]))
+
+
+def _named(path: Path) -> int:
+    return first_seq_of(path.name) or 1
+
+
+def _read_acked(path: Path) -> int:
+    try:
+        seq, crc = _ACKED.unpack(read_plain(path, _ACKED.size))
+    except (OSError, struct.error):
+        return 0
+    return seq if zlib.crc32(seq.to_bytes(8)) == crc and seq <= MAX_COUNT else 0

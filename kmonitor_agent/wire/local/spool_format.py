@@ -1,0 +1,319 @@
+"""How events lie on disk until a hub has stored them: the framing of one segment file.
+
+The spool of a host is `Folders.spool` (mode 0700), with one folder of mode 0700 per run, named by
+the run's id. All files are of mode 0600:
+
+| file | what | written by |
+|---|---|---|
+| `<first seq, 20 digits>.events` | a segment: events in order | the agent that holds the lock |
+| `acked` | up to where a hub has confirmed (`run_spool.RunSpool.mark_acked`) | lock holder |
+| `commands` | ids of commands seen (`commands_seen.CommandsSeen`) | the agent, lock holder |
+| `lock` | held (`run_lock.RunLock`) by the living agent, else by who ships it | lock holder |
+
+Only the holder of `lock` writes, cuts or deletes. The lock goes with its process, however it
+dies: who gets it knows that the run's process on this host is gone.
+
+A segment is `SEGMENT_MAGIC`, one record with seq 0 whose body is a `BootFacts`, then the events.
+Each record is `<u32 length><u32 crc32><u64 seq>` and `length` bytes of body, little-endian; the
+CRC covers length, seq and body. Each boot begins a segment of its own: every event has its boot.
+Sequence numbers rise by one over all segments of a run, up to `MAX_COUNT`: a record with a higher
+one is unreadable, and a file whose name says one is no segment. A record that was written in part
+at the end of a segment is a torn tail: it was never given out as spooled and is cut by the next
+owner.
+Unreadable bytes with readable records behind them are a gap, not an end.
+
+A folder of spools may be shared, so nothing in it is trusted. Of what lies there only plain files
+of at most `SEGMENT_LIMIT_BYTES` are segments, whatever their names are, and the search for what is
+readable behind damage ends after `SEARCH_BYTES`: headers with wrong checksums can be made to cost
+the square of their number.
+
+Nothing is synced per record: what `write` returned from survives the death of the process, and
+against a power loss the hub's committed copy stands. A segment is synced when it is closed.
+"""
+
+import os
+import re
+import stat
+import struct
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from kmonitor_agent.wire.local.plain_files import check_plain, open_plain, read_plain
+from kmonitor_agent.wire.local.private_files import UnsafePath
+from kmonitor_agent.wire.messages.fields import within
+from kmonitor_agent.wire.messages.identity import Count, Id, Name, Wall
+from kmonitor_agent.wire.messages.version import MAX_COUNT, MAX_EVENT_BYTES
+
+SEGMENT_MAGIC: Final = b"KMSPOOL1"
+"""First bytes of a segment; the digit is the format's version."""
+
+RECORD_HEADER: Final = struct.Struct("<IIQ")
+"""Length of the body, CRC, sequence number."""
+
+SEGMENT_BYTES: Final = 1024 * 1024
+"""A segment that has grown to this is closed; retention frees whole segments."""
+
+SEGMENT_LIMIT_BYTES: Final = 64 * 1024 * 1024
+"""No segment is larger: what is written in one piece, at most all that waited for the disk, goes
+into one segment."""
+
+SEARCH_BYTES: Final = 32 * 1024 * 1024
+"""Most bytes of a segment, each as often as it is tried, in which readable events are searched for
+behind damage; what lies behind is lost. Two million places, or all of 512 KiB with nothing but
+headers of the longest events."""
+
+SEGMENT_S: Final = 3600.0
+"""A segment that is this old is closed, seconds."""
+
+_COVERED: Final = struct.Struct("<IQ")
+_NAME: Final = re.compile(r"([0-9]{20})\.events")
+_OURS: Final = re.compile(
+    r"[0-9]{20}\.(events|thin|aside)|(acked|commands)(\.new)?|lock|reserve", re.ASCII
+)
+_RUN: Final = re.compile(r"[0-9A-Za-z_-]{1,64}")
+_HEAD_BYTES: Final = len(SEGMENT_MAGIC) + RECORD_HEADER.size + 16 * 1024
+"""What a segment's head takes at most: ids, a host's name and numbers."""
+
+
+class BootFacts(msgspec.Struct, frozen=True):
+    """Who wrote a segment; what the agent's `Hello` says that the events do not.
+
+    Attributes:
+        run: Run id.
+        boot: Id of the process start that wrote it.
+        host: Host name.
+        pid: Process id in its own PID namespace.
+        pid_namespace: Inode of that namespace, 0 if unknown.
+        started_wall_s: UTC epoch seconds at the boot's `t_s == 0`.
+    """
+
+    run: Id
+    boot: Id
+    host: Name
+    pid: Count
+    started_wall_s: Wall
+    pid_namespace: Count = 0
+
+
+class Record(NamedTuple):
+    """One spooled event.
+
+    Attributes:
+        seq: Its sequence number in the run, from 1.
+        body: The encoded event.
+    """
+
+    seq: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What could be read of one segment.
+
+    Attributes:
+        facts: Who wrote it; None when its head is damaged.
+        records: The readable events, rising in seq; numbers may be missing.
+        good_bytes: End of the last readable record; what lies behind is a torn tail.
+        is_damaged: Whether unreadable bytes lie before the last readable record.
+        ends: Where each of the records ends.
+    """
+
+    facts: BootFacts | None
+    records: tuple[Record, ...]
+    good_bytes: int
+    is_damaged: bool
+    ends: tuple[int, ...] = ()
+
+
+def encode_record(seq: int, body: bytes) -> bytes:
+    """One record as it is written."""
+    crc = zlib.crc32(body, zlib.crc32(_COVERED.pack(len(body), seq)))
+    return RECORD_HEADER.pack(len(body), crc, seq) + body
+
+
+def segment_head(facts: BootFacts) -> bytes:
+    """The first bytes of a segment, before its events."""
+    return SEGMENT_MAGIC + encode_record(0, msgspec.msgpack.encode(within(facts)))
+
+
+def segment_name(first_seq: int) -> str:
+    """File name of the segment whose first event has this number."""
+    return f"{first_seq:020d}.events"
+
+
+def first_seq_of(name: str) -> int | None:
+    """The number that a segment's file name promises, or None if it is no segment's."""
+    match = _NAME.fullmatch(name)
+    first = int(match[1]) if match else MAX_COUNT + 1
+    return first if first <= MAX_COUNT else None
+
+
+def is_run_name(name: str) -> bool:
+    """Whether a folder of this name can be a run's."""
+    return _RUN.fullmatch(name) is not None
+
+
+def segments_in(folder: Path) -> list[Path]:
+    """The segments of one run, in order; plain files only. Raises: OSError."""
+    return [Path(entry.path) for entry in segment_entries(folder)]
+
+
+def segment_entries(folder: Path) -> list["os.DirEntry[str]"]:
+    """The same with what is known of each: `stat(follow_symlinks=False)` asks no more."""
+    with os.scandir(folder) as entries:
+        found = [
+            entry
+            for entry in entries
+            if first_seq_of(entry.name) is not None and _is_segment(entry)
+        ]
+    return sorted(found, key=lambda entry: entry.name)
+
+
+def held_bytes(folder: Path) -> int:
+    """Size of all segments of a run together. Raises: OSError."""
+    return sum(entry.stat(follow_symlinks=False).st_size for entry in segment_entries(folder))
+
+
+def unsafe_in(folder: Path) -> list[UnsafePath]:
+    """What has the name of a run's file and is left alone, by name. Raises: OSError."""
+    found: list[UnsafePath] = []
+    with os.scandir(folder) as entries:
+        names = sorted(entry.name for entry in entries if _OURS.fullmatch(entry.name))
+    for name in names:
+        try:
+            check_plain(folder / name, SEGMENT_LIMIT_BYTES)
+        except FileNotFoundError:
+            continue
+        except UnsafePath as exc:
+            found.append(exc)
+    return found
+
+
+def strangers_in(folder: Path) -> bool:
+    """Whether a run's folder holds what has no name of ours. Raises: OSError."""
+    with os.scandir(folder) as entries:
+        return any(_OURS.fullmatch(entry.name) is None for entry in entries)
+
+
+def read_segment(path: Path, *, start: int = 0) -> bytes:
+    """A segment's bytes from `start` on. Raises: OSError, of which UnsafeFile if it is none."""
+    return read_plain(path, SEGMENT_LIMIT_BYTES, start=start)
+
+
+def read_facts(path: Path) -> BootFacts | None:
+    """Who wrote a segment; None when its head is damaged. Reads no more than that.
+
+    Raises: as `read_segment`.
+    """
+    descriptor = open_plain(path, limit_bytes=SEGMENT_LIMIT_BYTES)
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
+        return _head(file.read(_HEAD_BYTES))[0]
+
+
+def parse_segment(data: bytes) -> Segment:
+    """Everything readable in a segment's bytes; never raises on what it finds there."""
+    facts, offset = _head(data)
+    return _parse(data, facts, offset, 0, damaged=facts is None)
+
+
+def parse_rest(data: bytes, facts: BootFacts | None, after_seq: int) -> Segment:
+    """Everything readable in a segment's bytes behind its record of number `after_seq`.
+
+    Args:
+        data: The bytes behind that record; `good_bytes` counts from their begin.
+        facts: What the segment's head said.
+        after_seq: Number of the last record before.
+    """
+    return _parse(data, facts, 0, after_seq, damaged=False)
+
+
+def _parse(
+    data: bytes, facts: BootFacts | None, offset: int, last_seq: int, *, damaged: bool
+) -> Segment:
+    records: list[Record] = []
+    ends: list[int] = []
+    good_bytes = offset
+    search = _Search(data)
+    while offset < len(data):
+        record = _record_at(data, offset, last_seq)
+        if record is None:
+            offset = search.next_readable(offset + 1, last_seq)
+            if offset < 0:
+                break
+            damaged = True
+            continue
+        records.append(record)
+        last_seq = record.seq
+        offset = good_bytes = offset + RECORD_HEADER.size + len(record.body)
+        ends.append(offset)
+    return Segment(facts, tuple(records), good_bytes, damaged, tuple(ends))
+
+
+def _head(data: bytes) -> tuple[BootFacts | None, int]:
+    if not data.startswith(SEGMENT_MAGIC):
+        return None, 0
+    record = _record_at(data, len(SEGMENT_MAGIC), -1)
+    if record is None or record.seq != 0:
+        return None, 0
+    try:
+        facts = msgspec.msgpack.decode(record.body, type=BootFacts)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        facts = None
+    return facts, len(SEGMENT_MAGIC) + RECORD_HEADER.size + len(record.body)
+
+
+def _is_segment(entry: "os.DirEntry[str]") -> bool:
+    try:
+        found = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return False  # freed meanwhile
+    return stat.S_ISREG(found.st_mode) and found.st_size <= SEGMENT_LIMIT_BYTES
+
+
+def _record_at(data: bytes, offset: int, after_seq: int) -> Record | None:
+    length = _length_at(data, offset, after_seq)
+    if not length:
+        return None
+    begin = offset + RECORD_HEADER.size
+    _, crc, seq = RECORD_HEADER.unpack_from(data, offset)
+    if not after_seq < seq <= MAX_COUNT:
+        return None
+    body = data[begin : begin + length]
+    if zlib.crc32(body, zlib.crc32(_COVERED.pack(length, seq))) != crc:
+        return None
+    return Record(seq, body)
+
+
+def _length_at(data: bytes, offset: int, after_seq: int) -> int:
+    """Length of the body that a header promises; 0 where no header can be."""
+    begin = offset + RECORD_HEADER.size
+    if begin > len(data):
+        return 0
+    length, _, seq = RECORD_HEADER.unpack_from(data, offset)
+    is_possible = 0 < length <= MAX_EVENT_BYTES and seq > after_seq and begin + length <= len(data)
+    return length if is_possible else 0
+
+
+class _Search:
+    """Looks for readable records behind damage in one segment, for as long as its budget lasts."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._left_bytes = SEARCH_BYTES
+
+    def next_readable(self, offset: int, after_seq: int) -> int:
+        """Where the next one begins; -1 where none is found."""
+        # A damaged length hides where the next record begins, so each byte is tried.
+        for begin in range(offset, len(self._data) - RECORD_HEADER.size):
+            length = _length_at(self._data, begin, after_seq)
+            self._left_bytes -= RECORD_HEADER.size + length
+            if self._left_bytes < 0:
+                return -1
+            if length and _record_at(self._data, begin, after_seq) is not None:
+                return begin
+        return -1

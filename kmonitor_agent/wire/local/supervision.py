@@ -1,0 +1,214 @@
+"""What `kmonitor run` and the script that it started share: one folder, and an exit status.
+
+| file | what | written by |
+|---|---|---|
+| `terms.json` | `Terms`: who supervises, and when state is saved | supervisor |
+| `runs.json` | run name to run id, so that a run keeps its id over its processes | script |
+| `leaving` | the script leaves to be started again | script; the supervisor makes it `left` |
+| `left` | so the process before this one left | supervisor |
+| `lock` | held while the supervisor lives | supervisor |
+| `RUN/FIT.json` | a fit's state; what it names is whole (`resuming.fit_state`) | script |
+| `RUN/fit-FIT/*.h5` | variables of that state | script |
+"""
+
+import contextlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.plain_files import read_own, write_private
+from kmonitor_agent.wire.local.private_files import make_own_folder, make_private_folder
+from kmonitor_agent.wire.messages.identity import Count, Id, Name, Seconds, new_id
+
+VARIABLE: Final = "KMONITOR_SUPERVISED"
+"""Environment variable of the script: path of the supervision's folder."""
+
+RESTART_STATUS: Final = 75
+"""Exit status of a script that wants to be started again (`EX_TEMPFAIL`: try again later)."""
+
+MOST_RUNS: Final = 100_000
+"""Names of runs that a supervision knows; a search has one for each trial."""
+
+LEAVE_WITHIN_S: Final = 30.0
+"""How long a script may take to leave once its state is saved, seconds; then it is ended."""
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """What the supervisor tells the script.
+
+    Attributes:
+        supervisor: Process id of `kmonitor run`.
+        saves_each_epoch: Whether state is saved at epochs' ends, to survive a crash.
+        leave_within_s: See `LEAVE_WITHIN_S`.
+    """
+
+    supervisor: Count
+    saves_each_epoch: bool = False
+    leave_within_s: Seconds = LEAVE_WITHIN_S
+
+
+_Runs = Annotated[dict[Name, Id], msgspec.Meta(max_length=MOST_RUNS)]
+
+
+class Leaving(msgspec.Struct, frozen=True):
+    """What a script leaves behind when it wants to be started again.
+
+    Attributes:
+        run: Id of the run that leaves.
+        asked_by: Who asked for the restart.
+        in_vain: Restarts in a row for the limit that asked which did not help it.
+    """
+
+    run: Id
+    asked_by: Name = ""
+    in_vain: Count = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Supervision:
+    """The shared folder, from either side.
+
+    Attributes:
+        folder: Where it is; of mode 0700.
+    """
+
+    folder: Path
+
+    def terms(self) -> Terms | None:
+        """What the supervisor told; None if it cannot be read."""
+        try:
+            return msgspec.json.decode(read_own(self.folder / "terms.json"), type=Terms)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+
+    def set_terms(self, terms: Terms) -> None:
+        """Tell the script. Raises: OSError."""
+        write_private(self.folder / "terms.json", msgspec.json.encode(terms))
+
+    def runs(self) -> dict[str, str]:
+        """Run name to run id."""
+        try:
+            data = read_own(self.folder / "runs.json")
+            return msgspec.json.decode(data, type=_Runs)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return {}
+
+    def run_id(self, name: str) -> str:
+        """The id of the run of that name: the one it had in the process before, else a new one.
+
+        Raises:
+            OSError: It cannot be noted.
+        """
+        known = self.runs()
+        if name not in known:
+            known[name] = new_id()
+            write_private(self.folder / "runs.json", msgspec.json.encode(known))
+        return known[name]
+
+    def know_runs(self, runs: Mapping[str, str]) -> None:
+        """Runs of processes before, on another host; those known here stay. Raises: OSError."""
+        write_private(self.folder / "runs.json", msgspec.json.encode({**runs, **self.runs()}))
+
+    def leaving(self) -> Leaving | None:
+        """Whether and for whom the script left to be started again."""
+        return self._read("leaving")
+
+    def leave(self, leaving: Leaving) -> None:
+        """Say that the script leaves to be started again. Raises: OSError."""
+        write_private(self.folder / "leaving", msgspec.json.encode(leaving))
+
+    def begin_next(self) -> None:
+        """The next process begins: how the one before left is history."""
+        with contextlib.suppress(OSError):
+            (self.folder / "left").unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            (self.folder / "leaving").rename(self.folder / "left")
+
+    def left(self) -> Leaving | None:
+        """How the process before this one left; None if there was none or it crashed."""
+        return self._read("left")
+
+    def states(self, run: str) -> Path:
+        """Folder with the states of a run's fits."""
+        return self.folder / run
+
+    def has_state(self) -> bool:
+        """Whether the state of any fit was committed."""
+        return any(self.folder.glob("*/*.json"))
+
+    def _read(self, name: str) -> Leaving | None:
+        try:
+            return msgspec.json.decode(read_own(self.folder / name), type=Leaving)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+
+
+def supervisions(folders: Folders) -> Path:
+    """Folder with the folders of all supervisions."""
+    return folders.state / "restarts"
+
+
+def studies(folders: Folders) -> Path:
+    """Folder with the studies of `run_folds` that were given none."""
+    return folders.state / "studies"
+
+
+def make_studies(folders: Folders) -> Path:
+    """That folder, for this user alone.
+
+    Raises:
+        NotPrivate: It is a link, or somebody else's.
+        OSError: It cannot be made.
+    """
+    place = studies(folders)
+    with contextlib.suppress(OSError):
+        is_ours = not hasattr(os, "getuid") or place.stat().st_uid == os.getuid()
+        if is_ours and not place.is_symlink():
+            place.chmod(0o700)
+    make_own_folder(folders.state)
+    make_private_folder(place)
+    return place
+
+
+def new_supervision(folders: Folders) -> Supervision:
+    """Make the folder of a new one.
+
+    Raises:
+        NotPrivate: Others could read or write there.
+        OSError: It cannot be made.
+    """
+    place = supervisions(folders)
+    make_own_folder(folders.state)
+    make_private_folder(place)
+    folder = place / new_id()
+    make_private_folder(folder)
+    return Supervision(folder)
+
+
+def supervision_of(environ: Mapping[str, str]) -> Supervision | None:
+    """The supervision that this process was started under, whether it may use it or not."""
+    folder = environ.get(VARIABLE, "")
+    return Supervision(Path(folder)) if folder else None
+
+
+def why_not_ours(supervision: Supervision, terms: Terms | None) -> str:
+    """Why this process cannot be started again by its supervisor; empty when it can.
+
+    Args:
+        supervision: That of the environment.
+        terms: What was read of it.
+    """
+    if terms is None:
+        return f"what `kmonitor run` left in {supervision.folder} cannot be read"
+    if os.getppid() != terms.supervisor:
+        return (
+            "another program stands between kmonitor run and this process, which is not the one"
+            " that would be started again: name the script itself, kmonitor run -- python"
+            " train.py"
+        )
+    return ""

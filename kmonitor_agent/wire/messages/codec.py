@@ -1,0 +1,170 @@
+"""Bytes to messages and events and back; every failure is a `ProtocolError`."""
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from kmonitor_agent.wire.messages.errors import Malformed, NotOurs, TooLarge, UnsupportedType
+from kmonitor_agent.wire.messages.events import AnyEvent, Event
+from kmonitor_agent.wire.messages.fields import read_within
+from kmonitor_agent.wire.messages.identity import Text
+from kmonitor_agent.wire.messages.unions import FromAgent, FromDesktop, ToAgent, ToDesktop
+from kmonitor_agent.wire.messages.version import MAGIC, MAX_EVENT_BYTES
+
+T = TypeVar("T")
+
+_encoder: Final = msgspec.msgpack.Encoder()
+_events: Final = msgspec.msgpack.Decoder(AnyEvent)
+_from_agent: Final = msgspec.msgpack.Decoder(FromAgent)
+_to_agent: Final = msgspec.msgpack.Decoder(ToAgent)
+_from_desktop: Final = msgspec.msgpack.Decoder(FromDesktop)
+_to_desktop: Final = msgspec.msgpack.Decoder(ToDesktop)
+
+
+class _Tagged(msgspec.Struct):
+    """Only the tag, to tell an unknown type from a malformed body."""
+
+    type: Text
+
+
+class _Named(msgspec.Struct):
+    """Only the run, of what is no message otherwise."""
+
+    run: str = ""
+
+
+_named: Final = msgspec.msgpack.Decoder(_Named)
+_tagged: Final = msgspec.msgpack.Decoder(_Tagged)
+
+
+def encode_event(event: Event) -> bytes:
+    """An event as msgpack, as every hub takes it.
+
+    What is no UTF-8 in its texts (a byte of a file's name) becomes "?"; a number, text or list
+    out of its bounds becomes the nearest within them (`bounds.within`).
+
+    Raises:
+        TooLarge: Over `MAX_EVENT_BYTES`.
+        msgspec.MsgspecError, TypeError: It is no event of ours.
+    """
+    try:
+        body = _encoder.encode(event)
+        if len(body) <= MAX_EVENT_BYTES:
+            # A decode costs a microsecond, a refused event all that it says.
+            _events.decode(body)
+    except (UnicodeEncodeError, OverflowError, msgspec.ValidationError):
+        plain = _with_plain_texts(msgspec.to_builtins(event, builtin_types=(bytes,)))
+        body = _encoder.encode(read_within(type(event), plain))
+    if len(body) > MAX_EVENT_BYTES:
+        raise TooLarge(len(body), MAX_EVENT_BYTES)
+    return body
+
+
+def decode_event(body: bytes) -> AnyEvent:
+    """An event from msgpack.
+
+    Raises:
+        UnsupportedType: A type of a newer version.
+        Malformed: Anything else that is no event.
+        TooLarge: Over `MAX_EVENT_BYTES`.
+    """
+    if len(body) > MAX_EVENT_BYTES:
+        raise TooLarge(len(body), MAX_EVENT_BYTES)
+    return _decode(_events, body)
+
+
+def event_type(body: bytes) -> str:
+    """The `type` tag of an encoded event, known or not.
+
+    Raises:
+        Malformed: The bytes are no tagged map.
+    """
+    return _decode(_tagged, body).type
+
+
+def run_named(body: bytes) -> str:
+    """The run that bytes name, to say whose they were; empty if they name none."""
+    try:
+        return _named.decode(body).run[:64]
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return ""
+
+
+def check_foreign(body: bytes) -> None:
+    """See that an event of an unknown type can be read as plain data, and shown as such.
+
+    Raises:
+        Malformed: It cannot.
+    """
+    try:
+        msgspec.json.encode(msgspec.msgpack.decode(body, type=dict[str, Any]))
+    except (msgspec.MsgspecError, RecursionError, ValueError, TypeError) as exc:
+        raise Malformed(f"no plain data: {exc}") from exc
+
+
+def pack(message: msgspec.Struct) -> tuple[bytes, bytes]:
+    """A message as the two frames that go on a socket: magic and body."""
+    return MAGIC, _encoder.encode(message)
+
+
+def unpack_from_agent(frames: Sequence[bytes]) -> FromAgent:
+    """What an agent sent (frames without the routing identity). Raises: `ProtocolError`."""
+    return _decode(_from_agent, _body(frames))
+
+
+def unpack_to_agent(frames: Sequence[bytes]) -> ToAgent:
+    """What a hub sent to an agent. Raises: `ProtocolError`."""
+    return _decode(_to_agent, _body(frames))
+
+
+def unpack_from_desktop(frames: Sequence[bytes]) -> FromDesktop:
+    """What a desktop sent (frames without the routing identity). Raises: `ProtocolError`."""
+    return _decode(_from_desktop, _body(frames))
+
+
+def unpack_to_desktop(frames: Sequence[bytes]) -> ToDesktop:
+    """What a hub sent to a desktop. Raises: `ProtocolError`."""
+    return _decode(_to_desktop, _body(frames))
+
+
+def _with_plain_texts(found: Any) -> Any:
+    # As long as before: whoever made the event has cut its texts to what the protocol allows.
+    if isinstance(found, str):
+        return found.encode("utf-8", "replace").decode()
+    if isinstance(found, dict):
+        return {_with_plain_texts(k): _with_plain_texts(v) for k, v in found.items()}  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(found, list):
+        return [_with_plain_texts(each) for each in found]  # pyright: ignore[reportUnknownVariableType]
+    return found
+
+
+def _body(frames: Sequence[bytes]) -> bytes:
+    if len(frames) != 2 or frames[0] != MAGIC:  # noqa: PLR2004 - magic and body
+        raise NotOurs
+    return frames[1]
+
+
+def _decode(decoder: "msgspec.msgpack.Decoder[T]", body: bytes) -> T:
+    try:
+        return decoder.decode(body)
+    except RecursionError as exc:
+        # Deep nesting raises this instead of a DecodeError.
+        raise Malformed("nested too deeply") from exc
+    except msgspec.MsgspecError as exc:
+        _raise_if_unsupported(decoder, body)
+        raise Malformed(str(exc)) from exc
+    except UnicodeDecodeError as exc:
+        raise Malformed("text is not UTF-8") from exc
+
+
+def _raise_if_unsupported(decoder: "msgspec.msgpack.Decoder[Any]", body: bytes) -> None:
+    if decoder is _tagged:
+        return
+    try:
+        tag = _tagged.decode(body).type
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return
+    known = {t.__struct_config__.tag for t in decoder.type.__args__}
+    if tag not in known:
+        raise UnsupportedType(tag)

@@ -1,0 +1,166 @@
+"""What may be asked of a training process, and how a limit is written down."""
+
+from typing import Annotated, Literal, get_args
+
+import msgspec
+
+from kmonitor_agent.wire.messages.identity import Amount, Count, Id, Name, Seconds, Text
+
+CommandName = Literal[
+    "save",
+    "collect",
+    "reload",
+    "restart",
+    "auto",
+    "pause",
+    "resume",
+    "stop",
+    "diagnose",
+    "set_limits",
+]
+"""The closed set of commands; an agent names in `BootStarted.actions` what it can."""
+
+CommandState = Literal[
+    "queued", "received", "started", "done", "failed", "expired", "refused", "unknown"
+]
+"""Where a command stands; states only ever move to the right of `queued`."""
+
+FINAL_STATES: frozenset[CommandState] = frozenset(
+    {"done", "failed", "expired", "refused", "unknown"}
+)
+
+LimitMetric = Literal["ram", "vram", "graph", "step_time", "functions"]
+"""What a limit can watch, as the charts define it.
+
+`ram`: resident set of the process and its children, bytes. `vram`: allocator in use, else device
+used, bytes. `graph`: operations in live traces. `step_time`: median of the last epoch, seconds.
+`functions`: functions registered with the runtime.
+"""
+
+LIMIT_METRICS: tuple[LimitMetric, ...] = get_args(LimitMetric)
+
+LimitAction = Literal["notify", "save", "collect", "reload", "restart", "auto", "stop"]
+"""What the agent does when a limit is crossed; `auto` escalates from collect to restart."""
+
+LIMIT_ACTIONS: tuple[LimitAction, ...] = get_args(LimitAction)
+
+SafePoint = Literal["epoch", "batch"]
+"""When an action runs: at the running epoch's end, or after the running batch."""
+
+ReloadMode = Literal["assign", "recreate"]
+"""How a reload restores: into the same variables, or into variables made anew."""
+
+
+class LimitSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One limit, as the agent holds it and the app draws it.
+
+    Exactly one of `value` and `fraction` is set.
+
+    Attributes:
+        metric: What is watched.
+        value: Threshold in the metric's unit (bytes, operations, seconds, functions).
+        fraction: Threshold as a part, 0..1, of what the metric can reach (RAM, VRAM).
+        action: What is done when it is crossed.
+        hold_s: How long the metric must stay above before it counts as crossed, seconds.
+        cooldown_s: After a crossing was answered, for how long it is not answered again, seconds.
+        set_by: Who set it: "script", or the desktop's user name.
+    """
+
+    metric: LimitMetric
+    value: Amount | None = None
+    fraction: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
+    action: LimitAction = "notify"
+    hold_s: Seconds = 0.0
+    cooldown_s: Seconds = 60.0
+    set_by: Name = "script"
+
+
+class NoArguments(msgspec.Struct, frozen=True, tag="none"):
+    """Arguments of a command that needs none, but for when it runs.
+
+    Attributes:
+        at: The safe point to run at.
+    """
+
+    at: SafePoint = "epoch"
+
+
+class SaveArguments(msgspec.Struct, frozen=True, tag="save"):
+    """Arguments of `save`.
+
+    Attributes:
+        at: The safe point to run at.
+        export: Whether to write a `.keras` file beside the checkpoint, for other programs.
+    """
+
+    at: SafePoint = "epoch"
+    export: bool = False
+
+
+class ReloadArguments(msgspec.Struct, frozen=True, tag="reload"):
+    """Arguments of `reload` and `auto`.
+
+    Attributes:
+        at: The safe point to run at.
+        mode: How to restore; None: `assign`, which is always safe.
+    """
+
+    at: SafePoint = "epoch"
+    mode: ReloadMode | None = None
+
+
+class SetLimits(msgspec.Struct, frozen=True, tag="set_limits"):
+    """Arguments of `set_limits`: replaces the run's limits on the metrics that are named.
+
+    Attributes:
+        metrics: The metrics whose limits are replaced; one without a new limit loses its limit.
+        limits: The new limits.
+    """
+
+    metrics: Annotated[list[LimitMetric], msgspec.Meta(max_length=16)]
+    limits: Annotated[list[LimitSpec], msgspec.Meta(max_length=16)]
+
+
+Arguments = NoArguments | SaveArguments | ReloadArguments | SetLimits
+
+
+class Command(msgspec.Struct, frozen=True, tag="cmd", tag_field="type"):
+    """Hub to agent: do this once, at a safe point, before `ttl_s` has passed.
+
+    Attributes:
+        id: Given by who asked; repeating a command keeps its id.
+        run: Run id.
+        boot: The process that it is meant for; another boot refuses it.
+        name: What to do.
+        args: Typed arguments.
+        ttl_s: Time to live from when the agent received it, seconds.
+        asked_by: Who asked, for the audit and the event log.
+    """
+
+    id: Id
+    run: Id
+    boot: Id
+    name: CommandName
+    args: Arguments = NoArguments()
+    ttl_s: Seconds = 3600.0
+    asked_by: Name = ""
+
+
+class CommandStatus(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the hub knows of a command.
+
+    Attributes:
+        id: The command's id.
+        run: The run it is for.
+        name: What was asked.
+        state: Where it stands.
+        why: For the user: why it failed, expired, or was refused.
+        row: Hub row id of the event that carried the state; None while it is `queued`.
+    """
+
+    id: Id
+    run: Id
+    name: CommandName
+    state: CommandState
+    why: Text = ""
+    row: Count | None = None

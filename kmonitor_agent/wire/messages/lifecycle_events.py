@@ -1,0 +1,249 @@
+"""The events of a run's life: boots, fits and epochs.
+
+Every event carries `t_s`: seconds on the process's monotonic clock since its boot started. The
+boot's own `started_wall_s` turns that into wall time.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from kmonitor_agent.wire.messages.commands import CommandName
+from kmonitor_agent.wire.messages.identity import (
+    Amount,
+    Count,
+    Id,
+    Name,
+    Number,
+    Seconds,
+    Text,
+    Wall,
+)
+from kmonitor_agent.wire.messages.version import MAX_LOGS
+
+
+class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="type"):
+    """Common part of all events.
+
+    Attributes:
+        t_s: Seconds since the boot started, on its monotonic clock.
+    """
+
+    t_s: Seconds
+
+
+class BootStarted(Event, frozen=True, tag="boot"):
+    """First event of a process: who and where it is.
+
+    Attributes:
+        boot: Random id of this process start.
+        name: The run's name.
+        host: Host name.
+        pid: Process id, as its own PID namespace counts.
+        pid_namespace: Inode of the PID namespace (Linux), to compare with the hub's; 0 if unknown.
+        user: Login name.
+        started_wall_s: UTC epoch seconds at `t_s == 0`.
+        script: Path or name of the script or notebook; empty when private.
+        argv: Command line; empty when private.
+        versions: Package name to version: python, kmonitor, keras, tensorflow, ...
+        backend: "tensorflow", "jax", "torch", or "" until Keras is met.
+        actions: The commands this process can carry out; empty with `commands=False`.
+        unavailable: Capability to the reason why it is not available here.
+        sample_interval_s: Time between samples, seconds.
+        private: Names are hashed and texts left out.
+        job: Cluster job id ("slurm 123"), or empty.
+        job_ends_wall_s: When the job's time limit ends it, UTC epoch seconds; None: not known.
+        rank: Which of the processes of one strategy this is, from 0; None: it is alone.
+        world_size: How many they are; 0 when it is alone or nobody told.
+        group: The same for all of them; hashed when private.
+        study: Id of the study of `run_folds` that this belongs to; empty when to none.
+        fold: Which fold, from 0; None: it runs the study, or is of none.
+        folds: How many folds the study has; 0 likewise.
+        attempt: Which try of the fold, from 1; 0 likewise.
+    """
+
+    boot: Id
+    name: Name
+    host: Name
+    pid: Count
+    started_wall_s: Wall
+    pid_namespace: Count = 0
+    user: Name = ""
+    script: Text = ""
+    argv: Annotated[list[Text], msgspec.Meta(max_length=256)] = []
+    versions: Annotated[dict[Name, Name], msgspec.Meta(max_length=256)] = {}
+    backend: Name = ""
+    actions: Annotated[list[CommandName], msgspec.Meta(max_length=16)] = []
+    unavailable: Annotated[dict[Name, Text], msgspec.Meta(max_length=64)] = {}
+    sample_interval_s: Seconds = 1.0
+    private: bool = False
+    job: Name = ""
+    job_ends_wall_s: Wall | None = None
+    rank: Count | None = None
+    world_size: Count = 0
+    group: Name = ""
+    study: Name = ""
+    fold: Count | None = None
+    folds: Count = 0
+    attempt: Count = 0
+
+
+class BootEnded(Event, frozen=True, tag="boot_end"):
+    """Last event of a process that could say so.
+
+    Attributes:
+        why: How it ended as far as the process itself knows.
+        error_type: Class name of the exception, with why = "failed".
+        message: Its message, at most 4096 characters; empty when private.
+        supervisor: With why = "restart", process id of the `kmonitor run` that starts the next
+            process of the run; 0 unknown.
+    """
+
+    why: Literal["finished", "failed", "interrupted", "stopped", "restart"]
+    error_type: Name = ""
+    message: Text = ""
+    supervisor: Count = 0
+
+
+class BootDied(Event, frozen=True, tag="boot_died"):
+    """How a process ended, told by the `kmonitor run` that had started it.
+
+    Sent when the process did not end well: then it often could not tell so itself.
+
+    Attributes:
+        boot: The process's boot.
+        how: "memory": killed by the kernel for want of memory; "signal"; "status": by itself.
+        signal: Name of the signal ("SIGKILL"), or empty.
+        status: Its exit status; 0 when a signal ended it.
+        why: In words: what is known and where from.
+        asked: Whether the signal had been sent to kmonitor run, by Ctrl+C for example.
+        supervisor: Process id of the `kmonitor run` that starts a next process; 0: none follows.
+    """
+
+    boot: Id
+    how: Literal["memory", "signal", "status"]
+    signal: Name = ""
+    status: Count = 0
+    why: Text = ""
+    asked: bool = False
+    supervisor: Count = 0
+
+
+class FitStarted(Event, frozen=True, tag="fit_start"):
+    """A call of `fit` began.
+
+    Attributes:
+        fit: Ordinal in the run, from 1.
+        model: Model name.
+        epochs: Planned number; 0 if unknown.
+        initial_epoch: First epoch's index, from 0.
+        steps: Steps per epoch; None until known.
+        batch_size: None when the data decide it.
+        steps_per_execution: Steps that one call of the step function runs.
+        optimizer: Class name.
+        learning_rate: At the start; None if it cannot be read.
+        jit_compile: Whether the step is compiled by XLA; None if unknown.
+        run_eagerly: Whether the step runs without a graph.
+        checkpoint_dir: Folder on that host where its checkpoints go; empty when private.
+        sequence_length: Of the data, along axes that the model leaves open; None where it leaves
+            none open, or lengths differ or are not known.
+    """
+
+    fit: Count
+    model: Name
+    epochs: Count = 0
+    initial_epoch: Count = 0
+    steps: Count | None = None
+    batch_size: Count | None = None
+    steps_per_execution: Count = 1
+    optimizer: Name = ""
+    learning_rate: Number | None = None
+    jit_compile: bool | None = None
+    run_eagerly: bool = False
+    checkpoint_dir: Text = ""
+    sequence_length: Count | None = None
+
+
+class FitEnded(Event, frozen=True, tag="fit_end"):
+    """A call of `fit` ended.
+
+    Attributes:
+        fit: Its ordinal.
+        how: "finished", "stopped" (by an action or a callback), "failed", "interrupted", or "left"
+            by an exception that the script caught, an error or Ctrl+C: which is not known.
+        epochs_done: Epochs that ended in it, in this process.
+        error_type: Class name of the exception when failed.
+        message: Its message; empty when private.
+        epochs_before: Epochs that had ended in it before this process took it up.
+    """
+
+    fit: Count
+    how: Literal["finished", "stopped", "failed", "interrupted", "left"]
+    epochs_done: Count = 0
+    error_type: Name = ""
+    message: Text = ""
+    epochs_before: Count = 0
+
+
+class EpochStarted(Event, frozen=True, tag="epoch_start"):
+    """An epoch began.
+
+    Attributes:
+        fit: Ordinal of the fit.
+        epoch: Index as Keras counts, from 0.
+    """
+
+    fit: Count
+    epoch: Count
+
+
+class StepTimes(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Step time of one epoch, begin to begin over steps per execution, seconds.
+
+    Attributes:
+        count: Steps measured; the first after a trace and the epoch's end are left out.
+        mean_s: Mean.
+        p50_s: Median, from a histogram with buckets about 2 % wide.
+        p95_s: 95th percentile, likewise.
+        p99_s: 99th percentile, likewise.
+        max_s: Largest, exact.
+        first_s: The first step of the epoch, kept apart since a trace may fall in it.
+    """
+
+    count: Count
+    mean_s: Seconds
+    p50_s: Seconds
+    p95_s: Seconds
+    p99_s: Seconds
+    max_s: Seconds
+    first_s: Seconds | None = None
+
+
+class EpochEnded(Event, frozen=True, tag="epoch_end"):
+    """An epoch ended.
+
+    Attributes:
+        fit: Ordinal of the fit.
+        epoch: Index from 0.
+        seconds: From its begin to its end, validation included.
+        steps: Steps that ran.
+        logs: Keras' logs; NaN stays NaN.
+        learning_rate: At the end; None if it cannot be read.
+        step_times: None when fewer than two steps were measured.
+        ram_process_bytes: Resident set of this process just then.
+        python_blocks: Blocks that Python's allocator has handed out, each of at most 512 bytes.
+        malloc_bytes: What the C library's malloc has handed out, what Python took from it too.
+        malloc_free_bytes: What it was given back and keeps.
+    """
+
+    fit: Count
+    epoch: Count
+    seconds: Seconds
+    steps: Count = 0
+    logs: Annotated[dict[Name, Number], msgspec.Meta(max_length=MAX_LOGS)] = {}
+    learning_rate: Number | None = None
+    step_times: StepTimes | None = None
+    ram_process_bytes: Amount | None = None
+    python_blocks: Amount | None = None
+    malloc_bytes: Amount | None = None
+    malloc_free_bytes: Amount | None = None

@@ -1,0 +1,240 @@
+"""The events that carry readings: samples, graph size, the model's facts, and their sources.
+
+`None` in a measured field means: not read; the reason stands in the last `Sources` event under the
+same field name.
+"""
+
+from typing import Annotated, Final
+
+import msgspec
+
+from kmonitor_agent.wire.messages.identity import Amount, Count, Name, Number, Seconds, Text
+from kmonitor_agent.wire.messages.lifecycle_events import Event
+
+MOST_MORE_DEVICES: Final = 7
+"""Devices of one sample beside the first."""
+
+MOST_STEP_LOGS: Final = 64
+"""Logs of one sample."""
+
+
+class SourceOf(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Where one measured field comes from, or why it is absent.
+
+    Attributes:
+        field: Field name in `Sample`, `EpochEnded` or `GraphSize`; of the Nth further device
+            "deviceN_" and its field.
+        unit: "bytes", "seconds", "operations", "functions", "degrees C", "W", "1".
+        source: For example "process: /proc/self/statm"; empty when absent.
+        absent: For example "no NVIDIA driver on this host"; empty when it is read.
+    """
+
+    field: Name
+    unit: Name
+    source: Text = ""
+    absent: Text = ""
+
+
+class Sources(Event, frozen=True, tag="sources"):
+    """Sources of measured fields; sent at first and when one changes. Fields add up.
+
+    Attributes:
+        sources: The new or changed ones.
+    """
+
+    sources: Annotated[list[SourceOf], msgspec.Meta(max_length=128)]
+
+
+class DeviceNow(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """One more device of this process beside the first, by the driver; None: not read.
+
+    Attributes:
+        number: Its place among those that the process may see, from 1.
+        used_bytes: Memory used by all processes.
+        utilisation_fraction: Part of the time in which anything ran on it, 0..1.
+        temperature_c: Degrees C.
+        power_w: Watts.
+    """
+
+    number: Annotated[int, msgspec.Meta(ge=1, le=MOST_MORE_DEVICES)]
+    used_bytes: Amount | None = None
+    utilisation_fraction: Amount | None = None
+    temperature_c: Amount | None = None
+    power_w: Amount | None = None
+
+
+class Sample(Event, frozen=True, tag="sample"):
+    """What was read at one moment; None where it was not read (see `Sources`).
+
+    Attributes:
+        fit: Ordinal of the running fit, 0 outside of any.
+        epoch: Index from 0 of the running epoch.
+        step: Steps done in that epoch.
+        ram_bytes: Resident set of this process and its children: the metric `ram`.
+        ram_process_bytes: Resident set of this process.
+        ram_peak_bytes: Highest resident set of this process since it started.
+        ram_unique_bytes: Unique set of this process; at most every 10 s.
+        ram_children_bytes: Resident set of the children; of theirs as found every 10 s.
+        ram_of_bytes: The smaller of host memory and cgroup limit.
+        cgroup_limit_bytes: The cgroup's limit where there is one.
+        host_available_bytes: What the host could still give.
+        vram_bytes: The metric `vram`; its source says whether allocator or device.
+        vram_of_bytes: What `vram_bytes` is a part of.
+        device_total_bytes: By the driver.
+        device_used_bytes: By the driver, all processes.
+        device_process_bytes: By the driver, this process.
+        device_utilisation_fraction: By the driver: part of the time in which anything of any
+            process ran on the device, 0..1.
+        device_temperature_c: By the driver, degrees C.
+        device_power_w: By the driver, watts.
+        allocator_in_use_bytes: Framework allocator of the first GPU, else of the CPU device.
+        allocator_peak_bytes: Its highest so far.
+        graph_operations: The metric `graph`, as of the last count.
+        functions: Functions registered with the runtime.
+        step_time_s: Median of the running epoch's steps so far; charts, summaries and limits use
+            that of whole epochs.
+        logs: Keras' logs in the running epoch as of its last step: means since the epoch began.
+            Only those that Keras had made numbers anyway.
+        more_devices: Devices beside the first that the driver lists this process on.
+    """
+
+    fit: Count = 0
+    epoch: Count = 0
+    step: Count = 0
+    ram_bytes: Amount | None = None
+    ram_process_bytes: Amount | None = None
+    ram_peak_bytes: Amount | None = None
+    ram_unique_bytes: Amount | None = None
+    ram_children_bytes: Amount | None = None
+    ram_of_bytes: Amount | None = None
+    cgroup_limit_bytes: Amount | None = None
+    host_available_bytes: Amount | None = None
+    vram_bytes: Amount | None = None
+    vram_of_bytes: Amount | None = None
+    device_total_bytes: Amount | None = None
+    device_used_bytes: Amount | None = None
+    device_process_bytes: Amount | None = None
+    device_utilisation_fraction: Amount | None = None
+    device_temperature_c: Amount | None = None
+    device_power_w: Amount | None = None
+    allocator_in_use_bytes: Amount | None = None
+    allocator_peak_bytes: Amount | None = None
+    graph_operations: Amount | None = None
+    functions: Amount | None = None
+    step_time_s: Seconds | None = None
+    logs: Annotated[dict[Name, Number], msgspec.Meta(max_length=MOST_STEP_LOGS)] = {}
+    more_devices: Annotated[list[DeviceNow], msgspec.Meta(max_length=MOST_MORE_DEVICES)] = []
+
+
+class FunctionTraces(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Traces of one function by name.
+
+    Attributes:
+        name: Python name of the traced function.
+        traces: Live traces.
+        operations: Operations in them together.
+        retained: Of the traces, those kept only by the gradient registry.
+        changed: What the last trace's arguments differ in from those of the one before:
+            "x (8, 64) → (9, 64)"; "python": in no tensor: a Python value or object, or another
+            function of the name; empty when there is one trace, or it cannot be told.
+    """
+
+    name: Text
+    traces: Count
+    operations: Count
+    retained: Count = 0
+    changed: Text = ""
+
+
+class GraphSize(Event, frozen=True, tag="graph"):
+    """Graph size; at the start of a fit, at each epoch's end, and after a reclaim.
+
+    Attributes:
+        fit: Ordinal of the fit.
+        epoch: Index from 0.
+        operations: In all live traces and registered functions.
+        traces: Live traces.
+        functions: Functions registered with the runtime.
+        retained: Traces of dead models kept by the gradient registry; None if it cannot be told.
+        by_function: The largest at most 64, by operations.
+    """
+
+    fit: Count
+    epoch: Count
+    operations: Count
+    traces: Count
+    functions: Count
+    retained: Count | None = None
+    by_function: Annotated[list[FunctionTraces], msgspec.Meta(max_length=64)] = []
+
+
+class LayerFacts(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """One layer of the model, nested models flattened with "/" in the name.
+
+    Attributes:
+        name: Path of the layer.
+        kind: Class name.
+        output_shape: As text, "(None, 28, 28, 32)"; empty when unknown.
+        dtype: Compute dtype.
+        parameters: Number of weights in it, each shared one counted at its first layer.
+        trainable_parameters: Those of them that are trained.
+        parameter_bytes: Their size, bytes.
+    """
+
+    name: Text
+    kind: Name
+    output_shape: Text = ""
+    dtype: Name = ""
+    parameters: Count = 0
+    trainable_parameters: Count = 0
+    parameter_bytes: Count = 0
+
+
+class SlotFacts(msgspec.Struct, frozen=True, gc=False):
+    """One kind of optimizer slot.
+
+    Attributes:
+        name: "momentum", "velocity", "iteration", ...
+        n: How many variables.
+        n_bytes: Their size together, bytes.
+    """
+
+    name: Name
+    n: Count
+    n_bytes: Count
+
+
+class ModelFacts(Event, frozen=True, tag="model"):
+    """The model of a fit; once per fit, in parts of at most 200 layers.
+
+    Attributes:
+        fit: Ordinal of the fit in the run, from 1.
+        part: This part, from 1.
+        parts: How many parts there are.
+        name: Model name.
+        kind: Class name.
+        n_layers: Layers in all parts together.
+        layers: This part's layers.
+        parameters: Number of weights, shared ones once.
+        parameter_bytes: Their size, bytes.
+        optimizer: Class name.
+        slots: Optimizer slots by kind.
+        slot_bytes: All optimizer variables together, bytes.
+        loss: As text.
+        dtype_policy: "float32", "mixed_float16", ...
+    """
+
+    fit: Count
+    part: Count
+    parts: Count
+    name: Name
+    kind: Name
+    n_layers: Count
+    layers: Annotated[list[LayerFacts], msgspec.Meta(max_length=200)] = []
+    parameters: Count = 0
+    parameter_bytes: Count = 0
+    optimizer: Name = ""
+    slots: Annotated[list[SlotFacts], msgspec.Meta(max_length=64)] = []
+    slot_bytes: Count = 0
+    loss: Text = ""
+    dtype_policy: Name = ""

@@ -1,0 +1,110 @@
+"""The events that judge: what the hub makes of a run's measured values, unit by unit."""
+
+from typing import Annotated, Literal, get_args
+
+import msgspec
+
+from kmonitor_agent.wire.messages.identity import Amount, Count, Name, Number, Seconds, Text
+from kmonitor_agent.wire.messages.lifecycle_events import Event
+
+VerdictMetric = Literal["ram", "vram", "graph", "step_time"]
+"""What is judged; the same metrics as charts and limits have."""
+
+VERDICT_METRICS: tuple[VerdictMetric, ...] = get_args(VerdictMetric)
+
+VerdictState = Literal["learning", "steady", "growing", "suspected", "cleared"]
+"""`growing` is a fact about numbers; `suspected`: a leak is, as what is counted grew with it."""
+
+ALARMED_STATES: frozenset[VerdictState] = frozenset({"growing", "suspected"})
+
+
+class GrewWith(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Something counted that grew over the same units.
+
+    Attributes:
+        kind: "traces", "retained", "blocks", "python_bytes", "allocator_bytes", "native_bytes",
+            "free_bytes", "children_bytes"; "first_unit": bytes, once, and not a unit.
+        per_unit: Change a unit, in what it counts.
+        low: Lower end of the 95 % interval.
+        high: Upper end.
+        name: Whose: a function, or a line of the script; empty: all.
+    """
+
+    kind: Name
+    per_unit: Number
+    low: Number
+    high: Number
+    name: Text = ""
+
+
+class LimitForecast(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """When a limit is met, if it goes on like this; counted from the last unit judged.
+
+    Attributes:
+        limit: Of the metric, in its unit.
+        of: "own": a limit set for the run; "host", "cgroup": memory there is; "device".
+        units: Most likely so many units.
+        earliest: Fewest.
+        latest: Most; None: it may never be met.
+        unit_s: What a unit takes lately, seconds; None if not known.
+    """
+
+    limit: Amount
+    of: Literal["own", "host", "cgroup", "device"]
+    units: Amount
+    earliest: Amount
+    latest: Amount | None = None
+    unit_s: Seconds | None = None
+
+
+class Verdict(Event, frozen=True, tag="verdict"):
+    """How one metric of a run develops; made by the hub, taken from no training.
+
+    Attributes:
+        metric: What is judged.
+        state: What is known.
+        per: What a unit is.
+        units: Units since the last start or reload that were measured.
+        unit: Epochs or fits of the run that had ended.
+        turned: Whether it is told by other words than before; False: newer figures of the same.
+        from_s: Run time at which the window of the evidence begins, seconds.
+        to_s: Run time at which it ends.
+        window: Units in it.
+        slope: Change of the lower envelope a unit, in the metric's unit; None before a window.
+        slope_low: Lower end of its 95 % interval.
+        slope_high: Upper end.
+        rise: From the beginning of the window to its end, in the metric's unit.
+        why_not: Why it is not called growth: "too_small", "no_trend", "steps", "slowing",
+            "bending", "stopped"; empty when it is, or when nothing was judged.
+        cause: What grows: "retained_traces", "retracing", "rebuilt", "python", "tensors",
+            "workers", "malloc", "native", "cache", "unknown"; "data_cache": what the first epoch
+            took, where nothing grows; empty where nothing is known.
+        sureness: "counted", "fitting" or "open".
+        name: Function or line that the cause is about; empty if not known.
+        changed: With "retracing", what its last two traces differ in, as of `FunctionTraces`.
+        grew_with: What grew over the same units and speaks for the cause.
+        advice: What may help, the mildest first.
+        forecast: None unless it grows towards a limit that is known.
+    """
+
+    metric: VerdictMetric
+    state: VerdictState
+    per: Literal["epoch", "fit", "fold"]
+    units: Count = 0
+    unit: Count = 0
+    turned: bool = False
+    from_s: Seconds = 0.0
+    to_s: Seconds = 0.0
+    window: Count = 0
+    slope: Number | None = None
+    slope_low: Number | None = None
+    slope_high: Number | None = None
+    rise: Number = 0.0
+    why_not: Name = ""
+    cause: Name = ""
+    sureness: Name = ""
+    name: Text = ""
+    changed: Text = ""
+    grew_with: Annotated[list[GrewWith], msgspec.Meta(max_length=32)] = []
+    advice: Annotated[list[Name], msgspec.Meta(max_length=16)] = []
+    forecast: LimitForecast | None = None
