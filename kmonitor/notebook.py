@@ -10,13 +10,12 @@ from typing import Any
 
 import msgspec
 
-from kmonitor.memory.effects import Backend
 from kmonitor.memory.estimate import MemoryMap, Plan, estimate
+from kmonitor.memory.layer_rules import Backend
 from kmonitor.memory.optimizer_slots import OPTIMIZERS
 from kmonitor.memory.traced_step import Traced
-from kmonitor_agent.frameworks.keras_shapes import check_shapes
-from kmonitor_agent.frameworks.layout_reader import read_layout
-from kmonitor_agent.frameworks.tensorflow.step_tracing import CannotTrace, trace
+from kmonitor_agent.frameworks.layout_reader import check_shapes, read_layout
+from kmonitor_agent.frameworks.tensorflow.step_program import CannotTrace, trace
 from kmonitor_agent.wire.messages.model_layout import OptimizerLayout
 
 __all__ = ["MemoryMap", "memory_map"]
@@ -45,7 +44,7 @@ def memory_map(
         input_shapes: A shape for each input, without the batch; None: the model's own.
 
     Raises:
-        kmonitor_agent.frameworks.keras_shapes.NoShapes: It was never called, so that layers have
+        kmonitor_agent.frameworks.layout_reader.NoShapes: It was never called, so that layers have
             no weights yet.
         kmonitor_agent.frameworks.layout_reader.WrongShape: The model does not take such inputs.
         kmonitor.memory.tensor_sizes.OpenShape: It leaves a length open: give `input_shapes`.

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from kmonitor_agent.restoring import restore
     from kmonitor_agent.studies.fold import Fold
     from kmonitor_agent.studies.function_source import FoldsRefused
-    from kmonitor_agent.studies.run_folds import run_folds
-    from kmonitor_agent.studies.study import FoldResult, Study
+    from kmonitor_agent.studies.run_folds import FoldResult, Study, run_folds
     from kmonitor_agent.wire.limits import Limit
 
 __version__: Final = VERSION
@@ -42,11 +41,11 @@ _HOMES: Final = {
     "Collected": "kmonitor_agent.collecting",
     "Fitted": "kmonitor_agent.fitting",
     "Fold": "kmonitor_agent.studies.fold",
-    "FoldResult": "kmonitor_agent.studies.study",
+    "FoldResult": "kmonitor_agent.studies.run_folds",
     "FoldsRefused": "kmonitor_agent.studies.function_source",
     "Limit": "kmonitor_agent.wire.limits",
     "MonitorCallback": "kmonitor_agent.callback",
-    "Study": "kmonitor_agent.studies.study",
+    "Study": "kmonitor_agent.studies.run_folds",
     "collect": "kmonitor_agent.collecting",
     "collected": "kmonitor_agent.collecting",
     "fit": "kmonitor_agent.fitting",

@@ -17,8 +17,11 @@ from typing import (
     get_args,
 )
 
-from kmonitor_agent.frameworks.autograph import not_converted
-from kmonitor_agent.frameworks.callback_base import overrides_step_end, with_keras_callback
+from kmonitor_agent.frameworks.callback_base import (
+    not_converted,
+    overrides_step_end,
+    with_keras_callback,
+)
 from kmonitor_agent.frameworks.script_values import is_true
 from kmonitor_agent.guard import came_from_a_handler
 from kmonitor_agent.link.hub_choice import parse_hub

@@ -8,14 +8,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.autograph import not_converted
 from kmonitor_agent.frameworks.base import Framework, KerasModel
+from kmonitor_agent.frameworks.callback_base import not_converted
 from kmonitor_agent.frameworks.detection import framework_for, loaded_frameworks
 from kmonitor_agent.frameworks.live_objects import models_in_use, models_with_functions
 from kmonitor_agent.guard import described
 from kmonitor_agent.reclaim import actions
+from kmonitor_agent.reclaim.actions import collect_garbage, give_pages_back, resident_bytes
 from kmonitor_agent.reclaim.deferred_signals import SIGNALS
-from kmonitor_agent.reclaim.memory import collect_garbage, give_pages_back, resident_bytes
 from kmonitor_agent.reclaim.outcome import Outcome
 from kmonitor_agent.recording.action_results import count_text, counted_text, released_text
 from kmonitor_agent.wire.local.clock import SystemClock

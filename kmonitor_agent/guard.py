@@ -12,8 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from kmonitor_agent.wire.local.plain_files import is_plain, open_own
-from kmonitor_agent.wire.local.private_files import make_own_folder
+from kmonitor_agent.wire.local.private_files import is_plain, make_own_folder, open_own
 
 LOG_BYTES: Final = 2_000_000
 """A log file is turned over at this size, bytes."""

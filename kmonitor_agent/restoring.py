@@ -14,11 +14,15 @@ from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel, ReclaimSteps, StateUnreadable, StateVariable
 from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.frameworks.keras_architecture import model_of
+from kmonitor_agent.frameworks.model_building import model_of
 from kmonitor_agent.reclaim import checkpoint_file
-from kmonitor_agent.reclaim.checkpoints import export_path, unfinished_export_path
-from kmonitor_agent.reclaim.export import NotExported, keep_exported
-from kmonitor_agent.reclaim.state_facts import NotAStateFile, StateHeader, StoredFacts
+from kmonitor_agent.reclaim.checkpoint_seal import NotAStateFile, StateHeader, StoredFacts
+from kmonitor_agent.reclaim.checkpoints import (
+    NotExported,
+    export_path,
+    keep_exported,
+    unfinished_export_path,
+)
 
 _EXACT: Final = ("model", "optimizer")
 """Groups whose every variable must fit. Metrics begin anew in a new fit, and Keras' global seed is

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import sys
+from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -45,3 +46,25 @@ def _wheel() -> str:
     except (importlib.metadata.PackageNotFoundError, msgspec.MsgspecError, ValueError):
         return ""
     return unquote(url.path) if url.scheme == "file" and url.path.endswith(".whl") else ""
+
+
+# Resource files.
+
+
+_INSTALLED = Path(__file__).parent.parent / "resources"
+_CLONE = Path(__file__).parents[2] / "resources"
+
+
+def resource_path(*parts: str) -> Path:
+    """Path of a file or folder below `resources/`.
+
+    In a wheel the folder lies inside the package; in a clone beside it.
+
+    Raises:
+        FileNotFoundError: There is no such resource.
+    """
+    root = _INSTALLED if _INSTALLED.is_dir() else _CLONE
+    path = root.joinpath(*parts)
+    if not path.exists():
+        raise FileNotFoundError(f"resource {'/'.join(parts)} is missing under {root}")
+    return path

@@ -7,8 +7,7 @@ from typing import cast
 
 from typing_extensions import override
 
-from kmonitor_agent.wire.local.plain_files import open_own
-from kmonitor_agent.wire.local.private_files import make_own_folder
+from kmonitor_agent.wire.local.private_files import make_own_folder, open_own
 
 
 class OwnLogHandler(RotatingFileHandler):

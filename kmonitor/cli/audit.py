@@ -9,8 +9,7 @@ from cyclopts.validators import Number
 from kmonitor.base.plain_data import fields_of
 from kmonitor.cli.common.hub_access import HostOption, HubOption, open_hub
 from kmonitor.cli.common.run_choice import SHORT_ID
-from kmonitor.cli.common.statuses import DONE
-from kmonitor.cli.common.terminal import say, say_json, say_table
+from kmonitor.cli.common.terminal import DONE, say, say_json, say_table
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.ui.text.formats import moment_text, plain_text
 from kmonitor_agent.wire.messages.unions import AuditRow

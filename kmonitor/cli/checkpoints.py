@@ -11,8 +11,7 @@ from cyclopts import Parameter
 from kmonitor.base.errors import Expected
 from kmonitor.cli.common.hub_access import open_hub
 from kmonitor.cli.common.run_choice import choose_run
-from kmonitor.cli.common.statuses import DONE, FAILED
-from kmonitor.cli.common.terminal import plain, say, say_json, say_table
+from kmonitor.cli.common.terminal import DONE, FAILED, plain, say, say_json, say_table
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import read_event
 from kmonitor.ui.text.formats import bytes_text, moment_text, plain_text
@@ -22,7 +21,7 @@ from kmonitor_agent.wire.messages.events import FitStarted
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 if TYPE_CHECKING:
-    from kmonitor_agent.reclaim.state_facts import StateHeader
+    from kmonitor_agent.reclaim.checkpoint_seal import StateHeader
 
 _SUFFIX = ".h5"
 
@@ -110,7 +109,7 @@ def _places(client: HubClient, run: RunSummary) -> list[Path]:
 
 def _in_folder(folder: Path, run: str, *, verify: bool) -> list[Listed]:
     from kmonitor_agent.reclaim import checkpoint_seal  # noqa: PLC0415 - NumPy
-    from kmonitor_agent.reclaim.state_facts import NotAStateFile  # noqa: PLC0415 - beside it
+    from kmonitor_agent.reclaim.checkpoint_seal import NotAStateFile  # noqa: PLC0415 - beside it
 
     found: list[Listed] = []
     for path in sorted(folder.glob(f"*{_SUFFIX}")):

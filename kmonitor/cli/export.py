@@ -9,8 +9,7 @@ from cyclopts import Parameter
 
 from kmonitor.cli.common.hub_access import FolderOption, HostOption, HubOption, open_hub
 from kmonitor.cli.common.run_choice import choose_run
-from kmonitor.cli.common.statuses import DONE, Misuse
-from kmonitor.cli.common.terminal import complain, plain
+from kmonitor.cli.common.terminal import DONE, Misuse, complain, plain
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.csv_logger import CsvLoggerExport
 from kmonitor.export.run_export import ENDINGS, ExportFormat, RunExport

@@ -7,10 +7,9 @@ from cyclopts import App, Parameter
 from kmonitor.base.errors import Expected
 from kmonitor.base.plain_data import fields_of
 from kmonitor.cli.common.hub_access import folder_faults_named
-from kmonitor.cli.common.statuses import DONE
-from kmonitor.cli.common.terminal import complain, plain, say, say_json, say_table
+from kmonitor.cli.common.terminal import DONE, complain, plain, say, say_json, say_table
 from kmonitor.connect.host_access import visit
-from kmonitor.connect.host_book import HostBook, RememberedHost
+from kmonitor.connect.remembered_hosts import HostBook, RememberedHost
 from kmonitor_agent.wire.local.folders import find_folders
 
 app = App(

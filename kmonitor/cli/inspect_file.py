@@ -5,10 +5,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from kmonitor.cli.common.statuses import DONE
-from kmonitor.cli.common.terminal import counted, plain, say, say_json, say_table
+from kmonitor.cli.common.terminal import DONE, counted, plain, say, say_json, say_table
 from kmonitor.memory.model_files.inspection import Compiled, ModelFile, inspect_file
-from kmonitor.ui.memory.setting_words import settings_words
+from kmonitor.ui.memory.model_file import settings_words
 from kmonitor.ui.text.formats import bytes_text, count_text, plain_text
 
 _FORMS = {"keras": "Keras archive", "h5": "HDF5 model", "weights": "HDF5 weights alone",

@@ -6,9 +6,9 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from kmonitor.cli.common.model_file_options import NO_OPTIONS, FileOptions
-from kmonitor.cli.common.statuses import DONE, Misuse
-from kmonitor.cli.common.terminal import complain, plain, say, say_json, say_table
+from kmonitor.cli.common.options import NO_OPTIONS, FileOptions
+from kmonitor.cli.common.terminal import DONE, Misuse, complain, plain, say, say_json, say_table
+from kmonitor.memory.model_files.description import source_of
 from kmonitor.memory.model_files.load_cost import (
     REPEATS,
     WAYS,
@@ -19,7 +19,6 @@ from kmonitor.memory.model_files.load_cost import (
     possible_ways,
     recommend,
 )
-from kmonitor.memory.model_files.target import source_of
 from kmonitor.ui.text.formats import bytes_text, plain_text
 
 

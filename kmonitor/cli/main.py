@@ -10,8 +10,18 @@ from cyclopts import App, CycloptsError, UnknownOptionError, UnusedCliTokensErro
 from kmonitor import __version__
 from kmonitor.base.errors import Expected
 from kmonitor.base.standard_streams import fill_standard_streams
-from kmonitor.cli.common.statuses import BROKEN_PIPE, DONE, FAILED, INTERRUPTED, USAGE, Misuse
-from kmonitor.cli.common.terminal import complain, discard_output, is_of_output, plain
+from kmonitor.cli.common.terminal import (
+    BROKEN_PIPE,
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    USAGE,
+    Misuse,
+    complain,
+    discard_output,
+    is_of_output,
+    plain,
+)
 from kmonitor.cli.common.unknown_options import about_option
 from kmonitor_agent.wire.local.folders import home_without_place
 
@@ -63,12 +73,12 @@ _SUBCOMMANDS = {
     "inspect": ("kmonitor.cli.inspect_file:inspect_model", "Say what a model file holds."),
     "load-cost": ("kmonitor.cli.load_cost:load_cost", "Measure what loading a model takes."),
     "ship": ("kmonitor.cli.ship:ship", "Send a folder's runs to the hub: clusters, no hub there."),
-    "authorize": ("kmonitor.cli.authorize:authorize", "Let a device connect to the hub."),
+    "authorize": ("kmonitor.cli.keys:authorize", "Let a device connect to the hub."),
     "keys": ("kmonitor.cli.keys:app", "This device's key; who may connect; revoke one."),
     "audit": ("kmonitor.cli.audit:audit", "List who did what through the hub."),
     "hub": ("kmonitor.cli.hub.command:app", "Run the hub without a window; its status; stop it."),
     "hosts": ("kmonitor.cli.hosts:app", "The hosts you connected to; add one, remove one."),
-    "doctor": ("kmonitor.cli.doctor.doctor:doctor", "Say what is missing here, and what to do."),
+    "doctor": ("kmonitor.cli.doctor.command:doctor", "Say what is missing here, and what to do."),
     "purge": ("kmonitor.cli.purge:purge", "List every file of kmonitor's, then remove them."),
 }
 """Name to where it is and its line in the list of commands; each explains itself in full."""

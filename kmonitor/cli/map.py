@@ -1,6 +1,6 @@
 """`kmonitor map`: what a training will take, layer by layer, before it runs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,29 +11,247 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from kmonitor.base.errors import Expected
-from kmonitor.cli.common.model_file_options import NO_OPTIONS, FileOptions
-from kmonitor.cli.common.options import bytes_from
-from kmonitor.cli.common.statuses import DONE, Misuse
-from kmonitor.cli.common.terminal import complain, say_json
-from kmonitor.cli.map_lines import say_advice, say_fit, say_map
-from kmonitor.cli.measured_before import measured_before, run_memory
-from kmonitor.cli.smaller_inputs import smaller_inputs
-from kmonitor.memory.advice import Advice, advise
-from kmonitor.memory.calibration import Measured, NotIdentifiable, foretold, telling
-from kmonitor.memory.effects import Backend
+from kmonitor.cli.common.hub_access import open_hub
+from kmonitor.cli.common.options import NO_OPTIONS, FileOptions, bytes_from
+from kmonitor.cli.common.run_choice import choose_run
+from kmonitor.cli.common.terminal import (
+    DONE,
+    Misuse,
+    complain,
+    counted,
+    plain,
+    say,
+    say_json,
+    say_table,
+)
+from kmonitor.connect.hub_client import HubClient
+from kmonitor.memory.calibration import (
+    KINDS,
+    FitMemory,
+    Measured,
+    Measurements,
+    NotIdentifiable,
+    fit_memories,
+    foretold,
+    measurements_of,
+    telling,
+)
 from kmonitor.memory.estimate import MemoryMap, Plan, backend_of
-from kmonitor.memory.model_files.description import describe
+from kmonitor.memory.layer_rules import Backend
+from kmonitor.memory.layer_table import LayerMemory
+from kmonitor.memory.model_files.description import (
+    ModelSource,
+    TracedModel,
+    describe,
+    has_tensorflow,
+    source_of,
+    trace_model,
+)
 from kmonitor.memory.model_files.file_layout import layout_of_file
 from kmonitor.memory.model_files.output_shapes import CannotTell
-from kmonitor.memory.model_files.target import source_of
-from kmonitor.memory.model_files.tracing import TracedModel, has_tensorflow, trace_model
-from kmonitor.memory.open_lengths import with_length
 from kmonitor.memory.optimizer_slots import OPTIMIZERS
-from kmonitor.memory.telemetry import FitMemory
-from kmonitor.memory.tensor_sizes import OpenShape
+from kmonitor.memory.tensor_sizes import OpenShape, with_length
 from kmonitor.memory.traced_step import Traced
-from kmonitor.memory.what_if import largest_batches, peaks_over_batch
+from kmonitor.memory.what_if import Advice, Fit, advise, largest_batches, peaks_over_batch
+from kmonitor.ui.text.formats import bytes_text, count_text, plain_text
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event
+from kmonitor_agent.wire.messages.events import AnyEvent
 from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout, Setting
+
+# map_lines: A memory map as lines and a table for the terminal.
+
+
+_COLUMNS = (
+    "layer", "kind", "parameters", "weights", "gradients", "slots", "kept", "workspace", "",
+)  # fmt: skip
+_RIGHT = ("parameters", "weights", "gradients", "slots", "kept", "workspace")
+
+
+def say_map(layout: ModelLayout, found: MemoryMap) -> None:
+    """The table by layer and the totals below it."""
+    say_table(_COLUMNS, map(_row, found.layers), right=_RIGHT, elided="layer")
+    say()
+    say(_headline(layout, found))
+    say(
+        f"  resident {_size(found.resident_bytes)}: weights {_size(found.parameter_bytes)},"
+        f" optimizer {_size(found.slot_bytes)}"
+    )
+    # The layers' part is by rules, the total by what was traced or measured: it may be less.
+    kept = "of it kept" if found.kept_bytes <= found.transient_bytes else "by rules would be kept"
+    say(
+        f"  transient {_size(found.transient_bytes)}: {kept} for the backward pass"
+        f" {_size(found.kept_bytes)}; gradients are {_size(found.gradient_bytes)} together, but"
+        " not all at one time"
+        if found.backend != "torch"
+        else f"  transient {_size(found.transient_bytes)}: kept for the backward pass"
+        f" {_size(found.kept_bytes)}, gradients {_size(found.gradient_bytes)}"
+    )
+    say(f"  tier {found.tier}: {found.method}")
+    if found.uncovered:
+        say(f"  no rule covers: {', '.join(map(plain, found.uncovered))}; the interval is wider")
+    for note in found.notes:
+        say(f"  {plain(note)}")
+
+
+def say_fit(fit: Fit, limit: str) -> None:
+    """The largest batches within a limit."""
+    if fit.likely is None:
+        say(f"Not even a batch of 1 is expected to fit {plain(limit)}.")
+        return
+    certain = f"{fit.certain} with certainty" if fit.certain else "none with certainty"
+    say(f"Largest batch within {plain(limit)}: {certain}, {fit.likely} by the estimate itself.")
+
+
+def say_advice(advised: Sequence[Advice]) -> None:
+    """What would lower the peak, the largest saving first."""
+    if not advised:
+        say("No single change that is known would save a MiB.")
+        return
+    rows = [(_size(each.saved_bytes), _size(each.peak_bytes), each.words) for each in advised]
+    say_table(("saves", "then", "change"), rows, right=("saves", "then"), folds=("change",))
+
+
+def _headline(layout: ModelLayout, found: MemoryMap) -> str:
+    high = "not known" if found.high_bytes is None else _size(found.high_bytes)
+    optimizer = found.optimizer or "no optimizer"
+    return (
+        f"{plain(layout.name)}: peak {_size(found.peak_bytes)} ({_size(found.low_bytes)} to"
+        f" {high}) at batch {found.batch}, {optimizer}, {found.precision}, {found.backend};"
+        f" {counted(len(found.layers), 'layer')}"
+    )
+
+
+def _row(row: LayerMemory) -> tuple[str, ...]:
+    return (
+        row.path,
+        row.kind,
+        plain_text(count_text(row.parameters)) if row.parameters else "",
+        *(
+            _size(each) if each else ""
+            for each in (row.parameter_bytes, row.gradient_bytes, row.slot_bytes, row.kept_bytes,
+                         row.workspace_bytes)
+        ),
+        row.note if row.is_covered else "no rule covers it",
+    )  # fmt: skip
+
+
+def _size(n_bytes: int) -> str:
+    return plain_text(bytes_text(n_bytes))
+
+
+# Measured before.
+
+
+def measured_before(layout: ModelLayout, plan: Plan) -> tuple[Measured, ...]:
+    """What was measured of the same model, trained in the same way; nothing where nothing was.
+
+    A hub is asked, and started, only where one has kept something or a training has left it.
+
+    Args:
+        layout: Of the model.
+        plan: How it would be trained.
+    """
+    folders = find_folders()
+    if not (folders.database.exists() or folders.spool.exists()):
+        return ()
+    try:
+        with open_hub() as client:
+            return _all(client).of(layout, plan)
+    except Expected as exc:
+        complain(f"kmonitor: earlier measurements are not used: {exc.what}")
+        return ()
+
+
+def run_memory(wanted: str) -> tuple[FitMemory, Measurements]:
+    """The newest fit of a run whose model is known, and all that was measured.
+
+    Args:
+        wanted: The run's id, the beginning of one, its name, or `last`.
+
+    Raises:
+        Expected: There is no such run, or it has not told its model.
+    """
+    with open_hub() as client:
+        run = choose_run(client.runs(), wanted)
+        fits = fit_memories(_events(client, run.run))
+        if not fits:
+            raise Expected(
+                f"{run.name} has not told what its model is made of.",
+                "Runs with Keras 3 tell it at a fit's begin, unless they are private.",
+            )
+        return fits[-1], _all(client)
+
+
+def _all(client: HubClient) -> Measurements:
+    return measurements_of(
+        fit for run in _measured_runs(client) for fit in fit_memories(_events(client, run))
+    )
+
+
+def _events(client: HubClient, run: str) -> Iterator[AnyEvent]:
+    for row in client.all_rows(run, KINDS):
+        try:
+            yield decode_event(row.body)
+        except ProtocolError:
+            continue  # of a newer agent
+
+
+def _measured_runs(client: HubClient) -> list[str]:
+    """Ids of the runs that told a peak, the first one first."""
+    found: dict[str, None] = {}
+    cursor, more = 0, True
+    while more:
+        page = client.rows(cursor=cursor, kinds=["step_peak"])
+        found.update((row.run, None) for row in page.rows)
+        cursor, more = page.cursor, page.more
+    return list(found)
+
+
+# smaller_inputs: The same model with smaller inputs, for advice on what that would save.
+
+
+_PICTURE = 3
+_LEAST = 8
+"""A side or a length below this is not halved, nor are the few features of a table."""
+
+
+def smaller_inputs(source: ModelSource, layout: ModelLayout) -> dict[str, ModelLayout]:
+    """Layouts by words for what is smaller; empty where the model takes no other input.
+
+    Args:
+        source: Where the model is made from, in a process of its own.
+        layout: As it is.
+    """
+    found = _halved(layout)
+    if found is None:
+        return {}
+    words, shape = found
+    complain("kmonitor: making the model with a smaller input, in a process of its own.")
+    try:
+        return {words: describe(source, [[shape]])[0]}
+    except Expected:
+        return {}  # its weights were made for this very shape, or there is no framework here
+
+
+def _halved(layout: ModelLayout) -> tuple[str, list[int]] | None:
+    """Half as high and wide, or half as long, in words; None for other inputs."""
+    if len(layout.inputs) != 1 or not layout.calls:
+        return None
+    tensor = layout.tensors[layout.inputs[0]]
+    lengths = [each for each in tensor.shape[1:] if each is not None]
+    if len(lengths) != len(tensor.shape) - 1 or not lengths or lengths[0] < 2 * _LEAST:
+        return None
+    if len(lengths) == _PICTURE and lengths[1] >= 2 * _LEAST:
+        high, wide, channels = lengths
+        words = f"input {high // 2} x {wide // 2} instead of {high} x {wide}; it sees less detail"
+        return words, [high // 2, wide // 2, channels]
+    is_series = len(lengths) == 2 or (len(lengths) == 1 and "int" in tensor.dtype)  # noqa: PLR2004
+    if is_series:
+        words = f"length {lengths[0] // 2} instead of {lengths[0]}; it sees less of each example"
+        return words, [lengths[0] // 2, *lengths[1:]]
+    return None
+
 
 Precision = Literal["float32", "mixed_float16", "mixed_bfloat16", "float16", "bfloat16", "float64"]
 BackendName = Literal["tensorflow", "jax", "torch", "xla"]

@@ -1,21 +1,213 @@
 """`kmonitor purge`: list every file, socket and hub of ours, ask, then remove them."""
 
 import os
+import re
+import stat
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Final
 
 from cyclopts import Parameter
 
 from kmonitor.base.errors import Expected
+from kmonitor.cli.common.desktop_entry import installed_files, is_entry_of_home
 from kmonitor.cli.common.hub_access import folder_faults_named
-from kmonitor.cli.common.statuses import DONE, FAILED
-from kmonitor.cli.common.terminal import complain, counted, plain, say
-from kmonitor.cli.own_files import belongings, remove_emptied, remove_if_empty
+from kmonitor.cli.common.terminal import DONE, FAILED, complain, counted, plain, say
+from kmonitor.cli.hub.service_unit import is_unit_of, unit_path
 from kmonitor.connect.local_hub import hub_answers, stop_hub
 from kmonitor.ui.text.formats import bytes_text, plain_text
 from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.host_identity import keys_folder
+from kmonitor_agent.wire.local.supervision import studies, supervisions
 from kmonitor_agent.wire.messages.unions import HubTold
+
+# own_files: Which files in kmonitor's folders are kmonitor's: by place, kind and exact name.
+
+
+_RUN: Final = re.compile(r"[0-9a-f]{32}")
+_STATE: Final = re.compile(r"launcher-[0-9A-Za-z_.-]{1,64}\.json(\.new)?|host-salt(\.\d+\.new)?")
+_DATABASE: Final = re.compile(
+    r"hub\.lock|(team-hub-id|clock)(\.new)?|hub\.sqlite3(\.damaged-\d+|\.new(-patched)?)?(-wal|-shm|-journal)?"
+)
+_SPOOLED: Final = re.compile(r"\d{20}\.(events|thin|aside)|(acked|commands)(\.new)?|lock|reserve")
+_CHECKPOINT: Final = re.compile(
+    r"\d{6,}-fit\d+-epoch-?\d+-step\d+(\.h5(\.\d+\.tmp)?|(\.\d+\.tmp)?\.keras)"
+)
+_LOG: Final = re.compile(
+    r"(agent|hub|app)\.log(\.\d+)?|app-crash\.log|crash-[\d-]+\.txt|window-[\d-]+\.trail|hub\.err|demo-[a-z]+\.log"
+)
+_SETTINGS: Final = re.compile(
+    r"(window|hub|store)\.(json(\.new)?|new)|hosts(-damaged-\d{8}-\d{6})?\.json|hosts\.(\d+\.new|lock)|no-hub"
+)
+_SUPERVISED: Final = re.compile(r"(terms|runs)\.json(\.new)?|leaving(\.new)?|lock")
+_STUDY: Final = re.compile(r"study\.json(\.new)?|ledger\.(jsonl|txt)|lock")
+_OF_STUDY: Final = {
+    "values": re.compile(r"\d+\.value(\.\d+\.new)?"),
+    "output": re.compile(r"\d+\.txt"),
+    "data": re.compile(r"[xy]-[0-9a-f]{32}\.(npy|new)"),
+    "splits": re.compile(r"\d+-(train|test)\.npy(\.new)?"),
+}
+_FIT: Final = re.compile(r"\d+\.json(\.new)?")
+_FIT_FOLDER: Final = re.compile(r"fit-\d+")
+_KEYS: Final = re.compile(
+    r"(hub|desktop|agent)\.key(\.[0-9a-f]{16}\.new)?|authorized\.json(\.new)?"
+)
+_RUNTIME: Final = re.compile(r"agents\.sock|view\.sock|hub\.lock|s[0-9a-f]{10}")
+
+
+@dataclass(slots=True)
+class Belongings:
+    """What lies in kmonitor's folders.
+
+    Attributes:
+        ours: Files and sockets of kmonitor's.
+        others: What is not; a folder stands for all below it.
+    """
+
+    ours: list[Path] = field(default_factory=list[Path])
+    others: list[Path] = field(default_factory=list[Path])
+
+
+def belongings(folders: Folders) -> Belongings:
+    """Tell apart what lies in kmonitor's folders; links are not followed.
+
+    Raises:
+        OSError: A folder cannot be listed.
+    """
+    found = Belongings()
+    _sort_files(found, folders.database, _DATABASE)
+    _sort_runs(found, folders.spool, _SPOOLED)
+    _sort_runs(found, folders.checkpoints, _CHECKPOINT)
+    _sort_supervisions(found, supervisions(folders))
+    _sort_studies(found, studies(folders))
+    _sort_files(found, keys_folder(folders), _KEYS)
+    _sort_files(found, folders.logs, _LOG)
+    _sort_files(found, folders.settings, _SETTINGS)
+    _sort_files(found, folders.runtime, _RUNTIME)
+    # What else lies in the state folder is nobody's business: it may be a whole project.
+    found.ours += [path for path in _entries(folders.state) if _is_ours(path, _STATE)]
+    unit = unit_path()
+    if unit.is_file() and not unit.is_symlink() and is_unit_of(unit, folders):
+        found.ours.append(unit)
+    if is_entry_of_home():
+        files = (path for path in installed_files() if path.is_file() and not path.is_symlink())
+        found.ours += files
+    return found
+
+
+def remove_emptied(removed: list[Path], folders: Folders) -> None:
+    """Remove the folders that became empty when these files of kmonitor's went.
+
+    Args:
+        removed: As `belongings` told them.
+        folders: Where they lay; the state folder itself stays.
+    """
+    emptied = {folder for path in removed for folder in path.parents}
+    places = _places(folders)
+    for folder in sorted(emptied, key=lambda path: len(path.parts), reverse=True):
+        if folder in places or folder.parent in places:
+            remove_if_empty(folder)
+    # A script that ended well under `kmonitor run` left nothing in there.
+    if supervisions(folders).is_dir() and not supervisions(folders).is_symlink():
+        remove_if_empty(supervisions(folders))
+    for study in _entries(studies(folders)):
+        # A fold that wrote nothing left its folder behind.
+        resumed = sorted((study / "resume").rglob("*"), reverse=True)
+        for folder in [*resumed, *_entries(study), study, study.parent]:
+            if folder.is_dir() and not folder.is_symlink():
+                remove_if_empty(folder)
+
+
+def remove_if_empty(folder: Path) -> None:
+    """Remove a folder unless something lies in it or it cannot be removed."""
+    try:
+        folder.rmdir()
+    except OSError:
+        return
+
+
+def _places(folders: Folders) -> set[Path]:
+    kept = {folders.database, folders.spool, folders.checkpoints, folders.logs}
+    restarts = supervisions(folders)
+    runs = {run for each in _entries(restarts) for run in (each, *_entries(each))}
+    return kept | {folders.settings, folders.runtime, keys_folder(folders), restarts} | runs
+
+
+def _sort_runs(found: Belongings, place: Path, pattern: re.Pattern[str]) -> None:
+    for path in _entries(place):
+        if _is_run(path):
+            _sort_files(found, path, pattern)
+        else:
+            found.others.append(path)
+
+
+def _sort_supervisions(found: Belongings, place: Path) -> None:
+    for each in _entries(place):
+        if not _is_run(each):
+            found.others.append(each)
+            continue
+        for path in _entries(each):
+            if _is_run(path):
+                _sort_fits(found, path)
+            else:
+                (found.ours if _is_ours(path, _SUPERVISED) else found.others).append(path)
+
+
+def _sort_studies(found: Belongings, place: Path) -> None:
+    for each in _entries(place):
+        if not _is_run(each):
+            found.others.append(each)
+            continue
+        for path in _entries(each):
+            pattern = _OF_STUDY.get(path.name)
+            if path.name == "resume":
+                _sort_resumed(found, path)
+            elif pattern is not None:
+                _sort_files(found, path, pattern)
+            elif not path.is_dir() or any(path.iterdir()):
+                (found.ours if _is_ours(path, _STUDY) else found.others).append(path)
+
+
+def _sort_resumed(found: Belongings, place: Path) -> None:
+    for fold in _entries(place):
+        for path in _entries(fold):
+            if _is_run(path):
+                _sort_fits(found, path)
+            else:
+                (found.ours if _is_ours(path, _SUPERVISED) else found.others).append(path)
+
+
+def _sort_fits(found: Belongings, run: Path) -> None:
+    for path in _entries(run):
+        is_folder = path.is_dir() and not path.is_symlink()
+        if is_folder and _FIT_FOLDER.fullmatch(path.name):
+            _sort_files(found, path, _CHECKPOINT)
+        else:
+            (found.ours if _is_ours(path, _FIT) else found.others).append(path)
+
+
+def _is_run(path: Path) -> bool:
+    return bool(_RUN.fullmatch(path.name)) and path.is_dir() and not path.is_symlink()
+
+
+def _sort_files(found: Belongings, folder: Path, pattern: re.Pattern[str]) -> None:
+    for path in _entries(folder):
+        (found.ours if _is_ours(path, pattern) else found.others).append(path)
+
+
+def _entries(folder: Path) -> list[Path]:
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    return sorted(folder.iterdir())
+
+
+def _is_ours(path: Path, pattern: re.Pattern[str]) -> bool:
+    if not pattern.fullmatch(path.name):
+        return False
+    mode = path.lstat().st_mode
+    return stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
+
 
 _OTHERS_SHOWN: Final = 20
 """How many files and folders that are not ours are named."""

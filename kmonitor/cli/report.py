@@ -7,9 +7,8 @@ from cyclopts import Parameter
 
 from kmonitor.cli.common.hub_access import FolderOption, HostOption, HubOption, open_hub
 from kmonitor.cli.common.run_choice import choose_run
-from kmonitor.cli.common.statuses import DONE
-from kmonitor.cli.common.terminal import say
-from kmonitor.ui.report.run_report import file_stem, write_report
+from kmonitor.cli.common.terminal import DONE, say
+from kmonitor.ui.report.page import file_stem, write_report
 
 
 def report(

@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from kmonitor.base.errors import Expected
-from kmonitor.cli.common.statuses import DONE
-from kmonitor.cli.common.terminal import say
+from kmonitor.cli.common.terminal import DONE, say
 
 Package = Literal["keras", "tf_keras"]
 

@@ -1,21 +1,144 @@
 """`kmonitor runs`: the trainings that this user's hub knows; pin and remove them."""
 
+import sys
 import time
-from typing import Annotated
+from typing import Annotated, Final
 
 from cyclopts import App, Parameter
 
+from kmonitor.base.errors import Expected
 from kmonitor.base.plain_data import fields_of
 from kmonitor.cli.common.hub_access import FolderOption, HostOption, HubOption, open_hub
+from kmonitor.cli.common.options import bytes_from, seconds_from
 from kmonitor.cli.common.run_choice import SHORT_ID, choose_run
-from kmonitor.cli.common.statuses import DONE
 from kmonitor.cli.common.summary_text import epoch_words, labelled_words
-from kmonitor.cli.common.terminal import plain, say, say_json, say_table
+from kmonitor.cli.common.terminal import (
+    DONE,
+    FAILED,
+    Misuse,
+    complain,
+    counted,
+    plain,
+    say,
+    say_json,
+    say_table,
+)
 from kmonitor.cli.hub.command import say_troubles
-from kmonitor.cli.prune import prune
-from kmonitor.ui.text.formats import duration_text, moment_text, plain_text
+from kmonitor.connect.hub_client import HubRefused
+from kmonitor.ui.text.formats import bytes_text, duration_text, moment_text, plain_text
 from kmonitor_agent.wire.messages.commands import LimitMetric
-from kmonitor_agent.wire.messages.unions import RunSummary
+from kmonitor_agent.wire.messages.unions import ENDED_STATES, RunSummary
+
+# Prune.
+
+
+_ABANDONED_S: Final = 3600.0
+"""A silent run whose process cannot be seen may go after so long; the hub decides."""
+
+
+def prune(
+    *,
+    older_than: Annotated[str | None, Parameter(name="--older-than")] = None,
+    larger_than: Annotated[str | None, Parameter(name="--larger-than")] = None,
+    dry_run: Annotated[bool, Parameter(name="--dry-run", negative="")] = False,
+    yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] = False,
+    host: HostOption = None,
+    hub: HubOption = None,
+) -> int:
+    """List ended runs that are old or large, ask, and remove them from a hub's history.
+
+    Pinned runs (`kmonitor runs pin`) and living ones stay. Checkpoints and spools stay too.
+
+    Example: `kmonitor runs prune --older-than 30d --dry-run`
+
+    Args:
+        older_than: Whose last event is longer ago: `30d`, `12h`, `8w`; a bare number is days.
+        larger_than: That take more in the hub's database: `500MiB`, `2GB`. With both options,
+            both must hold.
+        dry_run: Only list them.
+        yes: Do not ask.
+        host: On this host, over ssh: `gpu-01`, `user@gpu-01`, or a name of `kmonitor hosts`.
+        hub: At this address, as its operator: tcp://HOST:PORT?key=KEY.
+    """
+    if older_than is None and larger_than is None:
+        raise Misuse("Say which runs: --older-than 30d, or --larger-than 1GiB, or both.")
+    age_s = 0.0 if older_than is None else seconds_from(older_than, "--older-than")
+    n_bytes = 0 if larger_than is None else bytes_from(larger_than, "--larger-than")
+    with open_hub(host, hub=hub) as client:
+        found = to_go(client.runs(), age_s=age_s, n_bytes=n_bytes, now_wall_s=time.time())
+        if not found:
+            say("No run that has ended is that old or large.")
+            return DONE
+        _say_them(found)
+        if dry_run:
+            return DONE
+        if not (yes or _agreed()):
+            say("Nothing was removed.")
+            return FAILED
+        refused = 0
+        for run in found:
+            try:
+                client.edit(run.run, delete=True)
+            except HubRefused as exc:
+                refused += 1
+                complain(plain(f"kmonitor: {run.name} ({run.run[:SHORT_ID]}): {exc.text}"))
+    say(f"{counted(len(found) - refused, 'run')} removed.")
+    return FAILED if refused else DONE
+
+
+def to_go(
+    runs: list[RunSummary], *, age_s: float, n_bytes: int, now_wall_s: float
+) -> list[RunSummary]:
+    """The runs that may be removed and are so old and so large, the oldest first.
+
+    Args:
+        runs: All.
+        age_s: Least time since the last event, seconds.
+        n_bytes: More than this is large.
+        now_wall_s: Now, UTC.
+    """
+    found = [
+        run
+        for run in runs
+        if not run.pinned
+        and _is_over(run, now_wall_s)
+        and now_wall_s - run.last_wall_s >= age_s
+        and run.stored_bytes >= n_bytes
+    ]
+    return sorted(found, key=lambda run: run.last_wall_s)
+
+
+def _is_over(run: RunSummary, now_wall_s: float) -> bool:
+    if run.state in ENDED_STATES:
+        return True
+    return run.state == "silent" and now_wall_s - run.last_wall_s > _ABANDONED_S
+
+
+def _say_them(found: list[RunSummary]) -> None:
+    now = time.time()
+    rows = [
+        (
+            run.run[:SHORT_ID],
+            run.name,
+            run.host,
+            run.state,
+            plain_text(moment_text(run.last_wall_s, now_wall_s=now)),
+            plain_text(bytes_text(run.stored_bytes)),
+        )
+        for run in found
+    ]
+    headers = ("RUN", "NAME", "HOST", "STATE", "LAST EVENT", "ABOUT")
+    say_table(headers, rows, right=("ABOUT",), folds=("NAME", "HOST"))
+    total = plain_text(bytes_text(sum(run.stored_bytes for run in found)))
+    say(f"{counted(len(found), 'run')}, about {total} together")
+
+
+def _agreed() -> bool:
+    if not sys.stdin.isatty():
+        raise Expected("Nobody is there to be asked.", "To remove them: add --yes")
+    print("Remove them? Type yes: ", end="", flush=True)
+    return sys.stdin.readline().strip().lower() in ("yes", "y")
+
 
 _METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
 

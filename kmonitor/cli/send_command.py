@@ -1,8 +1,10 @@
 """`kmonitor command`: have something done by a running training, and see what came of it."""
 
 import getpass
+from collections.abc import Sequence
 from typing import Annotated, get_args
 
+import msgspec
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
@@ -10,24 +12,80 @@ from kmonitor.base.errors import Expected
 from kmonitor.cli.common.event_text import event_words
 from kmonitor.cli.common.hub_access import HostOption, HubOption, open_hub
 from kmonitor.cli.common.run_choice import choose_run
-from kmonitor.cli.common.statuses import DONE, FAILED, STILL_WAITING
-from kmonitor.cli.common.terminal import complain, plain, say
-from kmonitor.cli.limit_arguments import limits_from
+from kmonitor.cli.common.terminal import DONE, FAILED, STILL_WAITING, complain, plain, say
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import read_event
+from kmonitor_agent.wire.limits import Limit
 from kmonitor_agent.wire.messages.commands import (
     FINAL_STATES,
+    LIMIT_METRICS,
     Arguments,
     CommandName,
     CommandStatus,
+    LimitMetric,
+    LimitSpec,
     NoArguments,
     ReloadArguments,
     ReloadMode,
     SafePoint,
     SaveArguments,
+    SetLimits,
 )
 from kmonitor_agent.wire.messages.events import ActionRecord, BootStarted, Diagnosis
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, Row, RunSummary
+
+# limit_arguments: Limits as they are typed: `ram=80%:reload`, `graph=50k`, `vram=off`.
+
+
+OFF = "off"
+"""Stands where a threshold would, to take a metric's limit away."""
+
+_EXAMPLE = "For example: kmonitor command last set_limits ram=80%:reload step_time='250 ms'"
+
+
+def limits_from(words: Sequence[str], *, set_by: str) -> SetLimits:
+    """The arguments of `set_limits`.
+
+    Args:
+        words: Each METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off.
+        set_by: Who sets them.
+
+    Raises:
+        Expected: There are none, or one makes no sense; says what to write.
+    """
+    if not words:
+        raise Expected("set_limits needs at least one limit.", _EXAMPLE)
+    metrics: dict[LimitMetric, None] = {}
+    limits: list[LimitSpec] = []
+    for word in words:
+        metric, spec = _one(word)
+        metrics[metric] = None
+        if spec is not None:
+            limits.append(msgspec.structs.replace(spec, set_by=set_by))
+    return SetLimits(metrics=list(metrics), limits=limits)
+
+
+def _one(word: str) -> tuple[LimitMetric, LimitSpec | None]:
+    metric, equals, rest = word.partition("=")
+    threshold, _, action = rest.partition(":")
+    if not equals or metric not in LIMIT_METRICS:
+        known = ", ".join(LIMIT_METRICS)
+        raise Expected(f'"{word}" is no limit; it begins with one of {known} and "=".', _EXAMPLE)
+    if threshold.strip() == OFF:
+        return metric, None
+    try:
+        limit = Limit(metric, _threshold(threshold), action=action or "notify")
+    except (ValueError, TypeError) as exc:
+        raise Expected(f'"{word}" is no limit: {exc}', _EXAMPLE) from exc
+    return metric, limit.spec
+
+
+def _threshold(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
 
 Action = CommandName
 """What may be asked on the command line: all that a training takes."""

@@ -17,13 +17,11 @@ from kmonitor.base.installation import how_to_add
 from kmonitor.cli.common.desktop_entry import entry_path, install_entry, remove_entry
 from kmonitor.cli.common.display import Display, find_display, install_line, missing_libraries
 from kmonitor.cli.common.hub_access import FolderOption, HostOption, open_hub, see_hub
-from kmonitor.cli.common.run_choice import choose_run
-from kmonitor.cli.common.run_search import run_anywhere
-from kmonitor.cli.common.statuses import DONE, Misuse
-from kmonitor.cli.common.terminal import say
+from kmonitor.cli.common.run_choice import choose_run, run_anywhere
+from kmonitor.cli.common.terminal import DONE, Misuse, say
 from kmonitor.connect.folder_hub import FolderView
 from kmonitor.connect.host_access import known_host
-from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor.ui.settings.window_settings import WindowOptions
 from kmonitor.ui.shell.qt.qt_guard import settle_platform
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 

@@ -19,7 +19,7 @@ from typing import Final, Self
 from kmonitor.base.errors import Expected
 from kmonitor.connect.local_hub import hub_answers
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.plain_files import read_own
+from kmonitor_agent.wire.local.private_files import read_own
 from kmonitor_agent.wire.local.spool_reader import spools_below
 
 _STARTS_WITHIN_S: Final = 10.0

@@ -1,9 +1,10 @@
 """A desktop's thread for one hub: follows runs and rows, carries questions, comes back alone."""
 
+import itertools
 import logging
 import random
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -11,28 +12,245 @@ from typing import Literal
 import msgspec
 import zmq
 
-from kmonitor.base.doorbell import Doorbell
-from kmonitor.connect.hub_socket import DirectHub
-from kmonitor.connect.pull import Pull
-from kmonitor.connect.questions import Questions
+from kmonitor.base.wakeup import Doorbell
+from kmonitor.connect.hub_socket import DirectHub, ViewLink
 from kmonitor.connect.remote_hub import RemoteHub
-from kmonitor.connect.view_link import ViewLink
 from kmonitor_agent.wire.local.clock import Clock, SystemClock
+from kmonitor_agent.wire.messages.commands import FINAL_STATES, CommandStatus
 from kmonitor_agent.wire.messages.unions import (
     AuditTold,
+    CommandAsked,
     CommandTold,
     EditTold,
     ErrorMessage,
+    Head,
     HubAsked,
     HubTold,
     KeysTold,
+    Ping,
+    RowsAsked,
     RowsTold,
+    RunsAsked,
     RunsTold,
     SeriesTold,
     ToDesktop,
     VerdictsTold,
     Working,
+    mark_of,
 )
+
+# pull: What a follower pulls by itself: changed runs and new rows, one page of each at a time.
+
+
+_RUNS_EVERY_S = 0.5
+_ASK_AGAIN_S = 1.5
+_PING_EVERY_S = 1.0
+_MAX_PAGES_UNREAD = 16
+"""Row pages of up to 512 KiB that may wait for the reader."""
+
+
+class Pull:
+    """Cursors into one hub. Owned by the follower's thread, but for `resume`."""
+
+    def __init__(self, next_number: Callable[[], int]) -> None:
+        self._next_number = next_number
+        self._hub = ""
+        self._change = 0
+        self._head = 0
+        self._cursor: int | None = None
+        self._runs_ask = 0
+        self._rows_ask = 0
+        self._hub_ask: int = 0
+        self._hub_told: HubTold | None = None
+        self._hint: Head | None = None
+        self._asked_s = {"runs": 0.0, "rows": 0.0, "ping": 0.0, "hub": 0.0}
+        self._runs_due_s = 0.0
+        self._pages_unread = 0
+
+    def connected(self, told: HubTold) -> None:
+        """A connection stands; another hub id makes everything start anew."""
+        self._hub_told, self._hint = told, None
+        self._hub_ask = 0
+        if told.hub != self._hub:
+            self._hub = told.hub
+            self._change = self._head = 0
+            self._cursor = None
+        self._runs_ask = self._rows_ask = 0
+        self._runs_due_s = 0.0
+
+    def is_other_hub(self, told: ToDesktop) -> bool:
+        """Whether an answer comes from a hub with another database than the one greeted."""
+        return isinstance(told, (RunsTold, RowsTold)) and told.hub != self._hub
+
+    def resume(self) -> None:
+        """The reader has taken what was there; from its thread."""
+        self._pages_unread = 0
+
+    def wait_s(self, now_s: float, most_s: float) -> float:
+        """Seconds until something is due, `most_s` at most."""
+        return max(0.0, min(most_s, self._runs_due_s - now_s)) if not self._runs_ask else most_s
+
+    def due(self, now_s: float, *, is_full: bool) -> list[msgspec.Struct]:
+        """Questions to send now; only pings while the reader does not keep up."""
+        due: list[msgspec.Struct] = []
+        if now_s - self._asked_s["ping"] > _PING_EVERY_S:
+            self._asked_s["ping"] = now_s
+            due.append(Ping(n=self._next_number()))
+        if is_full:
+            return due
+        if self._is_hub_changed() and self._is_open("hub", self._hub_ask, now_s):
+            self._asked_s["hub"] = now_s
+            self._hub_ask = self._next_number()
+            due.append(HubAsked(ask=self._hub_ask))
+        if self._is_open("runs", self._runs_ask, now_s) and now_s >= self._runs_due_s:
+            self._asked_s["runs"] = now_s
+            self._runs_ask = self._next_number()
+            due.append(RunsAsked(ask=self._runs_ask, since_change=self._change))
+        cursor = self._cursor
+        has_room = self._pages_unread < _MAX_PAGES_UNREAD
+        if cursor is None or self._head <= cursor or not has_room:
+            return due
+        if self._is_open("rows", self._rows_ask, now_s):
+            self._asked_s["rows"] = now_s
+            self._rows_ask = self._next_number()
+            due.append(RowsAsked(ask=self._rows_ask, cursor=cursor))
+        return due
+
+    def take(self, told: ToDesktop, now_s: float) -> bool:
+        """Take an answer or a hint; False if it answers something else."""
+        match told:
+            case Head():
+                self._head = max(self._head, told.head)
+                if told.change > self._change:
+                    self._runs_due_s = now_s
+                self._hint = told
+                return True
+            case HubTold(ask=ask) if ask == self._hub_ask and ask:
+                self._hub_ask = 0
+                self._hub_told = told
+                return True
+            case RunsTold() if told.ask == self._runs_ask and told.ask:
+                self._take_runs(told, now_s)
+                return True
+            case RowsTold() if told.ask == self._rows_ask and told.ask:
+                self._rows_ask = 0
+                self._cursor = told.cursor
+                self._head = told.head
+                self._pages_unread += bool(told.rows)
+                return True
+            case _:
+                return False
+
+    def _take_runs(self, told: RunsTold, now_s: float) -> None:
+        self._runs_ask = 0
+        if told.change < self._change:
+            self._change = 0  # the hub's database was put back to an older state
+            self._runs_due_s = now_s
+            return
+        self._change = told.change
+        self._head = told.head
+        if self._cursor is None or self._cursor > told.head:
+            # New to this hub; or its database was put back to an older state.
+            self._cursor = told.head
+        self._runs_due_s = now_s if told.more else now_s + _RUNS_EVERY_S
+
+    def _is_hub_changed(self) -> bool:
+        hint, told = self._hint, self._hub_told
+        if hint is None or told is None:
+            return False
+        if hint.troubles is None:
+            return hint.is_troubled != bool(told.unwritten)
+        return hint.troubles != mark_of(told.troubles)
+
+    def _is_open(self, kind: str, ask: int, now_s: float) -> bool:
+        return not ask or now_s - self._asked_s[kind] > _ASK_AGAIN_S
+
+
+# Questions.
+
+
+MAX_OPEN = 256
+_COMMAND_AGAIN_S = 1.0
+_ANSWER_S = 3.0
+"""A hub that was quickly replaced never saw the question: every question may be asked twice."""
+
+_NUMBERS = itertools.count(1)
+_LOCK = threading.Lock()
+# One row of numbers for all hubs of a process: an answer's number alone says which question it is.
+
+
+class Questions:
+    """Any thread may `add`; all else belongs to the follower's thread."""
+
+    def __init__(self) -> None:
+        self._new: deque[tuple[int, msgspec.Struct]] = deque()
+        self._open: OrderedDict[int, msgspec.Struct] = OrderedDict()
+        self._due_s: dict[int, float] = {}
+        self._states: dict[int, CommandStatus] = {}
+
+    def next_number(self) -> int:
+        """A number for a question of the follower's own."""
+        with _LOCK:
+            return next(_NUMBERS)
+
+    def add(self, message: msgspec.Struct) -> int:
+        """Take a question; returns the number its answers will carry."""
+        number = self.next_number()
+        self._new.append((number, msgspec.structs.replace(message, ask=number)))
+        return number
+
+    def due(self, now_s: float) -> list[msgspec.Struct]:
+        """Questions to be sent now."""
+        while self._new:
+            number, message = self._new.popleft()
+            self._open[number] = message
+            self._due_s[number] = now_s
+        return [self._open[number] for number, due_s in self._due_s.items() if due_s <= now_s]
+
+    def sent(self, message: msgspec.Struct, now_s: float) -> None:
+        """Note that a question went out; it goes out again until its last answer came."""
+        number = int(getattr(message, "ask", 0))
+        again_s = _COMMAND_AGAIN_S if isinstance(message, CommandAsked) else _ANSWER_S
+        self._due_s[number] = now_s + again_s
+
+    def overflow(self) -> list[int]:
+        """Numbers of the oldest questions, dropped because too many are open."""
+        dropped: list[int] = []
+        while len(self._open) > MAX_OPEN:
+            number = next(iter(self._open))
+            self._forget(number)
+            dropped.append(number)
+        return dropped
+
+    def ask_all_again(self, now_s: float) -> None:
+        """After a new connection: every open question is due."""
+        self._due_s = dict.fromkeys(self._open, now_s)
+
+    def take(self, told: ToDesktop, now_s: float) -> bool:
+        """Whether an answer is news for who asked: not asked, repeated, or to be tried later."""
+        number = int(getattr(told, "ask", 0))
+        if number not in self._open:
+            return False
+        if isinstance(told, ErrorMessage) and told.retry_ms:
+            self._due_s[number] = now_s + told.retry_ms / 1000
+            return False
+        if isinstance(told, Working) or (isinstance(told, SeriesTold) and told.one_of > 1):
+            self._due_s[number] = now_s + _ANSWER_S
+            return True
+        if not isinstance(told, CommandTold):
+            self._forget(number)
+            return True
+        is_news = self._states.get(number) != told.status
+        self._states[number] = told.status
+        if told.status.state in FINAL_STATES:
+            self._forget(number)
+        return is_news
+
+    def _forget(self, number: int) -> None:
+        self._open.pop(number, None)
+        self._due_s.pop(number, None)
+        self._states.pop(number, None)
+
 
 LOG = logging.getLogger("kmonitor.connect")
 

@@ -5,17 +5,15 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import PurePosixPath
 
-from kmonitor.connect.host_book import HostBook, RememberedHost
 from kmonitor.connect.host_errors import no_forwarding
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.hub_socket import DirectHub, direct_hub, direct_ingest
+from kmonitor.connect.remembered_hosts import HostBook, RememberedHost
 from kmonitor.connect.remote_hub import RemoteHub, Stopped, ensure_remote
 from kmonitor.connect.shipping import IngestDoor
-from kmonitor.connect.ssh import SshTunnel, place_for_socket
-from kmonitor.connect.ssh_command import checked_address
+from kmonitor.connect.ssh import SshTunnel, checked_address, place_for_socket
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import SCHEME
-from kmonitor_agent.wire.local.sockets import INGEST_NAME, ipc
+from kmonitor_agent.wire.local.hub_address import INGEST_NAME, SCHEME, ipc
 
 
 @contextmanager

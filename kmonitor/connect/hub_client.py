@@ -9,11 +9,9 @@ from typing import Self, TypeVar
 import msgspec
 
 from kmonitor.base.errors import Expected
-from kmonitor.connect.hub_socket import DirectHub
-from kmonitor.connect.view_link import ViewLink
+from kmonitor.connect.hub_socket import DirectHub, ViewLink
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.hub_address import SCHEME
-from kmonitor_agent.wire.local.sockets import ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import SCHEME, ipc, view_socket
 from kmonitor_agent.wire.messages.commands import (
     FINAL_STATES,
     Arguments,
@@ -22,7 +20,7 @@ from kmonitor_agent.wire.messages.commands import (
     NoArguments,
 )
 from kmonitor_agent.wire.messages.events import Verdict
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 from kmonitor_agent.wire.messages.unions import (
     AuditAsked,
     AuditTold,

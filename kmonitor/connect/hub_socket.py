@@ -7,6 +7,7 @@ with another key cannot even finish the handshake.
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
@@ -16,6 +17,14 @@ from kmonitor_agent.wire.local.host_identity import KeyPair, key_z85, keys_folde
 from kmonitor_agent.wire.local.hub_address import DirectAddress, parse_direct
 from kmonitor_agent.wire.local.private_files import NotPrivate
 from kmonitor_agent.wire.messages.access_messages import Role
+from kmonitor_agent.wire.messages.codec import (
+    ProtocolError,
+    pack,
+    unpack_to_agent,
+    unpack_to_desktop,
+)
+from kmonitor_agent.wire.messages.fields import MAX_AGENT_FRAME_BYTES
+from kmonitor_agent.wire.messages.unions import ToAgent, ToDesktop
 
 _REFUSED = zmq.EVENT_HANDSHAKE_FAILED_AUTH
 _OTHER_KEY = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
@@ -126,3 +135,137 @@ class Handshake:
                     f"what answers at {where} does not have the key in this address; ask for the "
                     "right one, which `kmonitor keys list` prints on its host"
                 )
+
+
+# view_link: One DEALER socket to a hub's door, near or far; what client and follower share.
+
+
+_MAX_ANSWER_BYTES = 16 * 1024 * 1024
+"""A series of 16 columns x 8000 points is 4 MB; a wrong hub must not fill our memory."""
+
+_HIGH_WATER = 64
+
+
+class ViewLink:
+    """Owned by one thread, with a context of its own.
+
+    Attributes:
+        malformed: Answers that were no message of ours.
+    """
+
+    def __init__(self, hub: str | DirectHub) -> None:
+        """Args: `hub`: ZeroMQ address of a near one, or one on the network with its keys."""
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self.socket = self._context.socket(zmq.DEALER)
+        for option, value in (
+            (zmq.LINGER, 0),
+            (zmq.MAXMSGSIZE, _MAX_ANSWER_BYTES),
+            (zmq.SNDHWM, _HIGH_WATER),
+            (zmq.RCVHWM, _HIGH_WATER),
+            (zmq.HANDSHAKE_IVL, 3000),
+            (zmq.RECONNECT_IVL, 50),
+            (zmq.RECONNECT_IVL_MAX, 1000),
+        ):
+            self.socket.setsockopt(option, value)
+        self.malformed = 0
+        self._handshake: Handshake | None = None
+        if isinstance(hub, DirectHub):
+            self._handshake = Handshake(self.socket, hub)
+            self.socket.connect(hub.address.endpoint)
+        else:
+            self.socket.connect(hub)
+
+    @property
+    def refusal(self) -> str:
+        """Why the hub does not let this device in, as far as was heard; else empty."""
+        return "" if self._handshake is None else self._handshake.refusal()
+
+    def send(self, message: msgspec.Struct) -> bool:
+        """Send, or return False when the hub does not take any more now."""
+        try:
+            self.socket.send_multipart(pack(message), zmq.DONTWAIT)
+        except zmq.Again:
+            return False
+        return True
+
+    def receive(self) -> ToDesktop | None:
+        """The next message that is there already, None if there is none."""
+        while True:
+            try:
+                frames = self.socket.recv_multipart(zmq.DONTWAIT)
+            except zmq.Again:
+                return None
+            try:
+                return unpack_to_desktop(frames)
+            except ProtocolError:
+                self.malformed += 1
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether something arrived within `timeout_s` seconds."""
+        return bool(self.socket.poll(max(0, int(timeout_s * 1000) + 1), zmq.POLLIN))
+
+    def close(self) -> None:
+        """Close at once; by the thread that made it."""
+        if self._handshake is not None:
+            self._handshake.close()
+        self.socket.close(linger=0)
+        self._context.destroy(linger=0)
+
+
+# ingest_link: One DEALER socket to a hub's ingest door: for who ships what others left.
+
+
+class IngestLink:
+    """Owned by one thread, with a context of its own."""
+
+    def __init__(self, hub: str | DirectHub) -> None:
+        """Connect to a ZeroMQ address, or to a hub on the network with trainings' keys.
+
+        That nobody is there is noticed by who waits.
+        """
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._socket = self._context.socket(zmq.DEALER)
+        for option, value in (
+            (zmq.LINGER, 0),
+            (zmq.MAXMSGSIZE, MAX_AGENT_FRAME_BYTES),
+            (zmq.SNDHWM, _HIGH_WATER),
+            (zmq.HANDSHAKE_IVL, 3000),
+            (zmq.RECONNECT_IVL, 50),
+            (zmq.RECONNECT_IVL_MAX, 1000),
+        ):
+            self._socket.setsockopt(option, value)
+        self._handshake: Handshake | None = None
+        if isinstance(hub, DirectHub):
+            self._handshake = Handshake(self._socket, hub)
+            self._socket.connect(hub.address.endpoint)
+        else:
+            self._socket.connect(hub)
+
+    @property
+    def refusal(self) -> str:
+        """Why the hub does not let this device in, as far as was heard; else empty."""
+        return "" if self._handshake is None else self._handshake.refusal()
+
+    def send(self, message: msgspec.Struct) -> bool:
+        """Send, or return False when the hub does not take any more now."""
+        try:
+            self._socket.send_multipart(pack(message), zmq.DONTWAIT)
+        except zmq.Again:
+            return False
+        return True
+
+    def receive(self, timeout_s: float) -> ToAgent | None:
+        """The next message within so many seconds, None if none comes; rubbish is passed over."""
+        if not self._socket.poll(max(0, int(timeout_s * 1000) + 1), zmq.POLLIN):
+            return None
+        try:
+            return unpack_to_agent(self._socket.recv_multipart(zmq.DONTWAIT))
+        except (ProtocolError, zmq.Again):
+            return None
+
+    def close(self, *, linger_s: float = 0.0) -> None:
+        """Close at once, or give what is queued so many seconds."""
+        if self._handshake is not None:
+            self._handshake.close()
+        self._socket.close(linger=int(linger_s * 1000))
+        self._context.term()

@@ -1,23 +1,175 @@
 """This user's own hub: whether it answers, starting it when it does not, ending it."""
 
 import os
+import shutil
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import Final
 
 import psutil
 
 from kmonitor.base.errors import Expected
-from kmonitor.connect.home import lack_of_room, make_home
 from kmonitor.connect.hub_client import HubClient, HubUnreachable
-from kmonitor.connect.silent_hub import silence
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.plain_files import is_plain, open_own, read_own
-from kmonitor_agent.wire.local.sockets import view_socket
+from kmonitor_agent.wire.local.hub_address import hub_lock, view_socket
+from kmonitor_agent.wire.local.private_files import (
+    KEY_BYTES,
+    UnsafePath,
+    is_plain,
+    make_own_folder,
+    make_private_folder,
+    open_own,
+    read_own,
+)
 from kmonitor_agent.wire.messages.unions import HubTold
+
+# home: This user's folders as a hub needs them: made, and what is wrong where they cannot be.
+
+
+_ELSEWHERE = "Set KMONITOR_HOME to a folder that you can write to."
+
+_NEEDED_BYTES = 4 * 1024 * 1024
+"""An empty database with its log, and a log file, with some to spare."""
+
+_PROBE_BYTES = 256 * 1024
+
+
+class HomeUnusable(Expected):
+    """A folder of this user's kmonitor cannot be made or entered; says which and what to do."""
+
+
+def make_home(folders: Folders) -> None:
+    """Make the folders that are needed before a hub is started.
+
+    Raises:
+        HomeUnusable: One cannot be made, or is open to others.
+    """
+    try:
+        make_own_folder(folders.state)
+        make_own_folder(folders.logs)
+        make_private_folder(folders.runtime)
+    except OSError as exc:
+        if isinstance(exc, UnsafePath) and not is_plain(exc.path):
+            raise HomeUnusable(f"{exc.path} {exc.why}.") from exc
+        in_the_way = _file_in_the_way(folders.logs) or _file_in_the_way(folders.runtime)
+        if in_the_way is not None:
+            what = f"{in_the_way} is a file; kmonitor needs a folder there for {folders.state}."
+            raise HomeUnusable(what.replace(f" for {in_the_way}.", "."), _ELSEWHERE) from exc
+        place = exc.filename or folders.state
+        raise HomeUnusable(f"{place} cannot be made: {exc.strerror}.", _ELSEWHERE) from exc
+
+
+def lack_of_room(folders: Folders) -> str:
+    """Which folder's disk has no room for a hub, as a sentence; empty when all have."""
+    for folder in (folders.state, folders.runtime):
+        try:
+            free = shutil.disk_usage(folder).free
+            with tempfile.TemporaryFile(dir=folder) as probe:
+                probe.write(b"\0" * _PROBE_BYTES)
+        except OSError as exc:
+            # Also a quota or a disk that may only be read: these have room, but not for us.
+            return f"{folder} cannot be written: {exc.strerror}."
+        if free < _NEEDED_BYTES:
+            return f"The disk of {folder} is full: {free // 1024} KiB are free."
+    return ""
+
+
+def _file_in_the_way(folder: Path) -> Path | None:
+    for place in (folder, *folder.parents):
+        try:
+            if place.is_dir():
+                return None
+            if place.exists() or place.is_symlink():
+                return place
+        except OSError:
+            return None
+    return None
+
+
+# silent_hub: A hub that holds its lock and does not answer: seen, told, and ended on request.
+
+
+_TERM_S: Final = 5.0
+_KILL_S: Final = 5.0
+_SILENT_HUB_LOOK_S: Final = 0.02
+
+
+class HubSilent(Expected):
+    """A hub is there, so that no other can start, and it does not answer.
+
+    Attributes:
+        pid: Its process.
+    """
+
+    def __init__(self, pid: int, lock: Path, remedy: str = "") -> None:
+        super().__init__(
+            f"The hub of process {pid} holds {lock} and does not answer: it hangs, or is stopped.",
+            remedy or "End it with: kmonitor hub stop   Trainings go on and lose nothing.",
+        )
+        self.pid = pid
+
+
+def lock_holder(folders: Folders) -> int | None:
+    """The process that is provably this user's hub: named in the lock, which it has open.
+
+    None: nobody, or nobody that can be seen from here.
+    """
+    path = hub_lock(folders)
+    try:
+        pid = int(read_own(path, KEY_BYTES).decode("ascii").strip())
+        process = psutil.Process(pid)
+        is_ours = process.username() == psutil.Process().username()
+        opened = [each.path for each in process.open_files()]
+    except (OSError, ValueError, psutil.Error):
+        return None
+    return pid if is_ours and os.path.realpath(path) in map(os.path.realpath, opened) else None
+
+
+def silence(folders: Folders) -> HubSilent | None:
+    """What is to be told where no hub answered; None if nobody holds its place either."""
+    pid = lock_holder(folders)
+    return None if pid is None else HubSilent(pid, hub_lock(folders))
+
+
+def end_silent_hub(folders: Folders, *, term_s: float = _TERM_S) -> int | None:
+    """End a hub that does not answer; None if nobody holds the lock any more.
+
+    It may still commit what it has taken; only if it is there after `term_s` seconds it is killed.
+
+    Returns:
+        Its process, which is gone.
+
+    Raises:
+        HubSilent: It could not be ended.
+    """
+    pid = lock_holder(folders)
+    if pid is None:
+        return None
+    for number, wait_s in ((signal.SIGTERM, term_s), (getattr(signal, "SIGKILL", 9), _KILL_S)):
+        if lock_holder(folders) == pid:
+            _signal(pid, number)
+        end_s = time.monotonic() + wait_s
+        while time.monotonic() < end_s:
+            if lock_holder(folders) != pid:
+                return pid
+            threading.Event().wait(_SILENT_HUB_LOOK_S)
+    raise HubSilent(pid, hub_lock(folders), f"It could not be ended. Try: kill -9 {pid}")
+
+
+def _signal(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+        if hasattr(signal, "SIGCONT"):
+            os.kill(pid, signal.SIGCONT)  # a stopped process does not hear the other one
+    except OSError:
+        pass  # gone meanwhile, or not ours to end: the caller sees which
+
 
 _ANSWER_S = 2.0
 _LOOK_S = 0.25

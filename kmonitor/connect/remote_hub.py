@@ -18,15 +18,14 @@ from kmonitor.connect.host_errors import (
     too_new,
     too_old,
 )
-from kmonitor.connect.ssh_command import (
+from kmonitor.connect.ssh import (
     checked_address,
     is_forwardable,
     remote_arguments,
     ssh_environment,
 )
 from kmonitor_agent.wire.local.interpreter_record import LAUNCHER_BYTES
-from kmonitor_agent.wire.messages.identity import Count, Name, Text
-from kmonitor_agent.wire.messages.version import MINOR_VERSIONS
+from kmonitor_agent.wire.messages.fields import MINOR_VERSIONS, Count, Name, Text
 
 _ANSWER_S: Final = 40.0
 _TRY_S: Final = 30

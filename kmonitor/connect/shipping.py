@@ -4,23 +4,39 @@ The hub says what it has of each run, and takes only what follows: shipping agai
 twice. Nothing in the folder is locked or changed.
 """
 
+import contextlib
+import shutil
+import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 from kmonitor.base.errors import Expected
 from kmonitor.connect.hub_client import HubClosed, HubUnreachable
-from kmonitor.connect.hub_socket import DirectHub
-from kmonitor.connect.ingest_link import IngestLink
-from kmonitor_agent.wire.local.spool_folder import SpooledEvent, lost_body
-from kmonitor_agent.wire.local.spool_format import BootFacts, read_facts, segments_in
+from kmonitor.connect.hub_socket import DirectHub, IngestLink
+from kmonitor_agent.wire.local.file_system import is_shared
+from kmonitor_agent.wire.local.private_files import UnsafePath
+from kmonitor_agent.wire.local.spool_folder import RunSpool, SpooledEvent, lost_body
+from kmonitor_agent.wire.local.spool_format import (
+    BootFacts,
+    parse_segment,
+    read_facts,
+    read_segment,
+    segments_in,
+)
 from kmonitor_agent.wire.local.spool_reader import Piece, SpoolTail
-from kmonitor_agent.wire.messages.codec import decode_event
-from kmonitor_agent.wire.messages.errors import ProtocolError, UnsupportedType
+from kmonitor_agent.wire.messages.codec import ProtocolError, UnsupportedType, decode_event
 from kmonitor_agent.wire.messages.events import BootDied, BootEnded
-from kmonitor_agent.wire.messages.identity import is_id
+from kmonitor_agent.wire.messages.fields import (
+    MAX_BATCH_BYTES,
+    MAX_BATCH_EVENTS,
+    MAX_WINDOW_EVENTS,
+    MINOR_VERSIONS,
+    is_id,
+)
 from kmonitor_agent.wire.messages.unions import (
     Ack,
     Again,
@@ -31,12 +47,6 @@ from kmonitor_agent.wire.messages.unions import (
     Nack,
     ToAgent,
     Welcome,
-)
-from kmonitor_agent.wire.messages.version import (
-    MAX_BATCH_BYTES,
-    MAX_BATCH_EVENTS,
-    MAX_WINDOW_EVENTS,
-    MINOR_VERSIONS,
 )
 
 _ANSWER_S: Final = 1.0
@@ -310,3 +320,54 @@ def _batches(events: list[SpooledEvent]) -> Iterator[list[SpooledEvent]]:
         n_bytes += size
     if batch:
         yield batch
+
+
+# Shipped spools.
+
+
+def why_kept(path: Path, tail: SpoolTail, done: Shipped) -> str:
+    """Why a spool that was shipped has to stay; empty when it may go.
+
+    A lock is only asked for where it tells something: on a disk of this machine, of a process of
+    this machine.
+
+    Args:
+        path: The run's folder.
+        tail: As far as it was read.
+        done: What was shipped of it.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    if done.refused:
+        return done.refused
+    if done.waits or tail.read(1).events:
+        return "more of it has come meanwhile"
+    records = parse_segment(read_segment(segments_in(path)[-1])).records
+    if records and ends(records[-1].body):
+        return ""
+    is_ours = tail.facts is not None and tail.facts.host == socket.gethostname()
+    if not is_ours or is_shared(path):
+        return f"its process on {done.host} may still write"
+    return _why_taken(path)
+
+
+def _why_taken(path: Path) -> str:
+    try:
+        spool = RunSpool.take(path)
+    except UnsafePath as exc:
+        return str(exc)
+    if spool is None:
+        return "its process lives"
+    spool.close()
+    return ""
+
+
+def delete_shipped(path: Path) -> bool:
+    """Remove a run's folder with everything in it. Raises: OSError."""
+    if not segments_in(path):
+        return False
+    shutil.rmtree(path)
+    with contextlib.suppress(OSError):
+        path.parent.rmdir()  # that host's, job's and rank's, if nothing else is left
+    return True

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from kmonitor.base.resource_files import resource_path
+from kmonitor.base.installation import resource_path
 
 SIDE = 12
 """Pixels along an edge of an image."""

@@ -8,7 +8,7 @@ from typing import Any, Final, TextIO
 from kmonitor.base.errors import Expected
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import read_event
-from kmonitor.export.text_file import harmless, written_as_text
+from kmonitor.export.table_formats import harmless, written_as_text
 from kmonitor_agent.wire.messages.events import EpochEnded
 from kmonitor_agent.wire.messages.unions import RunSummary
 

@@ -5,8 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from kmonitor.base.plain_data import fields_of
-from kmonitor_agent.wire.messages.codec import check_foreign, decode_event
-from kmonitor_agent.wire.messages.errors import ProtocolError
+from kmonitor_agent.wire.messages.codec import ProtocolError, check_foreign, decode_event
 from kmonitor_agent.wire.messages.events import AnyEvent
 from kmonitor_agent.wire.messages.unions import Row
 

@@ -10,12 +10,20 @@ from kmonitor.base.atomic_file import whole_file
 from kmonitor.base.errors import Expected
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import UNREADABLE, event_object, read_event
-from kmonitor.export.parquet_file import see_parquet, write_parquet
-from kmonitor.export.table_formats import TABLE_KINDS, TableColumn, cells, table_columns
-from kmonitor.export.text_file import write_csv, write_json_lines, written_as_text
-from kmonitor.hub.store.checked import DAMAGED
+from kmonitor.export.table_formats import (
+    TABLE_KINDS,
+    TableColumn,
+    cells,
+    see_parquet,
+    table_columns,
+    write_csv,
+    write_json_lines,
+    write_parquet,
+    written_as_text,
+)
+from kmonitor.hub.store.row_checks import DAMAGED
 from kmonitor_agent.wire.messages.events import EpochEnded, Lost, Sample, SourceOf, Sources
-from kmonitor_agent.wire.messages.sample_columns import SAMPLE_COLUMNS, is_extra
+from kmonitor_agent.wire.messages.readings import SAMPLE_COLUMNS, is_extra
 from kmonitor_agent.wire.messages.unions import Row, RunSummary
 
 ExportFormat = Literal["csv", "json", "parquet"]
@@ -155,3 +163,69 @@ class RunExport:
         about["started_wall_s"] = f"{run.started_wall_s:.3f}"
         about |= {f"version:{name}": version for name, version in sorted(run.versions.items())}
         return about
+
+
+# Runs export.
+
+
+_RUN_COLUMNS = (TableColumn("run", "text"), TableColumn("name", "text"))
+
+
+@dataclass(frozen=True, slots=True)
+class NamedExport:
+    """One of the runs."""
+
+    run: RunSummary
+    export: RunExport
+
+
+class RunsExport:
+    """Writes runs one after the other; for one thread."""
+
+    def __init__(self, runs: Sequence[NamedExport]) -> None:
+        """Args: `runs`: In the order in which they are to stand."""
+        self._runs = runs
+
+    def into_file(self, output: Path, format_: ExportFormat) -> Exported:
+        """Write into a file, which is replaced. Raises: `Expected`; it is as it was."""
+        if format_ != "parquet":
+            with written_as_text(output) as text:
+                return self._as_text(text, format_)
+        see_parquet()
+        with whole_file(output) as file:
+            columns = self._columns()
+            lines = write_parquet(columns, self._cells(), file, about=self._about())
+            return Exported(lines, columns)
+
+    def _as_text(self, text: TextIO, format_: ExportFormat) -> Exported:
+        if format_ == "json":
+            return Exported(write_json_lines(self._objects(), text))
+        columns = self._columns()
+        return Exported(write_csv(columns, self._cells(), text), columns)
+
+    def _columns(self) -> list[TableColumn]:
+        """Those of all runs; one that any run filled says where from."""
+        found: dict[str, TableColumn] = {column.name: column for column in _RUN_COLUMNS}
+        for each in self._runs:
+            for column in each.export.columns():
+                if column.name not in found or found[column.name].absent:
+                    found[column.name] = column
+        return list(found.values())
+
+    def _cells(self) -> Iterator[dict[str, Any]]:
+        for each in self._runs:
+            for cells in each.export.cells():
+                yield {**_named(each.run), **cells}
+
+    def _objects(self) -> Iterator[dict[str, Any]]:
+        for each in self._runs:
+            for event in each.export.objects():
+                # An event may have a name of its own: it keeps it.
+                yield {"run": each.run.run, "run_name": each.run.name, **event}
+
+    def _about(self) -> dict[str, str]:
+        return {f"run:{each.run.run}": each.run.name for each in self._runs}
+
+
+def _named(run: RunSummary) -> dict[str, str]:
+    return {"run": run.run, "name": run.name}

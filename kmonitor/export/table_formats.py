@@ -7,10 +7,20 @@ stood within an epoch when the sample was taken, and `deviceN_...` for each furt
 seconds, operations, degrees C, watts; an empty cell was not read.
 """
 
-from collections.abc import Iterable
+import csv
+import importlib
+import io
+import itertools
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Literal, TextIO
 
+from kmonitor.base.atomic_file import whole_file
+from kmonitor.base.errors import Expected
+from kmonitor.base.installation import how_to_add
+from kmonitor.base.plain_data import json_text
 from kmonitor_agent.wire.messages.events import (
     DeviceNow,
     EpochEnded,
@@ -19,7 +29,8 @@ from kmonitor_agent.wire.messages.events import (
     SourceOf,
     StepTimes,
 )
-from kmonitor_agent.wire.messages.sample_columns import STEP_LOG_PREFIX, extra_values
+from kmonitor_agent.wire.messages.readings import STEP_LOG_PREFIX, extra_values
+from kmonitor_agent.wire.text import printable
 
 TABLE_KINDS: Final = ("sample", "epoch_end")
 """Event types in the table."""
@@ -111,3 +122,139 @@ def _unit(name: str) -> str:
 
 def _prefixed(prefix: str, part: dict[str, Any] | None) -> dict[str, Any]:
     return {f"{prefix}{key}": value for key, value in (part or {}).items()}
+
+
+# text_file: The table of samples and epochs as CSV, and all events as JSON, one object a line.
+
+
+_FORMULA: Final = ("=", "+", "-", "@")
+_BEFORE: Final = frozenset("\t\r\n")
+"""What spreadsheets take for the begin of a formula, and what they pass over before it."""
+
+
+@contextmanager
+def written_as_text(output: Path) -> Generator[TextIO]:
+    """A file to write UTF-8 to, which takes its name once all is in it. Raises: `Expected`."""
+    with whole_file(output) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        try:
+            yield text
+            text.flush()
+        finally:
+            text.detach()
+
+
+def write_csv(columns: Sequence[TableColumn], rows: Iterable[dict[str, Any]], file: TextIO) -> int:
+    """Write the table; an empty cell was not read.
+
+    Args:
+        columns: Of the table.
+        rows: Cells by column.
+        file: Open for writing.
+
+    Returns:
+        Lines written, without the titles.
+    """
+    names = [column.name for column in columns]
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(map(harmless, names))
+    written = 0
+    for row in rows:
+        # The module writes an empty cell for None.
+        writer.writerow([harmless(row.get(name)) for name in names])
+        written += 1
+    return written
+
+
+def harmless(cell: Any) -> Any:
+    """A cell as a spreadsheet shows it and a terminal prints it: no text of a training acts there.
+
+    A text that a spreadsheet would take for a formula begins with an apostrophe. Numbers stay.
+    """
+    if not isinstance(cell, str):
+        return cell
+    text = printable(cell)
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) or cell[:1] in _BEFORE else text
+
+
+def write_json_lines(events: Iterable[dict[str, Any]], file: TextIO) -> int:
+    """Write one object a line; returns how many."""
+    written = 0
+    for event in events:
+        file.write(f"{json_text(event)}\n")
+        written += 1
+    return written
+
+
+# Parquet file.
+
+
+_ROWS_A_GROUP: Final = 32_768
+
+
+def see_parquet() -> None:
+    """See that Parquet can be written here. Raises: `Expected`, with the line to run."""
+    _pyarrow("pyarrow")
+
+
+def write_parquet(
+    columns: Sequence[TableColumn],
+    rows: Iterable[dict[str, Any]],
+    file: BinaryIO,
+    *,
+    about: Mapping[str, str],
+) -> int:
+    """Write the table.
+
+    Each field's metadata say `unit`, `source`, and in `absent` why there is no value; what was
+    not read is null.
+
+    Args:
+        columns: Of the table.
+        rows: Cells by column.
+        file: Open for writing.
+        about: What the file says of the run as a whole.
+
+    Returns:
+        Rows written.
+    """
+    arrow, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
+    schema = _schema(arrow, columns, about)
+    written = 0
+    with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        for some in _grouped(rows, _ROWS_A_GROUP):
+            table = {column.name: [row.get(column.name) for row in some] for column in columns}
+            writer.write_table(arrow.Table.from_pydict(table, schema=schema))
+            written += len(some)
+    return written
+
+
+def _pyarrow(module: str) -> Any:
+    # By name: an optional package, which a command that does not need it must not ask for.
+    try:
+        return importlib.import_module(module)
+    except ImportError as exc:
+        raise Expected(
+            "Parquet needs pyarrow, not installed here.",
+            f"{how_to_add('parquet')}   Or export as CSV or JSON.",
+        ) from exc
+
+
+def _schema(arrow: Any, columns: Sequence[TableColumn], about: Mapping[str, str]) -> Any:
+    types = {"text": arrow.string(), "whole": arrow.int64(), "number": arrow.float64()}
+    fields = [
+        arrow.field(column.name, types[column.kind], metadata=_metadata(column))
+        for column in columns
+    ]
+    return arrow.schema(fields, metadata=dict(about))
+
+
+def _metadata(column: TableColumn) -> dict[str, str]:
+    told = {"unit": column.unit, "source": column.source, "absent": column.absent}
+    return {key: text for key, text in told.items() if text}
+
+
+def _grouped(rows: Iterable[dict[str, Any]], size: int) -> Iterable[list[dict[str, Any]]]:
+    several = iter(rows)
+    while some := list(itertools.islice(several, size)):
+        yield some

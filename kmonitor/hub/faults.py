@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 
 from kmonitor.hub.log import LOG
 from kmonitor.hub.store.connection import CANNOT_NOW, Connection
-from kmonitor_agent.wire.messages.errors import ProtocolError
+from kmonitor_agent.wire.messages.codec import ProtocolError
 
 _MAX_PLACES = 64
 _MAX_NAMED = 1000

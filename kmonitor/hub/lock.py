@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kmonitor.base.errors import Expected
-from kmonitor_agent.wire.local.plain_files import KEY_BYTES, open_plain
+from kmonitor_agent.wire.local.private_files import KEY_BYTES, open_plain
 
 _LOCKED_BYTE = 4096
 _HELD = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)

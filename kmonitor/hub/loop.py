@@ -4,24 +4,23 @@ import math
 import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 
 from kmonitor.base.wakeup import Wake
-from kmonitor.hub.access.endpoints import Doors
-from kmonitor.hub.access.memory_guard import LOOK_EVERY_S
+from kmonitor.hub.access.endpoints import LOOK_EVERY_S, Doors
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.health import LOOK_EVERY_S as CONDITION_EVERY_S
 from kmonitor.hub.health import Condition
 from kmonitor.hub.ingest.agents import Ingest
 from kmonitor.hub.ingest.folder_reader import FolderFeed
-from kmonitor.hub.ingest.liveness import Liveness
-from kmonitor.hub.ingest.local_process import ProcessWatch
+from kmonitor.hub.ingest.liveness import Liveness, ProcessWatch
 from kmonitor.hub.ingest.spools import SpoolShipping
-from kmonitor.hub.judge.judge_thread import VerdictDesk
-from kmonitor.hub.judge.judging import Judging
+from kmonitor.hub.judge.judge_thread import Judging, VerdictDesk
 from kmonitor.hub.judge.stalls import Stalls
 from kmonitor.hub.log import LOG
 from kmonitor.hub.metrics.exporters import PUBLISH_EVERY_S, Outlets
@@ -33,15 +32,12 @@ from kmonitor.hub.runs.team_runs import TAKE_EVERY_S as TEAM_EVERY_S
 from kmonitor.hub.runs.team_runs import TeamWatch
 from kmonitor.hub.runs.verification import STEP_EVERY_S as VERIFY_EVERY_S
 from kmonitor.hub.runs.verification import Verification
-from kmonitor.hub.schedule import Schedule
 from kmonitor.hub.store.store_choice import open_database
 from kmonitor.hub.views.access_requests import KeysDesk
-from kmonitor.hub.views.sample_packing import LOOK_EVERY_S as PACK_EVERY_S
-from kmonitor.hub.views.sample_packing import SamplePacking
-from kmonitor.hub.views.series import SeriesDesk
+from kmonitor.hub.views.series import LOOK_EVERY_S as PACK_EVERY_S
+from kmonitor.hub.views.series import SamplePacking, SeriesDesk
 from kmonitor.hub.views.viewers import Views
-from kmonitor_agent.wire.local.clock import Clock
-from kmonitor_agent.wire.local.clock_doubt import ClockDoubt
+from kmonitor_agent.wire.local.clock import Clock, ClockDoubt
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.unions import (
     AuditAsked,
@@ -54,6 +50,45 @@ from kmonitor_agent.wire.release import VERSION
 
 if TYPE_CHECKING:
     import zmq
+
+
+# schedule: What the hub's loop does every so often.
+
+
+@dataclass(slots=True)
+class _Task:
+    name: str
+    interval_s: Callable[[], float]
+    act: Callable[[], None]
+    next_s: float
+
+
+class Schedule:
+    """Repeated tasks, run by the loop that owns it."""
+
+    def __init__(self, faults: HubFaults) -> None:
+        self._faults = faults
+        self._tasks: list[_Task] = []
+
+    def every(
+        self, interval_s: float | Callable[[], float], name: str, act: Callable[[], None]
+    ) -> None:
+        """Run `act` each `interval_s` seconds, as it is after each run; at first at once."""
+        interval = interval_s if callable(interval_s) else partial(float, interval_s)
+        self._tasks.append(_Task(name, interval, act, 0.0))
+
+    def run_due(self, now_s: float) -> None:
+        """Run what is due."""
+        for task in self._tasks:
+            if now_s >= task.next_s:
+                with self._faults.guarded(task.name):
+                    task.act()
+                task.next_s = now_s + task.interval_s()
+
+    def wait_s(self, now_s: float) -> float:
+        """Seconds until something is due."""
+        return max(0.0, min(task.next_s for task in self._tasks) - now_s)
+
 
 _BOUND_EVERY_S = 300.0
 """How often all spools together are brought below their bound; living agents do so too."""

@@ -7,9 +7,8 @@ import msgspec
 
 from kmonitor.base.errors import Expected
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.plain_files import read_own, write_private
-from kmonitor_agent.wire.local.private_files import make_own_folder
-from kmonitor_agent.wire.messages.identity import Amount, Count
+from kmonitor_agent.wire.local.private_files import make_own_folder, read_own, write_private
+from kmonitor_agent.wire.messages.fields import Amount, Count
 
 KEEP_NAME = "hub.json"
 """File in the settings folder with what every hub of this user keeps."""

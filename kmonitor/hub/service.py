@@ -30,14 +30,14 @@ from kmonitor.hub.store.store_choice import store_named, stored_store
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.free_resources import MIB, Needs, what_is_short
+from kmonitor_agent.wire.local.hub_address import hub_lock
 from kmonitor_agent.wire.local.private_files import (
     UnsafePath,
     check_own_folder,
     make_own_folder,
     make_private_folder,
 )
-from kmonitor_agent.wire.local.sockets import hub_lock
-from kmonitor_agent.wire.messages.version import MAX_DURATION_S
+from kmonitor_agent.wire.messages.fields import MAX_DURATION_S
 from kmonitor_agent.wire.release import VERSION
 
 EXIT_ANOTHER = 3

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from kmonitor_agent.wire.local.plain_files import check_plain, is_plain, open_new
-from kmonitor_agent.wire.local.private_files import make_folder
+from kmonitor_agent.wire.local.private_files import check_plain, is_plain, make_folder, open_new
 
 _CHUNK: Final = 2**24
 

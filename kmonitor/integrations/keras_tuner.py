@@ -21,8 +21,8 @@ from kmonitor_agent.studies.attempts import Ledger
 from kmonitor_agent.studies.function_source import FoldsRefused, Usage, source_of
 from kmonitor_agent.studies.host_resources import memory_bound
 from kmonitor_agent.studies.rereading import stop_if_loading
+from kmonitor_agent.studies.run_folds import FoldResult
 from kmonitor_agent.studies.searches import Trials
-from kmonitor_agent.studies.study import FoldResult
 
 __all__ = ["BayesianOptimization", "GridSearch", "Hyperband", "InProcesses", "RandomSearch"]
 

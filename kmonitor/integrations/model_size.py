@@ -18,7 +18,7 @@ from kmonitor.memory.estimate import MemoryMap, Plan, estimate
 from kmonitor.memory.tensor_sizes import item_bytes
 from kmonitor.memory.traced_step import Traced
 from kmonitor_agent.frameworks.layout_reader import read_layout
-from kmonitor_agent.frameworks.tensorflow.step_tracing import CannotTrace, trace
+from kmonitor_agent.frameworks.tensorflow.step_program import CannotTrace, trace
 from kmonitor_agent.wire.text import bytes_text
 
 

@@ -5,6 +5,8 @@ study.optimize(in_processes(objective, memory="4 GiB"), n_trials=20)
 """
 
 import atexit
+import builtins
+import datetime as dt
 import functools
 import threading
 import weakref
@@ -13,18 +15,171 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self, cast
 
 import optuna
-from optuna.trial import Trial
+from optuna.distributions import BaseDistribution
+from optuna.trial import BaseTrial, Trial
 from typing_extensions import override
 
-from kmonitor.integrations.optuna_trial import PRUNED, VALUES, objective_in_a_process
 from kmonitor_agent.studies.attempts import Cause, Ledger
+from kmonitor_agent.studies.fold import Fold, NotAnswered
 from kmonitor_agent.studies.function_source import Usage, note_handed_over, source_of
 from kmonitor_agent.studies.rereading import stop_if_loading
+from kmonitor_agent.studies.run_folds import FoldResult
 from kmonitor_agent.studies.searches import Trials
-from kmonitor_agent.studies.study import FoldResult
-from kmonitor_agent.wire.printable import printable
+from kmonitor_agent.wire.text import printable
 
 __all__ = ["TrialError", "in_processes"]
+
+
+# Optuna trial.
+
+
+PRUNED: Final = "pruned"
+VALUES: Final = "values"
+
+
+def objective_in_a_process(fold: Fold, *, objective: Callable[[Any], Any]) -> dict[str, Any]:
+    """Call the objective; what came of it, as plain data.
+
+    Args:
+        fold: Asks the real trial.
+        objective: The user's.
+    """
+    try:
+        value = objective(RemoteTrial(fold))
+    except optuna.TrialPruned as exc:
+        fold.came_to("pruned", str(exc))
+        return {PRUNED: str(exc)}
+    return {VALUES: value if isinstance(value, Sequence) or value is None else float(value)}
+
+
+class RemoteTrial(BaseTrial):
+    """A trial whose every call is one of the real trial, in the process of the search.
+
+    Attributes:
+        fold: This trial's fold: its `seed`, its `directory`.
+    """
+
+    def __init__(self, fold: Fold) -> None:
+        """Keep who asks."""
+        self.fold = fold
+
+    @override
+    def suggest_float(
+        self,
+        name: str,
+        low: float,
+        high: float,
+        *,
+        step: float | None = None,
+        log: bool = False,
+    ) -> float:
+        """As Optuna's."""
+        return self._ask("suggest_float", name, low, high, step=step, log=log)
+
+    @override
+    def suggest_int(
+        self, name: str, low: int, high: int, *, step: int = 1, log: bool = False
+    ) -> int:
+        """As Optuna's."""
+        return self._ask("suggest_int", name, low, high, step=step, log=log)
+
+    @override
+    def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
+        """As Optuna's."""
+        return self._ask("suggest_categorical", name, [*choices])
+
+    @override
+    def suggest_uniform(self, name: str, low: float, high: float) -> float:
+        """As Optuna's, which prefers `suggest_float`."""
+        return self.suggest_float(name, low, high)
+
+    @override
+    def suggest_loguniform(self, name: str, low: float, high: float) -> float:
+        """As Optuna's, which prefers `suggest_float`."""
+        return self.suggest_float(name, low, high, log=True)
+
+    @override
+    def suggest_discrete_uniform(self, name: str, low: float, high: float, q: float) -> float:
+        """As Optuna's, which prefers `suggest_float`."""
+        return self.suggest_float(name, low, high, step=q)
+
+    @override
+    def report(self, value: float, step: int) -> None:
+        """As Optuna's."""
+        self._ask("report", float(value), int(step))
+
+    @override
+    def should_prune(self) -> bool:
+        """As Optuna's."""
+        return self._ask("should_prune")
+
+    @override
+    def set_user_attr(self, key: str, value: Any) -> None:
+        """As Optuna's; plain data."""
+        self._ask("set_user_attr", key, value)
+
+    @override
+    def set_constraint(self, key: str, value: float) -> None:
+        """As Optuna's."""
+        self._ask("set_constraint", key, float(value))
+
+    def set_system_attr(self, key: str, value: Any) -> None:
+        """As Optuna's before 5.0, which refuses a trial without it."""
+        self._ask("set_system_attr", key, value)
+
+    @property
+    def system_attrs(self) -> dict[str, Any]:
+        """As Optuna's before 5.0, which refuses a trial without them."""
+        return self._ask("system_attrs")
+
+    @property
+    @override
+    def params(self) -> dict[str, Any]:
+        """As Optuna's."""
+        return self._ask("params")
+
+    @property
+    @override
+    def distributions(self) -> dict[str, BaseDistribution]:
+        """Not told to a process of its own. Raises: AttributeError."""
+        raise AttributeError("a trial in a process of its own does not know its distributions")
+
+    @property
+    @override
+    def user_attrs(self) -> dict[str, Any]:
+        """As Optuna's."""
+        return self._ask("user_attrs")
+
+    @property
+    @override
+    def constraints(self) -> dict[str, float]:
+        """As Optuna's."""
+        return self._ask("constraints")
+
+    @property
+    @override
+    def datetime_start(self) -> dt.datetime | None:
+        """As Optuna's."""
+        return dt.datetime.fromisoformat(self._ask("datetime_start"))
+
+    @property
+    @override
+    def number(self) -> int:
+        """As Optuna's."""
+        return self._ask("number")
+
+    def _ask(self, name: str, *args: Any, **named: Any) -> Any:
+        try:
+            return self.fold.ask((name, list(args), named))
+        except NotAnswered as exc:
+            raise _kind(exc.kind)(exc.why) from None
+
+
+def _kind(name: str) -> type[Exception]:
+    """The exception of that name, where it is one of Python's own."""
+    found = getattr(builtins, name, None)
+    return found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError
+
 
 USAGE: Final = Usage(
     caller="in_processes",

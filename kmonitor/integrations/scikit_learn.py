@@ -19,8 +19,7 @@ import numpy as np
 from kmonitor.integrations.array_files import NoArray, kept
 from kmonitor_agent.studies.fold import Fold
 from kmonitor_agent.studies.rereading import stop_if_loading
-from kmonitor_agent.studies.run_folds import place_of, run_folds
-from kmonitor_agent.studies.study import Study
+from kmonitor_agent.studies.run_folds import Study, place_of, run_folds
 from kmonitor_agent.wire.local.folders import find_folders
 
 __all__ = ["cross_validate"]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kmonitor.memory.effects import Effect
+from kmonitor.memory.layer_rules import Effect
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 
 _ASSUMED_TIMES: Final = 3

@@ -4,20 +4,246 @@ Source: which tensors the gradients of TensorFlow, XLA and PyTorch read; checked
 TensorFlow's allocator by `bench_map`. X and Y are the bytes of a layer's inputs and outputs.
 """
 
+import math
 import re
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Final
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
 
-from kmonitor.memory.effects import Effect, Use
-from kmonitor.memory.rules_composed import (
-    attention,
-    multi_head_attention,
-    recurrent,
-    recurrent_convolution,
-    separable,
-    step_by_step,
-)
+from kmonitor.memory.simulation.operation_kinds import TURNS_AHEAD
+from kmonitor_agent.wire.messages.model_layout import LayerLayout, TensorLayout
+
+# Effects.
+
+
+Backend = Literal["tensorflow", "xla", "torch"]
+"""How a step is computed: TensorFlow's executor, XLA (JAX, TensorFlow's jit_compile), PyTorch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a use of a layer does.
+
+    Attributes:
+        keeps_inputs: Places of the inputs that the backward pass reads.
+        keeps_outputs: Whether it reads the outputs.
+        extra_bytes: What else is kept until then.
+        forward_bytes: Workspace while it computes.
+        backward_bytes: Workspace while its gradient is computed, beside the gradients.
+        is_view: The output is the input under another shape.
+        is_in_place: The output may take the input's memory, if nobody else needs it.
+        copies_gradient: Whether the input's gradient has memory of its own; else it is the
+            output's.
+        doubtful_bytes: Workspace of the backward pass that may come on top, or not.
+    """
+
+    keeps_inputs: tuple[int, ...] = ()
+    keeps_outputs: bool = False
+    extra_bytes: int = 0
+    forward_bytes: int = 0
+    backward_bytes: int = 0
+    is_view: bool = False
+    is_in_place: bool = False
+    copies_gradient: bool = True
+    doubtful_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One use of a layer, with its sizes.
+
+    Attributes:
+        layer: That is used.
+        backend: That computes.
+        inputs: Tensors read.
+        outputs: Tensors made.
+        input_bytes: Their sizes.
+        output_bytes: Their sizes.
+        batch: Examples.
+        item: Bytes of a value as computed.
+        variable_shapes: Of the layer's variables.
+        gives_gradient: Whether something below it is trained, so that its inputs get gradients.
+    """
+
+    layer: LayerLayout
+    backend: Backend
+    inputs: Sequence[TensorLayout]
+    outputs: Sequence[TensorLayout]
+    input_bytes: Sequence[int]
+    output_bytes: Sequence[int]
+    batch: int
+    item: int
+    variable_shapes: Sequence[tuple[int, ...]] = field(default_factory=tuple[tuple[int, ...]])
+    gives_gradient: bool = True
+
+    @property
+    def x(self) -> int:
+        """Bytes of all inputs."""
+        return sum(self.input_bytes)
+
+    @property
+    def y(self) -> int:
+        """Bytes of all outputs."""
+        return sum(self.output_bytes)
+
+    def number(self, name: str, otherwise: float = 0.0) -> float:
+        """A number among the layer's settings."""
+        value = self.layer.settings.get(name)
+        return float(value) if isinstance(value, int | float) else otherwise
+
+    def word(self, name: str) -> str:
+        """A text among the layer's settings; empty if there is none."""
+        value = self.layer.settings.get(name)
+        return value if isinstance(value, str) else ""
+
+    def length(self, axis: int, of: TensorLayout | None = None) -> int:
+        """Length of an axis of the first input; the batch for one that is open."""
+        shape = (of or self.inputs[0]).shape
+        found = shape[axis] if -len(shape) <= axis < len(shape) else 1
+        return self.batch if found is None else found
+
+    @property
+    def y_positions(self) -> int:
+        """Values of the first output, without its last axis."""
+        shape = self.outputs[0].shape[:-1]
+        return math.prod(self.batch if length is None else length for length in shape)
+
+
+# Rules composed.
+
+
+_KEPT_A_STEP: Final = {
+    ("LSTM", "tensorflow"): 8.0,
+    ("LSTM", "xla"): 11.0,
+    ("LSTM", "torch"): 13.0,
+    ("GRU", "tensorflow"): 6.5,
+    ("GRU", "xla"): 9.6,
+    ("GRU", "torch"): 11.0,
+    ("SimpleRNN", "tensorflow"): 1.0,
+    ("SimpleRNN", "xla"): 3.0,
+    ("SimpleRNN", "torch"): 3.0,
+}
+"""Values that are kept for each step and unit; source: measured on Keras 3.15, TensorFlow's with
+tensors that its allocator on a CPU counts."""
+
+_UNKNOWN_CELL: Final = 13.0
+
+_PILED_UP: Final = 0.4
+"""Of the gradients of all turns that may run ahead, as measured; how many wait is a matter of
+timing."""
+
+
+def recurrent(use: Use) -> Effect:
+    """LSTM, GRU and kin: linear in the length of the sequence."""
+    kind = use.word("wraps") if use.layer.kind in ("RNN", "Bidirectional") else use.layer.kind
+    kind = kind.removesuffix("Cell")
+    values = _KEPT_A_STEP.get((kind, use.backend), _UNKNOWN_CELL)
+    units = use.number("units") or use.length(-1, use.outputs[0])
+    sides = 2 if use.layer.kind == "Bidirectional" else 1
+    steps = use.length(1)
+    kept = int(values * units * steps * use.batch * use.item) * sides
+    # The sequence is turned so that time comes first, and its gradient turned back.
+    weights = sum(math.prod(shape) for shape in use.variable_shapes) * use.item
+    waiting = min(steps, TURNS_AHEAD) * weights
+    surely = int(_PILED_UP * waiting) if use.backend == "tensorflow" else 2 * weights
+    return Effect(
+        keeps_inputs=(0,),
+        extra_bytes=kept + use.x,
+        forward_bytes=use.x,
+        backward_bytes=kept // 8 + use.x + surely,
+        doubtful_bytes=max(0, waiting - surely) if use.backend != "torch" else 0,
+    )
+
+
+def recurrent_convolution(use: Use) -> Effect:
+    """ConvLSTM: as LSTM, at each place of a picture; most of it works in place."""
+    steps = use.length(1)
+    one = use.y if use.layer.settings.get("return_sequences") else use.y * steps
+    return Effect(
+        keeps_inputs=(0,), extra_bytes=8 * one, backward_bytes=2 * one, doubtful_bytes=6 * one
+    )
+
+
+def step_by_step(use: Use, effect: Effect) -> Effect:
+    """TimeDistributed: TensorFlow unrolls it and adds up what all steps gave at the end.
+
+    Each step gives a gradient of the weights, and one of the whole sequence with zeros at all
+    other steps.
+
+    Args:
+        use: Of the wrapper.
+        effect: Of the wrapped layer over all steps at once.
+    """
+    steps = use.inputs[0].shape[1] if len(use.inputs[0].shape) > 1 else None
+    if use.backend == "torch" or steps is None:
+        return effect
+    weights = steps * sum(math.prod(shape) for shape in use.variable_shapes) * use.item
+    wholes = steps * use.x if use.gives_gradient else 0
+    if use.backend == "xla":
+        return replace(effect, doubtful_bytes=weights + wholes)
+    surely = int(_PILED_UP * wholes)
+    return Effect(
+        keeps_inputs=(),
+        keeps_outputs=effect.keeps_outputs,
+        extra_bytes=effect.extra_bytes + use.x,
+        forward_bytes=effect.forward_bytes + use.y,
+        backward_bytes=effect.backward_bytes + weights + surely,
+        doubtful_bytes=wholes - surely,
+    )
+
+
+def separable(use: Use) -> Effect:
+    """Depthwise, then pointwise: the tensor in between is kept too."""
+    channels = use.length(-1) * int(use.number("depth_multiplier", 1) or 1)
+    between = use.y_positions * channels * use.item
+    name = use.word("activation")
+    # In one dimension, the picture of one row that it works on.
+    copies = use.x if use.backend == "tensorflow" and "1D" in use.layer.kind else 0
+    keeps_result = name in ("relu", "sigmoid", "tanh", "relu6", "elu", "softmax", "selu")
+    several = 0 if keeps_result or name in ("", "linear") else 1
+    return Effect(
+        keeps_inputs=(0,),
+        keeps_outputs=keeps_result,
+        extra_bytes=between + several * use.y + copies,
+        # TensorFlow's gradient of the depthwise part works on a copy.
+        backward_bytes=between * (2 if use.backend == "tensorflow" else 1),
+    )
+
+
+def attention(use: Use) -> Effect:
+    """Dot-product or additive attention without heads: scores of queries by keys."""
+    queries, keys = use.length(1), use.length(1, use.inputs[min(1, len(use.inputs) - 1)])
+    scores = use.batch * queries * keys * use.item
+    if use.layer.kind == "AdditiveAttention":
+        scores *= 1 + use.length(-1)
+    return Effect(
+        keeps_inputs=tuple(range(min(len(use.inputs), 3))),
+        extra_bytes=scores * (2 if use.number("dropout") else 1),
+        forward_bytes=2 * scores,
+        backward_bytes=2 * scores,
+    )
+
+
+def multi_head_attention(use: Use) -> Effect:
+    """Queries, keys and values, scores of each head, and what they give: quadratic in length."""
+    heads = int(use.number("num_heads") or use.number("num_query_heads") or 1)
+    width = int(use.number("key_dim") or use.number("head_dim") or 1)
+    value_width = int(use.number("value_dim") or width)
+    queries = use.length(1)
+    keys = use.length(1, use.inputs[min(1, len(use.inputs) - 1)])
+    one = use.batch * heads * use.item
+    projected = one * (queries * width + keys * width + keys * value_width)
+    context = one * queries * value_width
+    scores = one * queries * keys
+    # Before and behind dropout, or what takes its place; its mask.
+    kept_scores = 2 * scores + (scores // use.item if use.number("dropout") else 0)
+    return Effect(
+        keeps_inputs=tuple(range(min(len(use.inputs), 3))),
+        extra_bytes=projected + context + kept_scores,
+        forward_bytes=2 * scores,
+        backward_bytes=2 * scores + projected,
+    )
+
 
 Rule = Callable[[Use], Effect | None]
 

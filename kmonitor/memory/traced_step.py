@@ -8,9 +8,9 @@ import msgspec
 
 from kmonitor.memory.layer_table import LayerMemory
 from kmonitor.memory.simulation import operation_kinds
-from kmonitor.memory.simulation.graphs import Graphs
-from kmonitor.memory.simulation.outcome import PLAYS, Outcome, Simulation
-from kmonitor.memory.simulation.turns_ahead import waiting_bytes
+from kmonitor.memory.simulation.graph import Graphs
+from kmonitor.memory.simulation.operation_kinds import waiting_bytes
+from kmonitor.memory.simulation.step_simulation import PLAYS, Outcome, Simulation
 from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout
 from kmonitor_agent.wire.messages.step_program import StepProgram
 

@@ -10,7 +10,7 @@ import msgspec
 from kmonitor_agent.describing.layout_child import error_words, model_shapes
 from kmonitor_agent.describing.model_source import NoModel, Source, model_from
 from kmonitor_agent.frameworks.layout_reader import WrongShape, read_layout
-from kmonitor_agent.frameworks.tensorflow.step_tracing import CannotTrace, retrained, trace
+from kmonitor_agent.frameworks.tensorflow.step_program import CannotTrace, retrained, trace
 from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout
 from kmonitor_agent.wire.messages.step_program import StepProgram
 

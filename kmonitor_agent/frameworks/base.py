@@ -1,11 +1,12 @@
 """What the agent needs from a framework; each backend implements it in a module of its own."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from kmonitor_agent.wire.messages.events import FunctionTraces, LayerFacts, SlotFacts
-from kmonitor_agent.wire.messages.reading import Reading
+from kmonitor_agent.wire.messages.readings import Reading
 
 KerasModel = Any
 """A Keras model; typed loosely since no framework is imported at module level."""
@@ -396,3 +397,36 @@ class IteratorBegan:
     existed: bool
     random: dict[str, Any]
     generators: list[Any] = field(default_factory=list[Any])
+
+
+# missing_names: How it is said that a version of a framework lacks what kmonitor reads of it.
+
+
+_MODULES: Final = {
+    "JAX": "jax",
+    "Keras": "keras",
+    "PyTorch": "torch",
+    "TensorFlow": "tensorflow",
+    "tf_keras": "tf_keras",
+}
+
+
+def not_available(framework: str, why: str) -> str:
+    """Not available with this version, and why.
+
+    Args:
+        framework: "JAX", "Keras", "PyTorch", "TensorFlow" or "tf_keras".
+        why: What is other with it, with "it" for the framework.
+    """
+    version = getattr(sys.modules.get(_MODULES[framework]), "__version__", "")
+    return f"not available with {f'{framework} {version}'.strip()} because {why}"
+
+
+def lacking(framework: str, name: object) -> str:
+    """Not available since a name is not there.
+
+    Args:
+        framework: As for `not_available`.
+        name: The name, or the error that says which.
+    """
+    return not_available(framework, f"it lacks a name that kmonitor reads ({name})")

@@ -3,10 +3,11 @@
 
 import random
 import sys
+from collections import defaultdict
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 _KERAS2 = ("tf_keras", "keras")
 """Packages that may be a Keras 2."""
@@ -177,3 +178,106 @@ _WRITERS = {
     "torch_cuda": _write_torch_cuda,
     **{package: partial(_write_keras2, package) for package in _KERAS2},
 }
+
+
+# keras_names: Keras' counters of automatic names ("dense_3"), which belong to the script.
+
+
+_KERAS_NAMES_KERAS3: Final = "keras.src.backend.common.global_state"
+_COUNTERS: Final = "object_name_uids"
+_KERAS_NAMES_KERAS2: Final = ("tf_keras", "keras")
+"""Packages that may be a Keras 2."""
+
+
+Names = list[dict[str, int]]
+"""A thread's counters, one for each Keras that is here."""
+
+
+def read_names() -> Names:
+    """How far this thread has counted."""
+    return [dict(each) for each in _counters()]
+
+
+def write_names(names: Names) -> None:
+    """Count on from there: the script's next layer has the name that it would have had."""
+    for counters, known in zip(_counters(), names, strict=False):
+        counters.clear()
+        counters.update(known)
+
+
+@contextmanager
+def names_kept(*, from_zero: bool = False) -> Generator[None]:
+    """What is made in the block moves no counter.
+
+    In Keras 3 the counters are this thread's own, so that no other thread notices.
+
+    Args:
+        from_zero: Whether what is made in the block is named as by a script that begins. A model
+            that is built a second time then mostly has the names of the first, and never one that
+            the script will still give.
+    """
+    before = read_names()
+    if from_zero:
+        write_names([{} for _ in before])
+    try:
+        yield
+    finally:
+        write_names(before)
+
+
+def _counters() -> Generator[Any]:
+    state = sys.modules.get(_KERAS_NAMES_KERAS3)
+    if state is not None:
+        yield state.get_global_attribute(_COUNTERS, default=defaultdict(int), set_to_default=True)
+    for package in _KERAS_NAMES_KERAS2:
+        backend = sys.modules.get(f"{package}.src.backend")
+        by_graph = getattr(backend, "PER_GRAPH_OBJECT_NAME_UIDS", None)
+        if backend is not None and by_graph is not None:
+            yield by_graph.setdefault(backend.get_graph(), defaultdict(int))
+
+
+# Part start.
+
+
+_SHUFFLING: Final = ("python", "numpy", "torch")
+"""Generators that Keras 3 shuffles with; tf.data has its own."""
+
+_TOLD: Final = ("on_epoch_begin", "on_epoch_end")
+
+
+class PartStart:
+    """Stands between two calls of Keras' `fit`; on the training thread."""
+
+    def __init__(self, data: object) -> None:
+        """Hold still what a `fit` that is about to begin would move.
+
+        Args:
+            data: What is trained on, the argument `x`.
+        """
+        states = read_random_states()
+        self._states = {name: states.get(name) for name in _SHUFFLING}
+        self._names = read_names()
+        self._data = data if _is_py_dataset(data) else None
+        self._hidden: list[str] = []
+        for name in _TOLD if self._data is not None else ():
+            # Only in the instance, and only until the first epoch; one that has it there keeps it.
+            if name not in getattr(data, "__dict__", {name: None}):
+                setattr(data, name, _untold)
+                self._hidden.append(name)
+
+    def over(self) -> None:
+        """The first epoch of the part is about to begin: all is as after the epoch before."""
+        for name in self._hidden:
+            delattr(self._data, name)
+        self._hidden = []
+        write_random_states(self._states)
+        self._states = {}
+        write_names(self._names)
+
+
+def _is_py_dataset(data: object) -> bool:
+    return any(cls.__name__ == "PyDataset" for cls in type(data).__mro__)
+
+
+def _untold() -> None:
+    """An epoch that is none."""

@@ -6,12 +6,50 @@ made anew from their configurations. What the values of variables are is not cop
 """
 
 import importlib
-from collections.abc import Callable
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.base import KerasModel
-from kmonitor_agent.frameworks.lazy_imports import nothing_imported
+from kmonitor_agent.frameworks.base import CannotBuild, KerasModel
+
+# Lazy imports.
+
+
+_LAZY: Final = "keras.src.utils.module_utils"
+"""Holds a `LazyModule` for each; private, and the same from Keras 3.6 to 3.15."""
+
+
+@contextmanager
+def nothing_imported() -> Iterator[None]:
+    """Within it Keras takes modules that nobody has imported to be missing.
+
+    A call of one of their functions imports them as ever. Where Keras has them otherwise than
+    known, nothing is changed.
+    """
+    asleep = [each for each in _lazy_modules() if _is_asleep(each)]
+    for each in asleep:
+        each._available = False  # noqa: SLF001 - private, looked for
+    try:
+        yield
+    finally:
+        for each in asleep:
+            each._available = None if each.module is None else True  # noqa: SLF001
+
+
+def _lazy_modules() -> list[Any]:
+    held = sys.modules.get(_LAZY)
+    kind = getattr(held, "LazyModule", None)
+    return [each for each in vars(held).values() if isinstance(each, kind)] if kind else []
+
+
+def _is_asleep(lazy: Any) -> bool:
+    known = vars(lazy)
+    never_asked = known.get("_available", False) is None and known.get("module", False) is None
+    return never_asked and known.get("name") not in sys.modules
+
 
 _WRITE: Final = "write rebuild=make_model, a function that returns the model built and compiled"
 
@@ -214,3 +252,114 @@ def _thawed(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(_thawed(each) for each in value)
     return value
+
+
+# Keras architecture.
+
+
+@nothing_imported()
+def architecture_of(model: KerasModel) -> str:
+    """Layers, losses, metrics and optimizer as JSON; empty where the model cannot tell them."""
+    try:
+        return json.dumps(keras_of(model).saving.serialize_keras_object(model))
+    except Exception:  # noqa: BLE001 - a script's own get_config may raise anything
+        return ""
+
+
+@nothing_imported()
+def model_of(keras: Any, architecture: str) -> KerasModel:
+    """A model of that making, compiled as it was; classes of a script must be registered.
+
+    Raises:
+        Exception: Whatever Keras raises for a class that it does not know.
+    """
+    found = json.loads(architecture)
+    if not isinstance(found, Mapping):
+        raise TypeError("it describes no model")
+    return keras.saving.deserialize_keras_object(found, safe_mode=True)
+
+
+def model_of_legacy(config: dict[str, Any]) -> KerasModel:
+    """A Keras 3 model of what a `.h5` file says, where classes have no modules.
+
+    Raises:
+        Exception: Whatever Keras raises for a class that it does not know.
+    """
+    from keras.src.legacy.saving import saving_utils
+
+    return saving_utils.model_from_config(config)
+
+
+# Built again.
+
+
+_UNREADABLE = (AttributeError, TypeError, ValueError, NotImplementedError)
+
+
+PARTS = "kmonitor_parts"
+"""Key of the parts' configurations, for a model that is never built itself."""
+
+
+def read_build_config(model: KerasModel) -> Any:
+    """What `build_as_before` takes in another process; None if the model has none."""
+    if getattr(model, "built", False) or not model.layers:
+        return _build_config(model)
+    return {PARTS: [_build_config(each) for each in model.layers]}
+
+
+def _build_config(layer: Any) -> Any:
+    try:
+        return layer.get_build_config()
+    except _UNREADABLE:
+        return None
+
+
+def _build_from(model: KerasModel, config: Any) -> None:
+    if not config:
+        raise CannotBuild(
+            "the model was built by its first step and says nothing of how: call"
+            " model.build(input_shape) before fit"
+        )
+    if PARTS not in config:
+        model.build_from_config(config)
+        return
+    # Its step calls its parts and never the model, which stays unbuilt as it was.
+    for part, how in zip(model.layers, config[PARTS], strict=False):
+        says_how = how and how.get("input_shape", ()) is not None
+        if says_how and not getattr(part, "built", True):
+            part.build_from_config(how)
+
+
+def build_as_before(
+    model: KerasModel,
+    config: Any,
+    trained: Sequence[Sequence[int]],
+    optimizers: Sequence[Any],
+    build: Callable[[Any, list[Any]], None],
+) -> None:
+    """Build a model that is not built yet, then its optimizers.
+
+    Args:
+        model: What the script has just passed to `fit`.
+        config: See `read_build_config`; None or empty if it does not say how.
+        trained: For each optimizer, which of the model's variables it trained.
+        optimizers: Those that the model has now, in the same order.
+        build: Builds one of them for these variables, unless it is built.
+
+    Raises:
+        CannotBuild: It is not the same model, or Keras cannot build it from its configuration.
+    """
+    if not getattr(model, "built", False):
+        try:
+            _build_from(model, config)
+        except CannotBuild:
+            raise
+        except Exception as exc:  # a user's `build` may raise anything
+            raise CannotBuild(f"the model could not be built as before: {exc}") from exc
+    if len(optimizers) != len(trained):
+        raise CannotBuild(f"it had {len(trained)} optimizers and now has {len(optimizers)}")
+    variables = list(model.variables)
+    for optimizer, places in zip(optimizers, trained, strict=True):
+        if places and max(places) >= len(variables):
+            raise CannotBuild("it has fewer variables than before")
+        build(optimizer, [variables[place] for place in places])

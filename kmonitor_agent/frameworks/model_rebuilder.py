@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kmonitor_agent.frameworks.base import KerasModel, StateVariable
-from kmonitor_agent.frameworks.global_state import read_random_states, write_random_states
-from kmonitor_agent.frameworks.keras_names import names_kept
+from kmonitor_agent.frameworks.global_state import (
+    names_kept,
+    read_random_states,
+    write_random_states,
+)
 from kmonitor_agent.frameworks.model_building import (
     CannotCopy,
     Rebuild,

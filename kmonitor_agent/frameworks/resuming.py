@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from kmonitor_agent.frameworks.base import IteratorBegan, KerasModel
-from kmonitor_agent.frameworks.keras3 import keras_resume, resuming
+from kmonitor_agent.frameworks.keras3 import resuming
+from kmonitor_agent.frameworks.keras3 import resuming as keras3_resuming
 from kmonitor_agent.frameworks.tf_keras import resuming as tf_keras_resuming
-from kmonitor_agent.frameworks.tf_keras import tf_keras_resume
 
 
 class RunningData(Protocol):
@@ -95,11 +95,11 @@ class TakingUp(Protocol):
 
 def taking_up(model: KerasModel) -> TakingUp:
     """Who takes up fits of this model's Keras."""
-    return tf_keras_resume if tf_keras_resume.is_keras2(model) else keras_resume
+    return tf_keras_resuming if tf_keras_resuming.is_keras2(model) else keras3_resuming
 
 
 def find_data(model: KerasModel) -> RunningData | None:
     """The data of the innermost `fit` among this function's callers; None if none is found."""
-    if tf_keras_resume.is_keras2(model):
+    if tf_keras_resuming.is_keras2(model):
         return tf_keras_resuming.find_fit_data()
     return resuming.find_fit_data()

@@ -14,14 +14,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from kmonitor_agent.link.delivery import Wire
 from kmonitor_agent.link.event_queue import Wake
-from kmonitor_agent.link.hub_connection import HubConnection, Surroundings
-from kmonitor_agent.link.hub_place import Sighting, look_for_hub
-from kmonitor_agent.link.hub_search import HubReach
+from kmonitor_agent.link.hub_connection import (
+    HubConnection,
+    HubReach,
+    Sighting,
+    Surroundings,
+    look_for_hub,
+)
 from kmonitor_agent.link.run_stream import RunStream
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.link.transport import Transport
-from kmonitor_agent.link.wire import Wire
 from kmonitor_agent.wire.local.clock import Clock, SystemClock
 from kmonitor_agent.wire.local.host_identity import own_keys
 from kmonitor_agent.wire.local.hub_address import DirectAddress

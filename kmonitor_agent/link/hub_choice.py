@@ -4,10 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kmonitor_agent.wire.local.bounded_look import DISK
+from kmonitor_agent.wire.local.file_system import DISK
 from kmonitor_agent.wire.local.folders import SOCKET_PATH_LIMIT_BYTES, Folders
-from kmonitor_agent.wire.local.hub_address import SCHEME, DirectAddress, parse_direct
-from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.hub_address import (
+    SCHEME,
+    DirectAddress,
+    ingest_socket,
+    parse_direct,
+)
 
 HUB_VARIABLE = "KMONITOR_HUB"
 """Environment variable that is read when a script names no hub."""

@@ -9,12 +9,15 @@ import msgspec
 import zmq
 
 from kmonitor_agent.wire.local.host_identity import KeyPair, key_z85
-from kmonitor_agent.wire.local.hub_address import DirectAddress
-from kmonitor_agent.wire.local.sockets import ipc
-from kmonitor_agent.wire.messages.codec import pack, unpack_to_agent
-from kmonitor_agent.wire.messages.errors import ProtocolError, UnsupportedType
+from kmonitor_agent.wire.local.hub_address import DirectAddress, ipc
+from kmonitor_agent.wire.messages.codec import (
+    ProtocolError,
+    UnsupportedType,
+    pack,
+    unpack_to_agent,
+)
+from kmonitor_agent.wire.messages.fields import MAX_AGENT_FRAME_BYTES
 from kmonitor_agent.wire.messages.unions import ErrorMessage, ToAgent
-from kmonitor_agent.wire.messages.version import MAX_AGENT_FRAME_BYTES
 
 BAD_FRAMES_LIMIT: Final = 100
 """After more than these in one session the hub is left."""

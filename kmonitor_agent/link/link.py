@@ -1,6 +1,7 @@
 """What a session holds: emit events, run tasks beside the training, receive commands."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.agent_thread import AGENT, EXIT_NETWORK_S, AgentThread
@@ -9,10 +10,36 @@ from kmonitor_agent.link.delivery import Phase
 from kmonitor_agent.link.event_queue import Inbox
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.run_stream import Boot, RunStream
-from kmonitor_agent.link.schedule import Task
-from kmonitor_agent.link.status import LinkStatus
+from kmonitor_agent.link.timing import Task
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import BootStarted, Event
+
+# status: What a link can say of itself.
+
+
+@dataclass(frozen=True, slots=True)
+class LinkStatus:
+    """A moment's view; reading it costs nothing and touches no file.
+
+    Attributes:
+        hub_seen: Whether a hub ever welcomed this process.
+        connected: Whether one does now.
+        last_seq: Newest number given.
+        acked: Up to where the hub has committed.
+        spooled_bytes: Written to disk by this boot and still there.
+        degraded: Why the disk is not used, in words; empty when it is.
+        dropped: Events that found no room in memory.
+        faults: Faults of our own, all parts together.
+    """
+
+    hub_seen: bool
+    connected: bool
+    last_seq: int
+    acked: int
+    spooled_bytes: int
+    degraded: str
+    dropped: int
+    faults: int
 
 
 class Link:

@@ -2,6 +2,7 @@
 
 import contextlib
 import enum
+import logging
 import sys
 import threading
 from collections.abc import Callable
@@ -14,9 +15,7 @@ from kmonitor_agent.link.command_inbox import CommandInbox, OnCommand
 from kmonitor_agent.link.delivery import Phase, RunDelivery, RunParts
 from kmonitor_agent.link.event_queue import Inbox
 from kmonitor_agent.link.outbox import Outbox
-from kmonitor_agent.link.schedule import Schedule, Task
-from kmonitor_agent.link.timing import Timing
-from kmonitor_agent.link.unrecorded import Unrecorded
+from kmonitor_agent.link.timing import Schedule, Task, Timing
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import DirectAddress
@@ -25,6 +24,42 @@ from kmonitor_agent.wire.local.spool_format import BootFacts
 from kmonitor_agent.wire.local.spool_writer import SpoolHeld, SpoolWriter
 from kmonitor_agent.wire.messages.events import BootEnded, BootStarted, Event, Notice
 from kmonitor_agent.wire.release import VERSION
+
+# unrecorded: The one line for the script's own log: this run is recorded nowhere.
+
+
+LOGGER: Final = "kmonitor"
+"""Name of the logger; a script silences it as it does any other."""
+
+
+class Unrecorded:
+    """Owned by the agent's thread.
+
+    Args:
+        place: Folder that takes nothing.
+        private: Leave the folder's name out.
+    """
+
+    def __init__(self, place: Path, *, private: bool) -> None:
+        self._place = "its folder" if private else str(place)
+        self._is_told = False
+
+    def tell(self, why: str) -> None:
+        """Say it, once in a process.
+
+        Args:
+            why: What the disk said.
+        """
+        if self._is_told:
+            return
+        self._is_told = True
+        logging.getLogger(LOGGER).warning(
+            "kmonitor: this run is recorded nowhere: %s takes nothing (%s) and no hub answers."
+            " The training is not affected. See: kmonitor doctor",
+            self._place,
+            why,
+        )
+
 
 AFTER_FAULT_S: Final = 1.0
 """Pause of a run after a fault of our own, so that a lasting one does not spin."""

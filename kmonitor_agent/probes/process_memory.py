@@ -11,8 +11,8 @@ from typing import Final
 
 import psutil
 
-from kmonitor_agent.wire.local.cgroup import cgroup_limit
-from kmonitor_agent.wire.messages.reading import Reading
+from kmonitor_agent.wire.local.control_groups import cgroup_limit
+from kmonitor_agent.wire.messages.readings import Reading
 
 _STATM: Final = Path("/proc/self/statm")
 _STATUS: Final = Path("/proc/self/status")

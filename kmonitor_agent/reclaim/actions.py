@@ -5,38 +5,260 @@ on; the outcome says what failed.
 """
 
 import contextlib
-from collections.abc import Callable, Generator
-from dataclasses import replace
+import ctypes
+import gc
+import sys
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
+import psutil
+
+from kmonitor_agent import guard
 from kmonitor_agent.frameworks.base import (
     Framework,
+    HoldsValues,
     KerasModel,
     KnowsParts,
     KnowsWorkers,
     ReclaimSteps,
+    RecreatesVariables,
     Released,
     StateUnreadable,
     StateVariable,
     TracesAgain,
 )
-from kmonitor_agent.frameworks.keras_architecture import architecture_of
-from kmonitor_agent.reclaim.action_run import Failed, Run, described
-from kmonitor_agent.reclaim.agreement import Agreement, StateKeeper
-from kmonitor_agent.reclaim.checkpoint_file import StoredVariable, Tag
-from kmonitor_agent.reclaim.checkpoints import Checkpoint, CheckpointStore, SaveRefused
+from kmonitor_agent.frameworks.model_building import architecture_of
+from kmonitor_agent.reclaim.checkpoint_file import Checksum, NotAStateFile, StoredVariable, Tag
+from kmonitor_agent.reclaim.checkpoints import (
+    Checkpoint,
+    CheckpointStore,
+    NotExported,
+    SaveRefused,
+    export_model,
+)
 from kmonitor_agent.reclaim.deferred_signals import SIGNALS
-from kmonitor_agent.reclaim.effect import gave_back, why_nothing
-from kmonitor_agent.reclaim.export import NotExported, export_model
-from kmonitor_agent.reclaim.memory import collect_garbage, footprint, give_pages_back
-from kmonitor_agent.reclaim.outcome import ActionName, Mode, Outcome
-from kmonitor_agent.reclaim.put_back import hold, restore
-from kmonitor_agent.reclaim.state_store import HeldState
+from kmonitor_agent.reclaim.outcome import ActionName, Mode, Outcome, gave_back, why_nothing
+from kmonitor_agent.reclaim.state_store import Agreement, HeldState, StateKeeper
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.free_resources import MIB, is_memory_short
 from kmonitor_agent.wire.messages.events import Footprint
 
 __all__ = ["Mode", "Outcome", "Tag", "collect", "foretell", "not_reloaded", "reload", "save"]
+
+
+# memory: The process's memory: how much is resident, and giving free pages back to the system.
+
+
+def footprint(framework: Framework, model: KerasModel | None) -> Footprint:
+    """Memory and graph size now; what cannot be read is None."""
+    graph = framework.graph(model)
+    has_functions = graph.operations is not None and framework.function_count().value is not None
+    return Footprint(
+        ram_process_bytes=resident_bytes(),
+        allocator_in_use_bytes=framework.allocator().in_use.value,
+        graph_operations=graph.operations,
+        functions=graph.functions if has_functions else None,
+        retained=graph.step_entries,
+    )
+
+
+def collect_garbage() -> None:
+    """Free Python's unreachable objects, whatever the script set for its own collections."""
+    gc.collect()
+
+
+def give_pages_back() -> None:
+    """Ask the C library to return free pages; only glibc can."""
+    if sys.platform != "linux":
+        return
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
+    if trim is not None:
+        trim(0)
+
+
+def resident_bytes() -> float | None:
+    """Resident set of this process, bytes; None if it cannot be read."""
+    try:
+        return float(psutil.Process().memory_info().rss)
+    except psutil.Error:
+        return None
+
+
+# action_run: One save, collect or reload while it runs, and how it fails.
+
+
+class Failed(Exception):
+    """An action that did not do what was asked; `why` for the user."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(slots=True)
+class Run:
+    """One action while it runs: what it works on, and the outcome as far as it is known."""
+
+    framework: Framework
+    steps: ReclaimSteps
+    model: KerasModel
+    outcome: Outcome
+    notes: list[str]
+    held: list[Any] = field(default_factory=list[Any])
+    """The state's values while they are in the variables' own memory; empty if they are not."""
+
+    def tell(self, **known: Any) -> None:
+        """Fill in fields of the outcome."""
+        self.outcome = replace(self.outcome, **known)
+
+    def measure(self) -> None:
+        """Take the footprint after the action."""
+        self.tell(after=footprint(self.framework, self.model))
+
+
+def described(exc: BaseException) -> str:
+    """Why an action failed, for the user."""
+    if isinstance(exc, Failed):
+        return exc.why
+    if isinstance(exc, NotAStateFile):
+        return f"the checkpoint is damaged: {exc.why}"
+    return guard.described(exc)
+
+
+# Put back.
+
+
+def hold(run: Run, state: Sequence[StateVariable]) -> list[Any]:
+    """All values where they are, for `restore` to see that nobody wrote to them; or none."""
+    held: list[Any] = []
+    if isinstance(run.steps, HoldsValues):
+        for each in state:
+            value = run.steps.hold(each.variable)
+            if value is None:
+                return []
+            held.append(value)
+    return held
+
+
+def restore(
+    run: Run,
+    state: Sequence[StateVariable],
+    store: StateKeeper,
+    checkpoint: Checkpoint,
+    mode: Mode,
+) -> None:
+    """Have every variable hold what was saved, and tell in which mode that was done.
+
+    Raises:
+        Failed: It is as it was saved all the same, or it is damaged; the text says which.
+    """
+    try:
+        recreated = mode == "recreate" and _recreate(run, state, store, checkpoint)
+        if not (recreated or _are_held(run, state)):
+            _make_as_saved(run, state, store, checkpoint)
+        run.tell(mode="recreate" if recreated else "assign")
+    except Exception as exc:  # noqa: BLE001 - whatever a framework raises; the state is judged below
+        _settle(run, state, store, checkpoint, described(exc))
+
+
+def _recreate(
+    run: Run,
+    state: Sequence[StateVariable],
+    store: StateKeeper,
+    checkpoint: Checkpoint,
+) -> bool:
+    """Make the variables anew if that is safe; whether it was."""
+    steps = run.steps
+    if not isinstance(steps, RecreatesVariables):
+        why = "not available with this framework"
+    else:
+        why = steps.why_not_recreate(run.model, state)
+        if not why:
+            run.held = []  # else the old values would stay in memory
+            is_seen = steps.recreate(run.model, state, partial(store.read, checkpoint))
+            if not is_seen:
+                _make_as_saved(run, state, store, checkpoint)
+            return True
+    run.notes.append(f"variables assigned, not made anew: {why}")
+    return False
+
+
+def _settle(
+    run: Run,
+    state: Sequence[StateVariable],
+    store: StateKeeper,
+    checkpoint: Checkpoint,
+    why: str,
+) -> None:
+    # Variables are assigned in place: after a failure they mostly still hold what was saved.
+    try:
+        _make_as_saved(run, state, store, checkpoint)
+        is_whole = True
+    except Exception as exc:  # noqa: BLE001 - whatever a framework raises: the state is not whole
+        is_whole, why = False, f"{why}; {described(exc)}"
+    if not is_whole:
+        raise Failed(f"the state is damaged, stop and load {checkpoint.path.name}: {why}")
+    raise Failed(f"restoring failed, the state is as it was saved: {why}")
+
+
+def _are_held(run: Run, state: Sequence[StateVariable]) -> bool:
+    """Whether no variable was written to since it was saved; nothing is held any more."""
+    steps, held, run.held = run.steps, run.held, []
+    return (
+        bool(held)
+        and isinstance(steps, HoldsValues)
+        and all(
+            steps.is_held(each.variable, value) for each, value in zip(state, held, strict=True)
+        )
+    )
+
+
+def _make_as_saved(
+    run: Run,
+    state: Sequence[StateVariable],
+    store: StateKeeper,
+    checkpoint: Checkpoint,
+) -> None:
+    # Variables that still have every bit of what was saved need no second writing.
+    if not _is_as_saved(run, state, store, checkpoint):
+        _assign(run, state, store, checkpoint)
+
+
+def _assign(
+    run: Run,
+    state: Sequence[StateVariable],
+    store: StateKeeper,
+    checkpoint: Checkpoint,
+) -> None:
+    # No loop variable and no zip: either would hold one value while the next is read.
+    values = store.read(checkpoint)
+    for each in state:
+        run.steps.assign(each.variable, next(values))
+    if next(values, None) is not None:
+        raise NotAStateFile("it holds more variables than the model")
+    if not _is_as_saved(run, state, store, checkpoint):
+        raise Failed("the restored state differs from the saved one")
+
+
+def _is_as_saved(
+    run: Run,
+    state: Sequence[StateVariable],
+    store: StateKeeper,
+    checkpoint: Checkpoint,
+) -> bool:
+    # Comparing is quicker; of a file that was damaged or removed since, the checksum is known.
+    values = (run.steps.read(each.variable) for each in state)
+    return store.holds(checkpoint, values) or _checksum(run, state) == checkpoint.checksum
+
+
+def _checksum(run: Run, state: Sequence[StateVariable]) -> str:
+    checksum = Checksum()
+    for each in state:
+        checksum.add(run.steps.read(each.variable))
+    return checksum.text()
+
 
 _MOST_WHY = 4000
 _TRACE_BYTES = 64 * MIB

@@ -20,24 +20,21 @@ from typing import Any, Final
 
 import numpy as np
 
-from kmonitor_agent.reclaim.beside import Beside
 from kmonitor_agent.reclaim.checkpoint_seal import (
     BLOCK_BYTES,
+    NotAStateFile,
     Piece,
     Sealed,
+    StateHeader,
+    StoredFacts,
+    StoredVariable,
+    Tag,
     open_checkpoint,
     opened,
     read_header,
     write_seal,
 )
-from kmonitor_agent.reclaim.disk_file import DiskFile
-from kmonitor_agent.reclaim.state_facts import (
-    NotAStateFile,
-    StateHeader,
-    StoredFacts,
-    StoredVariable,
-    Tag,
-)
+from kmonitor_agent.reclaim.disk_file import Beside, DiskFile
 
 __all__ = [
     "ARCHITECTURE",

@@ -12,13 +12,11 @@ from kmonitor_agent.frameworks.model_rebuilder import (
     check_same_variables,
     shapes_of,
 )
-from kmonitor_agent.frameworks.tf_keras.graph_mode import V1GraphFramework
-from kmonitor_agent.frameworks.tf_keras.tf_keras_rebuilding import v1_rebuilding
+from kmonitor_agent.frameworks.tf_keras.graph_mode import V1GraphFramework, v1_rebuilding
 from kmonitor_agent.guard import described
-from kmonitor_agent.reclaim.actions import save
+from kmonitor_agent.reclaim.actions import collect_garbage, footprint, give_pages_back, save
 from kmonitor_agent.reclaim.checkpoint_file import Tag
 from kmonitor_agent.reclaim.checkpoints import Checkpoint, CheckpointStore
-from kmonitor_agent.reclaim.memory import collect_garbage, footprint, give_pages_back
 from kmonitor_agent.reclaim.outcome import Outcome
 from kmonitor_agent.wire.local.clock import SystemClock
 

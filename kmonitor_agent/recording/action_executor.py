@@ -8,22 +8,19 @@ import msgspec
 
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.guard import described
-from kmonitor_agent.reclaim.actions import collect, not_reloaded, reload, save
+from kmonitor_agent.reclaim.actions import collect, footprint, not_reloaded, reload, save
 from kmonitor_agent.reclaim.checkpoint_file import Tag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.reclaim.deferred_signals import SIGNALS
-from kmonitor_agent.reclaim.memory import footprint
 from kmonitor_agent.reclaim.outcome import ActionName, Outcome
 from kmonitor_agent.recording.action_requests import Request, RequestQueue, is_expired
 from kmonitor_agent.recording.action_results import Record, Records
 from kmonitor_agent.recording.auto_executor import Escalating
 from kmonitor_agent.recording.diagnosis import Diagnoses
-from kmonitor_agent.recording.fit import Fit
+from kmonitor_agent.recording.fit import AskedReload, Fit, Parts, Stopping
 from kmonitor_agent.recording.limit_enforcer import LimitKeeper
-from kmonitor_agent.recording.parts import AskedReload, Parts
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.recording.resumable_fit import Saved
-from kmonitor_agent.recording.stopping import Stopping
 from kmonitor_agent.recording.worker_agreement import Meeting
 from kmonitor_agent.wire.messages.commands import CommandState
 from kmonitor_agent.wire.messages.events import (
@@ -33,7 +30,7 @@ from kmonitor_agent.wire.messages.events import (
     Notice,
     Paused,
 )
-from kmonitor_agent.wire.messages.version import MAX_TEXT
+from kmonitor_agent.wire.messages.fields import MAX_TEXT
 
 _PAUSE_CHECK_S: Final = 0.25
 _MODEL_GONE: Final = "the model is gone"

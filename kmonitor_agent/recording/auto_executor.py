@@ -4,14 +4,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from kmonitor_agent.escalation import Level
-from kmonitor_agent.limit_watch import JUDGED_AT_ONCE, RELEASE_PART, LimitWatch
+from kmonitor_agent.limit_watch import JUDGED_AT_ONCE, RELEASE_PART, Level, LimitWatch
 from kmonitor_agent.recording.action_requests import Request
 from kmonitor_agent.recording.fit import Fit
 from kmonitor_agent.recording.limit_enforcer import LimitKeeper
 from kmonitor_agent.wire.messages.commands import CommandState
 from kmonitor_agent.wire.messages.events import ActionRecord, Footprint
-from kmonitor_agent.wire.messages.version import MAX_TEXT
+from kmonitor_agent.wire.messages.fields import MAX_TEXT
 
 PART_OF: Final = "auto"
 

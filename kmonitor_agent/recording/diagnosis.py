@@ -8,8 +8,8 @@ import msgspec
 
 from kmonitor_agent.frameworks.base import KerasModel, KnowsHolders, TraceHolder
 from kmonitor_agent.guard import described
-from kmonitor_agent.probes.python_heap import AllocationTrace, ObjectCounts
-from kmonitor_agent.reclaim.memory import collect_garbage
+from kmonitor_agent.probes.heap import AllocationTrace, ObjectCounts
+from kmonitor_agent.reclaim.actions import collect_garbage
 from kmonitor_agent.recording.fit import Fit
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.wire.messages.events import (
@@ -19,7 +19,7 @@ from kmonitor_agent.wire.messages.events import (
     FunctionTraces,
     ObjectGrowth,
 )
-from kmonitor_agent.wire.messages.version import MAX_TEXT
+from kmonitor_agent.wire.messages.fields import MAX_TEXT
 
 _MOST_HOLDERS: Final = 32
 _FOLLOWS: Final = (

@@ -5,12 +5,12 @@ import threading
 from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any, Final, cast
 
-from kmonitor_agent.reclaim.memory import resident_bytes
+from kmonitor_agent.reclaim.actions import resident_bytes
 from kmonitor_agent.recording.fit import Fit
 from kmonitor_agent.recording.fit_reporter import LOG_PREFIX
 from kmonitor_agent.recording.sampler import Sampler, Watched
 from kmonitor_agent.wire.messages.events import Event, Notice
-from kmonitor_agent.wire.messages.version import MAX_TEXT
+from kmonitor_agent.wire.messages.fields import MAX_TEXT
 
 LOG_NAMES: Final = tuple(
     f"{LOG_PREFIX}{name}"

@@ -7,8 +7,15 @@ from typing import Final, cast
 
 import msgspec
 
-from kmonitor_agent.escalation import Level, Step
-from kmonitor_agent.limit_watch import GROWTH_PART, MOST_IN_VAIN, LimitBook, LimitWatch
+from kmonitor_agent.frameworks.base import GraphCount
+from kmonitor_agent.limit_watch import (
+    GROWTH_PART,
+    MOST_IN_VAIN,
+    Level,
+    LimitBook,
+    LimitWatch,
+    Step,
+)
 from kmonitor_agent.recording.action_requests import Action, Request
 from kmonitor_agent.wire.limits import limit_text
 from kmonitor_agent.wire.messages.commands import LimitMetric, LimitSpec, SetLimits
@@ -259,3 +266,20 @@ def refusal_of(wanted: SetLimits) -> str:
         if spec.metric not in wanted.metrics:
             return f"the limit on {spec.metric} is not among the metrics to be replaced"
     return ""
+
+
+# Graph limits.
+
+
+def judge_graph(limits: LimitKeeper, graph: GraphCount) -> None:
+    """Judge the limits on `graph` and `functions`; without a count nothing is judged."""
+    if graph.operations is not None:
+        limits.observe("graph", Bound(float(graph.operations)))
+        limits.observe("functions", Bound(float(graph.functions)))
+
+
+def tell_graph_unwatched(limits: LimitKeeper, graph: GraphCount) -> None:
+    """Say once why there is no count, where there is none."""
+    if graph.operations is None:
+        limits.tell_unwatched("graph", graph.absent)
+        limits.tell_unwatched("functions", graph.absent)

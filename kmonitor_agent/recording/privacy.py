@@ -16,7 +16,7 @@ class Privacy:
 
     The hash is salted with random bytes that never leave the process: equal names are equal
     within a run and say nothing outside of it. The host alone is named otherwise, so that this
-    user's own hub can recognise it: `kmonitor_agent.wire.local.host_mark`.
+    user's own hub can recognise it: `kmonitor_agent.wire.local.host_identity`.
     """
 
     def __init__(self, *, private: bool) -> None:

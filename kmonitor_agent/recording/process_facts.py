@@ -13,10 +13,10 @@ from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.recording.settings import elided, plain_name, plain_text
 from kmonitor_agent.wire.local.batch_job import find_job
 from kmonitor_agent.wire.local.fold_identity import fold_place
-from kmonitor_agent.wire.local.host_mark import group_mark, host_mark, make_salt
+from kmonitor_agent.wire.local.host_identity import group_mark, host_mark, make_salt
 from kmonitor_agent.wire.messages.commands import CommandName
 from kmonitor_agent.wire.messages.events import BootStarted
-from kmonitor_agent.wire.messages.version import MAX_TEXT
+from kmonitor_agent.wire.messages.fields import MAX_TEXT
 from kmonitor_agent.wire.release import VERSION
 
 _MOST_ARGUMENTS: Final = 256

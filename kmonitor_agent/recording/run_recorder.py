@@ -25,21 +25,22 @@ from kmonitor_agent.recording.fit import (
     is_on_stack,
     is_running,
     is_same_fit,
+    parts_of,
     watch_end,
 )
-from kmonitor_agent.recording.fit_reporter import FitTeller
-from kmonitor_agent.recording.graph_limits import judge_graph, tell_graph_unwatched
+from kmonitor_agent.recording.fit_reporter import FitTeller, ModelTeller
 from kmonitor_agent.recording.keras_logs import LogFigures
-from kmonitor_agent.recording.leaving import Uncaught, how_ended
-from kmonitor_agent.recording.limit_enforcer import Bound, LimitKeeper
-from kmonitor_agent.recording.model_teller import ModelTeller
-from kmonitor_agent.recording.parts import parts_of
+from kmonitor_agent.recording.limit_enforcer import (
+    Bound,
+    LimitKeeper,
+    judge_graph,
+    tell_graph_unwatched,
+)
 from kmonitor_agent.recording.privacy import Privacy
-from kmonitor_agent.recording.process_session import LOOK_AFTER_S, Boot
-from kmonitor_agent.recording.restarting import Restarting
+from kmonitor_agent.recording.process_session import LOOK_AFTER_S, Boot, Uncaught, how_ended
 from kmonitor_agent.recording.sampler import Sampler, Watched
 from kmonitor_agent.recording.settings import Settings
-from kmonitor_agent.recording.supervised_fits import SupervisedFits
+from kmonitor_agent.recording.supervised_fits import Restarting, SupervisedFits
 from kmonitor_agent.recording.worker_agreement import meeting_of
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.commands import SafePoint, SetLimits

@@ -15,8 +15,8 @@ from typing import Final
 
 from kmonitor_agent.link.agent_thread import AGENT, EXIT_NETWORK_S
 from kmonitor_agent.reclaim.outcome import Outcome
-from kmonitor_agent.recording.leaving import ExitWatch, Uncaught
 from kmonitor_agent.recording.process_facts import default_run_name
+from kmonitor_agent.recording.process_session import ExitWatch, Uncaught
 from kmonitor_agent.recording.run_recorder import ClosedRun, RunSession
 from kmonitor_agent.recording.settings import Settings
 

@@ -16,9 +16,7 @@ from kmonitor_agent.recording.limit_enforcer import Bound, LimitKeeper
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.events import Event, Sample, SourceOf, Sources
-from kmonitor_agent.wire.messages.reading import Reading
-from kmonitor_agent.wire.messages.readings import MOST_STEP_LOGS
-from kmonitor_agent.wire.messages.sample_columns import device_column
+from kmonitor_agent.wire.messages.readings import MOST_STEP_LOGS, Reading, device_column
 
 _NO_MODEL: Final = "no model was fitted yet"
 STEP_SOURCE: Final = Reading(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from kmonitor_agent.wire.limits import Limit
-from kmonitor_agent.wire.local.bounded_look import DISK
+from kmonitor_agent.wire.local.file_system import DISK
 from kmonitor_agent.wire.local.folders import PLACE_VARIABLES, home_without_place
 from kmonitor_agent.wire.messages.commands import LimitSpec
 

@@ -1,6 +1,11 @@
 """The fits of a run under `kmonitor run`: taken up at their begin, saved at their end, left."""
 
+import contextlib
+import os
+import sys
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -9,21 +14,250 @@ import msgspec
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.callback_base import with_keras_callback
 from kmonitor_agent.frameworks.resuming import taking_up
-from kmonitor_agent.guard import FaultLog, described
-from kmonitor_agent.reclaim.actions import foretell
-from kmonitor_agent.reclaim.memory import footprint
-from kmonitor_agent.reclaim.restart.fit_state import Asked, SavedFit
+from kmonitor_agent.guard import FaultLog, came_from_a_handler, described
+from kmonitor_agent.reclaim.actions import footprint, foretell
+from kmonitor_agent.reclaim.restart.fit_state import Asked, CannotResume, FitStates, SavedFit
 from kmonitor_agent.recording.action_executor import Performer
 from kmonitor_agent.recording.action_requests import Request
 from kmonitor_agent.recording.fit import Fit
 from kmonitor_agent.recording.limit_enforcer import LimitKeeper
 from kmonitor_agent.recording.process_session import Boot
-from kmonitor_agent.recording.restarting import Restarting, read_saved
 from kmonitor_agent.recording.resumable_fit import Resumption, Saved
-from kmonitor_agent.recording.tail import Tail
+from kmonitor_agent.wire.local.supervision import (
+    LEAVE_WITHIN_S,
+    RESTART_STATUS,
+    Leaving,
+    Supervision,
+    supervision_of,
+    why_not_ours,
+)
 from kmonitor_agent.wire.messages.commands import SetLimits
 from kmonitor_agent.wire.messages.events import ActionRecord, Notice
-from kmonitor_agent.wire.messages.version import MAX_TEXT
+from kmonitor_agent.wire.messages.fields import MAX_TEXT, new_id
+
+# restarting: Leaving to be started again by `kmonitor run`, and taking up in the next process.
+
+
+NOT_SUPERVISED: Final = (
+    "this training was not started by kmonitor run, so nothing would start it again: start it"
+    " with kmonitor run -- python train.py"
+)
+_FINISH: Final = "kmonitor-leave"
+
+
+class Restarting:
+    """What a run of this process has to do with the supervisor of the process.
+
+    Attributes:
+        why_not: Why this process cannot be started again; empty when it can.
+        saves_each_epoch: Whether state is to be saved at epochs' ends, to survive a crash.
+        supervisor: The supervisor's process id; 0 without one.
+        run_id: The run's id: the one that it had in the process before, or a new one.
+        started_by: Who asked for the restart that started this process; empty if none did.
+        in_vain: Restarts in a row before it that did not help the limit that asked.
+        is_leaving: State is committed and this process is on its way out.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Look whether this process is supervised.
+
+        Args:
+            name: The run's name.
+        """
+        self.why_not = why_not_restart()
+        self.saves_each_epoch = False
+        self.supervisor = 0
+        self.run_id = new_id()
+        self.started_by, self.in_vain = "", 0
+        self.is_leaving = False
+        self._within_s = LEAVE_WITHIN_S
+        self._supervision: Supervision | None = None
+        self._states: FitStates | None = None
+        supervision = supervision_of(os.environ)
+        if self.why_not or supervision is None:
+            return
+        try:
+            self.run_id = supervision.run_id(name)
+        except OSError as exc:
+            self.why_not = f"kmonitor run's folder cannot be written: {exc}"
+            return
+        self._supervision = supervision
+        self._states = FitStates(supervision.states(self.run_id))
+        left = supervision.left()
+        if left is not None and left.run == self.run_id:
+            self.started_by, self.in_vain = left.asked_by, left.in_vain
+        terms = supervision.terms()
+        if terms is not None:
+            self.supervisor = terms.supervisor
+            self.saves_each_epoch = terms.saves_each_epoch
+            self._within_s = terms.leave_within_s
+
+    @property
+    def states(self) -> FitStates | None:
+        """Where states of fits are committed; None when this process is not supervised."""
+        return self._states
+
+    def saved(self, fit: int) -> SavedFit | None:
+        """What an earlier process of the run committed of a fit.
+
+        Raises:
+            CannotResume: It cannot be read.
+        """
+        return None if self._states is None else self._states.read(fit)
+
+    def announce(self, asked_by: str, in_vain: int = 0) -> None:
+        """Tell the supervisor that this process leaves to be started again.
+
+        Args:
+            asked_by: Who asked.
+            in_vain: Restarts in a row for the limit that asked which did not help it.
+
+        Raises:
+            OSError: It cannot be told.
+        """
+        if self._supervision is not None:
+            self._supervision.leave(Leaving(self.run_id, asked_by[:200], in_vain))
+
+    def leave(self) -> None:
+        """Leave the process with status 75; comes back only by the `SystemExit` that it raises.
+
+        The script's `finally` blocks and exit functions run. Where that leads nowhere (the fit
+        runs in a thread of its own; a thread never ends; the script catches the exception and
+        goes on to its next fit) the process is ended.
+        """
+        self.is_leaving = True
+        with contextlib.suppress(Exception):  # no thread is left: the process leaves all the same
+            threading.Thread(
+                target=_end_after, args=(self._within_s,), name=_FINISH, daemon=True
+            ).start()
+        if threading.current_thread() is not threading.main_thread():
+            end_now()
+        raise SystemExit(RESTART_STATUS)
+
+    def end_if_leaving(self) -> None:
+        """End the process when the script went on although it was told to leave."""
+        if self.is_leaving:
+            end_now()
+
+
+def why_not_restart() -> str:
+    """Why this process cannot be started again; empty when it was started by `kmonitor run`."""
+    supervision = supervision_of(os.environ)
+    if supervision is None:
+        return NOT_SUPERVISED
+    return why_not_ours(supervision, supervision.terms())
+
+
+def end_now() -> None:
+    """Leave with status 75 at once, with what was printed written out."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # closed, broken, or not a stream at all
+            stream.flush()
+    os._exit(RESTART_STATUS)
+
+
+def read_saved(
+    restarting: Restarting, fit: int, faults: FaultLog
+) -> tuple[SavedFit | None, CannotResume | None]:
+    """A fit's saved state, or why there is none that could be taken up."""
+    try:
+        return restarting.saved(fit), None
+    except CannotResume as exc:
+        faults.record("session.resume", exc)
+        return None, exc
+    except Exception as exc:  # noqa: BLE001 - as bad as a damaged one: nothing is known of it
+        faults.record("session.resume", exc)
+        return None, CannotResume(described(exc))
+
+
+def _end_after(seconds: float, wait: Callable[[float], object] | None = None) -> None:
+    try:
+        (wait or threading.Event().wait)(seconds)
+    except Exception:  # noqa: BLE001 - no clock, no deadline: the process leaves by itself
+        return
+    end_now()
+
+
+# Tail.
+
+
+class Tail:
+    """Added to a supervised fit by the session; takes up, saves and leaves.
+
+    Unlike our other hooks these may end the fit: by `CannotResume`, since going on would change
+    the training's result, and by `SystemExit`, which was asked for.
+    """
+
+    model: Any
+
+    def __init__(
+        self,
+        resumption: Resumption,
+        callbacks: list[Any],
+        at_epoch_end: Callable[[Any, list[Any]], None],
+        at_fit_end: Callable[[Any, list[Any]], None],
+        faults: FaultLog,
+    ) -> None:
+        """Keep whom to tell.
+
+        Args:
+            resumption: Of this fit.
+            callbacks: The fit's list of callbacks, this one last.
+            at_epoch_end: Called with model and callbacks when all others were told of an end.
+            at_fit_end: Likewise.
+            faults: Our own.
+        """
+        super().__init__()
+        self._resumption = resumption
+        self._callbacks = callbacks
+        self._at_epoch_end = at_epoch_end
+        self._at_fit_end = at_fit_end
+        self._faults = faults
+        self._failure: CannotResume | None = None
+        # tf_keras: turning logs into numbers for us would make every step wait for the device.
+        self._supports_tf_logs = True
+
+    def refuse(self, failure: CannotResume) -> None:
+        """Have the fit fail: its saved state cannot be read."""
+        self._failure = failure
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """All others are reset: take up what was saved."""
+        del logs
+        if self._failure is not None:
+            raise self._failure
+        self._guard(lambda: self._resumption.begin(self.model, self._callbacks))
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """`fit` knows its first epoch by now."""
+        del epoch, logs
+        self._guard(lambda: self._resumption.begun(self.model))
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        """A validation begins."""
+        del logs
+        self._resumption.evaluated()
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """All others have seen the epoch."""
+        del epoch, logs
+        self._guard(lambda: self._at_epoch_end(self.model, self._callbacks))
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """All others have seen the fit's end."""
+        del logs
+        self._guard(lambda: self._at_fit_end(self.model, self._callbacks))
+
+    def _guard(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except CannotResume:
+            raise
+        except Exception as exc:
+            if came_from_a_handler(exc):
+                raise
+            self._faults.record("session.tail", exc)
+
 
 _NO_FIT: Final = "kmonitor cannot see Keras' own fit around this callback"
 _IN_PARTS: Final = "kmonitor_agent.fit is not taken up by another process; model.fit is"

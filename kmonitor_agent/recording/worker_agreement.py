@@ -12,8 +12,7 @@ from time import monotonic
 from typing import Final
 
 from kmonitor_agent.frameworks.base import Framework, KerasModel
-from kmonitor_agent.frameworks.tensorflow.tensorflow_workers import MeetsWorkers, Workers
-from kmonitor_agent.frameworks.tensorflow.workers import Board, NoBoard
+from kmonitor_agent.frameworks.tensorflow.workers import Board, MeetsWorkers, NoBoard, Workers
 from kmonitor_agent.reclaim.outcome import Outcome
 from kmonitor_agent.recording.action_requests import Request
 

@@ -7,7 +7,7 @@ from typing import Any
 import psutil
 
 from kmonitor_agent.wire.limits import Limit
-from kmonitor_agent.wire.local.cgroup import cgroup_limit
+from kmonitor_agent.wire.local.control_groups import cgroup_limit
 
 
 def memory_bound(memory: str | float | None) -> int | None:

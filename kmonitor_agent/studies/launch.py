@@ -12,18 +12,16 @@ from uuid import uuid4
 
 import msgspec
 
-from kmonitor_agent.reclaim.restart.crash_diagnosis import tell_death
-from kmonitor_agent.reclaim.restart.death import Death
+from kmonitor_agent.reclaim.restart.crash_diagnosis import Death, tell_death
 from kmonitor_agent.recording.process_facts import script_path
 from kmonitor_agent.studies.attempts import Attempt
 from kmonitor_agent.studies.bounds import Habits, TimeBound
 from kmonitor_agent.studies.fold_messages import Order
-from kmonitor_agent.studies.fold_process import FoldProcess
+from kmonitor_agent.studies.fold_process import FoldProcess, MemoryGroup
 from kmonitor_agent.studies.function_source import FunctionSource
 from kmonitor_agent.studies.local_attempt import Bounds, Running
-from kmonitor_agent.studies.memory_group import MemoryGroup
+from kmonitor_agent.studies.process_tree import Warden
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyPaths
-from kmonitor_agent.studies.warden import Warden
 from kmonitor_agent.wire.local.fold_identity import VARIABLE as PLACE
 from kmonitor_agent.wire.local.fold_identity import FoldPlace, Noun
 from kmonitor_agent.wire.local.folders import Folders

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kmonitor_agent.reclaim.restart.child_process import Ended
-from kmonitor_agent.reclaim.restart.death import Death, cause_of, signal_name
+from kmonitor_agent.reclaim.restart.crash_diagnosis import Death, cause_of, signal_name
 from kmonitor_agent.studies.attempts import Attempt, Cause
 from kmonitor_agent.studies.bounds import (
     Habits,
@@ -24,11 +24,10 @@ from kmonitor_agent.studies.fold_messages import (
     Stepped,
     Tiding,
 )
-from kmonitor_agent.studies.fold_process import FoldProcess
-from kmonitor_agent.studies.memory_group import MemoryGroup
+from kmonitor_agent.studies.fold_process import FoldProcess, MemoryGroup
 from kmonitor_agent.studies.process_tree import peak_bytes, resident_bytes
 from kmonitor_agent.studies.values import NotPlain, packed, unpacked
-from kmonitor_agent.wire.local.memory_kills import MemoryKills, memory_kills
+from kmonitor_agent.wire.local.control_groups import MemoryKills, memory_kills
 from kmonitor_agent.wire.text import bytes_text
 
 _LEAVES_WITHIN_S: Final = 15.0

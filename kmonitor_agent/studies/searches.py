@@ -8,14 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from kmonitor_agent.studies.account import Account
-from kmonitor_agent.studies.attempts import Attempt, Ledger
-from kmonitor_agent.studies.followed import Followed
+from kmonitor_agent.studies.attempts import Attempt, Followed, Ledger
 from kmonitor_agent.studies.function_source import Usage, note_handed_over
 from kmonitor_agent.studies.launch import Launch
-from kmonitor_agent.studies.run_folds import place_of, wanted_by
-from kmonitor_agent.studies.runner import Beside, Runner
-from kmonitor_agent.studies.study import FoldResult, last_result
+from kmonitor_agent.studies.run_folds import FoldResult, last_result, place_of, wanted_by
+from kmonitor_agent.studies.runner import Account, Beside, Runner
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
 from kmonitor_agent.studies.study_reporter import Telling
 from kmonitor_agent.studies.terminal_progress import Progress

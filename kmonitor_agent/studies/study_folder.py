@@ -22,22 +22,20 @@ from typing import Any, Final
 
 import msgspec
 
-from kmonitor_agent.studies.attempts import Attempt, Ledger
+from kmonitor_agent.studies.attempts import Attempt, Ledger, LedgerFile
 from kmonitor_agent.studies.fold import splits_folder
 from kmonitor_agent.studies.function_source import FoldsRefused
-from kmonitor_agent.studies.kept_value import opened
-from kmonitor_agent.studies.ledger_file import LedgerFile
-from kmonitor_agent.studies.values import unpacked
+from kmonitor_agent.studies.values import opened, unpacked
 from kmonitor_agent.wire.local.fold_identity import Noun
 from kmonitor_agent.wire.local.folder_lock import RunLock
-from kmonitor_agent.wire.local.plain_files import (
+from kmonitor_agent.wire.local.private_files import (
     SETTING_BYTES,
+    make_folder,
     open_private,
     read_plain,
     write_private,
 )
-from kmonitor_agent.wire.local.private_files import make_folder
-from kmonitor_agent.wire.messages.identity import Count, Id, Name, Text
+from kmonitor_agent.wire.messages.fields import Count, Id, Name, Text
 
 _BEFORE_BEGIN: Final = frozenset({"data", "space", "splits", "values", "output", "lock"})
 """What a study that is not begun yet may have in its folder: data and splits come first."""

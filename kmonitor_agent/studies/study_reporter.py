@@ -7,7 +7,7 @@ lies in the spool, as a training's events do; the study never waits for it and n
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final, Literal
@@ -20,12 +20,10 @@ from kmonitor_agent.link.link import Link
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.recording.process_facts import boot_started, default_run_name
 from kmonitor_agent.recording.settings import Settings, elided, plain_name, plain_text
-from kmonitor_agent.studies.attempts import Attempt
+from kmonitor_agent.studies.attempts import Attempt, Followed
 from kmonitor_agent.studies.bounds import forecast_s
-from kmonitor_agent.studies.followed import Followed
 from kmonitor_agent.studies.launch import Wanted
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
-from kmonitor_agent.studies.study_tally import Tallies
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.supervision import studies
 from kmonitor_agent.wire.messages.events import (
@@ -36,8 +34,80 @@ from kmonitor_agent.wire.messages.events import (
     FoldNow,
     StudyStarted,
 )
-from kmonitor_agent.wire.messages.identity import new_id
-from kmonitor_agent.wire.messages.version import MAX_TEXT
+from kmonitor_agent.wire.messages.fields import MAX_TEXT, new_id
+from kmonitor_agent.wire.messages.study_events import StudyTally, TrialOutcome
+
+# study_tally: How many folds of a study are how far. Pure.
+
+
+class Tallies:
+    """Counts folds by what was told of them."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._finished: set[int] = set()
+        self._failed: set[int] = set()
+        self._killed: set[int] = set()
+        self._out_of_memory: set[int] = set()
+        self._outcomes: dict[int, TrialOutcome] = {}
+        self._running: set[int] = set()
+        self._retried: set[int] = set()
+
+    def know(self, before: Iterable[Attempt], finished: Collection[int]) -> None:
+        """What ended before this start.
+
+        Args:
+            before: All tries.
+            finished: Folds that will not run again; all others will.
+        """
+        self._finished.update(finished)
+        for each in before:
+            if each.fold in finished and each.cause == "finished":
+                self._came_to(each)
+        self._retried.update(each.fold for each in before if each.attempt > 1)
+
+    def began(self, fold: int, attempt: int) -> None:
+        """A try began."""
+        self._running.add(fold)
+        if attempt > 1:
+            self._retried.add(fold)
+
+    def ended(self, attempt: Attempt, *, again: bool) -> None:
+        """A try ended."""
+        self._running.discard(attempt.fold)
+        if again or attempt.cause == "interrupted":
+            return
+        kinds = {"finished": self._finished, "error": self._failed}
+        kinds.get(attempt.cause, self._killed).add(attempt.fold)
+        if attempt.cause == "out_of_memory":
+            self._out_of_memory.add(attempt.fold)
+        self._came_to(attempt)
+
+    def now(self) -> StudyTally:
+        """The counts."""
+        finished, failed, killed = (
+            len(each) for each in (self._finished, self._failed, self._killed)
+        )
+        outcomes = [*self._outcomes.values()]
+        return StudyTally(
+            over=finished + failed + killed,
+            finished=finished,
+            failed=failed,
+            killed=killed,
+            running=len(self._running),
+            retried=len(self._retried),
+            out_of_memory=len(self._out_of_memory),
+            pruned=outcomes.count("pruned"),
+            too_large=outcomes.count("too_large"),
+        )
+
+    def _came_to(self, attempt: Attempt) -> None:
+        if attempt.outcome == "failed":
+            self._finished.discard(attempt.fold)
+            self._failed.add(attempt.fold)
+        elif attempt.outcome:
+            self._outcomes[attempt.fold] = attempt.outcome
+
 
 _MOST_TOLD_AGAIN: Final = 10_000
 """Tries before this start that are told again, the newest; a hub may know them already."""

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from kmonitor_agent.studies.attempts import Attempt, how_text, seconds_text
+from kmonitor_agent.studies.attempts import Attempt, Followed, how_text, seconds_text
 from kmonitor_agent.studies.bounds import forecast_s
-from kmonitor_agent.studies.followed import Followed
 from kmonitor_agent.wire.local.fold_identity import Noun
-from kmonitor_agent.wire.printable import printable
-from kmonitor_agent.wire.text import bytes_text
+from kmonitor_agent.wire.text import bytes_text, printable
 
 _EVERY_S: Final = 0.2
 _BAR: Final = 20

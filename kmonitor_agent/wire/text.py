@@ -1,5 +1,6 @@
 """A number of bytes as people read it."""
 
+import unicodedata
 from typing import Final
 
 _STEP: Final = 1024.0
@@ -13,3 +14,18 @@ def bytes_text(n_bytes: float) -> str:
         size /= _STEP
         unit += 1
     return f"{size:.0f} {_UNITS[unit]}" if unit == 0 else f"{size:.1f} {_UNITS[unit]}"
+
+
+# printable: Foreign texts as terminals may show them.
+
+
+def printable(text: str) -> str:
+    """A text from a training without what moves a cursor, colours, or turns a line around.
+
+    A space of any width becomes the ordinary one, every other letter that cannot be seen a mark.
+    """
+    return "".join(c if c.isprintable() else _seen(c) for c in text)
+
+
+def _seen(letter: str) -> str:
+    return " " if unicodedata.category(letter) == "Zs" else "\N{REPLACEMENT CHARACTER}"

@@ -93,7 +93,7 @@ def _expect_a_working_command(python: Path) -> None:
 
 _FIND_RESOURCES = """
 import kmonitor
-from kmonitor.base.resource_files import resource_path
+from kmonitor.base.installation import resource_path
 for name in ("demo", "desktop", "fonts", "guide", "guide/zh_CN", "icons", "icons/program",
              "languages", "themes"):
     folder = resource_path(name)
@@ -126,10 +126,10 @@ assert main(["hub", "stop"]) == 0
 
 _SPEAK_CHINESE = """
 from PySide6.QtCore import QCoreApplication, QTranslator
-from kmonitor.ui.guide.guide_pages import read_page
-from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor.ui.guide.pages import read_page
+from kmonitor.ui.shell.qt.run_window import make_qt_application
 from kmonitor.ui.text.language import tr, use_translation
-from kmonitor.base.resource_files import resource_path
+from kmonitor.base.installation import resource_path
 english = read_page("index.md")
 application = make_qt_application()
 translator = QTranslator()

@@ -14,8 +14,10 @@ from kmonitor_agent.wire.messages import (
     commands,
     lifecycle_events,
     readings,
-    run_summary,
     view_messages,
+)
+from kmonitor_agent.wire.messages import (
+    view_messages as messages_view_messages,
 )
 from tests.support.source_tree import ROOT, source_files
 
@@ -28,7 +30,7 @@ MODULES = (
     commands,
     lifecycle_events,
     readings,
-    run_summary,
+    messages_view_messages,
     view_messages,
 )
 
@@ -42,7 +44,7 @@ STRUCTS = sorted(
             commands,
             lifecycle_events,
             readings,
-            run_summary,
+            messages_view_messages,
             view_messages,
         )
         for found in vars(module).values()

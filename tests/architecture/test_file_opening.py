@@ -1,4 +1,4 @@
-"""Files of ours are opened through `kmonitor_agent.wire.local.plain_files`, and nothing sets the umask.
+"""Files of ours are opened through `kmonitor_agent.wire.local.private_files`, and nothing sets the umask.
 
 Whatever opens a path by itself hangs on a named pipe, follows a link that another user put there,
 or reads a sparse file until memory is full.
@@ -18,28 +18,28 @@ METHODS = {
 CLASSES = {"FileHandler", "RotatingFileHandler", "TimedRotatingFileHandler"}
 
 ALLOWED = {
-    "kmonitor_agent/wire/local/plain_files.py": "it is the module",
+    "kmonitor_agent/wire/local/private_files.py": "it is the module",
     "kmonitor_agent/wire/local/private_files.py": "it is the module for folders; /proc",
     "kmonitor_agent/wire/local/file_system.py": "/proc",
     "kmonitor_agent/wire/local/control_groups.py": "/proc",
-    "kmonitor_agent/wire/local/memory_kills.py": "/sys/fs/cgroup",
-    "kmonitor_agent/wire/local/cgroup.py": "/sys/fs/cgroup",
+    "kmonitor_agent/wire/local/control_groups.py": "/sys/fs/cgroup",
+    "kmonitor_agent/wire/local/control_groups.py": "/sys/fs/cgroup",
     "kmonitor_agent/probes/process_memory.py": "/proc",
     "kmonitor_agent/describing/load_child.py": "/proc",
-    "kmonitor_agent/studies/memory_group.py": "/sys/fs/cgroup",
+    "kmonitor_agent/studies/fold_process.py": "/sys/fs/cgroup",
     "kmonitor_agent/studies/process_tree.py": "/proc",
     "kmonitor_agent/wire/local/free_resources.py": "/dev/null",
     "kmonitor/cli/common/terminal.py": "/dev/null",
     "kmonitor_agent/studies/ray/node.py": "/proc, and the script that Python itself ran",
     "kmonitor_agent/studies/ray/jobs.py": "the script that Python itself ran",
     "kmonitor_agent/reclaim/disk_file.py": "makes a new file with O_EXCL, and opens a folder",
-    "kmonitor_agent/reclaim/export.py": "what Keras has just written",
+    "kmonitor_agent/reclaim/checkpoints.py": "what Keras has just written",
     "kmonitor/ui/theme/qt/style_sheet.py": "part of the program",
-    "kmonitor/ui/theme/qt/icons.py": "part of the program",
-    "kmonitor/ui/guide/guide_pages.py": "part of the program",
+    "kmonitor/ui/theme/qt/theme.py": "part of the program",
+    "kmonitor/ui/guide/pages.py": "part of the program",
     "kmonitor/demo/digits.py": "part of the program",
     "kmonitor/base/standard_streams.py": "the system's null device",
-    "kmonitor/cli/hub/hub_dashboard.py": "part of the program",
+    "kmonitor/cli/hub/command.py": "part of the program",
     "kmonitor/base/installation.py": "part of the program",
     "kmonitor/ui/shell/qt/crash_controller.py": "the user names it",
     "kmonitor/ui/shell/qt/screenshot.py": "the user names it",

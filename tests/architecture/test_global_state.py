@@ -88,7 +88,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     f"{_AGENT}studies/ray/node.py": dict.fromkeys(
         ("sys.argv[] =", "os.environ[] =", "os.environ.update", "sys.path[] =", "os.chdir"), NODE
     ),
-    f"{_FRAMEWORKS}tensorflow/keras3_session.py": {
+    f"{_FRAMEWORKS}tensorflow/reclaim.py": {
         "keras.src.backend.common.global_state.clear_session": OWN
     },
     f"{_FRAMEWORKS}keras3/resuming.py": {
@@ -111,18 +111,18 @@ ALLOWED: dict[str, dict[str, str]] = {
         "warnings.catch_warnings": FILTERS,
         "warnings.simplefilter": FILTERS,
     },
-    f"{_FRAMEWORKS}tf_keras/tf_keras_rebuilding.py": {
+    f"{_FRAMEWORKS}tf_keras/graph_mode.py": {
         "warnings.catch_warnings": FILTERS,
         "warnings.simplefilter": FILTERS,
         "backend.clear_session": OWN,
         "backend.set_session": OWN,
         "backend.set_learning_phase": OWN,
     },
-    f"{_FRAMEWORKS}tf_keras/tf_keras_session.py": {
+    f"{_FRAMEWORKS}tf_keras/state.py": {
         "backend.get_uid": OWN,
         "backend.clear_session": OWN,
     },
-    f"{_AGENT}probes/python_heap.py": {
+    f"{_AGENT}probes/heap.py": {
         "tracemalloc.start": "asked for by the user (diagnose), until the next epoch's end",
         "tracemalloc.stop": "likewise; not where the script had begun it",
     },
@@ -138,7 +138,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "warnings.catch_warnings": "in `kmonitor restore`, a process of our own",
         "warnings.simplefilter": "likewise",
     },
-    f"{_AGENT}recording/leaving.py": {
+    f"{_AGENT}recording/process_session.py": {
         "sys.excepthook =": "chained: the one before is always called",
         "threading.excepthook =": "likewise, to tell of a fit in a thread that died",
     },

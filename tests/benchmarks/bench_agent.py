@@ -20,7 +20,7 @@ from kmonitor_agent.link.agent_thread import THREAD_NAME
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket
 from kmonitor_agent.wire.messages.events import BootStarted, EpochEnded, Sample
 from tests.support.fake_hub import FakeHub
 

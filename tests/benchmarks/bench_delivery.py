@@ -20,8 +20,7 @@ from statistics import median
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.log import LOG
-from kmonitor.hub.runs.event_body import TakenEvent, read_event
-from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.runs.event_log import Ledger, TakenEvent, read_event
 from kmonitor.hub.store.sample_blocks import BLOCK_SAMPLES, TIMES
 from kmonitor.hub.store.schema import open_reader
 from kmonitor.hub.store.sqlite_database import SqliteDatabase
@@ -31,7 +30,7 @@ from kmonitor_agent.link.link import Link
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.host_identity import own_keys
-from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import EpochEnded, Sample
 from kmonitor_agent.wire.messages.unions import Ack

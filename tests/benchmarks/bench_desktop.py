@@ -24,9 +24,9 @@ from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QTableView, QTreeView
 
-from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor.ui.settings.window_settings import WindowOptions
 from kmonitor.ui.shell.qt.app import KmonitorApp
-from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor.ui.shell.qt.run_window import make_qt_application
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import Sample

@@ -14,12 +14,12 @@ from pathlib import Path
 import psutil
 
 from kmonitor.connect.follower import Connected, Disconnected, News, WayTold
-from kmonitor.connect.host_book import RememberedHost
-from kmonitor.connect.host_link import HostLink
+from kmonitor.connect.host_connection import HostLink
 from kmonitor.connect.local_hub import stop_hub
+from kmonitor.connect.remembered_hosts import RememberedHost
 from kmonitor.connect.ssh import place_for_socket
 from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.wire.local.sockets import view_socket
+from kmonitor_agent.wire.local.hub_address import view_socket
 from tests.benchmarks.judging import Judge, Measured
 from tests.support.capabilities import ssh_missing
 from tests.support.ssh_host import NAME, SshHost

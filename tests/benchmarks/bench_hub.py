@@ -13,10 +13,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from kmonitor.connect.hub_client import HubClient
+from kmonitor.connect.hub_socket import ViewLink
 from kmonitor.connect.local_hub import ensure_hub, stop_hub
-from kmonitor.connect.view_link import ViewLink
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.sockets import ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import ipc, view_socket
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import Sample
 from kmonitor_agent.wire.messages.unions import SeriesAsked, SeriesTold

@@ -9,9 +9,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from kmonitor.memory.model_files.description import ModelSource
+from kmonitor.memory.model_files.description import ModelSource, source_of
 from kmonitor.memory.model_files.load_cost import REPEATS, LoadCost, Way, measure
-from kmonitor.memory.model_files.target import source_of
 
 MIB = 2**20
 

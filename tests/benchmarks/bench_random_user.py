@@ -17,9 +17,9 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication
 from typing_extensions import override
 
-from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor.ui.settings.window_settings import WindowOptions
 from kmonitor.ui.shell.qt.app import KmonitorApp
-from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor.ui.shell.qt.run_window import make_qt_application
 from kmonitor_agent.wire.local.folders import find_folders
 from tests.benchmarks.judging import Judge, Measured
 from tests.support.live_hub import LiveHub

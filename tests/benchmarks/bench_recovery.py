@@ -14,13 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 
-from kmonitor.hub.metrics.book import FigureBook
 from kmonitor.hub.metrics.otlp import OtlpSender
+from kmonitor.hub.metrics.snapshot import FigureBook
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.host_identity import own_keys
-from kmonitor_agent.wire.local.hub_address import parse_direct
-from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket, parse_direct
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import EpochEnded, Notice, Sample
 from tests.benchmarks.judging import Judge, Measured

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 
-from kmonitor.cli.hub.history_move import moved_to
+from kmonitor.cli.hub.store import moved_to
 from kmonitor.connect.local_hub import ensure_hub, stop_hub
 from kmonitor.hub.store.store_choice import write_store
 from kmonitor_agent.wire.local.folders import Folders, find_folders

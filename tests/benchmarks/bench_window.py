@@ -29,8 +29,8 @@ LIVE_TARGET_PERCENT = 35.0
 _START = """
 import sys, time
 from kmonitor.ui.shell.qt.app import KmonitorApp
-from kmonitor.ui.settings.window_options import WindowOptions
-from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor.ui.settings.window_settings import WindowOptions
+from kmonitor.ui.shell.qt.run_window import make_qt_application
 from kmonitor_agent.wire.local.folders import find_folders
 qt = make_qt_application()
 app = KmonitorApp(qt, find_folders(), WindowOptions(with_hub=False, size=(1400, 860)))

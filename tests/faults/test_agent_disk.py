@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.wire.local.disk_reserve import RESERVE_BYTES
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket
 from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.local.spool_format import parse_segment, segments_in
+from kmonitor_agent.wire.local.spool_writer import RESERVE_BYTES
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,

@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.hub_address import ingest_socket
 from kmonitor_agent.wire.local.private_files import make_private_folder
-from kmonitor_agent.wire.local.sockets import ingest_socket
 from kmonitor_agent.wire.messages.codec import event_type, pack
 from kmonitor_agent.wire.messages.events import EpochEnded, Lost, Notice
+from kmonitor_agent.wire.messages.fields import MAGIC
 from kmonitor_agent.wire.messages.unions import Ack, ErrorMessage, Hello, Ping, Welcome
-from kmonitor_agent.wire.messages.version import MAGIC
 from tests.support.fake_hub import FakeHub
 from tests.support.links import PATIENT, LinkUnderTest, epoch
 from tests.support.waiting import wait_until

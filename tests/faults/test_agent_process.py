@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket
 from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.local.spool_format import encode_record, segments_in
 from kmonitor_agent.wire.messages.events import EpochEnded

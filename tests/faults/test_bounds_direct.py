@@ -12,16 +12,16 @@ import pytest
 
 from kmonitor.cli.main import main
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.hub.ingest.local_process import own_pid_namespace
-from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor.hub.ingest.liveness import own_pid_namespace
+from kmonitor.ui.settings.window_settings import WindowOptions
 from kmonitor.ui.shell.qt.app import KmonitorApp
-from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor.ui.shell.qt.run_window import make_qt_application
 from kmonitor.ui.text.formats import plain_text
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.sockets import ingest_socket, ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc, view_socket
 from kmonitor_agent.wire.messages.events import AnyEvent, BootStarted, Verdict
+from kmonitor_agent.wire.messages.fields import MAX_EVENT_BYTES, MAX_HUB_FRAME_BYTES
 from kmonitor_agent.wire.messages.unions import FromAgent, FromDesktop, Ping
-from kmonitor_agent.wire.messages.version import MAX_EVENT_BYTES, MAX_HUB_FRAME_BYTES
 from tests.support.direct_hub import ListeningHub, RawPeer
 from tests.support.extremes import Extreme, extremes
 from tests.support.golden_frames import full

@@ -10,7 +10,7 @@ import zmq
 
 from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import ingest_socket, ipc
+from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc
 from kmonitor_agent.wire.local.spool_format import (
     BootFacts,
     encode_record,
@@ -19,9 +19,8 @@ from kmonitor_agent.wire.local.spool_format import (
 )
 from kmonitor_agent.wire.messages.codec import encode_event, pack, unpack_to_agent
 from kmonitor_agent.wire.messages.events import BootStarted, Sample
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import MAGIC, new_id
 from kmonitor_agent.wire.messages.unions import Batch, Nack
-from kmonitor_agent.wire.messages.version import MAGIC
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent

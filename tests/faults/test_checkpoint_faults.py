@@ -13,8 +13,12 @@ import numpy as np
 import pytest
 
 from kmonitor_agent.reclaim.checkpoint_file import StoredVariable, Tag
-from kmonitor_agent.reclaim.checkpoints import CheckpointStore, SaveRefused
-from kmonitor_agent.reclaim.export import NotExported, export_model
+from kmonitor_agent.reclaim.checkpoints import (
+    CheckpointStore,
+    NotExported,
+    SaveRefused,
+    export_model,
+)
 from tests.support.waiting import DEADLINE_S
 
 pytest.importorskip("h5py", reason="comes with Keras")
@@ -24,7 +28,7 @@ import os, signal, sys
 from pathlib import Path
 import numpy as np
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
-from kmonitor_agent.reclaim.export import export_model
+from kmonitor_agent.reclaim.checkpoints import export_model
 from kmonitor_agent.reclaim.checkpoint_file import StoredVariable, Tag
 
 class Dies:

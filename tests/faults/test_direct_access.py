@@ -18,7 +18,8 @@ import zmq
 from kmonitor.connect.follower import Connected, Disconnected, HubFollower
 from kmonitor.connect.hub_client import HubClient, HubClosed, HubRefused
 from kmonitor.connect.hub_socket import DirectHub
-from kmonitor.hub.access import direct_access, network_endpoint
+from kmonitor.hub.access import network_endpoint
+from kmonitor.hub.access import network_endpoint as access_network_endpoint
 from kmonitor.hub.access.endpoints import Doors
 from kmonitor.hub.access.keys import KeyList, Untrusted
 from kmonitor.hub.access.network_endpoint import DirectRefused
@@ -27,12 +28,11 @@ from kmonitor.hub.log import LOG
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.host_identity import keys_folder, own_keys
-from kmonitor_agent.wire.local.hub_address import parse_direct
+from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc, parse_direct, view_socket
 from kmonitor_agent.wire.local.private_files import make_private_folder
-from kmonitor_agent.wire.local.sockets import ingest_socket, ipc, view_socket
 from kmonitor_agent.wire.messages.access_messages import KeyGrant
 from kmonitor_agent.wire.messages.codec import encode_event
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 from kmonitor_agent.wire.messages.unions import Batch, Hello, HubAsked, RunsAsked
 from tests.support.clock import MovedClock
 from tests.support.direct_hub import (
@@ -354,7 +354,7 @@ def test_a_hub_that_listens_elsewhere_than_asked_closes_its_door(
 def test_with_its_doorkeeper_dead_nobody_is_let_in(doors: Doors):
     doors.listen(BIND)
     direct = doors._direct
-    assert isinstance(direct, direct_access.DirectAccess)
+    assert isinstance(direct, access_network_endpoint.DirectAccess)
     keys = new_keys()
     doors.keys.grant(KeyGrant(key=keys.public_text, name="friend", role="operator"))
     direct._zap.close()

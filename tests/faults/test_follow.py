@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING
 import psutil
 import pytest
 
-from kmonitor.cli.common.statuses import INTERRUPTED
+from kmonitor.cli.common.terminal import INTERRUPTED
 from kmonitor.connect.local_hub import ensure_hub
 from kmonitor_agent.wire.local.folders import Folders
 from tests.support.command_line import start_kmonitor

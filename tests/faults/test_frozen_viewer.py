@@ -3,7 +3,7 @@
 import pytest
 
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import ipc, view_socket
 from kmonitor_agent.wire.messages.unions import RowsAsked
 from tests.support.direct_hub import RawPeer, rss_bytes
 from tests.support.live_hub import LiveHub

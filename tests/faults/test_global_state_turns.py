@@ -22,7 +22,7 @@ from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.recording.runs import RUNS
 from kmonitor_agent.studies.fold import Fold
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket
 from kmonitor_agent.wire.messages.commands import (
     Command,
     CommandName,

@@ -12,9 +12,9 @@ from kmonitor.hub.store.database import Changes
 from kmonitor.hub.views.commands import CommandDesk
 from kmonitor.hub.views.edits import EditDesk
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import hub_lock
+from kmonitor_agent.wire.local.hub_address import hub_lock
 from kmonitor_agent.wire.messages.events import Sample
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 from kmonitor_agent.wire.messages.unions import (
     CommandAsked,
     CommandTold,

@@ -10,9 +10,9 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import ingest_socket, view_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket, view_socket
 from kmonitor_agent.wire.messages.access_messages import Role
-from kmonitor_agent.wire.messages.errors import ProtocolError
+from kmonitor_agent.wire.messages.codec import ProtocolError
 from tests.support.direct_hub import ListeningHub, RawPeer, rss_bytes
 from tests.support.golden_frames import Decode, kinds, path_of
 from tests.support.live_hub import LiveHub

@@ -8,10 +8,10 @@ import zmq
 
 from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import ingest_socket, ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc, view_socket
 from kmonitor_agent.wire.messages.codec import pack, unpack_to_agent, unpack_to_desktop
+from kmonitor_agent.wire.messages.fields import MAGIC, MAX_HUB_FRAME_BYTES
 from kmonitor_agent.wire.messages.unions import Again, Batch, ErrorMessage, Hello, Ping, Welcome
-from kmonitor_agent.wire.messages.version import MAGIC, MAX_HUB_FRAME_BYTES
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.waiting import DEADLINE_MS, wait_until

@@ -10,7 +10,7 @@ from kmonitor.connect.hub_client import HubUnreachable
 from kmonitor.hub.service import EXIT_ANOTHER, EXIT_REFUSED
 from kmonitor.hub.store.schema import SCHEMA_VERSION
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import view_socket
+from kmonitor_agent.wire.local.hub_address import view_socket
 from tests.support.links import LinkUnderTest, sample
 from tests.support.live_hub import LiveHub
 from tests.support.waiting import DEADLINE_S, wait_until

@@ -7,7 +7,7 @@ import pytest
 
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import Sample
 from tests.support.fake_hub import FakeHub

@@ -12,7 +12,7 @@ import pytest
 from typing_extensions import override
 
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket
 from tests.support.fake_hub import FakeHub
 from tests.support.scarce_agent import ScarceAgent, task_group, why_no_group
 

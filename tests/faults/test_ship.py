@@ -8,7 +8,7 @@ import pytest
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.shipping import IngestDoor, Shipped, Shipper
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import ingest_socket, ipc
+from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc
 from kmonitor_agent.wire.local.spool_format import encode_record, parse_segment, segment_head
 from kmonitor_agent.wire.local.spool_reader import SpoolTail, spools_below
 from kmonitor_agent.wire.messages.codec import decode_event

@@ -7,11 +7,11 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import ingest_socket, ipc
+from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc
 from kmonitor_agent.wire.messages.codec import unpack_to_agent
 from kmonitor_agent.wire.messages.events import AnyEvent, BootStarted, Sample, Verdict
+from kmonitor_agent.wire.messages.fields import MAGIC, MINOR_VERSIONS
 from kmonitor_agent.wire.messages.unions import HubAsked, HubTold, Welcome
-from kmonitor_agent.wire.messages.version import MAGIC, MINOR_VERSIONS
 from tests.support.direct_hub import RawPeer
 from tests.support.golden_frames import full, kinds, path_of
 from tests.support.live_hub import LiveHub

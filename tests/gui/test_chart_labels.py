@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmonitor.ui.plots.chart_state import CurvePicture
-from kmonitor.ui.plots.curve_spans import spans_in_band
-from kmonitor.ui.plots.labels import clear_of_dots, flag_places, free_left, spread
-from kmonitor.ui.plots.plot_frame import PlotFrame
+from kmonitor.ui.plots.labels import clear_of_dots, flag_places, free_left, spans_in_band, spread
+from kmonitor.ui.plots.layout import PlotFrame
 
 pytestmark = pytest.mark.gui
 

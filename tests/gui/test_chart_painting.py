@@ -21,14 +21,16 @@ from kmonitor.ui.plots.chart_state import (
     LimitPicture,
 )
 from kmonitor.ui.plots.qt import chart_view, overlay
-from kmonitor.ui.plots.qt.backdrop import Scene
-from kmonitor.ui.plots.qt.chart_colours import ChartColours
-from kmonitor.ui.plots.qt.chart_layout import scene_for, with_limit_value
-from kmonitor.ui.plots.qt.chart_view import ChartView
-from kmonitor.ui.plots.qt.frame_rect import frame_rect
+from kmonitor.ui.plots.qt.backdrop import ChartColours, Scene, frame_rect
+from kmonitor.ui.plots.qt.chart_view import ChartView, drawable
 from kmonitor.ui.plots.qt.live_chart import LiveChart
-from kmonitor.ui.plots.qt.overlay import end_points, limit_y, placed_flags
-from kmonitor.ui.plots.qt.run_curve import drawable
+from kmonitor.ui.plots.qt.overlay import (
+    end_points,
+    limit_y,
+    placed_flags,
+    scene_for,
+    with_limit_value,
+)
 from kmonitor.ui.theme.palettes import DARK, LIGHT
 from tests.support.charts import GIB, curve, has_colour, has_line, image_of, picture, shown_chart
 

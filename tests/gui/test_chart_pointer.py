@@ -15,8 +15,7 @@ from kmonitor.ui.plots.chart_state import (
     GapPicture,
 )
 from kmonitor.ui.plots.qt.backdrop import Scene
-from kmonitor.ui.plots.qt.live_chart import LiveChart
-from kmonitor.ui.plots.qt.tooltips import text_at
+from kmonitor.ui.plots.qt.live_chart import LiveChart, text_at
 from tests.support.charts import GIB, Mouse, curve, image_of, picture, shown_chart
 
 pytestmark = pytest.mark.gui

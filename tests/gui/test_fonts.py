@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtGui import QImage, QPainter, QRawFont
 
-from kmonitor.ui.theme.qt.fonts import load_fonts, window_font
+from kmonitor.ui.theme.qt.style_sheet import load_fonts, window_font
 
 pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("qapp")]
 

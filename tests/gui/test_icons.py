@@ -10,12 +10,12 @@ import pytest
 from PySide6.QtGui import QColor
 
 import kmonitor
-from kmonitor.base.resource_files import resource_path
+from kmonitor.base.installation import resource_path
 from kmonitor.ui.events.event_log import event_line
 from kmonitor.ui.runs.run_states import state_picture
-from kmonitor.ui.theme.qt.icons import icon_pixmap
+from kmonitor.ui.theme.qt.theme import icon_pixmap
 from kmonitor_agent.wire.messages.events import ActionRecord
-from kmonitor_agent.wire.messages.run_summary import RunState
+from kmonitor_agent.wire.messages.view_messages import RunState
 from tests.support.made_up_runs import made_up_run
 
 pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("qapp")]

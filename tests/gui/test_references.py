@@ -21,7 +21,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase, QImage
 from PySide6.QtWidgets import QApplication
 
-from kmonitor.ui.text.chinese_font import PACKAGE
+from kmonitor.ui.text.language import PACKAGE
 from tests.support.scenes import SCENES, Wanted
 from tests.support.stage import SIZE
 from tests.support.waiting import DEADLINE_S, LONG

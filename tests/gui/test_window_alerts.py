@@ -8,11 +8,14 @@ import pytest
 from PySide6.QtWidgets import QCheckBox, QDialogButtonBox, QLineEdit, QPushButton, QSpinBox
 
 from kmonitor.ui.alerts.alert_evaluator import Alert
-from kmonitor.ui.alerts.alert_rules import AlertRule, AlertSettings
-from kmonitor.ui.alerts.alert_settings import load_alert_settings, save_alert_settings
-from kmonitor.ui.alerts.qt.alert_controller import AlertController
+from kmonitor.ui.alerts.alert_rules import (
+    AlertRule,
+    AlertSettings,
+    load_alert_settings,
+    save_alert_settings,
+)
+from kmonitor.ui.alerts.qt.alert_controller import AlertController, DesktopNotices, marked
 from kmonitor.ui.alerts.qt.alerts_dialog import AlertsDialog
-from kmonitor.ui.alerts.qt.desktop_notices import DesktopNotices, marked
 from kmonitor_agent.wire.messages import events
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import GIB, limit, made_up_run

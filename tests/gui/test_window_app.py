@@ -116,7 +116,7 @@ def test_a_picture_is_drawn_without_a_screen(folders: Folders, tmp_path: Path) -
     shot = tmp_path / "shots" / "window.png"
     script = (
         "import sys; from pathlib import Path; from kmonitor.ui.shell.qt.run_window import run_window;"
-        "from kmonitor.ui.settings.window_options import WindowOptions;"
+        "from kmonitor.ui.settings.window_settings import WindowOptions;"
         "from kmonitor_agent.wire.local.folders import find_folders;"
         f"sys.exit(run_window(find_folders(), WindowOptions(Path({str(shot)!r}))))"
     )

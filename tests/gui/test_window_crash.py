@@ -13,7 +13,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QFileDialog, QPlainTextEdit, QWidget
 
-from kmonitor.ui.shell.crash_notice import crash_notice
+from kmonitor.ui.shell.crash_reports import crash_notice
 from kmonitor.ui.shell.qt.app import KmonitorApp
 from kmonitor.ui.shell.qt.crash_views import CrashNoticeBar, CrashReportWindow
 from kmonitor_agent.wire.local.folders import Folders
@@ -29,8 +29,8 @@ CRASH = """
 import os, sys
 from PySide6.QtCore import QTimer
 from kmonitor.ui.shell.qt.app import KmonitorApp
-from kmonitor.ui.shell.qt.qt_application import make_qt_application
-from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor.ui.shell.qt.run_window import make_qt_application
+from kmonitor.ui.settings.window_settings import WindowOptions
 from kmonitor_agent.wire.local.folders import find_folders
 
 qt = make_qt_application()

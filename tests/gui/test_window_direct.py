@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor.ui.settings.window_settings import WindowOptions
 from kmonitor.ui.shell.qt.app import KmonitorApp
-from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor.ui.shell.qt.run_window import make_qt_application
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.host_identity import own_keys
 from tests.support.desk_window import WINDOW

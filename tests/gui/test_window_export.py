@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox
 from kmonitor.ui.report.qt.export_controller import ExportController
 from kmonitor.ui.shell.qt.app import KmonitorApp
 from kmonitor.ui.text.language import use_translation
-from kmonitor.ui.widgets.save_dialog import SaveDialog
+from kmonitor.ui.widgets.dialogs import SaveDialog
 from kmonitor_agent.wire.local.folders import Folders
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.drawings import Drawing, Page

@@ -6,11 +6,10 @@ from typing import Any, Final, get_args
 import msgspec
 import pytest
 
-from kmonitor_agent.wire.messages.codec import decode_event, unpack_to_desktop
-from kmonitor_agent.wire.messages.errors import ProtocolError
+from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event, unpack_to_desktop
 from kmonitor_agent.wire.messages.events import AnyEvent
+from kmonitor_agent.wire.messages.fields import MAGIC, MAX_EVENT_BYTES
 from kmonitor_agent.wire.messages.unions import HubTold, RunsTold, ToDesktop
-from kmonitor_agent.wire.messages.version import MAGIC, MAX_EVENT_BYTES
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.extremes import extremes
 from tests.support.made_up_runs import made_up_run

@@ -19,11 +19,9 @@ from kmonitor.ui.plots.chart_state import (
     FlagPicture,
     LimitPicture,
 )
-from kmonitor.ui.plots.qt.chart_colours import ChartColours
-from kmonitor.ui.plots.qt.chart_layout import scene_for
-from kmonitor.ui.plots.qt.overlay import GRIP_WIDTH_PX, end_points
-from kmonitor.ui.shell.qt.chip import Chip
-from kmonitor.ui.shell.qt.header_view import HeaderPanel
+from kmonitor.ui.plots.qt.backdrop import ChartColours
+from kmonitor.ui.plots.qt.overlay import GRIP_WIDTH_PX, end_points, scene_for
+from kmonitor.ui.shell.qt.header_view import Chip, HeaderPanel
 from kmonitor.ui.theme.palettes import DARK, LIGHT
 from kmonitor.ui.widgets.labels import ElidedLabel
 from kmonitor_agent.wire.messages.unions import MetricNow

@@ -7,11 +7,10 @@ import pytest
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QTextDocument, QTextFormat
 
-from kmonitor.base.resource_files import resource_path
-from kmonitor.ui.guide import guide_pages
+from kmonitor.base.installation import resource_path
+from kmonitor.ui.guide import pages
 from kmonitor.ui.guide.pages import slug
-from kmonitor.ui.guide.qt.guide_page import blocks_of
-from kmonitor.ui.guide.qt.guide_window import GuideWindow
+from kmonitor.ui.guide.qt.guide_window import GuideWindow, blocks_of
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.language_window import chinese
 
@@ -66,7 +65,7 @@ def test_a_page_that_is_not_translated_is_shown_in_english(
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
-    monkeypatch.setattr(guide_pages, "resource_path", tmp_path.joinpath)
+    monkeypatch.setattr(pages, "resource_path", tmp_path.joinpath)
     chinese.controller.help.open_guide()
     (guide,) = chinese.window.findChildren(GuideWindow)
 

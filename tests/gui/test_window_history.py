@@ -19,9 +19,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from kmonitor.ui.history.qt.history_controller import NoteDialog
 from kmonitor.ui.history.qt.history_model import RunHistoryModel
 from kmonitor.ui.history.qt.history_view import RunHistoryPanel
-from kmonitor.ui.history.qt.note_dialog import NoteDialog
 from kmonitor.ui.history.run_history import HistoryRow
 from kmonitor.ui.widgets.row_table import RowTable
 from kmonitor.ui.workspace.run_edits import MAX_NOTE

@@ -10,9 +10,9 @@ from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QInputDialog, QLineEdit, QMessageBox, QPushButton
 
-from kmonitor.connect.host_book import HostBook
 from kmonitor.connect.local_hub import ensure_hub
-from kmonitor.ui.hosts.qt.connect_dialog import ConnectDialog
+from kmonitor.connect.remembered_hosts import HostBook
+from kmonitor.ui.hosts.qt.host_menus import ConnectDialog
 from kmonitor.ui.run_tree.run_tree import HostRow
 from kmonitor.ui.shell.qt.app import KmonitorApp
 from kmonitor_agent.wire.local.folders import Folders

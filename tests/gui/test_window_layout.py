@@ -9,7 +9,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from kmonitor.ui.settings.window_settings import TableLayout, WindowSettings
-from kmonitor.ui.widgets.segments import Segments
+from kmonitor.ui.widgets.buttons import Segments
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import made_up_run
 from tests.support.made_up_verdicts import LEAK

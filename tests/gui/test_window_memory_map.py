@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 
 from kmonitor.base.errors import Expected
 from kmonitor.ui.memory.qt.memory_map_controller import MemoryMapController
-from kmonitor.ui.memory.qt.model_file_opening import ModelFileOpening
+from kmonitor.ui.memory.qt.model_file_controller import ModelFileOpening
 from kmonitor.ui.memory.subjects import GIB
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_maps import convolutions, file_subject, told_model
@@ -186,10 +186,10 @@ def test_a_file_is_chosen_read_beside_the_window_and_shown(
 ):
     opening = ModelFileOpening(window.window, memory_of(window))
     monkeypatch.setattr(
-        "kmonitor.ui.memory.qt.model_file_opening.source_of", lambda *_, **__: None
+        "kmonitor.ui.memory.qt.model_file_controller.source_of", lambda *_, **__: None
     )
     monkeypatch.setattr(
-        "kmonitor.ui.memory.qt.model_file_opening.describe_scaled",
+        "kmonitor.ui.memory.qt.model_file_controller.describe_scaled",
         lambda *_: [(1.0, convolutions(64)), (2.0, convolutions(128))],
     )
     window.window.header.model_file_requested.emit()
@@ -213,7 +213,7 @@ def test_a_keras_file_is_mapped_at_once_also_where_keras_is_missing(
     def no_keras(*_: object) -> list[object]:
         raise Expected("No module named 'keras'")
 
-    module = "kmonitor.ui.memory.qt.model_file_opening"
+    module = "kmonitor.ui.memory.qt.model_file_controller"
     monkeypatch.setattr(f"{module}.source_of", lambda *_, **__: None)
     monkeypatch.setattr(f"{module}.layout_of_file", lambda _: convolutions(64))
     monkeypatch.setattr(f"{module}.describe_scaled", no_keras)

@@ -10,8 +10,8 @@ import pytest
 from kmonitor.base.errors import Expected
 from kmonitor.memory.model_files.description import GivenUp, ModelSource, answer_of
 from kmonitor.memory.model_files.load_cost import LoadCost
-from kmonitor.ui.memory.qt.model_file import ModelFileWindow
 from kmonitor.ui.memory.qt.model_file_controller import ModelFileController
+from kmonitor.ui.memory.qt.model_file_window import ModelFileWindow
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.model_files import write_archive
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -29,7 +29,7 @@ class Opened:
     def __init__(self, desk: DeskWindow, path: Path, patch: pytest.MonkeyPatch) -> None:
         self.desk = desk
         patch.setattr(f"{MODULE}.source_of", lambda *_, **__: ModelSource())
-        patch.setattr("kmonitor.ui.memory.qt.model_file_opening.source_of", _refused)
+        patch.setattr("kmonitor.ui.memory.qt.model_file_controller.source_of", _refused)
         self.controller = ModelFileController(desk.window, desk.controller.memory, desk.look)
         self.controller._opening.open(str(path))
         desk.controller.memory.panel.details_requested.emit()

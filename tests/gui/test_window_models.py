@@ -8,10 +8,9 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from kmonitor.ui.events.event_log import LogRow
 from kmonitor.ui.events.event_text import EventLine
-from kmonitor.ui.events.qt.event_log_model import EventLogModel
+from kmonitor.ui.events.qt.event_log_view import EventLogModel
 from kmonitor.ui.hosts.audit import AuditLine, AuditPicture
-from kmonitor.ui.hosts.qt.audit import AuditWindow
-from kmonitor.ui.hosts.qt.audit_model import AuditModel
+from kmonitor.ui.hosts.qt.audit_window import AuditModel, AuditWindow
 from kmonitor.ui.run_tree.qt.run_tree_model import RunTreeModel
 from kmonitor.ui.run_tree.run_tree import HostRow, RunRow
 from kmonitor.ui.runs.run_states import StatePicture

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.gui, pytest.mark.screen, pytest.mark.slow]
 PLACE = """
 import sys
 from PySide6.QtCore import QRect
-from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor.ui.shell.qt.run_window import make_qt_application
 from kmonitor.ui.theme.qt.theme import Look
 from kmonitor.ui.shell.qt.window import MainWindow
 qt = make_qt_application()

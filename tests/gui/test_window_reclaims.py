@@ -12,10 +12,10 @@ from PySide6.QtWidgets import QMenu, QMessageBox, QPushButton, QTableView
 
 from kmonitor.ui.actions.qt.action_button import ActionButton
 from kmonitor.ui.events.qt.detail_windows import DiagnosisWindow, RecordWindow
+from kmonitor.ui.plots.qt.live_chart import flag_at, text_at
 from kmonitor.ui.plots.qt.overlay import placed_flags
-from kmonitor.ui.plots.qt.tooltips import flag_at, text_at
 from kmonitor.ui.settings.window_settings import WindowSettings
-from kmonitor.ui.shell.qt.chip import Chip
+from kmonitor.ui.shell.qt.header_view import Chip
 from kmonitor_agent.wire.messages import events
 from kmonitor_agent.wire.messages.commands import CommandName, CommandStatus, SetLimits
 from kmonitor_agent.wire.messages.unions import CommandTold

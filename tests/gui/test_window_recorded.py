@@ -9,10 +9,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox, QPlainTextEdit, QPushButton
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.ui.history.qt.note_dialog import NoteDialog
+from kmonitor.ui.history.qt.history_controller import NoteDialog
 from kmonitor.ui.shell.qt.app import KmonitorApp
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import ipc, view_socket
 from tests.support.desk_window import WINDOW
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.simulated_agent import SimulatedAgent

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from kmonitor.ui.plots.qt.live_chart import LiveChart
-from kmonitor.ui.shell.qt.chip import Chip
+from kmonitor.ui.shell.qt.header_view import Chip
 from kmonitor.ui.widgets.labels import ElidedLabel
 from kmonitor_agent.wire.messages import events
 from kmonitor_agent.wire.messages.unions import MetricNow

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from kmonitor.ui.plots.qt.live_chart import LiveChart
 from kmonitor.ui.settings.window_settings import ThemeName
-from kmonitor.ui.theme.qt import restyling
+from kmonitor.ui.theme.qt import theme_controller
 from tests.support.desk_window import WINDOW
 from tests.support.made_up_runs import NOW_WALL_S
 from tests.support.scenes import SCENES
@@ -50,7 +50,7 @@ def test_another_theme_is_taken_up_in_slices_between_which_the_loop_goes_round(
     full_stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, slices = Readings(), list[int]()
-    monkeypatch.setattr(restyling, "time", clock)
+    monkeypatch.setattr(theme_controller, "time", clock)
     qt = full_stage.desk.qt
     shown = [each for each in qt.allWidgets() if each.isVisible()]
 

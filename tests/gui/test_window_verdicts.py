@@ -11,13 +11,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QTextBrowser, QWidget
 
 from kmonitor.hub.judge.run_judge import RunJudge
-from kmonitor.ui.charts.qt.verdict_row import VerdictButton, VerdictRow
+from kmonitor.ui.charts.qt.chart_card import VerdictButton, VerdictRow
 from kmonitor.ui.events.qt.detail_windows import EndWindow
 from kmonitor.ui.guide.qt.guide_window import GuideWindow
-from kmonitor.ui.plots.qt.chart_colours import ChartColours
-from kmonitor.ui.plots.qt.chart_layout import scene_for
-from kmonitor.ui.plots.qt.overlay import GRIP_WIDTH_PX
-from kmonitor.ui.shell.qt.chip import Chip
+from kmonitor.ui.plots.qt.backdrop import ChartColours
+from kmonitor.ui.plots.qt.overlay import GRIP_WIDTH_PX, scene_for
+from kmonitor.ui.shell.qt.header_view import Chip
 from kmonitor.ui.text.formats import plain_text
 from kmonitor.ui.verdicts.qt.verdict_window import VerdictWindow
 from kmonitor_agent.wire.messages.commands import LimitMetric

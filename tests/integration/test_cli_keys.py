@@ -8,7 +8,7 @@ import pytest
 from kmonitor.cli.doctor.command import examine
 from kmonitor.cli.hub.command import say_where_it_listens
 from kmonitor.cli.main import main
-from kmonitor.cli.own_files import belongings
+from kmonitor.cli.purge import belongings
 from kmonitor_agent.wire.local.folders import Folders
 from tests.support.direct_hub import BIND, ListeningHub, listening
 from tests.support.live_hub import LiveHub

@@ -9,9 +9,8 @@ import pytest
 
 from kmonitor.base.errors import Expected
 from kmonitor.cli.demo import command
-from kmonitor.cli.demo.demo_process import DemoProcess
 from kmonitor.cli.demo.evidence import Shown
-from kmonitor.cli.demo.processes import DemoScene
+from kmonitor.cli.demo.processes import DemoProcess, DemoScene
 from kmonitor.cli.main import main
 from kmonitor.connect.local_hub import hub_answers, stop_hub
 from kmonitor.demo.reports import FoldDone

@@ -23,7 +23,7 @@ from kmonitor.notebook import memory_map
 from kmonitor_agent import Limit, MonitorCallback, collect, collected, fit, restore, run_folds
 from kmonitor_agent.recording.runs import RUNS
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket
 from kmonitor_agent.wire.messages.commands import Command, NoArguments
 from kmonitor_agent.wire.messages.unions import Hello
 from tests.frameworks.exactness import scenarios, tensorflow_scenarios

@@ -246,7 +246,7 @@ def test_diagnosis_that_fails_is_told_and_the_training_goes_on(
     def broken(*_: Any) -> None:
         raise MemoryError("no room to count")
 
-    monkeypatch.setattr("kmonitor_agent.probes.python_heap._count_by_kind", broken)
+    monkeypatch.setattr("kmonitor_agent.probes.heap._count_by_kind", broken)
     monitor: Any = MonitorCallback(hub="off")
 
     result = TRAINING.run(At({1: lambda: monitor.request("diagnose")}), monitor)

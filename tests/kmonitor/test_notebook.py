@@ -7,7 +7,7 @@ import pytest
 keras: Any = pytest.importorskip("keras")
 
 from kmonitor.notebook import memory_map  # noqa: E402 - after the skip
-from kmonitor_agent.frameworks.keras_shapes import NoShapes  # noqa: E402
+from kmonitor_agent.frameworks.layout_reader import NoShapes  # noqa: E402
 
 
 def model() -> Any:

@@ -9,7 +9,7 @@ import pytest
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.frameworks.layout_reader import layout_of, read_layout
 from kmonitor_agent.wire.messages.events import FitStarted, LayoutPart, StepPeak
-from kmonitor_agent.wire.messages.memory_facts import layout_of_parts
+from kmonitor_agent.wire.messages.model_layout import layout_of_parts
 from tests.support import callback_fits
 from tests.support.callback_fits import Told, of
 from tests.support.reloading import KERAS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kmonitor_agent.escalation import LEVELS, Escalation, Level
+from kmonitor_agent.limit_watch import LEVELS, Escalation, Level
 
 
 @pytest.fixture

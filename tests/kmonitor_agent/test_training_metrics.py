@@ -11,7 +11,7 @@ import pytest
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.frameworks.tensorflow import framework
 from kmonitor_agent.wire.messages.events import EpochEnded, Sample, Sources
-from kmonitor_agent.wire.messages.reading import Reading
+from kmonitor_agent.wire.messages.readings import Reading
 from tests.support import callback_fits
 from tests.support.callback_fits import Told, X, Y, fit, of, small_model
 

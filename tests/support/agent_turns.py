@@ -22,11 +22,11 @@ from kmonitor_agent.link.agent_thread import AgentThread, Turns
 from kmonitor_agent.link.delivery import Phase
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.link.run_stream import RunStream
-from kmonitor_agent.reclaim.beside import Beside
+from kmonitor_agent.reclaim.disk_file import Beside
 from kmonitor_agent.recording import process_session, runs
 from kmonitor_agent.studies.fold import Fold
+from kmonitor_agent.studies.fold_child import Pulse
 from kmonitor_agent.studies.fold_messages import Ear, Mouth
-from kmonitor_agent.studies.pulse import Pulse
 from tests.support.clock import MovedClock
 from tests.support.global_calls import GlobalCalls
 from tests.support.process_state import SLOW, changes, process_state

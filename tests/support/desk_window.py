@@ -10,8 +10,8 @@ from PySide6.QtCore import QEvent
 from kmonitor.ui.charts.qt.charts_controller import ChartBoard
 from kmonitor.ui.settings.qt.language_controller import LanguageKeeper
 from kmonitor.ui.settings.window_settings import ThemeName, WindowSettings
-from kmonitor.ui.shell.qt.demo_start import DemoStart
-from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor.ui.shell.qt.launcher import DemoStart
+from kmonitor.ui.shell.qt.run_window import make_qt_application
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.shell.qt.window_controller import Parts, WindowController
 from kmonitor.ui.theme.palettes import DARK, LIGHT

@@ -19,7 +19,7 @@ from kmonitor_agent.wire.local.host_identity import KeyPair, key_z85
 from kmonitor_agent.wire.local.hub_address import DirectAddress, parse_direct
 from kmonitor_agent.wire.messages.access_messages import KeyGrant, Role
 from kmonitor_agent.wire.messages.codec import pack
-from kmonitor_agent.wire.messages.version import MAGIC
+from kmonitor_agent.wire.messages.fields import MAGIC
 from tests.support.live_hub import LiveHub
 from tests.support.waiting import DEADLINE_S
 

@@ -15,7 +15,7 @@ from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.events import BootStarted, Sample
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 from tests.support.waiting import DEADLINE_S
 
 _TICK_S = 0.01

@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 from typing_extensions import override
 
 from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket
 from kmonitor_agent.wire.messages.unions import FromAgent, Hello
 from tests.support.fake_hub import FakeHub
 from tests.support.fault_sites import PACKAGE

@@ -9,8 +9,8 @@ from typing import Self
 import msgspec
 import zmq
 
+from kmonitor_agent.wire.local.hub_address import ipc
 from kmonitor_agent.wire.local.private_files import make_private_folder
-from kmonitor_agent.wire.local.sockets import ipc
 from kmonitor_agent.wire.messages.codec import decode_event, pack, unpack_from_agent
 from kmonitor_agent.wire.messages.events import AnyEvent
 from kmonitor_agent.wire.messages.unions import (

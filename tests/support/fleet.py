@@ -32,7 +32,7 @@ from kmonitor_agent.wire.messages.events import (
     Sample,
     StepTimes,
 )
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 
 ACTIONS: Final[list[CommandName]] = [
     "save",

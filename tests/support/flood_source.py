@@ -17,7 +17,7 @@ from kmonitor_agent.wire.local.host_identity import own_keys
 from kmonitor_agent.wire.local.hub_address import parse_direct
 from kmonitor_agent.wire.messages.codec import encode_event, unpack_to_agent
 from kmonitor_agent.wire.messages.events import BootStarted, Notice
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 from kmonitor_agent.wire.messages.unions import Ack, Again, Batch, Hello, Nack, Ping, Welcome
 from tests.support.direct_hub import RawPeer
 from tests.support.waiting import DEADLINE_S

@@ -24,8 +24,8 @@ from kmonitor_agent.wire.messages.codec import (
     unpack_to_desktop,
 )
 from kmonitor_agent.wire.messages.events import AnyEvent
+from kmonitor_agent.wire.messages.fields import MAGIC
 from kmonitor_agent.wire.messages.unions import FromAgent, FromDesktop, ToAgent, ToDesktop
-from kmonitor_agent.wire.messages.version import MAGIC
 
 FOLDER = Path(__file__).parents[1] / "data" / "golden_frames" / MAGIC.decode()
 

@@ -5,7 +5,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from kmonitor.base.resource_files import resource_path
+from kmonitor.base.installation import resource_path
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"`(kmonitor(?:\s[^`]*)?)`")

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from kmonitor.base.errors import Expected
-from kmonitor.cli.own_files import belongings
+from kmonitor.cli.purge import belongings
+from kmonitor.connect.local_hub import lock_holder
 from kmonitor.connect.remembered_hosts import FILE_NAME as HOSTS_NAME
 from kmonitor.connect.remembered_hosts import LOCK_NAME as HOSTS_LOCK
 from kmonitor.connect.remembered_hosts import HostFile
 from kmonitor.connect.shipping import newest_facts
-from kmonitor.connect.silent_hub import lock_holder
 from kmonitor.hub.access.keys import FILE_NAME as KEYS_NAME
 from kmonitor.hub.access.keys import read_key_list
 from kmonitor.hub.lock import HubLock
@@ -20,22 +20,20 @@ from kmonitor.hub.log import LOG, close_log, open_log
 from kmonitor.hub.options import Keep, read_keep, write_keep
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
 from kmonitor.hub.store.store_choice import stored_store, write_store
-from kmonitor.ui.alerts.alert_rules import AlertSettings
-from kmonitor.ui.alerts.alert_settings import load_alert_settings, save_alert_settings
+from kmonitor.ui.alerts.alert_rules import AlertSettings, load_alert_settings, save_alert_settings
 from kmonitor.ui.settings.window_settings import WindowSettings, load_settings, save_settings
 from kmonitor.ui.shell.crash_reports import crashes_left
 from kmonitor_agent.guard import FaultLog
-from kmonitor_agent.link.commands_seen import CommandsSeen
+from kmonitor_agent.link.command_inbox import CommandsSeen
 from kmonitor_agent.reclaim.checkpoint_file import StoredVariable, Tag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.reclaim.restart.fit_state import FitStates
 from kmonitor_agent.studies.attempts import Attempt
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
 from kmonitor_agent.wire.local.clock import SystemClock
-from kmonitor_agent.wire.local.disk_reserve import DiskReserve
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.host_identity import keys_folder, own_keys
-from kmonitor_agent.wire.local.host_mark import make_salt, read_salt
+from kmonitor_agent.wire.local.host_identity import keys_folder, make_salt, own_keys, read_salt
+from kmonitor_agent.wire.local.hub_address import hub_lock
 from kmonitor_agent.wire.local.interpreter_record import (
     Launcher,
     launcher_path,
@@ -43,9 +41,7 @@ from kmonitor_agent.wire.local.interpreter_record import (
     read_launcher,
 )
 from kmonitor_agent.wire.local.private_files import make_private_folder
-from kmonitor_agent.wire.local.retention import trim_root
-from kmonitor_agent.wire.local.sockets import hub_lock
-from kmonitor_agent.wire.local.spool_folder import RunSpool, spooled_runs
+from kmonitor_agent.wire.local.spool_folder import RunSpool, spooled_runs, trim_root
 from kmonitor_agent.wire.local.spool_format import (
     Record,
     encode_record,
@@ -54,7 +50,7 @@ from kmonitor_agent.wire.local.spool_format import (
     unsafe_in,
 )
 from kmonitor_agent.wire.local.spool_reader import SpoolTail, spools_below
-from kmonitor_agent.wire.local.spool_writer import SpoolWriter
+from kmonitor_agent.wire.local.spool_writer import DiskReserve, SpoolWriter
 from kmonitor_agent.wire.local.supervision import Supervision, Terms
 from tests.support.links import FACTS, body
 

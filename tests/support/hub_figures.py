@@ -3,10 +3,8 @@
 import time
 from collections.abc import Iterable
 
-from kmonitor.hub.metrics.book import FigureBook
-from kmonitor.hub.metrics.metric_values import points
-from kmonitor.hub.metrics.shelf import SnapshotShelf
-from kmonitor.hub.metrics.snapshot import HubNow, Snapshot
+from kmonitor.hub.metrics.metric_values import SnapshotShelf, points
+from kmonitor.hub.metrics.snapshot import FigureBook, HubNow, Snapshot
 from kmonitor.hub.runs.run_record import RunRecord
 
 HUB_NOW = HubNow(

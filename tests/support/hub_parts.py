@@ -11,16 +11,15 @@ from pathlib import Path
 import pytest
 
 from kmonitor.hub.faults import HubFaults
-from kmonitor.hub.ingest.local_process import own_pid_namespace
-from kmonitor.hub.runs.event_body import TakenEvent, read_event
-from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.ingest.liveness import own_pid_namespace
+from kmonitor.hub.runs.event_log import Ledger, TakenEvent, read_event
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
 from kmonitor.hub.store.store_choice import open_database
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import BootStarted, Event
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 from tests.support.clock import MovedClock
 
 

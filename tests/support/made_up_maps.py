@@ -13,7 +13,6 @@ from kmonitor_agent.wire.messages.events import (
     SlotFacts,
     StepPeak,
 )
-from kmonitor_agent.wire.messages.memory_facts import packed_layout
 from kmonitor_agent.wire.messages.model_layout import (
     CallLayout,
     LayerLayout,
@@ -21,6 +20,7 @@ from kmonitor_agent.wire.messages.model_layout import (
     OptimizerLayout,
     TensorLayout,
     VariableLayout,
+    packed_layout,
 )
 from tests.support.made_up_layouts import layer, tensor, variable
 

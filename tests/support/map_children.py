@@ -57,7 +57,7 @@ class MapChildren:
 def _tell(what: str, name: str, batch: int, optimizer: str) -> str:
     import msgspec  # noqa: PLC0415 - only in the child
 
-    from kmonitor_agent.frameworks.tensorflow.step_tracing import trace  # noqa: PLC0415
+    from kmonitor_agent.frameworks.tensorflow.step_program import trace  # noqa: PLC0415
     from tests.support.all_models import compiled  # noqa: PLC0415
     from tests.support.map_measuring import measured  # noqa: PLC0415
 

@@ -8,7 +8,7 @@ from kmonitor.memory.model_files.inspection import Compiled, ModelFile, StoredLa
 from kmonitor.memory.model_files.load_cost import LoadCost
 from kmonitor.ui.memory.load_cost import LoadCostDesk
 from kmonitor.ui.memory.model_file import file_picture, reading_file, refused_file
-from kmonitor.ui.memory.qt.model_file import ModelFileWindow
+from kmonitor.ui.memory.qt.model_file_window import ModelFileWindow
 from kmonitor.ui.memory.subjects import GIB, MapSubject
 from kmonitor_agent.wire.messages import events
 from tests.support.made_up_maps import MIB, file_subject, told_layout, told_model

@@ -21,10 +21,10 @@ from PySide6.QtWidgets import QApplication, QTableView, QWidget
 from kmonitor.ui.alerts.qt.alert_controller import AlertController
 from kmonitor.ui.events.qt.detail_windows import DiagnosisWindow, RecordWindow
 from kmonitor.ui.guide.qt.guide_window import GuideWindow
-from kmonitor.ui.history.qt.note_dialog import NoteDialog
+from kmonitor.ui.history.qt.history_controller import NoteDialog
 from kmonitor.ui.hosts.audit import AuditBook, AuditHub
-from kmonitor.ui.hosts.qt.audit import AuditWindow
-from kmonitor.ui.hosts.qt.connect_dialog import ConnectDialog
+from kmonitor.ui.hosts.qt.audit_window import AuditWindow
+from kmonitor.ui.hosts.qt.host_menus import ConnectDialog
 from kmonitor.ui.settings.window_settings import WindowSettings
 from kmonitor.ui.verdicts.qt.verdict_window import VerdictWindow
 from kmonitor_agent.wire.messages import events

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Self
 
 import zmq
 
-from kmonitor.hub.runs.event_body import read_event
+from kmonitor.hub.runs.event_log import read_event
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import ingest_socket, ipc
-from kmonitor_agent.wire.messages.codec import encode_event, pack, unpack_to_agent
+from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc
+from kmonitor_agent.wire.messages.codec import Malformed, encode_event, pack, unpack_to_agent
 from kmonitor_agent.wire.messages.commands import Command, CommandName, LimitSpec, SetLimits
-from kmonitor_agent.wire.messages.errors import Malformed
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     BootEnded,
@@ -39,7 +38,7 @@ from kmonitor_agent.wire.messages.events import (
     Sources,
     StepTimes,
 )
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 from kmonitor_agent.wire.messages.unions import (
     Ack,
     Again,

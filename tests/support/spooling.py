@@ -20,7 +20,7 @@ from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.recording.process_facts import boot_started, default_run_name
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.events import BootEnded, Sample
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 from tests.support.waiting import DEADLINE_S
 
 ROOT = Path(__file__).parents[2]

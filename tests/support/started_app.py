@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor.ui.settings.window_settings import WindowOptions
 from kmonitor.ui.shell.qt.app import KmonitorApp
-from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor.ui.shell.qt.run_window import make_qt_application
 from kmonitor.ui.text.formats import use_byte_units
 from kmonitor_agent.wire.local.folders import Folders
 

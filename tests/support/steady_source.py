@@ -18,7 +18,7 @@ from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.events import BootStarted, Sample
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 
 
 def new_link(

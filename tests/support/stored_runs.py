@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.log import LOG
-from kmonitor.hub.runs.event_body import TakenEvent, read_event
-from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.runs.event_log import Ledger, TakenEvent, read_event
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.sample_blocks import BLOCK_SAMPLES, SampleBlock, next_block
 from kmonitor.hub.store.sqlite_database import SqliteDatabase
@@ -27,7 +26,7 @@ from kmonitor_agent.wire.messages.events import (
     Sample,
     StepTimes,
 )
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 
 EPOCHS = 90
 _GIB = 2.0**30

@@ -16,9 +16,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from kmonitor.ui.plots.qt.limit_handle import LimitGrip
-from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor.ui.settings.window_settings import WindowOptions
 from kmonitor.ui.shell.qt.app import KmonitorApp
-from kmonitor.ui.shell.qt.qt_application import make_qt_application
+from kmonitor.ui.shell.qt.run_window import make_qt_application
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.waiting import wait_until

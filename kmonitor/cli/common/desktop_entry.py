@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from kmonitor.base.errors import Expected
-from kmonitor.base.resource_files import resource_path
+from kmonitor.base.installation import resource_path
 from kmonitor_agent.wire.local.folders import PLACE_VARIABLES
 
 NAME: Final = "kmonitor"

@@ -11,15 +11,13 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from kmonitor.base.errors import Expected
-from kmonitor.cli.common.statuses import Misuse
-from kmonitor.cli.common.terminal import is_of_output, show_waiting
+from kmonitor.cli.common.terminal import Misuse, is_of_output, show_waiting
 from kmonitor.connect.folder_hub import FolderView
 from kmonitor.connect.host_access import remote_endpoint
 from kmonitor.connect.host_errors import way_lost
 from kmonitor.connect.hub_client import HubClient, HubUnreachable
 from kmonitor.connect.hub_socket import DirectHub, direct_hub
-from kmonitor.connect.local_hub import ensure_hub
-from kmonitor.connect.silent_hub import silence
+from kmonitor.connect.local_hub import ensure_hub, silence
 from kmonitor.ui.text.formats import plain_text, working_text
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.private_files import UnsafePath

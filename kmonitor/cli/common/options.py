@@ -1,10 +1,14 @@
 """Durations and sizes as people type them: `30d`, `12h`, `20GiB`."""
 
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
 
-from kmonitor.cli.common.statuses import Misuse
-from kmonitor.ui.text.amounts import BYTES, amount_from
+from cyclopts import Parameter
+
+from kmonitor.cli.common.terminal import Misuse
+from kmonitor.ui.text.formats import BYTES, amount_from
 
 _SECONDS: Final = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
@@ -33,3 +37,25 @@ def _amount(text: str, units: Mapping[str, int], bare: int | None, what: str) ->
     if found is None:
         raise Misuse(f"{what}.")
     return found
+
+
+# model_file_options: Options of every command that is given a model file.
+
+
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """How a model file is read.
+
+    Attributes:
+        config: A JSON file with the architecture, for a .weights.h5 file.
+        custom: A Python file with custom classes; it is run.
+        allow_code: Run code that is inside the model file.
+    """
+
+    config: Path | None = None
+    custom: Path | None = None
+    allow_code: Annotated[bool, Parameter(negative="")] = False
+
+
+NO_OPTIONS: Final = FileOptions()
+"""The file alone, and nothing in it runs."""

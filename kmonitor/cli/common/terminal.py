@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -14,9 +14,10 @@ from rich.table import Table
 from rich.text import Text
 from typing_extensions import override
 
+from kmonitor.base.errors import Expected
 from kmonitor.base.plain_data import json_text
 from kmonitor.ui.text.formats import count_text, plain_text
-from kmonitor_agent.wire.printable import printable
+from kmonitor_agent.wire.text import printable
 
 _GAP = 2
 _LEAST_CELLS = 12
@@ -230,3 +231,21 @@ class _PipedConsole(Console):
     def on_broken_pipe(self) -> NoReturn:
         """Raise the `BrokenPipeError` again that this is called for."""
         raise BrokenPipeError
+
+
+# statuses: Exit statuses of the command line.
+
+
+DONE: Final = 0
+FAILED: Final = 1
+USAGE: Final = 2
+STILL_WAITING: Final = 3
+"""`command --wait` gave up before the training came to a safe point."""
+
+INTERRUPTED: Final = 130
+BROKEN_PIPE: Final = 141
+"""The last two are 128 + the signal's number, as a shell would say it."""
+
+
+class Misuse(Expected):
+    """What was asked for cannot be; nothing was started. Ends with the status `USAGE`."""

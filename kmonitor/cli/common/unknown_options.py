@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kmonitor.connect.ssh_command import BadAddress, checked_address
+from kmonitor.connect.ssh import BadAddress, checked_address
 
 _ELSEWHERE: Final = ("--host", "--hub")
 

@@ -3,7 +3,7 @@
 import importlib.util
 import os
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,15 +16,83 @@ from kmonitor.base.errors import Expected
 from kmonitor.base.installation import how_to_add
 from kmonitor.cli.common.display import Display, find_display
 from kmonitor.cli.common.hub_access import folder_faults_named
-from kmonitor.cli.common.statuses import DONE, FAILED, Misuse
-from kmonitor.cli.common.terminal import complain, say
-from kmonitor.cli.demo.demo_story import tell_story
-from kmonitor.cli.demo.evidence import missing
+from kmonitor.cli.common.terminal import DONE, FAILED, Misuse, complain, say, say_table
+from kmonitor.cli.demo.evidence import Shown, growth_per_model, missing
 from kmonitor.cli.demo.processes import DemoScene
 from kmonitor.cli.window import ready_for_qt, see_name, see_place
 from kmonitor.connect.local_hub import stop_hub
+from kmonitor.demo.reports import FoldDone
 from kmonitor.demo.training import MODELS_BEFORE_LIMIT
+from kmonitor.ui.events.action_records import record_sentence
+from kmonitor.ui.text.formats import bytes_text, count_text, plain_text
 from kmonitor_agent.wire.local.folders import find_folders
+
+# demo_story: What happened in the demo, side by side.
+
+
+def tell_story(
+    shown: Shown, monitored: Sequence[FoldDone], plain: Sequence[FoldDone] | None, *, run: str
+) -> None:
+    """Print models side by side, the peak, the growth, and what each reload gave back.
+
+    Args:
+        shown: What the hub stored.
+        monitored: Models trained with kmonitor.
+        plain: The same without; None if they were not trained.
+        run: Run id.
+    """
+    say()
+    if plain:
+        _say_side_by_side(monitored, plain)
+        say()
+    for words in _sentences(shown, monitored, plain):
+        say(plain_text(words))
+    say(f"Look again at any time: kmonitor show {run[:8]}")
+    say()
+
+
+def _say_side_by_side(monitored: Sequence[FoldDone], plain: Sequence[FoldDone]) -> None:
+    headers = ("MODEL", "GRAPH", "FUNCTIONS", "RAM", "GRAPH +K", "FUNCTIONS +K", "RAM +K")
+    rows = [
+        (
+            str(ours.fold),
+            *_size_cells(theirs),
+            *_size_cells(ours),
+            "equal" if ours.digest == theirs.digest else "DIFFERENT",
+            ours.digest[:12],
+        )
+        for ours, theirs in zip(monitored, plain, strict=False)
+    ]
+    say("Without kmonitor, and with it (+K):")
+    say_table((*headers, "RESULT", "CHECKSUM"), rows, right=headers)
+
+
+def _size_cells(fold: FoldDone) -> tuple[str, str, str]:
+    ram = plain_text(bytes_text(fold.ram_bytes))
+    return plain_text(count_text(fold.operations)), str(fold.functions), ram
+
+
+def _sentences(
+    shown: Shown, monitored: Sequence[FoldDone], plain: Sequence[FoldDone] | None
+) -> list[str]:
+    sentences: list[str] = []
+    if plain:
+        grew = bytes_text(max(0, plain[-1].ram_bytes - plain[0].ram_bytes))
+        sentences.append(
+            f"Without kmonitor each model left {count_text(growth_per_model(plain))} operations "
+            f"behind; RAM grew by {grew} over {len(plain) - 1} models."
+        )
+    if monitored:
+        sentences.append(
+            f"With it the graph peaked at {count_text(shown.peak_operations)} operations and "
+            f"ended at {count_text(monitored[-1].operations)}."
+        )
+    sentences += [record_sentence(record) for record in shown.reloads]
+    if shown.reloads:
+        n = shown.epochs_after
+        sentences.append(f"{n} more {'epoch' if n == 1 else 'epochs'} followed the first reload.")
+    return sentences
+
 
 PICTURE = Path("kmonitor-demo.png")
 

@@ -1,42 +1,87 @@
 """What `kmonitor doctor` looks at, one function a subject; looking leaves nothing behind."""
 
 import importlib.metadata
+import os
 import platform
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated, Final
 
 import pynvml  # pyright: ignore[reportMissingTypeStubs]
+from cyclopts import Parameter
 
 import kmonitor
 from kmonitor.base.errors import Expected
 from kmonitor.base.installation import DISTRIBUTION, how_to_add
 from kmonitor.cli.common.display import Display, find_display, install_line, missing_libraries
-from kmonitor.cli.common.terminal import counted
-from kmonitor.cli.doctor.disk_probe import free_bytes, nearest_existing, write_fault
-from kmonitor.cli.doctor.finding import Finding, State
-from kmonitor.cli.doctor.host_checks import examine_hosts, examine_ssh
-from kmonitor.cli.doctor.store_checks import examine_store
+from kmonitor.cli.common.hub_access import HostOption
+from kmonitor.cli.common.terminal import DONE, FAILED, Misuse, counted, plain, say, say_json
+from kmonitor.cli.doctor.host_checks import Finding, State, examine_hosts, examine_ssh
+from kmonitor.cli.doctor.store_checks import examine_store, verify_store
 from kmonitor.cli.window import trouble_of, version_of, window_packages
-from kmonitor.connect.host_book import HostBook
-from kmonitor.connect.local_hub import hub_answers
-from kmonitor.connect.silent_hub import silence
+from kmonitor.connect.host_access import known_host
+from kmonitor.connect.local_hub import hub_answers, silence
+from kmonitor.connect.remembered_hosts import HostBook
 from kmonitor.hub.access.keys import FILE_NAME, Untrusted, read_key_list
 from kmonitor.hub.metrics.exporters import is_loopback
-from kmonitor.ui.text.chinese_font import PACKAGE, has_chinese_font
 from kmonitor.ui.text.formats import bytes_text, plain_text
+from kmonitor.ui.text.language import PACKAGE, has_chinese_font
 from kmonitor_agent.wire.local.file_system import NETWORK_FILE_SYSTEMS, file_system_of
-from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.host_identity import keys_folder
-from kmonitor_agent.wire.local.plain_files import is_plain
 from kmonitor_agent.wire.local.private_files import (
     NotPrivate,
     UnsafePath,
     check_own_folder,
     check_private_folder,
+    is_plain,
 )
 from kmonitor_agent.wire.local.spool_folder import ROOT_LIMIT_BYTES
 from kmonitor_agent.wire.messages.unions import HubTold
+
+# Disk probe.
+
+
+_TRIED_BYTES: Final = 64 * 1024
+"""More than a file system keeps inside of a folder's own blocks."""
+
+
+def nearest_existing(path: Path) -> Path:
+    """The path, or the closest above it that is there."""
+    while not os.path.lexists(path) and path != path.parent:
+        path = path.parent
+    return path
+
+
+def write_fault(path: Path) -> str:
+    """Why no file can be written in a folder, made if it is missing; empty if one can.
+
+    A file is written in a folder of its own and both are removed again.
+    """
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix=".kmonitor-", dir=nearest_existing(path)) as folder,
+            tempfile.TemporaryFile(dir=folder) as tried,
+        ):
+            tried.write(bytes(_TRIED_BYTES))
+            tried.flush()
+            os.fsync(tried.fileno())
+    except OSError as exc:
+        return exc.strerror or str(exc)
+    return ""
+
+
+def free_bytes(path: Path) -> int | None:
+    """Room where a path lies or would lie, bytes; None where the file system does not tell."""
+    try:
+        found = shutil.disk_usage(nearest_existing(path))
+    except OSError:
+        return None
+    return found.free if found.total else None
+
 
 NO_ROOM_BYTES = 64 * 1024**2
 LITTLE_ROOM_BYTES = ROOT_LIMIT_BYTES
@@ -324,3 +369,53 @@ def _spool(folders: Folders) -> Finding:
 def _first_version(*distributions: str) -> str:
     versions = [version_of(distribution) for distribution in distributions]
     return next((version for version in versions if version), "")
+
+
+# doctor: `kmonitor doctor`: what is found here, what is missing, and what to do about it.
+
+
+_MARKS = {"ok": "ok  ", "note": "note", "bad": "BAD "}
+
+
+def doctor(
+    *,
+    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    verify: Annotated[bool, Parameter(name="--verify", negative="")] = False,
+    host: HostOption = None,
+) -> int:
+    """Examine this machine: libraries, screen, driver, framework, hub, folders, ssh, hosts.
+
+    Nothing is started, installed or kept here: a small file is written where kmonitor's would
+    lie, and removed. Each remembered host is reached once, side by side, for 15 s at most, and
+    its hub started if none answers there. Exit status 1 when something is bad: kmonitor cannot
+    work here as it is, or the one `--host` is not reached. A note is for your information:
+    something is missing that only some uses need.
+
+    Args:
+        json: A list of objects with `subject`, `state` (ok, note or bad), `found`, `remedy`.
+        verify: Only read every stored event, and compare it with its checksum: some 2 s for a
+            million.
+        host: Only ssh and this host: as for ssh, or a name of `kmonitor hosts`.
+    """
+    folders = find_folders()
+    if verify:
+        if host is not None:
+            raise Misuse("--verify reads what is stored here: it takes no --host.")
+        findings = [verify_store(folders)]
+    elif host is None:
+        findings = list(examine(folders))
+    else:
+        known = known_host(folders, host)
+        findings = [*examine_ssh([known]), *examine_hosts(folders, host)]
+    if json:
+        say_json(findings)
+    else:
+        for finding in findings:
+            _say(finding)
+    return FAILED if any(finding.state == "bad" for finding in findings) else DONE
+
+
+def _say(finding: Finding) -> None:
+    say(f"{_MARKS[finding.state]} {finding.subject:<18} {plain(finding.found)}")
+    for line in finding.remedy.splitlines():
+        say(f"     {'':<18} -> {plain(line)}")

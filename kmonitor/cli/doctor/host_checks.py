@@ -6,20 +6,43 @@ import subprocess
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 
 from kmonitor.base.errors import Expected
 from kmonitor.cli.common.terminal import counted
-from kmonitor.cli.doctor.finding import Finding, State
 from kmonitor.connect.host_access import known_host, visit
-from kmonitor.connect.host_book import HostBook, RememberedHost
 from kmonitor.connect.host_errors import HostTrouble
+from kmonitor.connect.remembered_hosts import HostBook, RememberedHost
 from kmonitor.connect.remote_hub import Stopped
-from kmonitor.connect.ssh_command import ssh_environment
+from kmonitor.connect.ssh import ssh_environment
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import SCHEME
 from kmonitor_agent.wire.local.private_files import NotPrivate
+
+# finding: What `kmonitor doctor` found about one subject.
+
+
+State = Literal["ok", "note", "bad"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found about one subject.
+
+    Attributes:
+        subject: What was looked at.
+        state: "ok", "note" (missing, but only some uses need it) or "bad".
+        found: What is there.
+        remedy: What to do about it, a command where there is one; empty when nothing is to do.
+    """
+
+    subject: str
+    state: State
+    found: str
+    remedy: str = ""
+
 
 HOST_S: Final = 15.0
 """How long one host may take, seconds; all are asked side by side."""

@@ -5,7 +5,7 @@ from contextlib import closing
 from typing import Final
 
 from kmonitor.base.errors import Expected
-from kmonitor.cli.doctor.finding import Finding
+from kmonitor.cli.doctor.host_checks import Finding
 from kmonitor.hub.store.connection import CANNOT_READ, Connection
 from kmonitor.hub.store.row_checks import SUMMED, is_sound
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME

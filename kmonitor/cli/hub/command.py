@@ -1,24 +1,42 @@
 """`kmonitor hub`: the hub without a window; is it there, what it keeps, and make it stop."""
 
 import os
+import sys
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
 from kmonitor.base.errors import Expected
+from kmonitor.base.installation import resource_path
 from kmonitor.base.plain_data import fields_of
 from kmonitor.cli.common.hub_access import folder_faults_named
 from kmonitor.cli.common.options import bytes_from
-from kmonitor.cli.common.statuses import DONE, FAILED, Misuse
-from kmonitor.cli.common.terminal import complain, counted, plain, say, say_json
+from kmonitor.cli.common.terminal import (
+    DONE,
+    FAILED,
+    Misuse,
+    complain,
+    counted,
+    plain,
+    say,
+    say_json,
+)
 from kmonitor.cli.hub.service_unit import own_command, unit_path, unit_text
-from kmonitor.connect.home import lack_of_room
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.connect.local_hub import hub_answers, somebody_listens, stop_hub
-from kmonitor.connect.silent_hub import end_silent_hub, lock_holder, silence
+from kmonitor.connect.local_hub import (
+    end_silent_hub,
+    hub_answers,
+    lack_of_room,
+    lock_holder,
+    silence,
+    somebody_listens,
+    stop_hub,
+)
+from kmonitor.export.table_formats import written_as_text
 from kmonitor.hub import service
 from kmonitor.hub.metrics.exporters import metrics_endpoint, page_address
 from kmonitor.hub.options import (
@@ -32,8 +50,8 @@ from kmonitor.hub.options import (
 from kmonitor.hub.store.store_choice import store_named
 from kmonitor.ui.text.formats import bytes_text, duration_text, plain_text
 from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.hub_address import view_socket
 from kmonitor_agent.wire.local.private_files import UnsafePath
-from kmonitor_agent.wire.local.sockets import view_socket
 from kmonitor_agent.wire.messages.unions import HubTold
 
 _MOST_DAYS = 100_000
@@ -63,7 +81,7 @@ app.command("kmonitor.cli.hub.ensure:ensure", name="ensure", help="See that a hu
 
 
 app.command(
-    "kmonitor.cli.hub.hub_dashboard:dashboard",
+    "kmonitor.cli.hub.command:dashboard",
     name="dashboard",
     help="Write out a Grafana dashboard of the figures that `--prometheus` and `--otlp` tell.",
 )
@@ -329,3 +347,24 @@ def hub_words(told: HubTold) -> str:
         text += f". {keep_words(told.keep_days, told.keep_bytes)}"
         text += f" {counted(told.runs_removed, 'run')} removed for that since it started"
     return plain_text(text)
+
+
+# hub_dashboard: `kmonitor hub dashboard`: a Grafana dashboard of the figures that a hub tells.
+
+
+def dashboard(*, output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None) -> int:
+    """Write out an example dashboard, to be imported in Grafana (Dashboards, New, Import).
+
+    It asks a Prometheus that scrapes `kmonitor hub --prometheus`, or takes what `--otlp` sends.
+
+    Args:
+        output: This file, which is replaced; standard output without it.
+    """
+    text = resource_path("grafana", "kmonitor.json").read_text(encoding="utf-8")
+    if output is None:
+        sys.stdout.write(text)
+        return DONE
+    with written_as_text(output) as file:
+        file.write(text)
+    complain(f"Written: {output}")
+    return DONE

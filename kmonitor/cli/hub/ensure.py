@@ -9,14 +9,13 @@ from cyclopts import Parameter
 from kmonitor.base.errors import Expected
 from kmonitor.base.plain_data import fields_of
 from kmonitor.cli.common.hub_access import folder_faults_named
-from kmonitor.cli.common.statuses import DONE, FAILED
-from kmonitor.cli.common.terminal import complain, plain, say, say_json
+from kmonitor.cli.common.terminal import DONE, FAILED, complain, plain, say, say_json
 from kmonitor.connect.local_hub import ensure_hub
 from kmonitor.connect.remote_hub import RemoteHub, RemoteRefusal
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.plain_files import read_own
-from kmonitor_agent.wire.local.sockets import view_socket
-from kmonitor_agent.wire.messages.version import MINOR_VERSIONS
+from kmonitor_agent.wire.local.hub_address import view_socket
+from kmonitor_agent.wire.local.private_files import read_own
+from kmonitor_agent.wire.messages.fields import MINOR_VERSIONS
 
 OFF_FILE = "no-hub"
 """File among the settings whose presence keeps hubs from being started from elsewhere."""

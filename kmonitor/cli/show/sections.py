@@ -1,9 +1,19 @@
 """The epochs of a run as a table."""
 
-from collections.abc import Iterable
+import math
+import time
+from collections.abc import Collection, Iterable, Sequence
 
-from kmonitor.cli.common.terminal import counted, say, say_table
+from kmonitor.cli.common.summary_text import metric_title
+from kmonitor.cli.common.terminal import counted, plain, say, say_table
+from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.export.events import read_event
+from kmonitor.ui.charts.chart_kinds import better
+from kmonitor.ui.events.run_end import COLUMNS, LastMinute, asked_from_s, end_picture, last_minute
+from kmonitor.ui.runs.run_states import has_ended, has_ended_badly
+from kmonitor.ui.studies.folds import tries_of
+from kmonitor.ui.studies.study_page import study_picture
+from kmonitor.ui.studies.study_store import StudyRecord, folds_of, is_search
 from kmonitor.ui.text.formats import (
     NOT_KNOWN,
     count_text,
@@ -11,8 +21,14 @@ from kmonitor.ui.text.formats import (
     plain_text,
     seconds_text,
 )
-from kmonitor_agent.wire.messages.events import EpochEnded, GraphSize
-from kmonitor_agent.wire.messages.unions import Row
+from kmonitor.ui.verdicts.forecast_text import forecast_words
+from kmonitor.ui.verdicts.verdict_text import (
+    advice_of,
+    evidence_lines,
+    headline,
+)
+from kmonitor_agent.wire.messages.events import EpochEnded, GraphSize, Verdict
+from kmonitor_agent.wire.messages.unions import Row, RunSummary
 
 EPOCHS_SHOWN = 30
 """Newest epochs in the table; `kmonitor export` has them all."""
@@ -71,3 +87,145 @@ def _cells(
         *(number_text(event.logs[n]) if n in event.logs else NOT_KNOWN for n in names),
     ]
     return [plain_text(cell) for cell in cells]
+
+
+# end_lines: How a run ended as `kmonitor show` prints it: its last minute, and what can go on.
+
+
+def say_end(client: HubClient, run: RunSummary) -> None:
+    """Print it; nothing of a run that goes on or ended well."""
+    if not has_ended_badly(run):
+        return
+    picture = end_picture(run, _minute(client, run), now_wall_s=time.time())
+    if not picture.lines:
+        return
+    say()
+    say("Before its end:")
+    for line in picture.lines:
+        say(f"  {plain(plain_text(line))}")
+
+
+def _minute(client: HubClient, run: RunSummary) -> LastMinute | None:
+    try:
+        told = client.series(run.run, COLUMNS, from_s=asked_from_s(run), buckets=4000)
+    except HubRefused:
+        return None
+    return last_minute(told)
+
+
+# study_lines: A study in words: how far it is, and each try of its folds.
+
+
+_HEADERS = ("TRY", "STATE", "TIME", "STEPS", "RAM PEAK", "GROWTH", "VRAM PEAK", "WHY")
+_NUMBERS = ("STEPS", "RAM PEAK", "GROWTH", "VRAM PEAK")
+
+
+def say_study(study: RunSummary, rows: Iterable[Row], runs: Collection[RunSummary]) -> None:
+    """Print how far a study is and its ledger.
+
+    Args:
+        study: Its own run.
+        rows: What it told.
+        runs: All that the hub knows, its folds' among them.
+    """
+    record = StudyRecord()
+    for row in rows:
+        event = read_event(row)
+        if event is not None:
+            record.take(row, event)
+    now_wall_s = study.last_wall_s if has_ended(study) else time.time()
+    tries = tries_of(study, record, folds_of(study, runs), now_wall_s=now_wall_s)
+    picture = study_picture(study, record, tries, now_wall_s=now_wall_s)
+    say(plain(plain_text(picture.lead)))
+    for words in (picture.forecast, picture.facts):
+        if words:
+            say(plain(plain_text(words)))
+    say()
+    cells = (
+        [plain(plain_text(cell)) or NOT_KNOWN for cell in row.cells[:-1]] + [plain(row.cells[-1])]
+        for row in picture.rows
+    )
+    noun = "TRIAL" if is_search(study) else "FOLD"
+    say_table((noun, *_HEADERS), cells, right=(noun, *_NUMBERS), folds=("WHY",))
+
+
+# training_lines: The training's metrics in a line each: last and best value, with its epoch.
+
+
+_RATE = "learning_rate"
+
+
+def say_training(rows: Iterable[Row]) -> None:
+    """Print each log of Keras and the learning rate; nothing when no epoch has ended."""
+    ended = [event for event in map(read_event, rows) if isinstance(event, EpochEnded)]
+    names = dict.fromkeys(name for event in ended for name in event.logs)
+    lines = [_line(name, [(each, each.logs.get(name)) for each in ended]) for name in names]
+    if any(event.learning_rate is not None for event in ended) and _RATE not in names:
+        lines.append(_line(_RATE, [(each, each.learning_rate) for each in ended]))
+    if lines:
+        headers = ("TRAINING", "LAST", "BEST", "IN")
+        say()
+        say_table(headers, lines, right=headers[1:3])
+
+
+def _line(name: str, values: list[tuple[EpochEnded, float | None]]) -> tuple[str, str, str, str]:
+    told = [(event, value) for event, value in values if value is not None]
+    finite = [(value, event) for event, value in told if math.isfinite(value)]
+    last = plain_text(number_text(told[-1][1]))
+    which = better(name)
+    if which is None or not finite:
+        return plain(name), last, NOT_KNOWN, ""
+    pick = min if which == "lower" else max
+    best, event = pick(finite, key=lambda pair: pair[0])
+    several = len({each.fit for each, _ in values}) > 1
+    place = f"fit {event.fit}, epoch {event.epoch + 1}" if several else f"epoch {event.epoch + 1}"
+    return plain(name), last, plain_text(number_text(best)), place
+
+
+# verdict_lines: A run's verdicts as `kmonitor show` prints them, with what they rest on.
+
+
+_INDENT = " " * 12
+
+
+def verdicts_of(client: HubClient, run: RunSummary) -> list[Verdict]:
+    """How the run stands; empty where no epoch has ended, or the hub is too old to judge."""
+    try:
+        return client.verdicts(run.run)
+    except HubRefused:
+        return []
+
+
+def say_verdicts(run: RunSummary, verdicts: Sequence[Verdict]) -> None:
+    """Print them; nothing where there is none."""
+    if not verdicts:
+        return
+    say()
+    for verdict in verdicts:
+        # Of whom the allocator is stands in the table above; here is no room for it.
+        title = metric_title(run, verdict.metric).partition(" (")[0]
+        _say(title, headline(verdict, is_final=has_ended(run)))
+        if verdict.state in {"growing", "suspected"}:
+            for line in _evidence(run, verdict):
+                _say("", line)
+
+
+def _evidence(run: RunSummary, verdict: Verdict) -> list[str]:
+    lines = evidence_lines(verdict)
+    lines.append(forecast_words(run, verdict, now_wall_s=time.time()))
+    advice = [
+        f"{each.text} (kmonitor command {run.run[:8]} {each.command})"
+        if each.command
+        else each.text
+        for each in advice_of(verdict)
+        if each.command is None or each.command in run.actions
+    ]
+    if advice:
+        lines.append(f"What may help: {'; '.join(advice)}")
+    return [line for line in lines if line]
+
+
+def _say(title: str, text: str) -> None:
+    say(
+        f"{title:<12}{plain(plain_text(text))}" if title else f"{_INDENT}{plain(plain_text(text))}"
+    )

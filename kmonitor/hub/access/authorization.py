@@ -1,15 +1,37 @@
 """What was refused, for the audit: each kind by each key once, the rest only counted."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from kmonitor.hub.access.peers import Peer
+from kmonitor.hub.access.keys import KeyList
+from kmonitor.hub.access.peers import LOCAL_USER, Peer, Send, key_of, peer_of
+from kmonitor.hub.faults import HubFaults
 from kmonitor_agent.wire.local.clock import Clock
-from kmonitor_agent.wire.messages.identity import Name
+from kmonitor_agent.wire.messages.access_messages import AuditAsked, KeysAsked, Role
+from kmonitor_agent.wire.messages.codec import ProtocolError, event_type
+from kmonitor_agent.wire.messages.fields import MAGIC, Count, Name
+from kmonitor_agent.wire.messages.unions import (
+    Batch,
+    Bye,
+    CommandAsked,
+    EditAsked,
+    ErrorMessage,
+    Hello,
+    HubAsked,
+    Ping,
+    Pong,
+    RowsAsked,
+    RunsAsked,
+    SeriesAsked,
+    VerdictsAsked,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
 
 _WINDOW_S: Final = 600.0
 """What is refused again within this time, seconds, is counted and gets one row at its end."""
@@ -115,3 +137,214 @@ def _deed(who: str, tag: str, body: bytes) -> _Deed:
 
 
 def _nowhere(_who: str, _what: str, _run: str, _subject: str, _result: str) -> None: ...
+
+
+# allowance: How much one key may send: enough for many trainings, not enough to drown the hub.
+
+
+MESSAGES_PER_S: Final = 4000
+BYTES_PER_S: Final = 32 * 1024 * 1024
+_BURST_S: Final = 2.0
+_MAX_HOLDERS: Final = 2000
+
+RETRY_MS: Final = 1000
+"""When who was over it is asked to try again, milliseconds."""
+
+
+@dataclass(slots=True)
+class _Left:
+    messages: float
+    n_bytes: float
+    at_s: float
+
+
+class Allowance:
+    """A bucket a key, refilled steadily, that holds two seconds' worth."""
+
+    def __init__(self) -> None:
+        self._left: dict[str, _Left] = {}
+
+    def take(self, key: str, n_bytes: int, now_s: float) -> bool:
+        """Whether a message of so many bytes is within what the key may send now.
+
+        Args:
+            key: Whose.
+            n_bytes: Size of the message.
+            now_s: Monotonic time.
+        """
+        left = self._left.get(key)
+        if left is None:
+            if len(self._left) >= _MAX_HOLDERS:
+                self._left.clear()
+            left = _Left(_BURST_S * MESSAGES_PER_S, _BURST_S * BYTES_PER_S, now_s)
+            self._left[key] = left
+        passed_s = max(0.0, now_s - left.at_s)
+        left.at_s = now_s
+        left.messages = min(_BURST_S * MESSAGES_PER_S, left.messages + passed_s * MESSAGES_PER_S)
+        left.n_bytes = min(_BURST_S * BYTES_PER_S, left.n_bytes + passed_s * BYTES_PER_S)
+        if left.messages < 1 or left.n_bytes < n_bytes:
+            return False
+        left.messages -= 1
+        left.n_bytes -= n_bytes
+        return True
+
+
+# roles: The one table of who may send what; whatever is not in it is refused.
+
+
+_AGENT: Final = frozenset[Role]({"agent"})
+_VIEWER: Final = frozenset[Role]({"viewer", "operator"})
+_OPERATOR: Final = frozenset[Role]({"operator"})
+_ALL: Final = frozenset[Role]({"agent", "viewer", "operator"})
+
+MAY_SEND: Final[Mapping[type[msgspec.Struct], frozenset[Role]]] = {
+    Hello: _AGENT,
+    Batch: _AGENT,
+    Bye: _AGENT,
+    ErrorMessage: _AGENT,
+    Ping: _ALL,
+    Pong: _ALL,
+    RunsAsked: _VIEWER,
+    RowsAsked: _VIEWER,
+    SeriesAsked: _VIEWER,
+    VerdictsAsked: _VIEWER,
+    HubAsked: _VIEWER,  # to end the hub, only its own user on its own host may: see `Gate`
+    CommandAsked: _OPERATOR,
+    EditAsked: _OPERATOR,
+    KeysAsked: _OPERATOR,
+    AuditAsked: _OPERATOR,
+}
+"""Which roles may send a message of which type."""
+
+KNOWN_TAGS: Final[Mapping[str, type[msgspec.Struct]]] = {
+    str(kind.__struct_config__.tag): kind for kind in MAY_SEND
+}
+"""The types by their name on the wire."""
+
+
+def may_send(role: Role, tag: str) -> bool:
+    """Whether a role may send a message of this name."""
+    kind = KNOWN_TAGS.get(tag)
+    return kind is not None and role in MAY_SEND[kind]
+
+
+def why_not(role: Role, tag: str, name: str) -> str:
+    """What is told to whom was refused: what is wrong, and what to do.
+
+    Args:
+        role: Its role.
+        tag: What it sent.
+        name: Name of its key; empty: it has none, and came over a socket on this host.
+    """
+    if not name:
+        whose = "trainings" if role == "agent" else "desktops"
+        return f"this socket is for {whose} and takes no {tag}"
+    kind = KNOWN_TAGS.get(tag)
+    if role == "agent":
+        return f'the key "{name}" is a training\'s: it may only tell of its own runs'
+    needed = "agent" if kind is not None and MAY_SEND[kind] == _AGENT else "operator"
+    act = _ACTS.get(tag, f"send {tag}")
+    # It is known already, and so is refused without `--replace`.
+    return (
+        f'the key "{name}" has the role {role} and may not {act}; whoever runs the hub can '
+        f"change that: kmonitor authorize KEY --role {needed} --name NAME --replace"
+    )
+
+
+_ACTS: Final[Mapping[str, str]] = {
+    "cmdreq": "command trainings",
+    "edit": "rename, annotate or delete runs",
+    "keys": "see or change who may connect",
+    "audit": "see what was done",
+}
+
+
+# gate: Every message passes here before it is read: who sent it, and may they.
+
+
+_FRAMES: Final = 3
+
+
+class _GateAsked(msgspec.Struct):
+    ask: Count = 0
+
+
+_gate_asked: Final = msgspec.msgpack.Decoder(_GateAsked)
+
+
+class Gate:
+    """Owned by the hub's main thread.
+
+    Attributes:
+        refusals: Told of what was refused, for the audit.
+    """
+
+    def __init__(self, keys: KeyList, faults: HubFaults, clock: Clock) -> None:
+        self.refusals = Refusals(clock)
+        self._keys = keys
+        self._faults = faults
+        self._clock = clock
+        self._allowance = Allowance()
+
+    def who(self, identity: bytes) -> Peer | None:
+        """Who is behind an identity by the list as it is now; None: nobody any more."""
+        key = key_of(identity)
+        if not key:
+            return LOCAL_USER
+        grant = self._keys.find(key)
+        return None if grant is None else peer_of(grant)
+
+    def admit(self, peer: Peer | None, frames: list[bytes], door: str, send: Send) -> bool:
+        """Whether a message may be served; who sent it is told when not.
+
+        What is no message of ours, or of no type that is known here, passes: whoever reads it
+        counts it and answers.
+
+        Args:
+            peer: Who sent it; None: nobody who may.
+            frames: Its frames, the identity first.
+            door: Where it came in, to count what is refused.
+            send: For the answer.
+        """
+        if peer is None:
+            self._faults.record(f"{door}: unauthorised", key_of(frames[0]))
+            self.refusals.of_stranger(key_of(frames[0]), _tag(frames) or "connect")
+            text = "this key may not connect any more"
+            send(frames[0], ErrorMessage(code="unauthorised", text=text, fatal=True))
+            return False
+        if peer.is_far and not self._is_within(peer, frames):
+            self._faults.record(f"{door}: quota", peer.who)
+            self.refusals.of_peer(peer, "send", "it sends more than the hub takes from one key")
+            text = "this key sends more than the hub takes from one"
+            error = ErrorMessage(code="quota", text=text, retry_ms=RETRY_MS, ask=_ask(frames))
+            send(frames[0], error)
+            return False
+        tag = _tag(frames)
+        if tag not in KNOWN_TAGS or may_send(peer.role, tag):
+            return True
+        self._faults.record(f"{door}: unauthorised", f"{peer.who}: {tag}")
+        self.refusals.of_role(peer, tag, frames[2])
+        text = why_not(peer.role, tag, peer.name)
+        error = ErrorMessage(code="unauthorised", text=text, fatal=True, ask=_ask(frames))
+        send(frames[0], error)
+        return False
+
+    def _is_within(self, peer: Peer, frames: list[bytes]) -> bool:
+        n_bytes = sum(len(frame) for frame in frames)
+        return self._allowance.take(peer.key, n_bytes, self._clock.monotonic_s())
+
+
+def _tag(frames: list[bytes]) -> str:
+    if len(frames) != _FRAMES or frames[1] != MAGIC:
+        return ""
+    try:
+        return event_type(frames[2])
+    except ProtocolError:
+        return ""
+
+
+def _ask(frames: list[bytes]) -> int:
+    try:
+        return _gate_asked.decode(frames[2]).ask
+    except (IndexError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return 0

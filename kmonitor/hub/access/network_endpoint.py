@@ -4,18 +4,24 @@ import ipaddress
 import re
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 import psutil
 import zmq
+from zmq.utils.monitor import recv_monitor_message
 
 from kmonitor.base.errors import Expected
+from kmonitor.hub.access.keys import DOMAIN, KeyList, ZapDesk
 from kmonitor.hub.access.peers import far_identity, routing_id_of
 from kmonitor.hub.access.sockets import read_frames, send_message, set_door_options
-from kmonitor.hub.access.zap import DOMAIN
-from kmonitor_agent.wire.local.host_identity import KeyPair
+from kmonitor.hub.faults import HubFaults
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.host_identity import KeyPair, keys_folder, own_keys
+from kmonitor_agent.wire.local.hub_address import DirectAddress
+from kmonitor_agent.wire.local.private_files import NotPrivate
 
 _BIND: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:\[\]*/]+):(?P<port>\d{1,5})\Z")
 _MAX_PORT: Final = 65535
@@ -208,3 +214,182 @@ def _port_of(door: "zmq.Socket[bytes]") -> int:
 def _listening() -> set[tuple[str, int]]:
     found = psutil.Process().net_connections(kind="tcp")
     return {(each.laddr[0], each.laddr[1]) for each in found if each.status == psutil.CONN_LISTEN}
+
+
+# Proof.
+
+
+_WITHIN_S: Final = 5.0
+_POLL_MS: Final = 20
+
+_LET_IN: Final = zmq.EVENT_HANDSHAKE_SUCCEEDED
+_REFUSED: Final = (
+    zmq.EVENT_HANDSHAKE_FAILED_AUTH
+    | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+    | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+)
+
+
+def prove_refusal(door: DirectDoor, zap: ZapDesk, hub: KeyPair) -> None:
+    """See that strangers stay outside, or refuse to listen.
+
+    Raises:
+        DirectRefused: One was let in, or it could not be tried.
+    """
+    stranger = KeyPair(*zmq.curve_keypair())
+    zap.tried.add(stranger.public_text)
+    for who, keys in (("a key that nobody let in", stranger), ("no key", None)):
+        outcome = _try(door.bound, zap, hub.public, keys)
+        if outcome == "refused":
+            continue
+        raise DirectRefused(
+            f"The hub tried its own door with {who} and was {outcome}; it was closed again.",
+            "Please report this, with the output of: kmonitor doctor",
+        )
+
+
+def _try(bound: BindAddress, zap: ZapDesk, hub_key: bytes, keys: KeyPair | None) -> str:
+    # A context of its own: in the hub's the answer could come from inside.
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    client = context.socket(zmq.DEALER)
+    monitor = client.get_monitor_socket(_LET_IN | _REFUSED)
+    try:
+        client.setsockopt(zmq.LINGER, 0)
+        client.setsockopt(zmq.IPV6, int(bound.ip.version == 6))  # noqa: PLR2004 - IPv6
+        if keys is not None:
+            client.setsockopt(zmq.CURVE_SERVERKEY, hub_key)
+            client.setsockopt(zmq.CURVE_PUBLICKEY, keys.public)
+            client.setsockopt(zmq.CURVE_SECRETKEY, keys.secret)
+        client.connect(_near(bound))
+        return _outcome(monitor, zap)
+    finally:
+        client.disable_monitor()
+        monitor.close(linger=0)
+        client.close(linger=0)
+        context.destroy(linger=0)
+
+
+def _outcome(monitor: "zmq.Socket[bytes]", zap: ZapDesk) -> str:
+    end_s = time.monotonic() + _WITHIN_S
+    poller = zmq.Poller()
+    poller.register(monitor, zmq.POLLIN)
+    poller.register(zap.socket, zmq.POLLIN)
+    while time.monotonic() < end_s:
+        ready = dict(poller.poll(_POLL_MS))
+        zap.serve()
+        if monitor in ready:
+            event = recv_monitor_message(monitor)["event"]
+            return "let in" if event == _LET_IN else "refused"
+    return "not answered"
+
+
+def _near(bound: BindAddress) -> str:
+    if not bound.ip.is_unspecified:
+        return bound.endpoint
+    here = "[::1]" if bound.ip.version == 6 else "127.0.0.1"  # noqa: PLR2004 - IPv6
+    return f"tcp://{here}:{bound.port}"
+
+
+# Direct access.
+
+
+class DirectAccess:
+    """Owned by the hub's main thread.
+
+    Attributes:
+        url: What others need in order to connect: address and the hub's key.
+    """
+
+    def __init__(
+        self,
+        context: "zmq.Context[zmq.Socket[bytes]]",
+        bind: str,
+        folders: Folders,
+        keys: KeyList,
+        faults: HubFaults,
+    ) -> None:
+        """Listen, once it is proven that strangers are refused.
+
+        Args:
+            context: For the sockets.
+            bind: `ADDRESS:PORT`.
+            folders: Where the hub's own key is.
+            keys: Who is let in.
+            faults: Where faults are counted.
+
+        Raises:
+            DirectRefused: Not there, or not safely.
+        """
+        address = parse_bind(bind)
+        own = _hub_keys(folders)
+        self._zap = ZapDesk(context, keys, faults)
+        self._is_open = False
+        try:
+            self._door = DirectDoor(context, address, own)
+        except DirectRefused:
+            self._zap.close()
+            raise
+        self._is_open = True
+        try:
+            prove_refusal(self._door, self._zap, own)
+        except BaseException:
+            self.close()
+            raise
+        bound = self._door.bound
+        host = socket.gethostname() if bound.ip.is_unspecified else bound.host
+        self.url = DirectAddress(host, bound.port, own.public_text).url
+
+    @property
+    def unsent(self) -> int:
+        """Messages dropped because their receiver was too slow."""
+        return self._door.unsent
+
+    def tell_refused(self, told: Callable[[str], None]) -> None:
+        """Have somebody told of each key that may not connect."""
+        self._zap.on_refused = told
+
+    def register(self, poller: "zmq.Poller") -> None:
+        """Have the loop wake for what comes."""
+        poller.register(self._zap.socket, zmq.POLLIN)
+        if self._is_open:
+            poller.register(self._door.socket, zmq.POLLIN)
+
+    def answer_handshakes(self) -> None:
+        """Let in who is on the list."""
+        self._zap.serve()
+
+    def receive(self) -> list[bytes] | None:
+        """As `DirectDoor.receive`."""
+        return self._door.receive() if self._is_open else None
+
+    def send(self, identity: bytes, message: msgspec.Struct) -> bool:
+        """As `DirectDoor.send`."""
+        return self._is_open and self._door.send(identity, message)
+
+    def rebind(self) -> bool:
+        """End every connection and listen anew; False if the address was taken meanwhile."""
+        self._is_open = False
+        try:
+            self._door.rebind()
+        except zmq.ZMQError:
+            return False
+        self._is_open = True
+        return True
+
+    def close(self) -> None:
+        """Close the door, then its keeper."""
+        if self._is_open:
+            self._is_open = False
+            self._door.close()
+        self._zap.close()
+
+
+def _hub_keys(folders: Folders) -> "KeyPair":
+    try:
+        return own_keys(folders, "hub")
+    except NotPrivate as exc:
+        raise DirectRefused(f"The hub's own key cannot be used: {exc.path} {exc.why}.") from exc
+    except OSError as exc:
+        place = exc.filename or keys_folder(folders)
+        what = f"The hub's own key cannot be made in {place}: {exc.strerror}."
+        raise DirectRefused(what) from exc

@@ -1,18 +1,19 @@
 """The hub's ROUTER sockets on this user's private folder, and how a message is read from one."""
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 import msgspec
 import zmq
 
-from kmonitor_agent.wire.local.sockets import ipc
-from kmonitor_agent.wire.messages.codec import pack
-from kmonitor_agent.wire.messages.version import MAX_HUB_FRAME_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from kmonitor.hub.access.peers import Send, key_of
+from kmonitor.hub.faults import HubFaults
+from kmonitor_agent.wire.local.hub_address import ipc
+from kmonitor_agent.wire.messages.codec import ProtocolError, UnsupportedType, pack, run_named
+from kmonitor_agent.wire.messages.fields import MAX_HUB_FRAME_BYTES
+from kmonitor_agent.wire.messages.unions import ErrorMessage
 
 _HIGH_WATER = 256
 _HANDSHAKE_MS = 3000
@@ -156,3 +157,35 @@ def set_door_options(socket: "zmq.Socket[bytes]") -> None:
     socket.setsockopt(zmq.HANDSHAKE_IVL, _HANDSHAKE_MS)
     # Without it a full or vanished peer makes ROUTER drop in silence; so it is counted.
     socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
+
+
+# intake: From frames to a message, or to an answer that says what was wrong with them.
+
+
+T = TypeVar("T")
+
+
+class Intake:
+    """One socket's rule for bytes that are no message: count, and answer what can be answered."""
+
+    def __init__(self, name: str, faults: HubFaults, send: Send) -> None:
+        self._name = name
+        self._faults = faults
+        self._send = send
+
+    def read(self, unpack: Callable[[Sequence[bytes]], T], frames: list[bytes]) -> T | None:
+        """The message in `frames` (routing id first), None if it is none."""
+        try:
+            return unpack(frames[1:])
+        except UnsupportedType as exc:
+            self._faults.record(f"{self._name}: unknown type", exc.type_name)
+            text = f"this hub does not know {exc.type_name!r}"
+            self._send(frames[0], ErrorMessage(code="unsupported", text=text))
+        except ProtocolError as exc:
+            self._faults.record(f"{self._name}: malformed", exc, of=_sender(frames))
+        return None
+
+
+def _sender(frames: Sequence[bytes]) -> str:
+    """Who sent what is no message, as far as that can be known: its key and the run it names."""
+    return " ".join(filter(None, (key_of(frames[0]), run_named(frames[-1]))))

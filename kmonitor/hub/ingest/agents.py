@@ -2,19 +2,19 @@
 
 from typing import assert_never
 
-from kmonitor.hub.access.intake import Intake
 from kmonitor.hub.access.peers import Send, key_of
+from kmonitor.hub.access.sockets import Intake
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.ingest.connections import MAX_RUNS_PER_SOCKET, Session, Sessions
 from kmonitor.hub.runs.command_queue import CommandEntry, as_command
-from kmonitor.hub.runs.event_body import read_event
-from kmonitor.hub.runs.event_log import Ledger, Origin
+from kmonitor.hub.runs.event_log import Ledger, Origin, read_event
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.messages.codec import (
+    ProtocolError,
     unpack_from_agent,
 )
-from kmonitor_agent.wire.messages.errors import ProtocolError
+from kmonitor_agent.wire.messages.fields import MAX_BATCH_EVENTS, MINOR_VERSIONS
 from kmonitor_agent.wire.messages.unions import (
     Ack,
     Again,
@@ -27,7 +27,6 @@ from kmonitor_agent.wire.messages.unions import (
     Pong,
     Welcome,
 )
-from kmonitor_agent.wire.messages.version import MAX_BATCH_EVENTS, MINOR_VERSIONS
 
 PING_MS = 500
 """How often an agent is asked to ping."""

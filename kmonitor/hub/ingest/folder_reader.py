@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kmonitor.hub.faults import HubFaults
-from kmonitor.hub.ingest.spool_trouble import SpoolTrouble
-from kmonitor.hub.runs.event_body import take_spooled
-from kmonitor.hub.runs.event_log import Ledger, Origin
+from kmonitor.hub.ingest.spools import SpoolTrouble
+from kmonitor.hub.runs.event_log import Ledger, Origin, take_spooled
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.private_files import UnsafePath
 from kmonitor_agent.wire.local.spool_format import unsafe_in
 from kmonitor_agent.wire.local.spool_reader import Piece, SpoolTail, spools_below
-from kmonitor_agent.wire.messages.identity import is_id
+from kmonitor_agent.wire.messages.fields import is_id
 
 _SCAN_EVERY_S = 3.0
 _LOOK_EVERY_S = 0.5

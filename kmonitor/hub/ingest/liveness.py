@@ -1,17 +1,185 @@
 """Whether a run's process still lives: dead, silent or heard."""
 
-from typing import TYPE_CHECKING, Literal
+import socket
+from collections import deque
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+import psutil
 
 from kmonitor.hub.ingest.connections import Sessions
-from kmonitor.hub.ingest.local_process import ProcessWatch
-from kmonitor.hub.ingest.memory_deaths import MemoryDeaths
 from kmonitor.hub.runs.event_log import Ledger
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.local.control_groups import COUNTED_ALONE, kill_counters, kills_in
+from kmonitor_agent.wire.local.host_identity import host_mark, read_salt
 from kmonitor_agent.wire.local.spool_format import BootFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+# local_process: Whether the process behind a run still lives, as far as this host can tell.
+
+
+_START_SLACK_S = 30.0
+"""A process that was created so much later than its boot said took over a free pid."""
+
+
+def own_pid_namespace() -> int:
+    """Inode of this process's PID namespace; 0 where there is none."""
+    try:
+        return Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return 0
+
+
+class ProcessWatch:
+    """Answers for processes of this host and PID namespace only.
+
+    Attributes:
+        host: This host's name.
+    """
+
+    def __init__(self, state: Path) -> None:
+        """Find out where this is.
+
+        Args:
+            state: This user's state folder; by its salt the host of a private run is recognised.
+        """
+        self.host = socket.gethostname()
+        self._namespace = own_pid_namespace()
+        self._state = state
+
+    def can_see(self, host: str, boot: str, pid_namespace: int) -> bool:
+        """Whether a pid told from there by that boot means the same process here."""
+        return self._is_here(host, boot) and pid_namespace in {0, self._namespace}
+
+    def is_far(self, facts: BootFacts) -> bool:
+        """Whether another host wrote this."""
+        return not self._is_here(facts.host, facts.boot)
+
+    def _is_here(self, host: str, boot: str) -> bool:
+        return host == self.host or self._is_our_mark(host, boot)
+
+    def _is_our_mark(self, host: str, boot: str) -> bool:
+        # Read anew: a private training may have made the salt since, or a purge removed it.
+        salt = read_salt(self._state)
+        return salt is not None and host_mark(salt, boot) == host
+
+    def is_alive(self, pid: int, started_wall_s: float) -> bool:
+        """Whether process `pid` lives and is the one that started then; zombies are dead."""
+        try:
+            process = psutil.Process(pid)
+            if process.status() == psutil.STATUS_ZOMBIE:
+                return False
+            return process.create_time() <= started_wall_s + _START_SLACK_S
+        except psutil.NoSuchProcess:
+            return False
+        except psutil.Error:
+            return True
+
+
+# Memory deaths.
+
+
+_EVERY_S: Final = 5.0
+"""A death is compared with what was counted 5 to 10 s before: a kill is counted before the
+process is gone, so that the last count may have it already."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastKills:
+    """What the counters say of a process that is gone.
+
+    Attributes:
+        cause: "out of memory", or empty.
+        why: What is known, in words; empty: nothing.
+    """
+
+    cause: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    pid: int
+    at_s: float
+    groups: dict[Path, int]
+    host: int | None
+
+
+class MemoryDeaths:
+    """Owned by the hub's main thread; for processes that this host can see."""
+
+    def __init__(self, clock: Clock, proc: Path = Path("/proc")) -> None:
+        """Count nothing yet.
+
+        Args:
+            clock: When it was counted.
+            proc: procfs.
+        """
+        self._clock = clock
+        self._proc = proc
+        self._counts: dict[str, deque[_Count]] = {}
+
+    def is_due(self, record: RunRecord) -> bool:
+        """Whether to count again for a process that lives; costs nothing."""
+        counts = self._counts.get(record.run)
+        if not counts or counts[-1].pid != record.pid:
+            return True
+        return self._clock.monotonic_s() - counts[-1].at_s >= _EVERY_S
+
+    def count(self, record: RunRecord) -> None:
+        """Read the counters for a process that lives, in less than a millisecond."""
+        counts = self._counts.setdefault(record.run, deque(maxlen=2))
+        if counts and counts[-1].pid != record.pid:
+            counts.clear()
+        found = {p: kills_in(p) for p in kill_counters(self._proc / str(record.pid))}
+        groups = {path: n for path, n in found.items() if n is not None}
+        host = kills_in(self._proc / "vmstat")
+        counts.append(_Count(record.pid, self._clock.monotonic_s(), groups, host))
+
+    def keep_only(self, runs: Collection[str]) -> None:
+        """Forget all other runs."""
+        for run in self._counts.keys() - set(runs):
+            del self._counts[run]
+
+    def told(self, record: RunRecord) -> LastKills:
+        """What is known of a process that is gone."""
+        counts = self._counts.get(record.run)
+        if not counts or counts[0].pid != record.pid:
+            return LastKills()
+        before = counts[0]
+        path, is_up = _group_rose(before.groups)
+        if is_up:
+            why = "the kernel killed for want of memory in its control group just then"
+            return LastKills("out of memory", f"{why} ({path}: oom_kill)")
+        if is_up is None:
+            is_up = _rose(before.host, kills_in(self._proc / "vmstat"))
+        if is_up:
+            return LastKills(why="the kernel killed for want of memory on this host just then")
+        nothing = "the kernel counted no kill for want of memory"
+        return LastKills(why="" if is_up is None else nothing)
+
+
+def _group_rose(groups: dict[Path, int]) -> tuple[Path, bool | None]:
+    """The nearest counter that can still tell, and whether it rose; None: none can."""
+    for path, count in groups.items():
+        is_up = _rose(count, kills_in(path))
+        if is_up is not None:
+            return path, is_up
+        if path.name == COUNTED_ALONE:
+            break  # the groups above do not count its kills
+    return Path(), None
+
+
+def _rose(before: int | None, now: int | None) -> bool | None:
+    """None: it cannot be told."""
+    return None if before is None or now is None else now > before
+
 
 SILENT_AFTER_S = 3.0
 """An agent pings each half second; so long without a word is worth telling."""

@@ -1,24 +1,86 @@
 """What processes left in their spools when they died is taken from the disk, bit by bit."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import Final
 
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.ingest.connections import Sessions
-from kmonitor.hub.ingest.spool_trouble import SpoolTrouble
-from kmonitor.hub.runs.event_body import take_spooled
-from kmonitor.hub.runs.event_log import Ledger, Origin
+from kmonitor.hub.log import LOG
+from kmonitor.hub.runs.event_log import Ledger, Origin, take_spooled
 from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor_agent.wire.local.clock import Clock
-from kmonitor_agent.wire.local.clock_doubt import ClockDoubt
-from kmonitor_agent.wire.local.private_files import check_private_folder
-from kmonitor_agent.wire.local.retention import trim_root
-from kmonitor_agent.wire.local.spool_folder import RunSpool, SpooledEvent, spooled_runs
+from kmonitor_agent.wire.local.clock import Clock, ClockDoubt
+from kmonitor_agent.wire.local.private_files import UnsafePath, check_private_folder
+from kmonitor_agent.wire.local.spool_folder import RunSpool, SpooledEvent, spooled_runs, trim_root
 from kmonitor_agent.wire.local.spool_format import BootFacts, held_bytes, unsafe_in
-from kmonitor_agent.wire.messages.identity import is_id
+from kmonitor_agent.wire.messages.fields import is_id
+
+# Spool trouble.
+
+
+_MOST_NAMED: Final = 1000
+
+
+def spool_words(exc: OSError) -> str:
+    """Why something of a spool cannot be used; of a file that is none of ours also its name."""
+    why = exc.strerror or str(exc)
+    return f"{exc.path.name!r} {why}" if isinstance(exc, UnsafePath) else why
+
+
+class SpoolTrouble:
+    """Owned by the hub's main thread."""
+
+    def __init__(self, root: Path) -> None:
+        """Nothing is refused yet.
+
+        Args:
+            root: Where all spools lie.
+        """
+        self._root = root
+        self._refused: dict[str, str] = {}
+        self._left_alone: set[Path] = set()
+
+    def refused(self, run: str, exc: OSError) -> None:
+        """The disk refused something of this run's spool, or of the root where `run` is empty."""
+        why = spool_words(exc)
+        if self._refused.get(run) != why:
+            LOG.warning("%s cannot be taken or freed: %s", self._root / run, why)
+        self._refused[run] = why
+
+    def left_alone(self, entries: Iterable[UnsafePath]) -> None:
+        """These are in the way in a spool; the rest of it is read. Each is named once."""
+        for entry in entries:
+            if entry.path not in self._left_alone and len(self._left_alone) < _MOST_NAMED:
+                self._left_alone.add(entry.path)
+                LOG.warning("%a is left alone: it %s", str(entry.path), entry.why)
+
+    def obeyed(self, run: str) -> None:
+        """It refuses nothing of this spool any more."""
+        if self._refused.pop(run, None) is not None:
+            LOG.info("%s is let go again", self._root / run)
+
+    def only(self, runs: Collection[str]) -> None:
+        """Forget spools that are not there any more."""
+        self._refused = {run: why for run, why in self._refused.items() if not run or run in runs}
+
+    def is_of(self, run: str) -> bool:
+        """Whether something of this spool was refused."""
+        return run in self._refused
+
+    def words(self) -> str:
+        """Which, and why, in a sentence without its full stop; empty: none."""
+        if not self._refused:
+            return ""
+        runs = [run for run in self._refused if run]
+        which = f"the spool {self._root / ''.join(runs)}"
+        if len(runs) > 1:
+            which = f"{len(runs)} spools in {self._root}"
+        why = ", ".join(sorted(set(self._refused.values())))
+        return f"{which} cannot be taken or freed ({why}): what is in there stays until it can"
+
 
 _SCAN_EVERY_S = 5.0
 _LOOK_AGAIN_S = 600.0

@@ -3,11 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
-from kmonitor.hub.judge.growth import Growth
+from kmonitor.hub.judge.growth import Floor, Growth
 
 
 class Cause(StrEnum):
@@ -264,3 +268,109 @@ def _sureness(cause: Cause) -> Sureness:
 def _function(because: Sequence[CounterGrowth]) -> str | None:
     named = [one for one in because if one.function]
     return max(named, key=lambda one: one.per_unit.middle).function if named else None
+
+
+# First unit.
+
+
+FIRST_FLOOR: Final = Floor(32 * 2.0**20, 0.02)
+"""32 MiB, or a fiftieth of what is used: less comes with any first epoch."""
+
+_PARTS: Final = 10
+_START: Final = 4
+"""Parts of the epoch that are left out: tracing and first buffers fall there."""
+
+_LEAST_PARTS: Final = 7
+"""With a sample; a busy machine leaves gaps."""
+
+_MIDDLE: Final = 6
+_LEAST_OF_HALF: Final = 0.25
+_FIRST_UNIT_LATER: Final = 2
+
+
+def first_unit(
+    t_s: NDArray[np.float64],
+    values: NDArray[np.float64],
+    span_s: tuple[float, float],
+    later: NDArray[np.float64],
+) -> FirstUnit | None:
+    """How memory rose while the first unit ran; None if it did not rise evenly, or by little.
+
+    Args:
+        t_s: Rising times of the samples, seconds, `[m]`.
+        values: Memory at them, bytes, finite, `[m]`.
+        span_s: When the unit began and ended.
+        later: Smallest sample of each unit after it, `[n]`; at least two are needed.
+    """
+    if len(later) < _FIRST_UNIT_LATER:
+        return None
+    edges = np.searchsorted(t_s, np.linspace(*span_s, _PARTS + 1))
+    parts = [values[first:last] for first, last in pairwise(edges)]
+    measured = [at for at, part in enumerate(parts) if len(part)]
+    if len(measured) < _LEAST_PARTS:
+        return None
+    # As everywhere the lower envelope: what a batch takes for a moment does not count.
+    lows = [float(parts[at].min()) for at in measured]
+    lowest = np.interp(np.arange(_PARTS), measured, lows)
+    early, late = lowest[_MIDDLE] - lowest[_START], lowest[-1] - lowest[_MIDDLE]
+    rise = early + late
+    if rise < max(FIRST_FLOOR.amount, FIRST_FLOOR.part * float(np.median(lowest))):
+        return None
+    if min(early, late) < _LEAST_OF_HALF * rise:
+        return None
+    return FirstUnit(float(rise), float(np.median(later) - lowest[-1]))
+
+
+# First epoch.
+
+
+Floats = NDArray[np.float64]
+
+_MOST_KEPT: Final = 1_000
+"""Of more, every second one is dropped."""
+
+
+class FirstEpoch:
+    """Owned by the judging thread."""
+
+    def __init__(self) -> None:
+        self._t_s: list[float] = []
+        self._values: list[float] = []
+        self._began_s: float | None = None
+        self._ended_s: float | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it runs."""
+        return self._began_s is not None and self._ended_s is None
+
+    def begin(self, t_s: float) -> None:
+        """An epoch began; later ones change nothing."""
+        if self._began_s is None:
+            self._began_s = t_s
+
+    def end(self, t_s: float) -> None:
+        """An epoch ended; later ones change nothing."""
+        if self._ended_s is None:
+            self._ended_s = t_s
+
+    def samples(self, t_s: Floats, values: Floats) -> None:
+        """Take samples, bytes, NaN where not read; outside of the first epoch none is kept."""
+        if not self.is_open:
+            return
+        is_there = np.isfinite(values)
+        self._t_s += t_s[is_there].tolist()
+        self._values += values[is_there].tolist()
+        while len(self._t_s) > _MOST_KEPT:
+            self._t_s, self._values = self._t_s[::2], self._values[::2]
+
+    def found(self, later: Sequence[float]) -> FirstUnit | None:
+        """What it did to memory.
+
+        Args:
+            later: Smallest sample of each epoch after it, bytes.
+        """
+        if self._began_s is None or self._ended_s is None:
+            return None
+        times, values = np.array(self._t_s), np.array(self._values)
+        return first_unit(times, values, (self._began_s, self._ended_s), np.array(later))

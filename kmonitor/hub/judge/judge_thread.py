@@ -2,18 +2,128 @@
 
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.hub.faults import keep_reading
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from kmonitor.hub.faults import HubFaults, keep_reading
 from kmonitor.hub.ingest.connections import MAX_SESSIONS
-from kmonitor.hub.judge.packed_reading import read_packed, read_part
 from kmonitor.hub.judge.run_judge import RunJudge
+from kmonitor.hub.judge.units import KINDS, SAMPLED
 from kmonitor.hub.pending_requests import OpenQuestion, OpenQuestions
+from kmonitor.hub.runs.event_log import Ledger
 from kmonitor.hub.store.connection import CANNOT_NOW, Connection, newest_row
-from kmonitor_agent.wire.messages.events import Verdict
+from kmonitor.hub.store.pages import Wanted, read_page
+from kmonitor.hub.store.sample_blocks import (
+    BLOCK_SAMPLES,
+    DamagedBlocks,
+    PackedSamples,
+    read_samples,
+)
+from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event
+from kmonitor_agent.wire.messages.events import Event, Verdict
 from kmonitor_agent.wire.messages.unions import ErrorMessage, VerdictsAsked, VerdictsTold, Working
+
+# Packed reading.
+
+
+_OTHERS: Final = tuple(kind for kind in KINDS if kind != "sample")
+_PAGE_ROWS: Final = 2_000
+
+
+def read_packed(connection: Connection, run_key: int, judge: RunJudge) -> None:
+    """Give a judge that has read nothing all up to the newest packed sample, other events too.
+
+    Nothing is given where no sample is packed, or blocks are damaged: events stay the truth.
+
+    Args:
+        connection: Any connection on the hub's database.
+        run_key: The run.
+        judge: Of that run; its `row` is set to the last that was given.
+    """
+    try:
+        packed = PackedSamples(connection, run_key)
+        for name in SAMPLED:
+            packed.read(connection, name)
+    except DamagedBlocks:
+        return
+    if not packed.last_row:
+        return
+    found = ((name, packed.values(name)) for name in SAMPLED)
+    columns = {name: values for name, values in found if values is not None}
+    _give(judge, packed.t_s, columns, _events(connection, run_key, 0, packed.last_row))
+    judge.row = packed.last_row
+
+
+def read_part(
+    connection: Connection,
+    run_key: int,
+    judge: RunJudge,
+    head: int,
+    n_samples: int = BLOCK_SAMPLES,
+) -> int:
+    """Give a judge what follows the row that it has got to.
+
+    Args:
+        connection: Any connection on the hub's database.
+        run_key: The run.
+        judge: Of that run; its `row` is set to the last that was given.
+        head: Up to this row.
+        n_samples: At most so many samples.
+
+    Returns:
+        How many samples were given.
+    """
+    samples = read_samples(connection, run_key, judge.row, head, n_samples)
+    last_row = samples.last_row if len(samples.t_s) == n_samples else head
+    columns = {name: samples.columns[name] for name in SAMPLED if name in samples.columns}
+    _give(judge, samples.t_s, columns, _events(connection, run_key, judge.row, last_row))
+    judge.row = last_row
+    return len(samples.t_s)
+
+
+def _give(
+    judge: RunJudge,
+    t_s: NDArray[np.float64],
+    columns: dict[str, NDArray[np.float64]],
+    events: Iterator[tuple[float, Event]],
+) -> None:
+    t_s = np.maximum.accumulate(t_s)
+    done = 0
+    for event_s, event in events:
+        # Of one moment the event comes first, as the agent tells sources before samples.
+        reached = int(np.searchsorted(t_s, event_s))
+        if reached > done:
+            judge.read_samples(t_s[done:reached], _part(columns, done, reached))
+            done = reached
+        judge.read(event_s, event)
+    if done < len(t_s):
+        judge.read_samples(t_s[done:], _part(columns, done, len(t_s)))
+
+
+def _part(
+    columns: dict[str, NDArray[np.float64]], first: int, last: int
+) -> dict[str, NDArray[np.float64]]:
+    return {name: values[first:last] for name, values in columns.items()}
+
+
+def _events(
+    connection: Connection, run_key: int, after_row: int, last_row: int
+) -> Iterator[tuple[float, Event]]:
+    cursor, more = after_row, True
+    while more:
+        page = read_page(connection, Wanted(cursor, _PAGE_ROWS, (run_key,), _OTHERS), last_row)
+        for _row, _key, _seq, t_s, body in page.rows:
+            try:
+                yield t_s, decode_event(body)
+            except ProtocolError:
+                continue  # of a newer agent
+        cursor, more = page.cursor, page.more
+
 
 MAX_WAITING: Final = MAX_SESSIONS
 """Runs that wait to be judged; what comes while so many do is dropped and counted."""
@@ -206,3 +316,50 @@ class VerdictDesk:
             self._open.beat += 1
             if question is not None:
                 question.done += n_samples
+
+
+# Judging.
+
+
+class Judging:
+    """Owned by the hub's main thread."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        desk: VerdictDesk,
+        faults: HubFaults,
+        send: Callable[[bytes, msgspec.Struct], object],
+    ) -> None:
+        self._ledger = ledger
+        self._desk = desk
+        self._faults = faults
+        self._send = send
+        self._dropped = 0
+
+    def after_commit(self) -> None:
+        """Have the runs looked at whose units have ended and are stored."""
+        runs, self._ledger.unit_ended = self._ledger.unit_ended, set()
+        for run in runs:
+            record = self._ledger.registry.get(run)
+            if record is not None:
+                self._desk.look(run, record.key)
+        if self._desk.dropped > self._dropped:
+            self._dropped = self._desk.dropped
+            self._faults.record("verdicts: behind", f"{self._dropped} looks dropped")
+
+    def take(self) -> None:
+        """Store and answer what was found."""
+        for found in self._desk.take_found():
+            self._store(found)
+            if found.question is not None and found.told is not None:
+                self._send(found.question.identity, found.told)
+
+    def _store(self, found: Found) -> None:
+        if found.fault is not None:
+            self._faults.record("verdicts", found.fault)
+        record = self._ledger.registry.get(found.run)
+        if record is None:
+            return  # deleted meanwhile
+        for verdict in found.verdicts:
+            self._ledger.take_verdict(record, verdict)

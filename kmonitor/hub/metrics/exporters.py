@@ -9,9 +9,8 @@ from kmonitor.base.installation import how_to_add
 from kmonitor.hub.access.network_endpoint import BindAddress, DirectRefused, parse_bind
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.log import LOG
-from kmonitor.hub.metrics.book import FigureBook
-from kmonitor.hub.metrics.shelf import OutletRefused, SnapshotShelf
-from kmonitor.hub.metrics.snapshot import HubNow
+from kmonitor.hub.metrics.metric_values import OutletRefused, SnapshotShelf
+from kmonitor.hub.metrics.snapshot import FigureBook, HubNow
 from kmonitor.hub.runs.registry import Registry
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.messages.events import AnyEvent

@@ -25,8 +25,7 @@ from typing_extensions import override
 
 from kmonitor.hub.log import LOG
 from kmonitor.hub.metrics.metric_table import Figure
-from kmonitor.hub.metrics.metric_values import Point
-from kmonitor.hub.metrics.shelf import SnapshotShelf, by_figure
+from kmonitor.hub.metrics.metric_values import Point, SnapshotShelf, by_figure
 from kmonitor_agent.wire.release import VERSION
 
 SEND_EVERY_S: Final = 15.0

@@ -15,8 +15,7 @@ from prometheus_client.exposition import choose_encoder
 from typing_extensions import override
 
 from kmonitor.hub.access.network_endpoint import BindAddress
-from kmonitor.hub.metrics.metric_values import Point
-from kmonitor.hub.metrics.shelf import OutletRefused, SnapshotShelf, by_figure
+from kmonitor.hub.metrics.metric_values import OutletRefused, Point, SnapshotShelf, by_figure
 
 PAGE: Final = "/metrics"
 

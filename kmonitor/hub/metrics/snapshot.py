@@ -1,10 +1,12 @@
 """What the hub knew at one moment, as other threads may read it: frozen, and bounded."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kmonitor_agent.wire.messages.events import Sample
+from kmonitor.hub.runs.run_record import RunRecord
+from kmonitor_agent.wire.messages.events import ActionRecord, AnyEvent, EpochEnded, Sample
 from kmonitor_agent.wire.messages.unions import RunState
 
 MOST_RUNS: Final = 200
@@ -116,3 +118,118 @@ class Snapshot:
     states: Mapping[str, int]
     events: int
     reclaims: Tally
+
+
+# book: Keeps of each living run what its record does not: the newest sample, logs, reclaims.
+
+
+@dataclass(slots=True)
+class _Tallied:
+    times: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    freed_bytes: float = 0.0
+    seconds: float = 0.0
+
+    def add(self, record: ActionRecord) -> None:
+        self.times[record.action, "done" if record.ok else "failed"] += 1
+        self.seconds += record.seconds
+        after = record.after
+        if after is None:
+            return
+        before_bytes, after_bytes = record.before.ram_process_bytes, after.ram_process_bytes
+        if before_bytes is not None and after_bytes is not None:
+            self.freed_bytes += max(0.0, before_bytes - after_bytes)
+
+    def frozen(self, actions: Iterable[str]) -> Tally:
+        # From 0 on: a counter that first shows with 1 has not grown to who looks at it.
+        known = {(action, result): 0 for action in actions for result in ("done", "failed")}
+        return Tally({**known, **self.times}, self.freed_bytes, self.seconds)
+
+
+@dataclass(slots=True)
+class _Kept:
+    sample: Sample | None = None
+    logs: dict[str, float] = field(default_factory=dict[str, float])
+    reclaims: _Tallied = field(default_factory=_Tallied)
+
+
+class FigureBook:
+    """Owned by the hub's main thread; what it makes is for any."""
+
+    def __init__(self) -> None:
+        """Nothing was heard yet."""
+        self._kept: dict[str, _Kept] = {}
+        self._reclaims = _Tallied()
+        self._events = 0
+
+    def heard(self, record: RunRecord, event: AnyEvent | None) -> None:
+        """The hub took an event of a run; None: one that it does not know."""
+        self._events += 1
+        match event:
+            case Sample():
+                self._of(record).sample = event
+            case EpochEnded():
+                self._of(record).logs = event.logs
+            case ActionRecord(action="collect" | "reload" | "restart"):
+                self._of(record).reclaims.add(event)
+                self._reclaims.add(event)
+            case _:
+                pass
+
+    def snapshot(self, hub: HubNow, records: Iterable[RunRecord], now_s: float) -> Snapshot:
+        """What is known now; what was kept of runs that have ended is let go.
+
+        Args:
+            hub: The hub itself.
+            records: Every run.
+            now_s: Monotonic time.
+        """
+        known = [record for record in records if record.is_known]
+        living = [record for record in known if not record.is_over]
+        # Those that started last: by what changed last, they would come and go.
+        living.sort(key=lambda record: (record.started_wall_s, record.run), reverse=True)
+        alive = {record.run for record in living}
+        for run in self._kept.keys() - alive:
+            del self._kept[run]
+        return Snapshot(
+            taken_s=now_s,
+            hub=hub,
+            runs=tuple(self._run_now(record) for record in living[:MOST_RUNS]),
+            left_out=max(0, len(living) - MOST_RUNS),
+            states=Counter(record.state for record in known),
+            events=self._events,
+            reclaims=self._reclaims.frozen(RECLAIMS),
+        )
+
+    def _of(self, record: RunRecord) -> _Kept:
+        found = self._kept.get(record.run)
+        if found is None:
+            found = self._kept[record.run] = _Kept()
+        return found
+
+    def _run_now(self, record: RunRecord) -> RunNow:
+        kept = self._of(record)
+        source = record.sources.get("vram_bytes")
+        is_silent = record.state == "silent"
+        return RunNow(
+            run=record.run,
+            name=record.name or record.run[:8],
+            host=record.host,
+            backend=record.backend,
+            model=record.model,
+            job=record.job,
+            study=record.study,
+            state=record.state,
+            last_wall_s=record.last_wall_s,
+            metrics={} if is_silent else dict(record.metrics),
+            vram_source="" if source is None else source.source,
+            epoch=record.epoch,
+            epochs=record.epochs,
+            epochs_done=record.epochs_done,
+            learning_rate=record.learning_rate,
+            faults=sum(record.faults.values()),
+            gaps=record.gaps,
+            verdicts={str(metric): state for metric, state in record.verdicts.items()},
+            sample=None if is_silent else kept.sample,
+            logs=kept.logs,
+            reclaims=kept.reclaims.frozen(each for each in RECLAIMS if each in record.actions),
+        )

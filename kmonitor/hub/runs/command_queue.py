@@ -14,7 +14,7 @@ from kmonitor_agent.wire.messages.commands import (
     CommandState,
     CommandStatus,
 )
-from kmonitor_agent.wire.messages.identity import Count, Id, Name, Seconds, Text, Wall
+from kmonitor_agent.wire.messages.fields import Count, Id, Name, Seconds, Text, Wall
 from kmonitor_agent.wire.messages.unions import CommandAsked
 
 MAX_OPEN_PER_RUN = 16

@@ -1,25 +1,32 @@
 """What the hub knows, made durable in group commits: nothing is acknowledged before."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar, get_args
 
 from msgspec.structs import replace
 
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.runs.apply_events import fold
 from kmonitor.hub.runs.command_queue import CommandBook, CommandEntry
-from kmonitor.hub.runs.event_body import TakenEvent
 from kmonitor.hub.runs.registry import Registry
-from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor.hub.runs.stored_runs import read_runs
+from kmonitor.hub.runs.run_record import RunRecord, read_record
 from kmonitor.hub.store.connection import CANNOT_NOW, CONFLICTS, NEVER_TAKEN
 from kmonitor.hub.store.database import Changes, Database
+from kmonitor.hub.store.pages import Wanted
+from kmonitor.hub.store.row_checks import whole
 from kmonitor.hub.store.sample_blocks import SampleBlock
 from kmonitor_agent.wire.local.clock import Clock
-from kmonitor_agent.wire.local.spool_folder import lost_body
+from kmonitor_agent.wire.local.spool_folder import SpooledEvent, lost_body
 from kmonitor_agent.wire.local.spool_format import BootFacts
-from kmonitor_agent.wire.messages.codec import encode_event
+from kmonitor_agent.wire.messages.codec import (
+    Malformed,
+    ProtocolError,
+    UnsupportedType,
+    check_foreign,
+    decode_event,
+    encode_event,
+)
 from kmonitor_agent.wire.messages.commands import CommandState
 from kmonitor_agent.wire.messages.events import (
     AnyEvent,
@@ -35,8 +42,86 @@ from kmonitor_agent.wire.messages.events import (
     Notice,
     Verdict,
 )
-from kmonitor_agent.wire.messages.fields import count_within, seconds_within
+from kmonitor_agent.wire.messages.fields import count_within, is_id, seconds_within
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
+
+# event_body: An event's bytes as the hub takes them: known, of a newer agent, or none.
+
+
+TakenEvent = tuple[int, str, AnyEvent | None, bytes]
+"""seq, kind, event (None: a type of a newer agent, kept as it is), body."""
+
+
+def read_event(seq: int, body: bytes) -> TakenEvent:
+    """One event ready to be taken. Raises: `ProtocolError` when it is none of a training's."""
+    try:
+        event = decode_event(body)
+    except UnsupportedType as exc:
+        check_foreign(body)
+        return seq, exc.type_name, None, body
+    if isinstance(event, Verdict):
+        raise Malformed("only the hub judges")
+    return seq, str(event.__struct_config__.tag), event, body
+
+
+def take_spooled(run: str, events: Iterable[SpooledEvent], faults: HubFaults) -> list[TakenEvent]:
+    """Events of a run's spool ready to be taken; a `Lost` stands for each that is none."""
+    return [_taken(run, event, faults) for event in events]
+
+
+def _taken(run: str, event: SpooledEvent, faults: HubFaults) -> TakenEvent:
+    try:
+        return read_event(event.seq, event.body)
+    except ProtocolError as exc:
+        faults.record("spools: event", exc, of=run)
+        return read_event(event.seq, lost_body(event.seq, 0.0, str(exc)))
+
+
+# Stored runs.
+
+
+_PAGE_ROWS: Final = 1_000
+_ALL_BUT_SAMPLES: Final = tuple(
+    str(kind.__struct_config__.tag)
+    for kind in get_args(AnyEvent)
+    if kind.__struct_config__.tag not in {"sample", "verdict"}
+)
+
+
+def read_runs(database: Database, faults: HubFaults) -> Iterator[RunRecord]:
+    """Every run of this hub; who cannot be read as it was stored is named."""
+    for key, named, body, stored in list(database.runs()):
+        record = read_record(body)
+        run = named if record is None else record.run
+        if not isinstance(run, str) or not is_id(run):
+            faults.record("store: run", "its id is none: it is left out", of=f"run number {key}")
+            continue
+        if record is None:
+            faults.record("store: run", "cannot be read: made again from its events", of=run)
+            record = rebuilt(database, key, run)
+        record.key = key
+        record.run = run
+        # The rows are the truth: a number that is stored is never taken again.
+        record.accepted = max(record.accepted, whole(stored))
+        yield record
+
+
+def rebuilt(database: Database, key: int, run: str) -> RunRecord:
+    """A run as its events say, without samples, which only hold its last readings."""
+    record = RunRecord(key=key, run=run)
+    cursor, more = 0, True
+    while more:
+        page = database.page(Wanted(cursor, _PAGE_ROWS, (key,), _ALL_BUT_SAMPLES))
+        for stored in page.rows:
+            record.rows += 1
+            try:
+                fold(record, decode_event(stored[-1]))
+            except ProtocolError:
+                continue
+        cursor, more = page.cursor, page.more
+    record.last_wall_s = record.told_wall_s
+    return record
+
 
 COMMIT_INTERVAL_S = 0.06
 """At least so long from one commit to the next; one that comes alone is committed at once."""

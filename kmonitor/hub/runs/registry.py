@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 
 from kmonitor.hub.runs.run_record import RunRecord, record_body
-from kmonitor_agent.wire.messages.version import MAX_COUNT, MAX_DELETED
+from kmonitor_agent.wire.messages.fields import MAX_COUNT, MAX_DELETED
 
 _RESTART_STEP = 1_000_000
 """Told changes that were not yet committed when a hub died are passed over by this much."""

@@ -6,8 +6,7 @@ from kmonitor.hub.log import LOG
 from kmonitor.hub.options import Keep
 from kmonitor.hub.runs.event_log import Ledger
 from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor_agent.wire.local.clock import Clock
-from kmonitor_agent.wire.local.clock_doubt import ClockDoubt
+from kmonitor_agent.wire.local.clock import Clock, ClockDoubt
 
 _DAY_S = 86400.0
 _PAGES_AT_ONCE = 256

@@ -5,18 +5,13 @@ from typing import Annotated, Final, Literal, TypedDict
 
 import msgspec
 
-from kmonitor.hub.store.flipped_bits import turned_back
+from kmonitor.hub.store.row_checks import turned_back
 from kmonitor_agent.wire.messages.agent_messages import RunOrNone
 from kmonitor_agent.wire.messages.commands import CommandName, LimitSpec
 from kmonitor_agent.wire.messages.events import SourceOf
 from kmonitor_agent.wire.messages.fields import (
-    count_within,
-    read_within,
-    seconds_within,
-    wall_within,
-    within,
-)
-from kmonitor_agent.wire.messages.identity import (
+    MAX_NAME,
+    MAX_TEXT,
     Amount,
     Count,
     Id,
@@ -25,11 +20,15 @@ from kmonitor_agent.wire.messages.identity import (
     Seconds,
     Text,
     Wall,
+    count_within,
+    read_within,
+    seconds_within,
+    wall_within,
+    within,
 )
 from kmonitor_agent.wire.messages.study_events import StudyTally
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, MetricNow, RunState, RunSummary
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric, VerdictState
-from kmonitor_agent.wire.messages.version import MAX_NAME, MAX_TEXT
 
 MAX_SOURCES: Final = 512
 """Fields whose sources are kept of a run; 64 columns each of 8 devices are fewer."""

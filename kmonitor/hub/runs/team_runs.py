@@ -11,8 +11,7 @@ from kmonitor.hub.faults import keep_reading
 from kmonitor.hub.log import LOG
 from kmonitor.hub.runs.event_log import Ledger
 from kmonitor.hub.runs.run_record import RunRecord, read_record
-from kmonitor.hub.store.connection import CANNOT_READ, Connection
-from kmonitor.hub.store.numbering import Span
+from kmonitor.hub.store.connection import CANNOT_READ, Connection, Span
 from kmonitor_agent.wire.local.clock import Clock
 
 LOOK_EVERY_S: Final = 3.0

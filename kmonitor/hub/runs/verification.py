@@ -13,14 +13,17 @@ from typing import Any, Final
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.runs.event_log import Ledger
 from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor.hub.store.checked import DAMAGED, seconds, wall
 from kmonitor.hub.store.connection import CANNOT_NOW
-from kmonitor.hub.store.row_checks import NewEvent, is_sound, mended
+from kmonitor.hub.store.row_checks import DAMAGED, NewEvent, is_sound, mended, seconds, wall
 from kmonitor.hub.store.salvage import DAMAGE, is_of_tables
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.spool_folder import lost_body, spooled_bodies
-from kmonitor_agent.wire.messages.codec import decode_event, encode_event, event_type
-from kmonitor_agent.wire.messages.errors import ProtocolError
+from kmonitor_agent.wire.messages.codec import (
+    ProtocolError,
+    decode_event,
+    encode_event,
+    event_type,
+)
 from kmonitor_agent.wire.messages.events import Lost
 
 STEP_EVERY_S: Final = 0.25

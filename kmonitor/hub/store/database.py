@@ -9,16 +9,59 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
-from kmonitor.hub.store.audit import bound_audit, newest_audit, read_audit
-from kmonitor.hub.store.checked import whole
-from kmonitor.hub.store.connection import Connection, newest_row
-from kmonitor.hub.store.numbering import Span
+from kmonitor.hub.store.connection import Connection, Span, newest_row
 from kmonitor.hub.store.pages import Page, Wanted, read_page
-from kmonitor.hub.store.row_checks import SUMMED, NewEvent, summed
+from kmonitor.hub.store.row_checks import SUMMED, NewEvent, summed, text, wall, whole
 from kmonitor.hub.store.sample_blocks import SampleBlock, remove_blocks, write_blocks
-from kmonitor_agent.wire.messages.identity import is_id
+from kmonitor_agent.wire.messages.fields import MAX_ANSWER_ROWS_BYTES, MAX_COUNT, MAX_TEXT, is_id
 from kmonitor_agent.wire.messages.unions import AuditRow
-from kmonitor_agent.wire.messages.version import MAX_COUNT
+
+# audit: Reading and bounding the table of what was done through the hub.
+
+
+MAX_ROWS: Final = 200_000
+"""So many are kept, the newest."""
+
+
+def read_audit(
+    connection: Connection, span: Span, before: int, limit: int
+) -> tuple[list[AuditRow], bool]:
+    """Rows of a hub older than row `before` (0: from the newest), newest first.
+
+    Returns:
+        At most `limit` rows, as many as fit into an answer, and whether there are more.
+    """
+    found = connection.execute(
+        "SELECT id, wall_s, who, what, run, subject, result FROM audit"
+        " WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?",
+        (span.first, before - 1 if before else span.last, limit + 1),
+    )
+    rows: list[AuditRow] = []
+    n_bytes = 0
+    for row, wall_s, *cells in found:
+        texts = [text(cell, MAX_TEXT) for cell in cells]
+        n_bytes += sum(len(each.encode()) for each in texts)
+        if len(rows) == limit or (rows and n_bytes > MAX_ANSWER_ROWS_BYTES):
+            return rows, True
+        rows.append(AuditRow(row, wall(wall_s), *texts))
+    return rows, False
+
+
+def bound_audit(connection: Connection, span: Span) -> None:
+    """Forget a hub's oldest rows beyond the bound."""
+    newest = newest_audit(connection, span)
+    connection.execute(
+        "DELETE FROM audit WHERE id BETWEEN ? AND ?", (span.first, newest - MAX_ROWS)
+    )
+
+
+def newest_audit(connection: Connection, span: Span) -> int:
+    """Number of a hub's newest row; the span's first if there is none."""
+    found = connection.execute(
+        "SELECT max(id) FROM audit WHERE id BETWEEN ? AND ?", (span.first, span.last)
+    ).fetchone()
+    return int(found[0] or span.first)
+
 
 _PUT_EVENT = f"INSERT INTO events ({SUMMED}) VALUES (?,?,?,?,?,?,?,?)"  # noqa: S608 - constant
 _PUT_RUN = (

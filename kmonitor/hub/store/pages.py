@@ -4,11 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kmonitor.hub.store.checked import is_event_body, number, seconds
-from kmonitor.hub.store.connection import Connection
-from kmonitor.hub.store.numbering import Span
-from kmonitor.hub.store.row_checks import SUMMED, is_sound
-from kmonitor_agent.wire.messages.version import MAX_BATCH_BYTES, MAX_COUNT
+from kmonitor.hub.store.connection import Connection, Span
+from kmonitor.hub.store.row_checks import SUMMED, is_event_body, is_sound, number, seconds
+from kmonitor_agent.wire.messages.fields import MAX_BATCH_BYTES, MAX_COUNT
 
 _WINDOW_ROWS = 20_000
 """Most rows that one page looks through, so that a sparse filter cannot hold up ingest."""

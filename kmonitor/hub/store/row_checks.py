@@ -9,8 +9,31 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, TypeGuard
 from zlib import crc32
 
-from kmonitor.hub.store.flipped_bits import turned_back
-from kmonitor.hub.store.numbering import Span
+from kmonitor.hub.store.connection import Span
+from kmonitor_agent.wire.messages.fields import (
+    MAX_COUNT,
+    MAX_EVENT_BYTES,
+    count_within,
+    seconds_within,
+    wall_within,
+)
+
+# Flipped bits.
+
+
+def turned_back(covered: bytes, stored: int) -> bytes | None:
+    """Bytes as they were before one bit of them or of their sum was flipped; None: it was more."""
+    data = bytearray(covered)
+    if (crc32(data) ^ stored).bit_count() <= 1:
+        return covered
+    for place in range(len(data)):
+        for bit in range(8):
+            data[place] ^= 1 << bit
+            if crc32(data) == stored:
+                return bytes(data)
+            data[place] ^= 1 << bit
+    return None
+
 
 NewEvent = tuple[int, int, int, float, float, str, bytes]
 """row, run key, seq, run time in seconds, wall time in seconds, kind, body."""
@@ -106,3 +129,39 @@ def _uncovered(data: bytes, damaged: NewEvent) -> NewEvent | None:
     except UnicodeDecodeError:
         return None
     return first + row, first + run_key, seq, t_s, wall_s, kind, data[end:]
+
+
+# checked: Cells of a row as they are read back, held to their bounds.
+
+
+DAMAGED = "damaged in the hub's database"
+
+
+def whole(cell: object) -> int:
+    """A count; 0 for what is no whole number."""
+    return count_within(cell) if isinstance(cell, int) else 0
+
+
+def number(cell: object) -> int:
+    """A count, or one below 0 of a row of the hub's own; 0 for what is no whole number."""
+    return min(max(cell, -MAX_COUNT), MAX_COUNT) if isinstance(cell, int) else 0
+
+
+def seconds(cell: object) -> float:
+    """A run time, seconds; 0 for what is no number."""
+    return seconds_within(cell) if isinstance(cell, int | float) else 0.0
+
+
+def wall(cell: object) -> float:
+    """A moment, UTC epoch seconds; 0 for what is no number."""
+    return wall_within(cell) if isinstance(cell, int | float) else 0.0
+
+
+def text(cell: object, most: int) -> str:
+    """A text of at most so many characters; empty for what is none."""
+    return cell[:most] if isinstance(cell, str) else ""
+
+
+def is_event_body(cell: object) -> TypeGuard[bytes]:
+    """True if a cell can be an event."""
+    return isinstance(cell, bytes) and 0 < len(cell) <= MAX_EVENT_BYTES

@@ -13,12 +13,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kmonitor.hub.store.checked import seconds, text
 from kmonitor.hub.store.connection import Connection
-from kmonitor.hub.store.row_checks import WITHIN_KIND, sound_bodies
-from kmonitor_agent.wire.messages.readings import DeviceNow
-from kmonitor_agent.wire.messages.sample_columns import MAX_COLUMN, SAMPLE_COLUMNS, extra_values
-from kmonitor_agent.wire.messages.version import MAX_DURATION_S
+from kmonitor.hub.store.row_checks import WITHIN_KIND, seconds, sound_bodies, text
+from kmonitor_agent.wire.messages.fields import MAX_DURATION_S
+from kmonitor_agent.wire.messages.readings import (
+    MAX_COLUMN,
+    SAMPLE_COLUMNS,
+    DeviceNow,
+    extra_values,
+)
 
 Floats = NDArray[np.float64]
 

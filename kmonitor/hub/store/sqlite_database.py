@@ -9,15 +9,12 @@ from typing import Final
 from typing_extensions import override
 
 from kmonitor.hub.log import LOG
-from kmonitor.hub.store.aside import newest_put_aside
-from kmonitor.hub.store.connection import Connection
+from kmonitor.hub.store.connection import Connection, Span
 from kmonitor.hub.store.database import Changes, Database
-from kmonitor.hub.store.numbering import Span
-from kmonitor.hub.store.salvage import DAMAGE, is_of_tables, salvage
+from kmonitor.hub.store.salvage import DAMAGE, is_of_tables, newest_put_aside, salvage
 from kmonitor.hub.store.schema import open_reader, open_writer
-from kmonitor_agent.wire.local.plain_files import check_own
-from kmonitor_agent.wire.local.private_files import make_own_folder
-from kmonitor_agent.wire.messages.identity import is_id, new_id
+from kmonitor_agent.wire.local.private_files import check_own, make_own_folder
+from kmonitor_agent.wire.messages.fields import is_id, new_id
 
 DATABASE_NAME: Final = "hub.sqlite3"
 """File name of the hub's database in its folder."""

@@ -12,9 +12,8 @@ from kmonitor.hub.store.database import Database
 from kmonitor.hub.store.schema import open_reader
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.plain_files import read_own, write_private
-from kmonitor_agent.wire.local.private_files import make_own_folder
-from kmonitor_agent.wire.messages.identity import Text
+from kmonitor_agent.wire.local.private_files import make_own_folder, read_own, write_private
+from kmonitor_agent.wire.messages.fields import Text
 
 if TYPE_CHECKING:
     from kmonitor.hub.store.postgresql.team_database import TeamDatabase
@@ -56,7 +55,7 @@ def open_database(folders: Folders, store: str) -> Database:
 def open_team_database(folders: Folders, store: str) -> "TeamDatabase":
     """A team's database as this user's hub stores in it. Args, raises: as above."""
     check_store(store)
-    from kmonitor.hub.store.postgresql.address import Address  # noqa: PLC0415 - an extra
+    from kmonitor.hub.store.postgresql.server import Address  # noqa: PLC0415 - an extra
     from kmonitor.hub.store.postgresql.team_database import (  # noqa: PLC0415 - an extra
         TeamDatabase,
     )
@@ -67,7 +66,7 @@ def open_team_database(folders: Folders, store: str) -> "TeamDatabase":
 def shown_store(store: str) -> str:
     """A team's database for people: its URL without passwords. Raises: as `check_store`."""
     check_store(store)
-    from kmonitor.hub.store.postgresql.address import Address  # noqa: PLC0415 - an extra
+    from kmonitor.hub.store.postgresql.server import Address  # noqa: PLC0415 - an extra
 
     return Address.read(store).shown
 
@@ -79,7 +78,7 @@ def try_store(store: str) -> None:
         Expected: It cannot be used; says why and what to do.
     """
     check_store(store)
-    from kmonitor.hub.store.postgresql.address import Address  # noqa: PLC0415 - an extra
+    from kmonitor.hub.store.postgresql.server import Address  # noqa: PLC0415 - an extra
     from kmonitor.hub.store.postgresql.team_database import (  # noqa: PLC0415 - an extra
         begun_connection,
     )
@@ -97,8 +96,8 @@ def open_stored(folders: Folders, store: str) -> Connection:
     if not store:
         return open_reader(folders.database / DATABASE_NAME)
     check_store(store)
-    from kmonitor.hub.store.postgresql.address import Address  # noqa: PLC0415 - an extra
     from kmonitor.hub.store.postgresql.server import (  # noqa: PLC0415 - an extra
+        Address,  # noqa: PLC0415 - an extra
         ReadingConnection,
     )
 
@@ -124,7 +123,7 @@ def check_store(store: str, *, is_public: bool = False) -> None:
     if is_public and _names_password(store):
         raise _password_shown()
     try:
-        from kmonitor.hub.store.postgresql.address import Address  # noqa: PLC0415 - an extra
+        from kmonitor.hub.store.postgresql.server import Address  # noqa: PLC0415 - an extra
     except ImportError as exc:
         raise StoreRefused(
             f"A team's database needs the library psycopg, which cannot be loaded ({exc}).",

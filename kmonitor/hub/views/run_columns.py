@@ -9,9 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kmonitor.base.thinning import Floats
-from kmonitor.hub.store.checked import seconds
 from kmonitor.hub.store.connection import Connection
-from kmonitor.hub.store.row_checks import WITHIN_KIND, sound_bodies
+from kmonitor.hub.store.row_checks import WITHIN_KIND, seconds, sound_bodies
 from kmonitor.hub.store.sample_blocks import (
     BLOCK_SAMPLES,
     PackedSamples,
@@ -19,10 +18,9 @@ from kmonitor.hub.store.sample_blocks import (
     pick_samples,
     read_samples,
 )
-from kmonitor_agent.wire.messages.codec import decode_event
-from kmonitor_agent.wire.messages.errors import ProtocolError
+from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event
 from kmonitor_agent.wire.messages.events import EpochEnded, EpochStarted, GraphSize
-from kmonitor_agent.wire.messages.sample_columns import is_of_samples
+from kmonitor_agent.wire.messages.readings import is_of_samples
 
 _FIRST_CAPACITY = 1_024
 _EVENTS = (

@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -14,6 +15,7 @@ from kmonitor.base.thinning import Floats, thin, with_gaps
 from kmonitor.hub.faults import keep_reading
 from kmonitor.hub.log import LOG
 from kmonitor.hub.pending_requests import OpenQuestion, OpenQuestions
+from kmonitor.hub.runs.event_log import Ledger
 from kmonitor.hub.store.connection import CANNOT_NOW, Connection, newest_row
 from kmonitor.hub.store.sample_blocks import (
     BLOCK_SAMPLES,
@@ -22,7 +24,9 @@ from kmonitor.hub.store.sample_blocks import (
     next_block,
 )
 from kmonitor.hub.views.run_columns import RunColumns
+from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.messages.events import SourceOf
+from kmonitor_agent.wire.messages.fields import MAX_EPOCH_BYTES, MAX_TEXT
 from kmonitor_agent.wire.messages.unions import (
     MOST_COLUMNS,
     Column,
@@ -31,7 +35,6 @@ from kmonitor_agent.wire.messages.unions import (
     SeriesTold,
     Working,
 )
-from kmonitor_agent.wire.messages.version import MAX_EPOCH_BYTES, MAX_TEXT
 
 _MAX_WAITING = 64
 _MAX_CACHE_BYTES = 256 * 1024 * 1024
@@ -338,3 +341,74 @@ def _ordinals(fits: list[int]) -> bytes:
 
 def _floats(values: Floats) -> bytes:
     return values.astype("<f8", copy=False).tobytes()
+
+
+# Sample packing.
+
+
+LOOK_EVERY_S: Final = 0.25
+"""Where there was nothing to pack; while there is, one block follows the other."""
+
+BUSY_EVERY_S: Final = 1.0
+"""A block each so often while events arrive: packing one takes about 35 ms, of which the
+interpreter has to give two thirds."""
+
+
+class SamplePacking:
+    """Owned by the hub's main thread; the work is done by the thread of the series.
+
+    One block is under way at a time, so that none is packed twice.
+    """
+
+    def __init__(self, ledger: Ledger, series: SeriesDesk, clock: Clock) -> None:
+        self._ledger = ledger
+        self._series = series
+        self._clock = clock
+        self._is_under_way = False
+        self._looked_at: dict[int, int] = {}
+        self._rows_then: dict[int, int] = {}
+        self._rows = 0
+        self._not_before_s = 0.0
+
+    def step(self) -> None:
+        """Have the next block packed when it is time; called each `LOOK_EVERY_S`."""
+        if self._is_under_way:
+            return
+        now_s, rows = self._clock.monotonic_s(), self._ledger.registry.rows
+        if rows != self._rows and now_s < self._not_before_s:
+            return
+        self._rows, self._not_before_s = rows, now_s + BUSY_EVERY_S
+        candidates = self._candidates()
+        if candidates:
+            self._is_under_way = True
+            self._series.pack(candidates)
+
+    def take(self) -> None:
+        """Take what was packed; whenever the thread of the series has something."""
+        for block in self._series.take_blocks():
+            if not self._ledger.trouble:  # packed again when it can be written
+                self._ledger.take_block(block)
+        packed = self._series.take_packed()
+        if packed is None:
+            return
+        block, too_few = packed
+        for run_key in too_few:
+            self._looked_at[run_key] = self._rows_then.get(run_key, 0)
+        if block is not None:
+            self._ledger.take_block(block)
+            # The next look must find it committed; while nothing arrives it follows at once.
+            self._ledger.then(self._go_on)
+        else:
+            self._is_under_way = False
+
+    def _go_on(self) -> None:
+        self._is_under_way = False
+        self.step()
+
+    def _candidates(self) -> list[int]:
+        self._rows_then = {
+            record.key: record.rows
+            for record in self._ledger.registry.all()
+            if record.rows - self._looked_at.get(record.key, 0) >= BLOCK_SAMPLES
+        }
+        return list(self._rows_then)

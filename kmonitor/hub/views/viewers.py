@@ -4,19 +4,20 @@ from typing import TYPE_CHECKING, Literal, Protocol, assert_never
 
 import msgspec
 
-from kmonitor.hub.access.intake import Intake
 from kmonitor.hub.access.peers import LOCAL_USER, Peer, Send, key_of
+from kmonitor.hub.access.sockets import Intake
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.runs.event_log import Ledger
-from kmonitor.hub.store.checked import DAMAGED
 from kmonitor.hub.store.connection import CANNOT_READ
 from kmonitor.hub.store.pages import Wanted
+from kmonitor.hub.store.row_checks import DAMAGED
 from kmonitor.hub.views.commands import CommandDesk
 from kmonitor.hub.views.edits import EditDesk
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.spool_folder import lost_body
 from kmonitor_agent.wire.messages.codec import unpack_from_desktop
 from kmonitor_agent.wire.messages.events import SourceOf
+from kmonitor_agent.wire.messages.fields import MAX_ANSWER_ROWS_BYTES
 from kmonitor_agent.wire.messages.unions import (
     AuditAsked,
     CommandAsked,
@@ -38,7 +39,6 @@ from kmonitor_agent.wire.messages.unions import (
     VerdictsAsked,
     mark_of,
 )
-from kmonitor_agent.wire.messages.version import MAX_ANSWER_ROWS_BYTES
 from kmonitor_agent.wire.release import VERSION
 
 if TYPE_CHECKING:

@@ -1,5 +1,7 @@
 """A model's description from a process of its own, which may run the user's code."""
 
+import importlib.util
+import json
 import os
 import re
 import signal
@@ -7,15 +9,27 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final, TypeVar
+from typing import IO, Any, Final, TypeVar, cast
 
 import msgspec
 
 from kmonitor.base.errors import Expected
-from kmonitor_agent.wire.messages.model_layout import ModelLayout
+from kmonitor.memory.model_files.archive import (
+    HOLDS_CODE,
+    damaged,
+    json_object,
+    read_archive,
+    read_json,
+    see_layers,
+    size_of,
+    untrusted_parts,
+)
+from kmonitor.memory.model_files.hdf5 import read_hdf5
+from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout
+from kmonitor_agent.wire.messages.step_program import StepProgram
 
 _CHILD: Final = "from kmonitor_agent.describing.layout_child import main; main()"
 _PATIENCE_S: Final = 600.0
@@ -224,3 +238,183 @@ def remedy(error: str) -> str:
     if _NO_CLASS.search(error):
         return "Custom classes: --custom classes.py runs that file."
     return ""
+
+
+# Tracing.
+
+
+_TRACING_CHILD: Final = "from kmonitor_agent.describing.trace_child import main; main()"
+
+
+@dataclass(frozen=True, slots=True)
+class TracedModel:
+    """A model and its step.
+
+    Attributes:
+        layout: Of the model as it is.
+        program: Of its training step; None where it could not be traced.
+        untraced: Why not, in words; empty if it was.
+    """
+
+    layout: ModelLayout
+    program: StepProgram | None
+    untraced: str
+
+
+class _TracingTold(msgspec.Struct, frozen=True):
+    layout: ModelLayout | None = None
+    program: StepProgram | None = None
+    untraced: str = ""
+    error: str = ""
+
+
+def has_tensorflow() -> bool:
+    """Whether steps can be traced here: TensorFlow is there, and Keras is not told to use another.
+
+    Nothing is imported.
+    """
+    backend = os.environ.get("KERAS_BACKEND", "tensorflow")
+    return backend == "tensorflow" and importlib.util.find_spec("tensorflow") is not None
+
+
+def trace_model(
+    source: ModelSource,
+    shape: Sequence[Sequence[int]] = (),
+    *,
+    sequence: int = 0,
+    optimizer: OptimizerLayout | None = None,
+    precision: str = "",
+) -> TracedModel:
+    """Make the model in a process of its own, and have it described and its step traced.
+
+    Args:
+        source: Of the model.
+        shape: For every input, without the batch; empty: the model's own.
+        sequence: Length for open axes; 0: they stay open.
+        optimizer: Another than the model's; None: its own.
+        precision: Another dtype policy; empty: its own.
+
+    Raises:
+        Expected: It cannot be made there, or does not take such inputs.
+    """
+    asked = {
+        "source": source,
+        "shape": shape,
+        "sequence": sequence,
+        "optimizer": optimizer,
+        "precision": precision,
+    }
+    told = answer_of(_TRACING_CHILD, asked, _TracingTold, "makes the model")
+    if told.layout is None:
+        raise Expected(f"The model cannot be described: {told.error}.", remedy(told.error))
+    return TracedModel(told.layout, told.program, told.untraced)
+
+
+# target: What `kmonitor map` and kin are pointed at: a model file, or a function of a script.
+
+
+_KINDS = "a .keras, .h5 or .json file, or script.py:function"
+
+
+def source_of(
+    target: str,
+    *,
+    config: Path | None = None,
+    custom: Path | None = None,
+    allow_code: bool = False,
+) -> ModelSource:
+    """Where to make the model from; a file's classes are checked before anything is made.
+
+    Args:
+        target: A file, or `script.py:function`.
+        config: A JSON file with the model's architecture, for files that have weights alone.
+        custom: A Python file with custom classes, which will be run.
+        allow_code: Whether code that is in the file may run.
+
+    Raises:
+        Expected: There is no such file, it is damaged, or it would run code.
+    """
+    script, parted, function = target.rpartition(":")
+    if parted and script.endswith(".py"):
+        return ModelSource(script=str(_file(Path(script))), function=function)
+    path = _file(Path(target))
+    if path.suffix == ".py":
+        raise Expected(f"{target} needs a function that makes the model.",
+                       f"For example: {target}:build_model")  # fmt: skip
+    model, compiled, telling = _told_by(path, config)
+    if not allow_code:
+        _see_trust(telling, [model, compiled], custom)
+    return ModelSource(
+        config=json.dumps(model),
+        compile_config=json.dumps(compiled) if compiled else "",
+        module=str(_file(custom)) if custom else "",
+        is_trusted=allow_code,
+    )
+
+
+def configs_of(path: Path, config: Path | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A file's configuration of the model, and of how it is compiled; the latter may be empty.
+
+    That of an old `.h5` file has another form, with an `optimizer_config`.
+
+    Raises:
+        Expected: It is damaged, of another kind, or has weights alone and `config` is None.
+    """
+    return _told_by(path, config)[:2]
+
+
+def _told_by(path: Path, config: Path | None) -> tuple[dict[str, Any], dict[str, Any], Path]:
+    """The same, and the file that says it."""
+    if path.suffix == ".json":
+        return *_split(read_json(path)), path
+    if path.suffix == ".keras":
+        return *_split(read_archive(path).config), path
+    if path.suffix in (".h5", ".hdf5"):
+        told = read_hdf5(path).attributes
+        if "model_config" in told:
+            return *_of_h5(path, told), path
+        if config is None:
+            raise Expected(
+                f"{path} has weights alone; it does not say what the model is made of.",
+                "Give its architecture, as model.to_json() wrote it: --config model.json",
+            )
+        return *_split(read_json(_file(config))), config
+    raise Expected(f"{path} is no model file that is known.", f"Give {_KINDS}.")
+
+
+def _file(path: Path) -> Path:
+    if not path.exists():
+        raise Expected(f"There is no file {path}.", f"Give {_KINDS}.")
+    size_of(path)
+    return path.absolute()
+
+
+def _split(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    compiled = config.get("compile_config")
+    if not isinstance(config.get("class_name"), str):
+        raise Expected("The file's configuration names no class of model.")
+    told = cast("dict[str, Any]", compiled) if isinstance(compiled, dict) else {}
+    if not told.get("optimizer"):
+        told = {}  # what `to_json` leaves of it; Keras would take an optimizer of its own choice
+    return {name: value for name, value in config.items() if name != "compile_config"}, told
+
+
+def _of_h5(path: Path, told: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    try:
+        model = json_object(told["model_config"], "its model_config")
+        training = json_object(told.get("training_config", "{}"), "its training_config")
+    except ValueError as exc:
+        raise damaged(path, str(exc)) from exc
+    see_layers(path, model)
+    return _split(model)[0], training if training.get("optimizer_config") else {}
+
+
+def _see_trust(path: Path, configs: list[dict[str, Any]], custom: Path | None) -> None:
+    parts = [part for config in configs for part in untrusted_parts(config)]
+    holding = [part for part in parts if part.endswith(HOLDS_CODE)]
+    if holding or (parts and custom is None):
+        raise Expected(
+            f"{path} names what is not Keras' own: {', '.join((holding or parts)[:5])}.",
+            "Custom classes: --custom classes.py runs that file. Code inside the file runs only"
+            " with --allow-code; trust its maker first.",
+        )

@@ -10,8 +10,7 @@ from typing import IO, Final
 import msgspec
 
 from kmonitor.memory.model_files.archive import damaged, size_of
-from kmonitor.memory.model_files.hdf5_parser import read_structure
-from kmonitor.memory.model_files.hdf5_values import Damaged, UnknownForm
+from kmonitor.memory.model_files.hdf5_parser import Damaged, UnknownForm, read_structure
 
 _CHILD: Final = (
     "import json, sys; asked = json.loads(sys.stdin.buffer.readline())\n"

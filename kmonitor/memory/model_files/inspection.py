@@ -17,9 +17,9 @@ from kmonitor.memory.model_files.archive import (
     read_json,
     see_layers,
     size_of,
+    untrusted_parts,
 )
 from kmonitor.memory.model_files.hdf5 import Dataset, Hdf5Contents, read_hdf5
-from kmonitor.memory.model_files.trust import untrusted_parts
 
 _OPTIMIZER: Final = ("optimizer", "optimizer_weights")
 _LEGACY_WEIGHTS: Final = "model_weights"

@@ -5,8 +5,15 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+import msgspec
+
 from kmonitor.memory.simulation import operation_kinds
-from kmonitor_agent.wire.messages.step_program import Extent, StepGraph, StepOperation
+from kmonitor.memory.simulation.grappler import (
+    sums_in_need,
+    with_constants,
+    with_sums_in_turn,
+)
+from kmonitor_agent.wire.messages.step_program import Extent, StepGraph, StepOperation, StepProgram
 
 _CALL_S: Final = 1e-6
 _BYTES_PER_S: Final = 35e9
@@ -166,3 +173,161 @@ def _seconds(each: Ready, by_value: list[int]) -> float:
     moved = sum(size for _, size in each.outputs)
     moved += sum(by_value[value] for value in each.inputs)
     return _CALL_S + moved / _BYTES_PER_S
+
+
+# inlined: Branches, calls and turns of loops written out in one graph, as TensorFlow runs them.
+
+
+_DEEPEST: Final = 20
+_MOST_TURNS: Final = 24
+"""A loop of more turns is written so often, and what it puts into lists counts for the others too.
+
+Up to 32 turns run at one time (`parallel_iterations`); hardly that many were seen at work."""
+
+_UNKNOWN_TURNS: Final = 1
+
+Place = tuple[int, int]
+
+
+def inlined(program: StepProgram, step: StepGraph | None = None) -> StepGraph:
+    """A program's step, or what was made of it, as one graph; of a condition the longer branch."""
+    writer = _Writer(program)
+    results, _ = writer.write(step or program.graphs[0], None, (), 0)
+    return StepGraph(tuple(writer.operations), tuple(writer.arguments), tuple(results))
+
+
+class _Writer:
+    def __init__(self, program: StepProgram) -> None:
+        self.operations: list[StepOperation] = []
+        self.arguments: list[int] = []
+        self._program = program
+        self._left_out = 0
+
+    def write(
+        self, graph: StepGraph, given: list[Place] | None, after: tuple[int, ...], depth: int
+    ) -> tuple[list[Place], list[int]]:
+        """Add a graph's operations; its results, and what has ended when it has.
+
+        `given` are its arguments, or None where it is the one that is written; `after` is what
+        operations without inputs wait for.
+        """
+        outputs: dict[Place, Place] = {}
+        ends: list[list[int]] = []
+        arguments = {each: number for number, each in enumerate(graph.arguments)}
+        for place, each in enumerate(graph.operations):
+            inputs = tuple(outputs.get(at, at) for at in each.inputs)
+            waits = tuple(end for before in each.after for end in ends[before])
+            if given is not None and place in arguments and arguments[place] < len(given):
+                outputs[place, 0] = given[arguments[place]]
+                ends.append([given[arguments[place]][0]])
+            elif each.bodies and depth < _DEEPEST:
+                results, done = self._called(each, inputs, waits, depth)
+                for number, result in enumerate(results):
+                    outputs[place, number] = result
+                ends.append(done)
+            else:
+                written = len(self.operations)
+                if place in arguments:
+                    self.arguments.append(written)
+                waits = waits if inputs or each.kind == "Placeholder" else (*waits, *after)
+                if each.kind == "Const" and given is not None:
+                    each = msgspec.structs.replace(each, sizes=())  # noqa: PLW2901 - small there
+                trips = self._left_out if each.kind in operation_kinds.LIST_TAKES else each.trips
+                self.operations.append(
+                    msgspec.structs.replace(each, inputs=inputs, after=tuple(waits), trips=trips)
+                )
+                for number in range(max(1, len(each.sizes))):
+                    outputs[place, number] = (written, number)
+                ends.append([written])
+        return [outputs[at] for at in graph.results], [end for each in ends for end in each]
+
+    def _called(
+        self, each: StepOperation, inputs: tuple[Place, ...], waits: tuple[int, ...], depth: int
+    ) -> tuple[list[Place], list[int]]:
+        before, graphs = waits, self._program.graphs
+        place = each.bodies[0]
+        if each.kind in operation_kinds.BRANCHES:
+            before, inputs = (*waits, inputs[0][0]), inputs[1:]
+            place = max(each.bodies, key=lambda body: len(graphs[body].operations))
+        gates: list[Place] = []
+        for at in inputs:
+            gates.append((len(self.operations), 0))
+            self.operations.append(
+                StepOperation("Identity", (at,), before, (self._size(at),), layer=each.layer,
+                              phase=each.phase)
+            )  # fmt: skip
+        if each.kind in operation_kinds.LOOPS:
+            results, inside = self._turned(each, gates, before, depth)
+        else:
+            results, inside = self.write(graphs[place], gates, before, depth + 1)
+        done = len(self.operations)
+        self.operations.append(StepOperation("NoOp", (), tuple(dict.fromkeys(inside))))
+        return results, [done]
+
+    def _turned(
+        self, loop: StepOperation, given: list[Place], after: tuple[int, ...], depth: int
+    ) -> tuple[list[Place], list[int]]:
+        turns = _UNKNOWN_TURNS if loop.trips is None else loop.trips
+        body, written = self._program.graphs[loop.bodies[1]], min(turns, _MOST_TURNS)
+        ends: list[int] = [each[0] for each in given]
+        above = self._left_out
+        for turn in range(written):
+            # What the first turn puts into a list may be a weight, which is there once.
+            left_out = _share(turns - written, turn, written - 1)
+            self._left_out = left_out + above * (1 + left_out)
+            given, ends = self.write(body, given, after, depth + 1)
+        self._left_out = above
+        return given, ends
+
+    def _size(self, at: Place) -> int:
+        sizes = self.operations[at[0]].sizes
+        return sizes[at[1]] if at[1] < len(sizes) else -1
+
+
+def _share(whole: int, part: int, parts: int) -> int:
+    """Of a whole number, the share of one of several parts; there is none for part 0."""
+    return whole * part // parts - whole * (part - 1) // parts if part else 0
+
+
+# graphs: A program's step as a graph that can be played, for one batch after the other.
+
+
+class Graphs:
+    """Makes them, and remembers the last of each kind: several are asked for the same one."""
+
+    def __init__(self, program: StepProgram) -> None:
+        self._program = program
+        self._open: StepGraph | None = None
+        self._step_of_fixed_batch: StepGraph | None = None
+        self._fixed: dict[frozenset[int], StepGraph] = {}
+        self._last: dict[bool, tuple[int, ReadyGraph]] = {}
+
+    def of_open_batch(self, batch: int) -> ReadyGraph:
+        """As for data whose batch is not known when the step is traced."""
+        last = self._last.get(False)
+        if last is None or last[0] != batch:
+            if self._open is None:
+                self._open = inlined(self._program)
+            last = batch, prepare(self._open, self._program.extents, batch)
+            self._last[False] = last
+        return last[1]
+
+    def of_fixed_batch(self, batch: int) -> ReadyGraph:
+        """As for data in whole batches, which are known then: it mostly takes more."""
+        last = self._last.get(True)
+        if last is None or last[0] != batch:
+            last = batch, self._with_batch(batch)
+            self._last[True] = last
+        return last[1]
+
+    def _with_batch(self, batch: int) -> ReadyGraph:
+        program = self._program
+        sizes = [each.at(batch) for each in program.extents]
+        step, above = self._step_of_fixed_batch, program.sums_above_bytes
+        if step is None:
+            step = with_constants(program.graphs[0], program.extents, batch)
+            self._step_of_fixed_batch = step
+        sums = frozenset[int]() if above is None else sums_in_need(step, sizes, above)
+        if sums not in self._fixed:
+            self._fixed[sums] = inlined(program, with_sums_in_turn(step, sums))
+        return prepare(self._fixed[sums], program.extents, batch)

@@ -1,6 +1,9 @@
 """How operations of TensorFlow treat memory, by their kind; the only list of kinds there is."""
 
+from collections.abc import Sequence
 from typing import Final
+
+from kmonitor_agent.wire.messages.step_program import Extent, StepGraph, StepOperation, StepProgram
 
 
 def _kinds(names: str) -> frozenset[str]:
@@ -96,3 +99,40 @@ LISTS: Final = LIST_RESERVES | LIST_TAKES | LIST_LOOKS | LIST_FILLS | _kinds("Te
 def is_stateful(kind: str) -> bool:
     """Whether an operation gives something else each time, or does more than give something."""
     return kind in READS | UPDATES | ASSIGNS | LISTS or kind in _STATEFUL or "Random" in kind
+
+
+# Turns ahead.
+
+
+TURNS_AHEAD: Final = 32
+"""Source: `parallel_iterations`, as Keras sets it for recurrent layers."""
+
+
+def waiting_bytes(program: StepProgram, batch: int) -> int:
+    """Terms of all turns that may run at one time, bytes; of the loop that has most.
+
+    0: no loop adds up anything.
+    """
+    found = [0]
+    for graph in program.graphs:
+        for each in graph.operations:
+            if each.kind in LOOPS:
+                turns = TURNS_AHEAD if each.trips is None else min(each.trips, TURNS_AHEAD)
+                body = program.graphs[each.bodies[1]]
+                found.append(turns * _terms_bytes(body, program.extents, batch))
+    return max(found)
+
+
+def _terms_bytes(body: StepGraph, extents: Sequence[Extent], batch: int) -> int:
+    """What one turn adds to what it was given."""
+    total = 0
+    for carried, (place, output) in zip(body.arguments, body.results, strict=False):
+        operation = body.operations[place]
+        if operation.kind in SUMS and _reads(operation, carried):
+            extent = operation.sizes[output] if output < len(operation.sizes) else -1
+            total += extents[extent].at(batch) if extent >= 0 else 0
+    return total
+
+
+def _reads(operation: StepOperation, carried: int) -> bool:
+    return any(place == carried for place, _ in operation.inputs)

@@ -1,13 +1,16 @@
 """What is worth an alert: for each kind of happening whether, after how long, and how often."""
 
+import logging
+from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import msgspec
 
 from kmonitor.ui.limits.limit_text import metric_name
 from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.local.private_files import make_own_folder, read_own, write_private
 from kmonitor_agent.wire.messages.commands import LIMIT_METRICS, LimitMetric
-from kmonitor_agent.wire.messages.identity import Name
+from kmonitor_agent.wire.messages.fields import Name
 from kmonitor_agent.wire.messages.verdict_events import VERDICT_METRICS
 
 AlertKind = Literal["limit", "verdict", "host", "died", "ended"]
@@ -98,3 +101,38 @@ _USUAL: Final[dict[AlertKind, AlertRule]] = {
     # What ended a process is known for certain a moment after it said that it ends.
     "ended": AlertRule(hold_s=3.0),
 }
+
+
+# alert_settings: The user's rules for alerts, as JSON.
+
+
+_log = logging.getLogger(__name__)
+_NAME = "alerts.json"
+
+
+def load_alert_settings(folder: Path) -> AlertSettings:
+    """Rules from `alerts.json` in a folder; the usual ones where it is missing or damaged."""
+    path = folder / _NAME
+    try:
+        return msgspec.json.decode(read_own(path), type=AlertSettings)
+    except FileNotFoundError:
+        return AlertSettings()
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
+        _log.warning("%s is not used: %s", path, exc)
+        return AlertSettings()
+
+
+def save_alert_settings(folder: Path, settings: AlertSettings) -> str:
+    """Write `alerts.json`, readable by its owner alone: an address may hold a secret.
+
+    Returns:
+        Why it could not be written; empty: it was.
+    """
+    path = folder / _NAME
+    try:
+        make_own_folder(folder)
+        write_private(path, msgspec.json.format(msgspec.json.encode(settings)))
+    except OSError as exc:
+        _log.warning("%s was not written: %s", path, exc)
+        return f"{path} cannot be written: {exc.strerror}."
+    return ""

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.ui.charts.rate_words import NO_RATE, RatePicture
 from kmonitor.ui.limits.limit_actions import ActionChoice, choices_at_limit
 from kmonitor.ui.limits.limit_store import LimitLine, metric_now
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name, round_amount
@@ -14,6 +13,27 @@ from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.verdict_text import NO_VERDICT, VerdictPicture
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.unions import MetricNow, RunSummary
+
+# Rate words.
+
+
+@dataclass(frozen=True, slots=True)
+class RatePicture:
+    """The rate in words.
+
+    Attributes:
+        text: "+10.6 MiB / epoch", "steady", or empty while too little is known.
+        direction: 1 rising, -1 falling, 0 neither, or by no more than the values scatter.
+        tooltip: How it was reckoned.
+    """
+
+    text: str
+    direction: int
+    tooltip: str
+
+
+NO_RATE: Final = RatePicture("", 0, "")
+
 
 CARD_METRICS: Final[tuple[LimitMetric, ...]] = ("vram", "ram", "graph", "step_time")
 """The cards, left to right and top to bottom."""

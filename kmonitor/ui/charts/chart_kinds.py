@@ -9,7 +9,7 @@ from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
 from kmonitor.ui.text.formats import Unit
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import LimitMetric
-from kmonitor_agent.wire.messages.sample_columns import (
+from kmonitor_agent.wire.messages.readings import (
     MAX_COLUMN,
     STEP_LOG_PREFIX,
     device_of,

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from kmonitor.base.trend import theil_sen_slope
-from kmonitor.ui.charts.rate_words import NO_RATE, RatePicture
+from kmonitor.ui.charts.cards import NO_RATE, RatePicture
 from kmonitor.ui.plots.chart_state import FloatArray
 from kmonitor.ui.text.formats import Unit, epochs_text, plain_text, rate_text
 from kmonitor.ui.text.language import tr

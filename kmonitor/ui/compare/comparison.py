@@ -1,13 +1,13 @@
 """Up to six runs on one chart: which, over what, each with a hue of its own."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kmonitor.ui.charts.feed import ChartFeed
 from kmonitor.ui.charts.series_store import Window
 from kmonitor.ui.charts.standard_charts import LEAST_SPAN, moment_words
-from kmonitor.ui.compare.compare_names import compared_names
 from kmonitor.ui.compare.compare_state import LegendEntry
 from kmonitor.ui.history.selection import MAX_COMPARED
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
@@ -19,13 +19,45 @@ from kmonitor.ui.plots.chart_state import (
     XKind,
 )
 from kmonitor.ui.runs.commands import Ask
-from kmonitor.ui.text.formats import amount_text
+from kmonitor.ui.text.formats import amount_text, moment_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.workspace.workspace import Desk
 from kmonitor_agent.wire.messages.unions import RunSummary, VerdictsAsked
 
 if TYPE_CHECKING:
     from kmonitor_agent.wire.messages.commands import LimitMetric
+
+
+# Compare names.
+
+
+_ID_LETTERS = 8
+
+
+def compared_names(runs: Sequence[RunSummary], *, now_wall_s: float) -> dict[str, str]:
+    """Names by run: with when it started where others have it too, or with its id.
+
+    Args:
+        runs: All that are compared.
+        now_wall_s: UTC epoch seconds, for what started on another day.
+    """
+    ways: tuple[Callable[[RunSummary], str], ...] = (
+        lambda run: run.name,
+        lambda run: f"{run.name} \u00b7 {_started(run, now_wall_s)}",
+        lambda run: f"{run.name} \u00b7 {run.run[:_ID_LETTERS]}",
+    )
+    names: dict[str, str] = {}
+    left = list(runs)
+    for way in ways:
+        # The last way names whatever is left.
+        many = Counter(way(run) for run in left) if way is not ways[-1] else Counter[str]()
+        names |= {run.run: way(run) for run in left if many[way(run)] <= 1}
+        left = [run for run in left if many[way(run)] > 1]
+    return names
+
+
+def _started(run: RunSummary, now_wall_s: float) -> str:
+    return moment_text(run.started_wall_s, now_wall_s=now_wall_s)
 
 
 @dataclass(slots=True)

@@ -6,18 +6,16 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from kmonitor.ui.events.action_records import (
+    RecordPicture,
     action_icon,
     action_title,
+    asked_text,
     place_text,
     record_changes,
-    released_text,
-    result_text,
-)
-from kmonitor.ui.events.record_facts import (
-    RecordPicture,
-    asked_text,
     record_picture,
     record_tooltip,
+    released_text,
+    result_text,
 )
 from kmonitor.ui.limits.limit_text import asked_by_words
 from kmonitor.ui.text.formats import NOT_KNOWN, clock_text, plain_text, seconds_text

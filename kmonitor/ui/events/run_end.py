@@ -1,20 +1,153 @@
 """How a run ended, in full: what is known of its death, its last minute, and what can go on."""
 
-from kmonitor.ui.events.last_minute import (
-    COLUMNS,
-    LastMinute,
-    asked_from_s,
-    blocks,
-    highest_words,
-    last_minute,
-    last_minute_words,
-)
+import math
+import struct
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
 from kmonitor.ui.runs.commands import Ask
 from kmonitor.ui.runs.run_states import has_ended, has_ended_badly, state_picture
-from kmonitor.ui.text.formats import bytes_text
+from kmonitor.ui.text.formats import bytes_text, count_text, rate_text, seconds_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.evidence import EvidencePicture
 from kmonitor_agent.wire.messages.unions import RunSummary, SeriesAsked, SeriesTold
+
+# Last minute.
+
+
+Floats = Sequence[float]
+"""A minute of samples takes no numpy, which the window loads only after it is seen."""
+
+LAST_S: Final = 60.0
+COLUMNS: Final = ("ram_bytes", "ram_of_bytes", "cgroup_limit_bytes")
+"""What is asked of the hub."""
+
+_ASKED_S: Final = 90.0
+"""The run's last event may come some time after its last sample."""
+
+_BLOCKS: Final = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+_WIDTH: Final = 48
+
+
+@dataclass(frozen=True, slots=True)
+class LastMinute:
+    """RAM before the end.
+
+    Attributes:
+        t_s: Run times of the samples, seconds, the last at most 60 s after the first, `[n]`.
+        values: RAM at them, bytes, `[n]`.
+        of_bytes: The smaller of host memory and the cgroup's limit; None if not read.
+        is_cgroup: Whether that is the cgroup's.
+    """
+
+    t_s: Floats
+    values: Floats
+    of_bytes: float | None = None
+    is_cgroup: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """From the first sample to the last."""
+        return self.t_s[-1] - self.t_s[0]
+
+    @property
+    def bytes_per_s(self) -> float:
+        """How fast it changed, by the project's slope: one jump moves it little."""
+        # With it comes numpy, which the window loads only after it is seen.
+        import numpy as np  # noqa: PLC0415
+
+        from kmonitor.base.trend import theil_sen_slope  # noqa: PLC0415
+
+        slope = theil_sen_slope(np.array(self.t_s), np.array(self.values))
+        return self._change_bytes / self.seconds if slope is None else slope
+
+    @property
+    def is_jump(self) -> bool:
+        """Whether it changed at once rather than all the time."""
+        return abs(self.bytes_per_s) * self.seconds < abs(self._change_bytes) / 2
+
+    @property
+    def _change_bytes(self) -> float:
+        return self.values[-1] - self.values[0]
+
+
+def asked_from_s(run: RunSummary) -> float:
+    """From which run time on the columns are to be asked, seconds."""
+    return max(0.0, run.duration_s - _ASKED_S)
+
+
+def last_minute(told: SeriesTold) -> LastMinute | None:
+    """The last minute of an answer with `COLUMNS`; None where fewer than two samples are."""
+    columns = {column.name: _points(column.t_s, column.values) for column in told.columns}
+    t_s, values = columns.get("ram_bytes", ((), ()))
+    if not t_s:
+        return None
+    first = next(at for at, time_s in enumerate(t_s) if time_s >= t_s[-1] - LAST_S)
+    t_s, values = t_s[first:], values[first:]
+    if len(t_s) < 2 or t_s[-1] <= t_s[0]:  # noqa: PLR2004 - a rate takes two
+        return None
+    of_bytes, group = _newest(columns, "ram_of_bytes"), _newest(columns, "cgroup_limit_bytes")
+    return LastMinute(t_s, values, of_bytes, of_bytes is not None and group == of_bytes)
+
+
+def last_minute_words(minute: LastMinute) -> str:
+    """Like "RAM in the last 58 s: 3.1 GiB to 7.9 GiB, +84 MiB / s; cgroup limit 8 GiB"."""
+    text = tr("RAM in the last {time}: {first} to {last}, {rate}").format(
+        time=seconds_text(minute.seconds),
+        first=bytes_text(minute.values[0]),
+        last=bytes_text(minute.values[-1]),
+        rate=tr("most of it at once")
+        if minute.is_jump
+        else rate_text(minute.bytes_per_s, "bytes", tr("s")),
+    )
+    if minute.of_bytes is None:
+        return text
+    limit = bytes_text(minute.of_bytes)
+    whose = tr("cgroup limit {amount}") if minute.is_cgroup else tr("host memory {amount}")
+    return f"{text}; {whose.format(amount=limit)}"
+
+
+def highest_words(minute: LastMinute) -> str:
+    """Like "Highest of 43 samples: 7.9 GiB, 99 % of it"."""
+    highest = max(minute.values)
+    text = tr("Highest of {n} samples: {amount}").format(
+        n=count_text(len(minute.values)), amount=bytes_text(highest)
+    )
+    return f"{text} ({100 * highest / minute.of_bytes:.0f} %)" if minute.of_bytes else text
+
+
+def blocks(minute: LastMinute) -> str:
+    """The same as a line of blocks, from the lowest sample to the highest, evenly in time."""
+    n = min(_WIDTH, len(minute.values))
+    values = [_at(minute, minute.t_s[0] + minute.seconds * i / (n - 1)) for i in range(n)]
+    low, high = min(values), max(values)
+    top = len(_BLOCKS) - 1
+    return "".join(_BLOCKS[round((v - low) / max(high - low, 1.0) * top)] for v in values)
+
+
+def _at(minute: LastMinute, t_s: float) -> float:
+    """RAM at a time, on the line between two samples."""
+    after = min(max(bisect_right(minute.t_s, t_s), 1), len(minute.t_s) - 1)
+    t0, t1 = minute.t_s[after - 1], minute.t_s[after]
+    v0, v1 = minute.values[after - 1], minute.values[after]
+    return v1 if t1 <= t0 else v0 + (v1 - v0) * (t_s - t0) / (t1 - t0)
+
+
+def _newest(columns: Mapping[str, tuple[Floats, Floats]], name: str) -> float | None:
+    values = columns.get(name, ((), ()))[1]
+    return values[-1] if values else None
+
+
+def _points(t_s: bytes, values: bytes) -> tuple[Floats, Floats]:
+    pairs = zip(_floats(t_s), _floats(values), strict=True)
+    there = [(time_s, value) for time_s, value in pairs if math.isfinite(value)]
+    return tuple(time_s for time_s, _ in there), tuple(value for _, value in there)
+
+
+def _floats(packed: bytes) -> tuple[float, ...]:
+    return struct.unpack(f"<{len(packed) // 8}d", packed)
 
 
 def going_on_words(run: RunSummary) -> str:

@@ -3,7 +3,11 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
+
+from kmonitor.base.installation import resource_path
+from kmonitor.ui.text.language import language_tag
 
 FIRST_PAGE: Final = "index.md"
 _LINK: Final = re.compile(r"\]\(([\w-]+\.md)")
@@ -61,3 +65,37 @@ def after(found: Sequence[Place], page: str, at: Place | None) -> Place | None:
     if at is not None and at in found:
         return found[(found.index(at) + 1) % len(found)]
     return next((place for place in found if place.page == page), found[0])
+
+
+# guide_pages: Where the guide's pages are read: in the language in force, else in English.
+
+
+def read_page(name: str) -> str | None:
+    """One page as Markdown; None where there is none of that name.
+
+    Args:
+        name: Its file name, the same in every language; of a path only the last part counts.
+    """
+    for folder in _folders():
+        page = folder / Path(name).name
+        if page.is_file():
+            return page.read_text(encoding="utf-8")
+    return None
+
+
+def read_pages() -> dict[str, str]:
+    """Every page as Markdown, by its file name."""
+    names = {page.name for folder in _folders() for page in folder.glob("*.md")}
+    read = {name: read_page(name) for name in sorted(names)}
+    return {name: text for name, text in read.items() if text is not None}
+
+
+def _folders() -> list[Path]:
+    """The language's folder, if it has one, then that of the English pages."""
+    found: list[Path] = []
+    for parts in (("guide", language_tag().replace("-", "_")), ("guide",)):
+        try:
+            found.append(resource_path(*parts))
+        except FileNotFoundError:
+            continue
+    return found

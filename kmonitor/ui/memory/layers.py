@@ -2,15 +2,61 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from kmonitor.memory.estimate import MemoryMap
 from kmonitor.memory.layer_table import LayerMemory
-from kmonitor.ui.memory.map_parts import PARTS, part_title, parts_of
 from kmonitor.ui.text.formats import bytes_text, count_text
 from kmonitor.ui.text.hub_text import said
-from kmonitor.ui.text.language import tr
+from kmonitor.ui.text.language import later, tr
 from kmonitor.ui.theme.palettes import Tone
+
+# map_parts: The parts of a layer's memory: their order, hues and names.
+
+
+Part = Literal["weights", "gradients", "slots", "kept", "workspace"]
+PARTS: Final[tuple[Part, ...]] = ("weights", "slots", "gradients", "kept", "workspace")
+"""From the bottom of a layer's tile to its top: what stays first."""
+
+HUES: Final[dict[Part, int]] = {
+    "weights": 0,
+    "slots": 5,
+    "gradients": 3,
+    "kept": 1,
+    "workspace": 2,
+}
+"""Which of the palette's hues a part has."""
+
+_TITLES: Final[dict[Part, str]] = {
+    "weights": later("Weights"),
+    "slots": later("Optimizer"),
+    "gradients": later("Gradients"),
+    "kept": later("Kept for backward"),
+    "workspace": later("Workspace"),
+}
+
+
+def part_title(part: Part) -> str:
+    """What a part is called."""
+    return tr(_TITLES[part])
+
+
+def legend() -> tuple[tuple[str, int], ...]:
+    """Titles and hues of the parts."""
+    return tuple((part_title(part), HUES[part]) for part in PARTS)
+
+
+def parts_of(row: LayerMemory) -> tuple[int, ...]:
+    """A layer's bytes in the order of `PARTS`."""
+    by_part: dict[Part, int] = {
+        "weights": row.parameter_bytes,
+        "slots": row.slot_bytes,
+        "gradients": row.gradient_bytes,
+        "kept": row.kept_bytes,
+        "workspace": row.workspace_bytes,
+    }
+    return tuple(by_part[part] for part in PARTS)
+
 
 COLUMNS: Final = (
     "layer", "kind", "total", "weights", "slots", "gradients", "kept", "workspace", "note",

@@ -4,11 +4,10 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from kmonitor.memory.advice import Advice, advising
 from kmonitor.memory.calibration import Measured, NotIdentifiable, foreteller, foretold
 from kmonitor.memory.estimate import MemoryMap, Plan
 from kmonitor.memory.tensor_sizes import OpenShape
-from kmonitor.memory.what_if import BatchPeak, Fit, searching_batches
+from kmonitor.memory.what_if import Advice, BatchPeak, Fit, advising, searching_batches
 from kmonitor.ui.memory.subjects import (
     MapSubject,
     WhatIf,
@@ -193,3 +192,56 @@ def _open_words(exc: OpenShape) -> str:
     return tr(
         "The model leaves a length open: a tensor has the shape ({shape}). Choose a length."
     ).format(shape=shape)
+
+
+# Map page.
+
+
+@dataclass(frozen=True, slots=True)
+class MapPage:
+    """What the page shows.
+
+    Attributes:
+        title: Name of the run or file.
+        subtitle: What it is.
+        is_filled: Whether there is a map; else `text` stands in its place.
+        text: Why there is none, or what is going on.
+        remedy: What to do about it.
+        has_device: Whether there is a device to look at.
+        has_file: Whether it is a file, which can be inspected and loaded.
+    """
+
+    title: str
+    subtitle: str
+    is_filled: bool
+    text: str
+    remedy: str
+    has_device: bool
+    has_file: bool
+
+
+def map_page(desk: MapDesk) -> MapPage:
+    """The page for what is looked at."""
+    subject, found = desk.subject, desk.answer.found
+    if subject is None:
+        return MapPage(
+            title=tr("Memory map"),
+            subtitle="",
+            is_filled=False,
+            text=tr("No run is selected."),
+            remedy=tr("Select one, or open a model file: .keras, .h5, or a model's .json."),
+            has_device=False,
+            has_file=False,
+        )
+    is_run = subject.kind == "run"
+    layout = desk.layout
+    kind = f" \u00b7 {layout.name} ({layout.kind})" if layout is not None else ""
+    return MapPage(
+        title=subject.title,
+        subtitle=(tr("Run") if is_run else tr("Model file")) + kind,
+        is_filled=found is not None,
+        text=desk.answer.why_not,
+        remedy=subject.remedy,
+        has_device=is_run,
+        has_file=not is_run,
+    )

@@ -3,9 +3,8 @@
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from kmonitor.memory.calibration import Measured
+from kmonitor.memory.calibration import FitMemory, Measured, fit_memories, measurements_of
 from kmonitor.memory.estimate import Plan
-from kmonitor.memory.telemetry import FitMemory, fit_memories, measurements_of
 from kmonitor_agent.wire.messages.events import (
     AnyEvent,
     FitStarted,

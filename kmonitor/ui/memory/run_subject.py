@@ -5,8 +5,7 @@ from dataclasses import replace
 import msgspec
 
 from kmonitor.memory.estimate import Plan
-from kmonitor.memory.open_lengths import is_open, with_length
-from kmonitor.memory.tensor_sizes import OpenShape
+from kmonitor.memory.tensor_sizes import OpenShape, is_open, with_length
 from kmonitor.ui.memory.device_split import Resident, SplitPicture, vram_split
 from kmonitor.ui.memory.map_estimator import MapDesk
 from kmonitor.ui.memory.subjects import MapSubject, Reading, SizedLayout
@@ -14,8 +13,8 @@ from kmonitor.ui.text.formats import bytes_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.workspace.workspace import Desk
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
-from kmonitor_agent.wire.messages.run_summary import ENDED_STATES
 from kmonitor_agent.wire.messages.unions import RunSummary
+from kmonitor_agent.wire.messages.view_messages import ENDED_STATES
 
 _USUAL_BATCH = 32
 _NOT_MEASURED = 3

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kmonitor.memory.estimate import MemoryMap
-from kmonitor.ui.memory.map_parts import HUES
+from kmonitor.ui.memory.layers import HUES
 from kmonitor.ui.memory.subjects import MapSubject, backend_title
 from kmonitor.ui.text.formats import bytes_text, count_text
 from kmonitor.ui.text.hub_text import said

@@ -2,7 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
+
+import numpy as np
+
+from kmonitor.ui.plots.chart_state import CurvePicture
+from kmonitor.ui.plots.layout import PlotFrame
 
 Span = tuple[float, float]
 """From and to along one direction, pixels."""
@@ -122,3 +128,25 @@ def _is_within(span: Span, within: Span) -> bool:
 
 def _meets(span: Span, taken: Sequence[Span]) -> bool:
     return any(span[0] < other[1] + 2.0 and other[0] < span[1] + 2.0 for other in taken)
+
+
+# Curve spans.
+
+
+def spans_in_band(curve: CurvePicture, frame: PlotFrame, band: Span) -> list[Span]:
+    """From and to, horizontally, of each part of a curve in a band.
+
+    Args:
+        curve: Its points.
+        frame: Of the plot.
+        band: Upper and lower edge, pixels.
+    """
+    if len(curve.x) < 2:  # noqa: PLR2004 - a line has two ends
+        return []
+    x = frame.left + (curve.x - frame.x_lo) / (frame.x_hi - frame.x_lo) * frame.width
+    y = frame.bottom - (curve.y - frame.y_lo) / (frame.y_hi - frame.y_lo) * frame.height
+    upper, lower = np.minimum(y[:-1], y[1:]), np.maximum(y[:-1], y[1:])
+    # Where a value is missing neither holds.
+    meets = (upper <= band[1]) & (lower >= band[0])
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], meets, [False]))))
+    return [(float(x[a]), float(x[b])) for a, b in list(pairwise(edges))[::2]]

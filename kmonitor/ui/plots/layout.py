@@ -1,11 +1,13 @@
 """What of a picture decides how its axes are laid out."""
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from kmonitor.ui.plots.axes import Axis, axis_between, log_axis, value_axis
+from kmonitor.ui.plots.axes import Axis, axis_between, log_axis, value_axis, x_axis
 from kmonitor.ui.plots.chart_state import ChartPicture, CurvePicture, FloatArray
 
 _LEAST_MARK_GAP_PX: Final = 3.0
@@ -65,3 +67,112 @@ def mark_stride(px_a_mark: float) -> int:
     """Of marks so far apart only each 2nd, 5th, 10th ... is drawn, or they merge into a bar."""
     strides = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
     return next((n for n in strides if n * px_a_mark >= _LEAST_MARK_GAP_PX), 2000)
+
+
+# plot_frame: Where a chart's plot lies in its picture, and how values become pixels and back.
+
+
+TOP_PX = 8.0
+"""Above the plot: half a tick label."""
+
+BOTTOM_PX = 22.0
+"""Below the plot: one row of labels."""
+
+RIGHT_PX = 4.0
+"""Beside the plot."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlotFrame:
+    """One plot area and the ranges that it shows.
+
+    Attributes:
+        left, top, width, height: Of the plot in its picture, pixels.
+        x_lo, x_hi: Horizontal range, room for names at the right included.
+        y_lo, y_hi: Vertical range.
+        data_width: Part of `width` that the picture's own range takes, pixels.
+    """
+
+    left: float
+    top: float
+    width: float
+    height: float
+    x_lo: float
+    x_hi: float
+    y_lo: float
+    y_hi: float
+    data_width: float
+
+    @property
+    def right(self) -> float:
+        """Right edge, pixels."""
+        return self.left + self.width
+
+    @property
+    def bottom(self) -> float:
+        """Lower edge, pixels."""
+        return self.top + self.height
+
+    def x_px(self, x: float) -> float:
+        """Where a value of the horizontal axis lies, pixels."""
+        return self.left + (x - self.x_lo) / (self.x_hi - self.x_lo) * self.width
+
+    def y_px(self, y: float) -> float:
+        """Where a value of the vertical axis lies, pixels."""
+        return self.bottom - (y - self.y_lo) / (self.y_hi - self.y_lo) * self.height
+
+    def x_at(self, px: float) -> float:
+        """The value of the horizontal axis at a pixel."""
+        return self.x_lo + (px - self.left) / self.width * (self.x_hi - self.x_lo)
+
+    def y_at(self, px: float) -> float:
+        """The value of the vertical axis at a pixel, also beyond the plot."""
+        return self.y_lo + (self.bottom - px) / self.height * (self.y_hi - self.y_lo)
+
+
+def zoomed(span: tuple[float, float], *, around: float, factor: float) -> tuple[float, float]:
+    """A range made `factor` times as wide, with `around` staying where it is."""
+    lo, hi = span
+    return around - (around - lo) * factor, around + (hi - around) * factor
+
+
+# Chart frame.
+
+
+LEAST_PLOT_PX: Final = 40.0
+
+
+def lay_out(
+    picture: ChartPicture,
+    size: tuple[float, float],
+    *,
+    left: Callable[[Axis], float],
+    room: Callable[[float], float],
+) -> tuple[PlotFrame, Axis, Axis]:
+    """Frame, horizontal and vertical axis.
+
+    Args:
+        picture: What is shown.
+        size: Width and height of the whole, pixels.
+        left: Margin that the labels of a vertical axis need, pixels.
+        room: Of a width, how much the right end needs for names and dots, pixels.
+    """
+    height = max(size[1] - TOP_PX - BOTTOM_PX, LEAST_PLOT_PX)
+    y_axis = y_axis_of(picture, height)
+    margin = left(y_axis)
+    width = max(size[0] - margin - RIGHT_PX, LEAST_PLOT_PX)
+    lo, hi = spread_range(picture.x_range)
+    at_end = room(width)
+    x_hi = hi + (hi - lo) * at_end / (width - at_end)
+    frame = PlotFrame(
+        left=margin,
+        top=TOP_PX,
+        width=width,
+        height=height,
+        x_lo=lo,
+        x_hi=x_hi,
+        y_lo=y_axis.lo,
+        y_hi=y_axis.hi,
+        data_width=width - at_end,
+    )
+    return frame, x_axis(picture.x_kind, lo, x_hi, width_px=width), y_axis

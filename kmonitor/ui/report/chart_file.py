@@ -4,10 +4,9 @@ from typing import Final
 
 from kmonitor.ui.charts.cards import CardPicture
 from kmonitor.ui.plots.chart_state import ChartPicture, CurvePicture
-from kmonitor.ui.report.chart_svg import TYPEFACES, Size, chart_parts, svg
-from kmonitor.ui.report.ink import Ink
+from kmonitor.ui.report.chart_svg import TYPEFACES, Size, chart_parts, svg, text_width
 from kmonitor.ui.report.markup import Markup, joined, tag
-from kmonitor.ui.report.sheet import text_width
+from kmonitor.ui.report.style import Ink
 from kmonitor.ui.text.formats import shortened
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.theme.palettes import Palette

@@ -1,16 +1,471 @@
 """A chart as an SVG drawing that stands alone: the same picture as in the window."""
 
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
-from kmonitor.ui.plots.chart_frame import lay_out
-from kmonitor.ui.plots.chart_state import ChartPicture
-from kmonitor.ui.report.backdrop_svg import backdrop, left_margin, shading
-from kmonitor.ui.report.curve_svg import curves
-from kmonitor.ui.report.ink import Ink
+import numpy as np
+
+from kmonitor.ui.plots.axes import Axis
+from kmonitor.ui.plots.chart_state import (
+    ChartPicture,
+    CurvePicture,
+    FlagPicture,
+    FloatArray,
+    LimitPicture,
+)
+from kmonitor.ui.plots.labels import FlagPlace, Span, flag_places, free_left, spans_in_band
+from kmonitor.ui.plots.layout import PlotFrame, last_there, lay_out, mark_stride
 from kmonitor.ui.report.markup import Markup, joined, tag
-from kmonitor.ui.report.overlay_svg import flags, forecast, limit, newest_dots
-from kmonitor.ui.report.sheet import META_PX, Sheet
+from kmonitor.ui.report.style import Ink
+
+# Sheet.
+
+
+META_PX: Final = 11.0
+
+_WIDE_PART: Final = 1.02
+_LETTER_PART: Final = 0.58
+"""Width of a letter of the size of the type. Source: Inter's mean with figures of equal width."""
+
+_MIDDLE_PART: Final = 0.36
+"""From the middle of a line to where its letters stand, of the size of the type."""
+
+Point = tuple[float, float]
+"""x and y, pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pen:
+    """How lines, shapes and words are written.
+
+    Attributes:
+        ink: In which colours.
+    """
+
+    ink: Ink
+
+    def line(
+        self, begin: Point, end: Point, colour: str, *, dashes: str = "", opacity: float = 1.0
+    ) -> Markup:
+        """A thin straight line.
+
+        Args:
+            begin: Its one end.
+            end: Its other end.
+            colour: By its name in the palette.
+            dashes: Lengths of dashes and gaps; empty: none.
+            opacity: 0..1.
+        """
+        style = f"stroke:{self.ink.colour(colour)};stroke-width:1;stroke-opacity:{opacity:g}"
+        if dashes:
+            style += f";stroke-dasharray:{dashes}"
+        (x1, y1), (x2, y2) = begin, end
+        return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, style=style)
+
+    def box(self, corner: Point, size: Point, colour: str, *, opacity: float = 1.0) -> Markup:
+        """A filled rectangle.
+
+        Args:
+            corner: Upper left.
+            size: Width and height.
+            colour: By its name in the palette.
+            opacity: 0..1.
+        """
+        style = f"fill:{self.ink.colour(colour)};fill-opacity:{opacity:g}"
+        (x, y), (width, height) = corner, size
+        return tag("rect", x=x, y=y, width=width, height=height, style=style)
+
+    def shape(self, corners: Sequence[Point], colour: str, *, opacity: float = 1.0) -> Markup:
+        """A filled shape of straight edges."""
+        style = f"fill:{self.ink.colour(colour)};fill-opacity:{opacity:g}"
+        return tag("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in corners), style=style)
+
+    def text(
+        self,
+        at: Point,
+        text: str,
+        *,
+        colour: str = "mute",
+        anchor: Literal["start", "middle", "end"] = "start",
+        px: float = META_PX,
+        weight: int = 400,
+    ) -> Markup:
+        """A line of words around a height.
+
+        Args:
+            at: Where it begins, or ends, or has its middle; the height is that of its middle.
+            text: The words.
+            colour: By its name in the palette.
+            anchor: Which of the three.
+            px: Size of the type.
+            weight: Of the type.
+        """
+        return tag(
+            "text",
+            text,
+            x=at[0],
+            y=at[1] + _MIDDLE_PART * px,
+            style=f"fill:{self.ink.colour(colour)}",
+            text_anchor=anchor,
+            font_size=px,
+            font_weight=float(weight),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet(Pen):
+    """One drawing of a chart.
+
+    Attributes:
+        picture: What is shown.
+        frame: Where.
+        x_axis: Horizontal axis.
+        y_axis: Vertical axis.
+    """
+
+    picture: ChartPicture
+    frame: PlotFrame
+    x_axis: Axis
+    y_axis: Axis
+
+
+def text_width(text: str, px: float = META_PX) -> float:
+    """About how wide a text is, pixels: the reader's own typeface is not known."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return px * (wide * _WIDE_PART + (len(text) - wide) * _LETTER_PART)
+
+
+# Backdrop svg.
+
+
+_TICK_GAP_PX: Final = 8.0
+_EPOCH_MARK_PX: Final = 4.0
+_UNIT_BELOW_PX: Final = 14.0
+
+
+def left_margin(axis: Axis) -> float:
+    """Room for the vertical axis' texts, pixels."""
+    return max(24.0, max(text_width(text) for text in (*axis.texts, axis.unit)) + _TICK_GAP_PX + 2)
+
+
+def shading(sheet: Sheet) -> Markup:
+    """Stretches without data, and the window that a verdict rests on."""
+    bands = [_band(sheet, (gap.x_from, gap.x_to), "mute", gap.text) for gap in sheet.picture.gaps]
+    if sheet.picture.evidence is not None:
+        bands.append(_band(sheet, sheet.picture.evidence, "accent", ""))
+    return joined(bands)
+
+
+def backdrop(sheet: Sheet) -> Markup:
+    """Grid, numbers, and where epochs begin."""
+    return joined((_values(sheet), _epoch_marks(sheet), _x_texts(sheet)))
+
+
+def _band(sheet: Sheet, span: tuple[float, float], colour: str, words: str) -> Markup:
+    frame = sheet.frame
+    left, right = max(frame.left, frame.x_px(span[0])), min(frame.right, frame.x_px(span[1]))
+    if right <= left:
+        return Markup()
+    band = sheet.box((left, frame.top), (right - left, frame.height), colour, opacity=0.12)
+    return tag("g", tag("title", words), band) if words else band
+
+
+def _values(sheet: Sheet) -> Markup:
+    frame, axis = sheet.frame, sheet.y_axis
+    # With nothing to measure the scale is made up: lines, but no numbers.
+    has_scale = sheet.picture.has_points or sheet.picture.limit is not None
+    parts: list[Markup] = []
+    right = frame.left - _TICK_GAP_PX
+    for tick, text in zip(axis.ticks, axis.texts, strict=True):
+        y = frame.y_px(tick)
+        parts.append(sheet.line((frame.left, y), (frame.right, y), "border"))
+        if has_scale and not (axis.unit and y < frame.top + _UNIT_BELOW_PX):
+            parts.append(sheet.text((right, y), text, anchor="end"))
+    if has_scale and axis.unit:
+        parts.append(sheet.text((right, frame.top + 2.0), axis.unit, anchor="end"))
+    return joined(parts)
+
+
+def _epoch_marks(sheet: Sheet) -> Markup:
+    frame, marks = sheet.frame, sheet.picture.epoch_marks
+    marks = marks[(marks >= frame.x_lo) & (marks <= frame.x_hi)]
+    if not len(marks):
+        return Markup()
+    px = [frame.x_px(float(mark)) for mark in marks]
+    px = px[:: mark_stride((px[-1] - px[0]) / len(px))]
+    path = " ".join(f"M{x:.1f} {frame.bottom - _EPOCH_MARK_PX:.1f}v{_EPOCH_MARK_PX:g}" for x in px)
+    style = f"stroke:{sheet.ink.colour('mute')};stroke-width:1;stroke-opacity:0.6;fill:none"
+    return tag("path", d=path, style=style)
+
+
+def _x_texts(sheet: Sheet) -> Markup:
+    frame, axis = sheet.frame, sheet.x_axis
+    parts: list[Markup] = []
+    taken_to = 0.0
+    for tick, text in zip(axis.ticks, axis.texts, strict=True):
+        width = text_width(text)
+        left = min(frame.x_px(tick) - width / 2.0, frame.right - width)
+        if left >= taken_to:
+            parts.append(sheet.text((left, frame.bottom + 13.0), text))
+            taken_to = left + width + 8.0
+    return joined(parts)
+
+
+# Curve svg.
+
+
+_SHADE: Final = 0.14
+_DOT_PX: Final = 1.5
+
+
+def curves(sheet: Sheet) -> Markup:
+    """All of them, the selected one on top."""
+    in_order = sorted(sheet.picture.curves, key=is_on_top)
+    return joined(_curve(sheet, curve) for curve in in_order)
+
+
+def is_on_top(curve: CurvePicture) -> bool:
+    """Order of drawing: the selected run's last."""
+    return curve.selected
+
+
+def strokes(curve: CurvePicture, frame: PlotFrame) -> list[list[Point]]:
+    """The parts of a curve between gaps, within the frame's horizontal range, in pixels."""
+    x, y = _cut(curve.x, curve.y, frame.x_lo, frame.x_hi)
+    there = np.isfinite(y)
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], there, [False]))))
+    px = frame.left + (x - frame.x_lo) * (frame.width / (frame.x_hi - frame.x_lo))
+    py = frame.bottom - (y - frame.y_lo) * (frame.height / (frame.y_hi - frame.y_lo))
+    return [
+        list(zip(px[a:b].tolist(), py[a:b].tolist(), strict=True))
+        for a, b in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+    ]
+
+
+def _curve(sheet: Sheet, curve: CurvePicture) -> Markup:
+    ink = sheet.ink
+    colour = ink.colour("mute") if curve.stale else ink.series(curve.hue)
+    parts = strokes(curve, sheet.frame)
+    drawn = [_shade(sheet, part, colour) for part in parts] if curve.selected else []
+    width = 1.75 if curve.selected else 1.0
+    style = f"fill:none;stroke:{colour};stroke-width:{width:g};stroke-linejoin:round"
+    if curve.faint:
+        style += ";stroke-opacity:0.35"
+    if curve.dashed or curve.dotted:
+        style += f";stroke-dasharray:{'1.5 3' if curve.dotted else '5 3'}"
+    path = "".join(_path(part) for part in parts if len(part) > 1)
+    if path:
+        drawn.append(tag("path", d=path, style=style))
+    # A lone reading between two gaps is no line.
+    drawn += [
+        tag("circle", cx=part[0][0], cy=part[0][1], r=_DOT_PX, style=f"fill:{colour}")
+        for part in parts
+        if len(part) == 1
+    ]
+    return joined(drawn)
+
+
+def _shade(sheet: Sheet, part: Sequence[Point], colour: str) -> Markup:
+    bottom = sheet.frame.bottom
+    around = [(part[0][0], bottom), *part, (part[-1][0], bottom)]
+    return tag("path", d=f"{_path(around)}z", style=f"fill:{colour};fill-opacity:{_SHADE:g}")
+
+
+def _path(points: Sequence[Point]) -> str:
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+
+
+def _cut(x: FloatArray, y: FloatArray, lo: float, hi: float) -> tuple[FloatArray, FloatArray]:
+    """The points from `lo` to `hi`, with one on each edge that a line runs across."""
+    first, end = int(np.searchsorted(x, lo)), int(np.searchsorted(x, hi, side="right"))
+    inner_x, inner_y = x[first:end], y[first:end]
+    if 0 < first < len(x) and x[first] > lo:
+        inner_x, inner_y = np.append(lo, inner_x), np.append(_at(x, y, first, lo), inner_y)
+    if 0 < end < len(x) and x[end - 1] < hi:
+        inner_x, inner_y = np.append(inner_x, hi), np.append(inner_y, _at(x, y, end, hi))
+    return inner_x, inner_y
+
+
+def _at(x: FloatArray, y: FloatArray, behind: int, where: float) -> float:
+    """Height of the line from the point before to the one behind; NaN where one is missing."""
+    before = behind - 1
+    part = (where - x[before]) / (x[behind] - x[before])
+    return float(y[before] + part * (y[behind] - y[before]))
+
+
+# Overlay svg.
+
+
+_FLAG_HEIGHT_PX: Final = 16.0
+_LABEL_PX: Final = 14.0
+_DIAMOND_PX: Final = 4.5
+_BAND: Final = 0.16
+_LIMIT_COLOURS: Final = {"in_force": "crit", "pending": "warn", "offered": "mute"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Flag:
+    """A flag in its place."""
+
+    picture: FlagPicture
+    place: FlagPlace
+
+
+def forecast(sheet: Sheet) -> Markup:
+    """The line to where a limit is met, and the band that it may lie in."""
+    told, frame = sheet.picture.forecast, sheet.frame
+    if told is None:
+        return Markup()
+    start = (frame.x_px(told.x), frame.y_px(told.y))
+    meets = (frame.x_px(told.x_meets), frame.y_px(told.limit))
+    late = frame.right if told.x_latest is None else frame.x_px(told.x_latest)
+    early = (frame.x_px(told.x_earliest), meets[1])
+    # Without a latest moment it may also stay as it is.
+    latest = (frame.right, start[1]) if told.x_latest is None else (late, meets[1])
+    upper, lower = _until(start, early, frame.right), _until(start, latest, frame.right)
+    band = [start, upper]
+    if upper[1] == meets[1]:
+        band.append((min(late, frame.right), meets[1]))
+    parts = [sheet.shape([*band, lower], "warn", opacity=_BAND)]
+    style = f"stroke:{sheet.ink.colour('warn')};stroke-width:1.5;stroke-dasharray:5 4"
+    end = _until(start, meets, frame.right)
+    parts.append(tag("line", x1=start[0], y1=start[1], x2=end[0], y2=end[1], style=style))
+    if meets[0] <= frame.right:
+        parts.append(_diamond(sheet, meets))
+        parts.append(_limit_met(sheet, told.limit_text, start, meets))
+    return joined(parts)
+
+
+def flags(sheet: Sheet) -> Markup:
+    """What was carried out, with its words where there is room."""
+    placed = _placed_flags(sheet)
+    # All poles first: none may cross another flag's label.
+    poles = [_pole(sheet, flag) for flag in placed]
+    return joined([*poles, *(_label(sheet, flag) for flag in placed if flag.place.width)])
+
+
+def limit(sheet: Sheet) -> Markup:
+    """The limit line with its words, clear of curve and flags where there is such a place."""
+    told, frame = sheet.picture.limit, sheet.frame
+    if told is None:
+        return Markup()
+    y = min(max(frame.y_px(told.value), frame.top), frame.bottom)
+    colour = _LIMIT_COLOURS[told.look]
+    line = sheet.line((frame.left, y), (frame.right, y), colour, dashes="2 3")
+    words = f"{told.text} \u2191" if told.value > frame.y_hi else told.text
+    left, middle = _limit_label(sheet, told, words, y)
+    width = text_width(words)
+    veil = sheet.box((left - 2, middle - 7), (width + 4, _LABEL_PX), "card", opacity=0.75)
+    return joined((line, veil, sheet.text((left, middle), words, colour=colour, weight=500)))
+
+
+def newest_dots(sheet: Sheet) -> Markup:
+    """The last value of each curve."""
+    frame, ink = sheet.frame, sheet.ink
+    parts: list[Markup] = []
+    for curve in sorted(sheet.picture.curves, key=is_on_top):
+        at = last_there(curve, frame.x_hi)
+        if at < 0 or not frame.x_lo <= float(curve.x[at]) <= frame.x_hi:
+            continue
+        colour = ink.colour("mute") if curve.stale else ink.series(curve.hue)
+        style = f"fill:{colour};stroke:{ink.colour('card')};stroke-width:1.5"
+        cx, cy = frame.x_px(float(curve.x[at])), frame.y_px(float(curve.y[at]))
+        parts.append(tag("circle", cx=cx, cy=cy, r=3.5 if curve.selected else 2.5, style=style))
+    return joined(parts)
+
+
+def _until(start: Point, end: Point, right: float) -> Point:
+    """Where the line from start to end leaves the plot."""
+    if end[0] <= right or end[0] <= start[0]:
+        return end
+    part = (right - start[0]) / (end[0] - start[0])
+    return right, start[1] + part * (end[1] - start[1])
+
+
+def _diamond(sheet: Sheet, at: Point) -> Markup:
+    x, y = at
+    corners = [(x - _DIAMOND_PX, y), (x, y - _DIAMOND_PX), (x + _DIAMOND_PX, y)]
+    return sheet.shape([*corners, (x, y + _DIAMOND_PX)], "warn")
+
+
+def _limit_met(sheet: Sheet, words: str, start: Point, meets: Point) -> Markup:
+    """A limit that no line of the run's own stands for: dotted ahead, its words beside it."""
+    if not words:
+        return Markup()
+    y, right = meets[1], meets[0] + _DIAMOND_PX
+    line = sheet.line((start[0], y), (sheet.frame.right, y), "warn", dashes="2 2")
+    at = max(right, sheet.frame.left + text_width(words))
+    return joined((line, sheet.text((at, y - 11.0), words, colour="warn", anchor="end")))
+
+
+def _placed_flags(sheet: Sheet) -> list[_Flag]:
+    frame = sheet.frame
+    seen = [flag for flag in sheet.picture.flags if frame.x_lo <= flag.x <= frame.x_hi]
+    loud = [flag for flag in seen if not flag.is_quiet]
+    quiet = [flag for flag in seen if flag.is_quiet]
+    places = flag_places(
+        [frame.x_px(flag.x) for flag in loud],
+        [text_width(flag.text) + 10.0 for flag in loud],
+        (frame.left, frame.right),
+    )
+    placed = [_Flag(flag, place) for flag, place in zip(loud, places, strict=True)]
+    bare = [FlagPlace(frame.x_px(flag.x), frame.x_px(flag.x), 0.0) for flag in quiet]
+    return placed + [_Flag(flag, place) for flag, place in zip(quiet, bare, strict=True)]
+
+
+def _pole(sheet: Sheet, flag: _Flag) -> Markup:
+    x, frame = flag.place.x, sheet.frame
+    opacity = 1.0 if flag.place.width else 0.35
+    colour = "accent" if flag.picture.ok else "warn"
+    line = sheet.line((x, frame.top), (x, frame.bottom), colour, opacity=opacity)
+    return tag("g", tag("title", _one_line(flag.picture)), line)
+
+
+def _label(sheet: Sheet, flag: _Flag) -> Markup:
+    place, top = flag.place, sheet.frame.top
+    colour = "accent" if flag.picture.ok else "warn"
+    style = f"fill:{sheet.ink.colour(colour)}"
+    box = tag(
+        "rect",
+        x=place.left,
+        y=top,
+        width=place.width,
+        height=_FLAG_HEIGHT_PX,
+        rx=3.0,
+        style=style,
+    )
+    middle = (place.left + place.width / 2.0, top + _FLAG_HEIGHT_PX / 2.0)
+    words = sheet.text(middle, flag.picture.text, colour="on_accent", anchor="middle", weight=600)
+    return tag("g", tag("title", _one_line(flag.picture)), box, words)
+
+
+def _one_line(flag: FlagPicture) -> str:
+    return "; ".join(flag.tooltip.splitlines()) or flag.text
+
+
+def _limit_label(sheet: Sheet, told: LimitPicture, words: str, y: float) -> Point:
+    """Left edge and middle of the words."""
+    frame = sheet.frame
+    within: Span = (frame.left + 6.0, frame.right - 4.0)
+    placed = _placed_flags(sheet)
+    taken: list[Span] = [(flag.place.x - 1.0, flag.place.x + 1.0) for flag in placed]
+    above, below = y - 9.0, y + 9.0
+    heights = (above, below) if above > frame.top else (below,)
+    for middle in heights:
+        labels = [flag.place.span for flag in placed if flag.place.width]
+        is_among_labels = middle - 7.0 < frame.top + _FLAG_HEIGHT_PX
+        band = (middle - 7.0, middle + 7.0)
+        curved = [
+            span for each in sheet.picture.curves for span in spans_in_band(each, frame, band)
+        ]
+        others = taken + curved + (labels if is_among_labels else [])
+        left = free_left(text_width(words), within, others)
+        if left is not None:
+            return left, middle
+    return within[0], heights[0]
+
 
 _DOT_ROOM_PX: Final = 8.0
 TYPEFACES: Final = "Inter, system-ui, sans-serif"

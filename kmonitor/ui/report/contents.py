@@ -1,26 +1,36 @@
 """Everything that a report of a run says, as plain data."""
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.connect.hub_client import HubClient
+import msgspec
+
+from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.export.events import read_event
 from kmonitor.ui.charts.arrangement import ChartSetup
 from kmonitor.ui.charts.cards import CARD_METRICS, CardPicture
+from kmonitor.ui.charts.chart_kinds import kinds_of
+from kmonitor.ui.charts.extra_charts import MetricCharts
+from kmonitor.ui.charts.feed import ChartFeed
+from kmonitor.ui.charts.standard_charts import ChartDesk
 from kmonitor.ui.events.event_log import LogRow
-from kmonitor.ui.events.last_minute import COLUMNS as LAST_MINUTE
-from kmonitor.ui.events.last_minute import asked_from_s, last_minute
 from kmonitor.ui.events.reclaims import ReclaimRow
-from kmonitor.ui.events.run_end import end_picture
+from kmonitor.ui.events.run_end import COLUMNS as LAST_MINUTE
+from kmonitor.ui.events.run_end import asked_from_s, end_picture, last_minute
 from kmonitor.ui.plots.chart_state import ChartPicture
-from kmonitor.ui.report.study_contents import StudyContents, study_contents
-from kmonitor.ui.report.told_desk import ToldDesk
 from kmonitor.ui.runs.readings import ReadingGroup
-from kmonitor.ui.runs.run_states import has_ended_badly
+from kmonitor.ui.runs.run_states import has_ended, has_ended_badly
 from kmonitor.ui.shell.header import HeaderPicture, header_picture
-from kmonitor.ui.studies.study_store import is_study
+from kmonitor.ui.studies.fold_charts import MemoryPicture, MetricPicture, memory_picture
+from kmonitor.ui.studies.folds import tries_of
+from kmonitor.ui.studies.study_page import StudyPicture, study_picture
+from kmonitor.ui.studies.study_store import folds_of, is_search, is_study
 from kmonitor.ui.verdicts.evidence import EvidencePicture, evidence_picture
+from kmonitor.ui.workspace.workspace import Desk
+from kmonitor_agent.wire.local.clock import SystemClock
+from kmonitor_agent.wire.local.fold_identity import Noun
 from kmonitor_agent.wire.messages.events import (
     BootStarted,
     FitStarted,
@@ -28,7 +38,176 @@ from kmonitor_agent.wire.messages.events import (
     SourceOf,
     Sources,
 )
-from kmonitor_agent.wire.messages.unions import RunSummary
+from kmonitor_agent.wire.messages.unions import (
+    ErrorMessage,
+    Message,
+    RowsAsked,
+    RowsTold,
+    RunsTold,
+    RunSummary,
+    SeriesAsked,
+    SeriesTold,
+    VerdictsAsked,
+    VerdictsTold,
+)
+
+# Told desk.
+
+
+_MOST_CHARTS: Final = 40
+
+
+class ToldDesk:
+    """Answers each question of the desk's own at once; for one thread.
+
+    Attributes:
+        desk: What is known of the run; it is the selected one, and the only one.
+        charts: Its charts, in epochs where the run has some, else in seconds.
+        metrics: Further ones, of what the training and the GPU told.
+        kinds: Those that this run has.
+    """
+
+    def __init__(self, client: HubClient, run: RunSummary) -> None:
+        """Ask for everything that a window would. Raises: `HubUnreachable`, `HubClosed`."""
+        self._client = client
+        self._run = run
+        self._asked: deque[tuple[int, Message]] = deque()
+        self._number = 0
+        self.desk = Desk(ask=self._ask, clock=SystemClock(), user="")
+        self._feed = ChartFeed(self._ask)
+        self.charts = ChartDesk(self.desk, self._feed)
+        self.desk.attach_charts(self._feed)
+        self.metrics = MetricCharts(self.desk, self._feed, self.charts)
+        self._fill()
+        self.kinds = [
+            kind
+            for kind in kinds_of(self._feed.have([run.run]))
+            if kind.group in ("training", "gpu")
+        ][:_MOST_CHARTS]
+        self._feed.want(column for kind in self.kinds for column in kind.asked)
+        self._take_answers()
+        has_epochs = len(self._feed.store.epoch_marks(run.run, "epochs")) > 0
+        self.charts.count("epochs" if has_epochs else "seconds")
+
+    def take_epochs(self, runs: Sequence[str]) -> None:
+        """Let the desk's metrics of folds know the epochs of these runs."""
+        self.desk.fold_metrics.want(runs)
+        self._take_answers()
+
+    def _fill(self) -> None:
+        hub = self._client.hub()
+        told = RunsTold(
+            ask=0,
+            hub=hub.hub,
+            change=self._run.change,
+            head=hub.rows,
+            version=hub.version,
+            host=hub.host,
+            runs=[self._run],
+        )
+        self.desk.connected(hub)
+        self.desk.book.want(self._run.run)
+        self.desk.take(told)
+        self._take_answers()
+
+    def _take_answers(self) -> None:
+        while self._asked:
+            number, question = self._asked.popleft()
+            answer = self._answer(question)
+            if answer is not None:
+                self.desk.take(msgspec.structs.replace(answer, ask=number))
+
+    def _ask(self, message: Message) -> int:
+        self._number += 1
+        self._asked.append((self._number, message))
+        return self._number
+
+    def _answer(
+        self, question: Message
+    ) -> SeriesTold | RowsTold | VerdictsTold | ErrorMessage | None:
+        client = self._client
+        try:
+            match question:
+                case SeriesAsked(run=run, columns=columns, from_s=from_s, buckets=buckets):
+                    return client.series(run, columns, from_s=from_s, buckets=buckets)
+                case RowsAsked(cursor=cursor, runs=runs, kinds=kinds):
+                    return client.rows(cursor=cursor, runs=runs, kinds=kinds)
+                case VerdictsAsked(run=run):
+                    return VerdictsTold(ask=0, run=run, verdicts=client.verdicts(run))
+                case _:
+                    return None
+        except HubRefused as refused:
+            # An older hub judges nothing, and keeps no series of what it does not know.
+            return ErrorMessage(code="unsupported", text=refused.text)
+
+
+# study_contents: What a report says of a study: the same pictures as its page in the window.
+
+
+PLOT_WIDTH_PX: Final = 530
+PLOT_HEIGHT_PX: Final = 200
+"""Room for the bars and lines of a study's charts."""
+
+_MOST_METRICS: Final = 24
+
+
+@dataclass(frozen=True, slots=True)
+class StudyContents:
+    """A study as it stood when the report was made.
+
+    Attributes:
+        page: How far it is, each fold, and the ledger.
+        memory: Of each fold.
+        metrics: Of the folds' epochs, the usual one first; empty: no fold told of an epoch.
+        is_search: Its folds are the trials of a search.
+    """
+
+    page: StudyPicture
+    memory: MemoryPicture
+    metrics: Sequence[MetricPicture]
+    is_search: bool
+
+
+def study_contents(client: HubClient, told: ToldDesk, study: RunSummary) -> StudyContents:
+    """Ask for what is known of a study and of its folds.
+
+    Args:
+        client: Of the study's hub.
+        told: What was told of the study's own run.
+        study: That run.
+
+    Raises:
+        Expected: The hub does not answer.
+    """
+    folds = folds_of(study, client.runs())
+    record = told.desk.studies.get(study.run)
+    now_wall_s = study.last_wall_s if has_ended(study) else told.desk.now_wall_s()
+    tries = tries_of(study, record, folds, now_wall_s=now_wall_s)
+    bound = None if record.started is None else record.started.memory_bytes
+    finished = {each[-1].fold for each in tries if each[-1].state == "finished"}
+    runs = {fold: folds[fold].run for fold in sorted(folds)}
+    told.take_epochs(list(runs.values()))
+    return StudyContents(
+        page=study_picture(study, record, tries, now_wall_s=now_wall_s),
+        memory=memory_picture(tries, bound, height_px=float(PLOT_HEIGHT_PX)),
+        metrics=_metrics(told, runs, finished, "trial" if is_search(study) else "fold"),
+        is_search=is_search(study),
+    )
+
+
+def _metrics(
+    told: ToldDesk, runs: Mapping[int, str], finished: Collection[int], noun: Noun
+) -> list[MetricPicture]:
+    metrics = told.desk.fold_metrics
+
+    def picture(name: str) -> MetricPicture:
+        metrics.metric = name
+        size_px = (PLOT_WIDTH_PX, PLOT_HEIGHT_PX)
+        return metrics.picture(runs, finished, noun=noun, size_px=size_px)
+
+    choices = picture("").choices[:_MOST_METRICS]
+    return [drawn for name in choices if (drawn := picture(name)).mean]
+
 
 CHART_WIDTH_PX: Final = 600
 """Curves are thinned to this width."""

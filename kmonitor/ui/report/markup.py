@@ -1,10 +1,11 @@
 """HTML and SVG in which nothing of a script's names and texts is ever taken for markup."""
 
 import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from kmonitor_agent.wire.printable import printable
+from kmonitor_agent.wire.text import printable
 
 _VOID: Final = frozenset({"meta"})
 
@@ -56,3 +57,52 @@ def _name(key: str) -> str:
 
 def _value(value: str | float) -> str:
     return escaped(value) if isinstance(value, str) else f"{value:.6g}"
+
+
+# marks: Marks beside words, so that nothing is told by its colour alone.
+
+
+_MARKS: Final = {"crit": "\u25b2", "warn": "\u25b2", "ok": "\u2713", "accent": "\u25b6"}
+
+
+def mark_of(tone: str) -> str:
+    """The mark of a tone; a point where it has none of its own."""
+    return _MARKS.get(tone, "\u25cf")
+
+
+# tables: Tables and lists of facts of a report.
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A column's head.
+
+    Attributes:
+        title: Above it.
+        kind: How its cells stand: "number" right, "still" never folded, "long" with room.
+    """
+
+    title: str
+    kind: str = ""
+
+
+def table(heads: Sequence[Head], rows: Iterable[Sequence[Part]]) -> Markup:
+    """A table; wider than the page it can be scrolled."""
+    titles = [tag("th", head.title, class_=head.kind, scope="col") for head in heads]
+    body = [
+        tag("tr", *(_cell(cell, head) for cell, head in zip(row, heads, strict=True)))
+        for row in rows
+    ]
+    inside = tag("table", tag("thead", tag("tr", *titles)), tag("tbody", *body))
+    return tag("div", inside, class_="scroll")
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> Markup:
+    """Names with what they are; what says nothing is left out."""
+    told = [tag("div", tag("dt", title), tag("dd", lines(text))) for title, text in pairs if text]
+    return tag("dl", *told, class_="card")
+
+
+def _cell(cell: Part, head: Head) -> Markup:
+    inside = cell if isinstance(cell, Markup) else lines(cell)
+    return tag("td", inside, class_=head.kind)

@@ -1,24 +1,29 @@
 """A report as one HTML file: no script, nothing loaded from anywhere."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
-from kmonitor.ui.charts.rate_words import RatePicture
+from kmonitor.base.atomic_file import whole_file
+from kmonitor.connect.hub_client import HubClient
+from kmonitor.ui.charts.cards import RatePicture
 from kmonitor.ui.report.chart_svg import chart_svg
-from kmonitor.ui.report.contents import ReportChart, ReportContents
-from kmonitor.ui.report.ink import Ink
-from kmonitor.ui.report.marks import mark_of
-from kmonitor.ui.report.markup import Markup, escaped, joined, tag
-from kmonitor.ui.report.model_section import model_section
-from kmonitor.ui.report.record_sections import events_section, reclaims_section
-from kmonitor.ui.report.sections import environment_section
+from kmonitor.ui.report.contents import ReportChart, ReportContents, report_contents
+from kmonitor.ui.report.markup import Markup, escaped, joined, mark_of, tag
+from kmonitor.ui.report.sections import (
+    environment_section,
+    events_section,
+    model_section,
+    reclaims_section,
+)
 from kmonitor.ui.report.study_section import study_section
-from kmonitor.ui.report.style import style
+from kmonitor.ui.report.style import Ink, style
 from kmonitor.ui.shell.header import ChipPicture
 from kmonitor.ui.text.formats import NARROW_SPACE, day_clock_text
 from kmonitor.ui.text.language import language_tag, tr
 from kmonitor.ui.verdicts.evidence import EvidencePicture
 from kmonitor.ui.verdicts.verdict_text import VerdictPicture
+from kmonitor_agent.wire.messages.unions import RunSummary
 from kmonitor_agent.wire.release import VERSION
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
@@ -163,3 +168,34 @@ def _foot(contents: ReportContents) -> Markup:
     )
     words = tr("Names and texts are those of the script.")
     return tag("footer", escaped(f"{made} {words}".replace(NARROW_SPACE, " ")))
+
+
+# run_report: The report of a run as a file.
+
+
+_LONGEST_BYTES: Final = 120
+_SHORT_ID: Final = 8
+
+
+def write_report(client: HubClient, run: RunSummary, output: Path) -> None:
+    """Write the report of a run, which replaces what stands there.
+
+    Args:
+        client: Of the run's hub.
+        run: The run.
+        output: The file.
+
+    Raises:
+        Expected: The hub does not answer, or the file cannot be written; it is as it was.
+    """
+    page = report_page(report_contents(client, run))
+    with whole_file(output) as file:
+        file.write(page.encode())
+
+
+def file_stem(run: RunSummary) -> str:
+    """A name for a file about a run, which no file system refuses: "resnet50-3f2a8c1e"."""
+    # Without points: what follows one would be taken for the ending.
+    letters = "".join(each if each.isalnum() or each in "-_" else "-" for each in run.name)
+    name = letters.encode()[:_LONGEST_BYTES].decode(errors="ignore").strip("-")
+    return f"{name or 'run'}-{run.run[:_SHORT_ID]}"

@@ -1,16 +1,33 @@
 """Where a run ran, with which versions, and where each figure comes from."""
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Final
 
+from kmonitor.ui.events.event_log import LogRow
+from kmonitor.ui.events.reclaims import Cell, ReclaimRow, columns
 from kmonitor.ui.limits.limit_text import limit_text
 from kmonitor.ui.report.contents import ReportContents
-from kmonitor.ui.report.markup import Markup, Part, tag
-from kmonitor.ui.report.tables import Head, facts, table
+from kmonitor.ui.report.markup import Head, Markup, Part, facts, table, tag
 from kmonitor.ui.runs.readings import ReadingGroup
 from kmonitor.ui.runs.run_states import state_picture
-from kmonitor.ui.text.formats import bytes_text, day_clock_text, duration_text
+from kmonitor.ui.text.formats import (
+    bytes_text,
+    clock_text,
+    count_text,
+    day_clock_text,
+    day_text,
+    duration_text,
+    number_text,
+)
 from kmonitor.ui.text.language import tr
-from kmonitor_agent.wire.messages.events import BootStarted, SourceOf
+from kmonitor_agent.wire.messages.events import (
+    BootStarted,
+    FitStarted,
+    LayerFacts,
+    ModelFacts,
+    SourceOf,
+)
 
 
 def environment_section(contents: ReportContents) -> Markup:
@@ -88,3 +105,143 @@ def _sources(sources: Iterable[SourceOf]) -> Markup:
         for each in sources
     ]
     return table(heads, rows)
+
+
+# model_section: The model of a run's last fit: how it was trained, its size, its layers.
+
+
+def model_section(parts: Sequence[ModelFacts], fit: FitStarted | None) -> Markup:
+    """The model with all layers that were told.
+
+    Args:
+        parts: Of one fit's model.
+        fit: How that fit was called; None: none was.
+    """
+    title = tag("h2", tr("Model"))
+    if not parts:
+        return tag("section", title, tag("p", tr("No model was told."), class_="mute"))
+    layers = [layer for part in parts for layer in part.layers]
+    return tag(
+        "section",
+        title,
+        facts(_model_facts(parts[0], fit)),
+        tag("h2", tr("Layers")) if layers else "",
+        table(_heads(), [_layer(layer) for layer in layers]) if layers else "",
+    )
+
+
+def _model_facts(model: ModelFacts, fit: FitStarted | None) -> list[tuple[str, str]]:
+    slots = ", ".join(f"{slot.name} {bytes_text(slot.n_bytes)}" for slot in model.slots)
+    size = tr("{n} ({size})").format(
+        n=count_text(model.parameters), size=bytes_text(model.parameter_bytes)
+    )
+    state = bytes_text(model.slot_bytes) if model.slot_bytes else ""
+    told = [
+        (tr("Name"), model.name),
+        (tr("Class"), model.kind),
+        (tr("Parameters"), size),
+        (tr("Layers"), count_text(model.n_layers)),
+        (tr("Optimizer"), model.optimizer),
+        (tr("Optimizer state"), f"{state} ({slots})" if state and slots else state),
+        (tr("Loss"), model.loss),
+        (tr("Precision"), model.dtype_policy),
+    ]
+    return told + (_fit_facts(fit) if fit is not None else [])
+
+
+def _fit_facts(fit: FitStarted) -> list[tuple[str, str]]:
+    rate = fit.learning_rate
+    return [
+        (tr("Fit"), count_text(fit.fit)),
+        (tr("Epochs"), count_text(fit.epochs) if fit.epochs else ""),
+        (tr("Steps an epoch"), count_text(fit.steps) if fit.steps else ""),
+        (tr("Batch size"), count_text(fit.batch_size) if fit.batch_size else ""),
+        (tr("Learning rate"), number_text(rate) if rate is not None else ""),
+        (tr("Compiled by XLA"), "" if fit.jit_compile is None else _yes(is_so=fit.jit_compile)),
+        (tr("Without a graph"), _yes(is_so=True) if fit.run_eagerly else ""),
+    ]
+
+
+def _yes(*, is_so: bool) -> str:
+    return tr("yes") if is_so else tr("no")
+
+
+def _heads() -> list[Head]:
+    return [
+        Head(tr("Layer"), "long"),
+        Head(tr("Class")),
+        Head(tr("Output")),
+        Head(tr("Parameters"), "number"),
+        Head(tr("Trainable"), "number"),
+        Head(tr("Size"), "number"),
+        Head(tr("Precision")),
+    ]
+
+
+def _layer(layer: LayerFacts) -> list[Part]:
+    return [
+        layer.name,
+        layer.kind,
+        layer.output_shape,
+        count_text(layer.parameters),
+        count_text(layer.trainable_parameters),
+        bytes_text(layer.parameter_bytes),
+        layer.dtype,
+    ]
+
+
+# record_sections: What was reclaimed in a run, and what happened: two tables of a report.
+
+
+_MAX_EVENTS: Final = 2000
+_LEVELS: Final = {"info": "", "warning": "warn", "error": "crit"}
+_MARKS: Final = {"info": "", "warning": "\u25b2", "error": "\u2715"}
+_TONES: Final = {"plain": "", "mute": "mute", "warn": "warn"}
+_KINDS: Final = {"when": "still", "level": "still", "held": "long", "result": "long"}
+
+
+def reclaims_section(rows: Sequence[ReclaimRow]) -> Markup:
+    """Each save, collect, reload and restart with what it gave back."""
+    title = tag("h2", tr("Reclaims"))
+    if not rows:
+        return tag("section", title, tag("p", tr("Nothing was reclaimed."), class_="mute"))
+    heads = [
+        Head(each.title, "number" if each.is_number else _KINDS.get(each.key, ""))
+        for each in columns()
+    ]
+    return tag("section", title, table(heads, [[_cell(c) for c in row.cells] for row in rows]))
+
+
+def events_section(rows: Sequence[LogRow]) -> Markup:
+    """What happened, oldest first; of very many the newest."""
+    title = tag("h2", tr("Events"))
+    if not rows:
+        return tag("section", title, tag("p", tr("Nothing has happened yet."), class_="mute"))
+    shown = rows[-_MAX_EVENTS:]
+    left_out = len(rows) - len(shown)
+    heads = [Head(tr("When"), "still"), Head("", "still"), Head(tr("What"))]
+    words = tr("{n} earlier ones are left out: kmonitor export").format(n=left_out)
+    return tag(
+        "section",
+        title,
+        tag("p", words, class_="mute") if left_out else "",
+        table(heads, _event_cells(shown)),
+    )
+
+
+def _event_cells(rows: Sequence[LogRow]) -> list[list[Part]]:
+    cells: list[list[Part]] = []
+    days = ["", *(day_text(row.wall_s) for row in rows)]
+    for row, (before, day) in zip(rows, pairwise(days), strict=True):
+        # The day stands where another one begins.
+        moment = row.time if day == before else f"{day} {clock_text(row.wall_s)}"
+        level = row.line.level
+        mark = tag("span", _MARKS[level], class_=_LEVELS[level], title=level)
+        cells.append([moment, mark, tag("span", row.line.text, class_=_LEVELS[level])])
+    return cells
+
+
+def _cell(cell: Cell) -> Part:
+    # The window's table has one line a row, and the rest under the pointer.
+    text = cell.tooltip if "\n" in cell.tooltip else cell.text
+    return text if cell.tone == "plain" else tag("span", text, class_=_TONES[cell.tone])

@@ -5,15 +5,157 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from kmonitor.ui.hosts.hosts import HostPicture, IsReached
-from kmonitor.ui.run_tree.run_groups import RunGroup, group_line, groups_of, rank_name
-from kmonitor.ui.run_tree.run_studies import StudyGroup, first_mark, fold_row_name, studies_of
 from kmonitor.ui.runs.run_states import StatePicture, has_ended, state_picture
 from kmonitor.ui.runs.run_store import RunBook
+from kmonitor.ui.studies.folds import fold_name
+from kmonitor.ui.studies.study_page import tally_words
+from kmonitor.ui.studies.study_store import is_search, is_study
 from kmonitor.ui.text.formats import bytes_text, clock_text, epochs_text, shortened
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.evidence import suspicion_words
 from kmonitor_agent.wire.messages.unions import RunSummary
+
+# Run groups.
+
+
+ALWAYS_SHOWN: Final = 8
+"""So many ranks are shown in any case; of more only when one of them is selected or searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunGroup:
+    """The processes of one launch.
+
+    Attributes:
+        members: By rank, two at least.
+    """
+
+    members: tuple[RunSummary, ...]
+
+    @property
+    def lead(self) -> RunSummary:
+        """The one that stands for all: the lowest rank that is known."""
+        return self.members[0]
+
+    def shows_ranks(self, selected: str | None, search: str) -> bool:
+        """Whether the ranks have rows of their own."""
+        is_small = len(self.members) <= ALWAYS_SHOWN
+        return is_small or bool(search) or any(each.run == selected for each in self.members)
+
+
+def groups_of(runs: Sequence[RunSummary]) -> dict[str, RunGroup]:
+    """The group of each run that has one, by run id.
+
+    Launches that look the same (the same cluster of a TF_CONFIG, day after day) are told apart by
+    their ranks: where a rank comes again, another launch has begun.
+    """
+    launches: dict[str, list[dict[int, RunSummary]]] = {}
+    for run in sorted(runs, key=lambda each: each.started_wall_s):
+        if run.rank is None or not run.group:
+            continue
+        of_group = launches.setdefault(run.group, [{}])
+        if run.rank in of_group[-1]:
+            of_group.append({})
+        of_group[-1][run.rank] = run
+    found: dict[str, RunGroup] = {}
+    for ranks in (each for of_group in launches.values() for each in of_group):
+        if len(ranks) > 1:
+            group = RunGroup(tuple(ranks[rank] for rank in sorted(ranks)))
+            found |= {run.run: group for run in group.members}
+    return found
+
+
+def rank_name(run: RunSummary, lead: RunSummary) -> str:
+    """What a rank's own row is called."""
+    name = tr("rank {n}").format(n=run.rank)
+    return name if run.host == lead.host else f"{name} \u00b7 {run.host}"
+
+
+def group_line(group: RunGroup, line: str, states: dict[str, StatePicture]) -> str:
+    """The second line of the row that stands for all: how many, and who is in trouble.
+
+    Args:
+        group: The runs.
+        line: What the lead's own line says.
+        states: How each member's state is shown, by run id.
+    """
+    told = max(each.world_size for each in group.members)
+    n = len(group.members)
+    text = tr("{n} of {of} ranks") if n < told else tr("{n} ranks")
+    words = text.format(n=n, of=told)
+    for run in group.members[1:]:
+        if states[run.run].tone == "crit":
+            trouble = tr("rank {n}: {state}").format(n=run.rank, state=states[run.run].word)
+            return f"{words} \u00b7 {trouble}"
+    return f"{words} \u00b7 {line}"
+
+
+# run_studies: A study as one row of the tree, with the runs of its folds below it.
+
+
+@dataclass(frozen=True, slots=True)
+class StudyGroup:
+    """A study and its folds' runs.
+
+    Attributes:
+        lead: The study's own run.
+        folds: By fold, then by start.
+    """
+
+    lead: RunSummary
+    folds: tuple[RunSummary, ...]
+
+    def shows_folds(self, selected: str | None, search: str) -> bool:
+        """Whether the folds have rows of their own."""
+        is_small = len(self.folds) <= ALWAYS_SHOWN
+        is_looked_at = selected == self.lead.run or any(f.run == selected for f in self.folds)
+        if is_small:
+            return bool(search) or is_looked_at or not has_ended(self.lead)
+        return bool(search) or any(each.run == selected for each in self.folds)
+
+    @property
+    def line(self) -> str:
+        """The second line of the study's row."""
+        return tally_words(self.lead)
+
+    @property
+    def fraction(self) -> float | None:
+        """Part of the folds that is over, 0..1; None: it has ended, or told nothing."""
+        tally, lead = self.lead.tally, self.lead
+        if tally is None or not lead.folds or has_ended(lead):
+            return None
+        return min(1.0, tally.over / lead.folds)
+
+
+def studies_of(runs: Sequence[RunSummary]) -> dict[str, StudyGroup]:
+    """The study of each run that is one or is of one, by run id.
+
+    Folds whose study told nothing (or was deleted) stay what they are.
+    """
+    leads = {run.study: run for run in runs if is_study(run)}
+    folds: dict[str, list[RunSummary]] = {study: [] for study in leads}
+    for run in runs:
+        if run.fold is not None and run.study in folds:
+            folds[run.study].append(run)
+    found: dict[str, StudyGroup] = {}
+    for study, lead in leads.items():
+        ordered = sorted(folds[study], key=lambda each: (each.fold or 0, each.started_wall_s))
+        group = StudyGroup(lead, tuple(ordered))
+        found |= {run.run: group for run in (lead, *ordered)}
+    return found
+
+
+def fold_row_name(run: RunSummary, lead: RunSummary) -> str:
+    """What a fold's own row is called: "fold 2", with its host where that is another."""
+    name = fold_name(run.fold or 0, "trial" if is_search(lead) else "fold")
+    return name if run.host == lead.host else f"{name} \u00b7 {run.host}"
+
+
+def first_mark(group: StudyGroup, marks: Mapping[str, str]) -> str:
+    """A fold's mark is not lost while the folds are folded away."""
+    return next((marks[each.run] for each in group.folds if marks.get(each.run)), "")
+
 
 _LONGEST_WHY: Final = 60
 

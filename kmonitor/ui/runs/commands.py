@@ -10,7 +10,7 @@ from kmonitor_agent.wire.messages.commands import (
     CommandState,
     NoArguments,
 )
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 from kmonitor_agent.wire.messages.unions import (
     CommandAsked,
     CommandTold,

@@ -7,7 +7,7 @@ import msgspec
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.studies.study_store import is_study
 from kmonitor_agent.wire.messages.unions import RunsTold, RunSummary
-from kmonitor_agent.wire.printable import printable
+from kmonitor_agent.wire.text import printable
 
 N_HUES = 6
 MAX_SHOWN = 8

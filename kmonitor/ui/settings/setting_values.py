@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from kmonitor.ui.text.amounts import BYTES, amount_from
-from kmonitor.ui.text.formats import plain_text, round_bytes_text
+from kmonitor.ui.text.formats import BYTES, amount_from, plain_text, round_bytes_text
 from kmonitor.ui.text.language import tr
 
 Pace = Literal["lively", "calm", "sparing"]

@@ -1,17 +1,18 @@
 """What the window remembers between two starts, as JSON."""
 
 import logging
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 
+from kmonitor.connect.remembered_hosts import RememberedHost
 from kmonitor.ui.charts.arrangement import MOST_CHARTS, ChartSetup
 from kmonitor.ui.settings.setting_values import Pace
 from kmonitor.ui.text.formats import ByteUnits
-from kmonitor_agent.wire.local.plain_files import read_own, write_private
-from kmonitor_agent.wire.local.private_files import make_own_folder
-from kmonitor_agent.wire.messages.identity import Name, Wall
+from kmonitor_agent.wire.local.private_files import make_own_folder, read_own, write_private
+from kmonitor_agent.wire.messages.fields import Name, Wall
 
 _log = logging.getLogger(__name__)
 
@@ -107,3 +108,32 @@ def save_settings(folder: Path, settings: WindowSettings) -> None:
         write_private(path, msgspec.json.format(msgspec.json.encode(settings)))
     except OSError as exc:
         _log.warning("%s was not written: %s", path, exc)
+
+
+# window_options: How one window is opened, as the command line and the tests say it.
+
+
+@dataclass(frozen=True, slots=True)
+class WindowOptions:
+    """How the window is opened.
+
+    Attributes:
+        screenshot: Draw the window into this PNG file and leave: once its data are there, or
+            when `quit_after_s` has passed.
+        quit_after_s: Leave after so many seconds; None: when it is closed.
+        select: Run to select: id, beginning of an id, name, or "last".
+        size: Width and height, pixels; None: as it was left.
+        theme: Palette; None: as it was chosen.
+        with_hub: Start a hub when none answers, and again when it dies.
+        shown: The folder that the hub shows, which somebody else has started; None: an own hub.
+        also: A host whose runs are shown too, and which is not remembered for that; None: none.
+    """
+
+    screenshot: Path | None = None
+    quit_after_s: float | None = None
+    select: str | None = None
+    size: tuple[int, int] | None = None
+    theme: ThemeName | None = None
+    with_hub: bool = True
+    shown: Path | None = None
+    also: RememberedHost | None = None

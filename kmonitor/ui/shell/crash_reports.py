@@ -1,22 +1,204 @@
 """What a window that ends badly leaves behind, and what is found of it at the next start."""
 
+import builtins
 import faulthandler
 import getpass
+import importlib.metadata
 import logging
 import os
+import platform
 import re
+import sys
 import threading
 import time
+import traceback
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Final
 
 from typing_extensions import override
 
-from kmonitor.ui.shell import crash_words
-from kmonitor_agent.wire.local.plain_files import open_own, open_plain, write_private
+from kmonitor.base.errors import Expected
+from kmonitor.ui.text.formats import moment_text
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.local.private_files import open_own, open_plain, write_private
+from kmonitor_agent.wire.release import VERSION
+
+# Crash words.
+
+
+TITLE: Final = "kmonitor crash report"
+WHAT: Final = "What:      "
+"""Begins the line that says what happened."""
+
+LEFT_OUT: Final = "\u2026"
+_PACKAGES: Final = (
+    ("PySide6-Essentials", "PySide6"),
+    ("shiboken6", "shiboken6"),
+    ("pyqtgraph", "pyqtgraph"),
+    ("numpy", "numpy"),
+    ("pyzmq", "pyzmq"),
+    ("msgspec", "msgspec"),
+)
+_FILE: Final = re.compile(r'File "([^"\n]*)"')
+_LIBRARY: Final = re.compile(r".*[/\\]((?:site-packages|dist-packages|python3\.\d+)[/\\].*)")
+_OURS: Final = re.compile(r".*[/\\]((?:kmonitor|kmonitor_agent)[/\\].*)")
+_QUOTED: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d")
+_PATH: Final = re.compile(r"(?<![\w.])(?:[A-Za-z]:)?[/\\][^\s'\":,;)]+")
+_WORD: Final = re.compile(r"\w+")
+_TYPE: Final = re.compile(r"NoneType|(?:PySide6|shiboken6|kmonitor|kmonitor_agent)\.[\w.]+")
+_QT_LOGGER: Final = "kmonitor.ui.qt"
+
+
+def head_text(what: str, when: str) -> str:
+    """The beginning of a report: what, when, and with which versions.
+
+    Args:
+        what: In one line; empty: nobody knows yet.
+        when: The moment, with its zone.
+    """
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    lines = [
+        TITLE,
+        "Versions, log lines and traceback only: no data of trainings, nothing was sent.",
+        "",
+        f"{WHAT}{what}".rstrip(),
+        f"When:      {when}",
+        f"kmonitor:  {VERSION}",
+        f"Python:    {platform.python_version()} on {system}",
+        f"Packages:  {', '.join(_versions()[:3])},",
+        f"           {', '.join(_versions()[3:])}",
+        "",
+        "Last log lines, names and places left out:",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def log_text(record: logging.LogRecord) -> str:
+    """A log record in one line: its words as they stand in the source, and numbers."""
+    if record.name == _QT_LOGGER:
+        words = without_values(record.getMessage(), ())
+    else:
+        words = _filled(record)
+    if record.exc_info and record.exc_info[0] is not None:
+        words += f" ({record.exc_info[0].__name__})"
+    words = " ".join(words.split())[:300]
+    moment = logging.Formatter().formatTime(record, "%H:%M:%S")
+    return f"  {moment} {record.levelname} {record.name}: {words}"
+
+
+def exception_text(
+    kind: type[BaseException], value: BaseException | None, trace: TracebackType | None
+) -> str:
+    """An exception with its causes, each with its frames; values in messages are left out."""
+    whole = traceback.TracebackException(kind, value or kind(), trace)
+    return "\n".join(_chain(whole, value)) + "\n"
+
+
+def what_text(kind: type[BaseException]) -> str:
+    """What happened, in one line."""
+    return f"{kind.__name__} in a part of the window"
+
+
+def nameless(text: str, *, home: str, user: str) -> str:
+    """The same text with shortened paths, and without home folder and user name.
+
+    Args:
+        text: A report.
+        home: Home folder; empty: not known.
+        user: User name; empty: not known.
+    """
+    text = _FILE.sub(lambda found: f'File "{_short(found[1])}"', text)
+    if len(home) > 1:
+        text = text.replace(home, "~")
+    if user:
+        text = re.sub(rf"(?<![\w-]){re.escape(user)}(?![\w-])", "USER", text)
+    return text
+
+
+def without_values(message: str, code: Iterable[str]) -> str:
+    """A message whose quoted words and paths are left out, unless they stand in the code.
+
+    Args:
+        message: Of an exception or of Qt.
+        code: Lines of source that may be quoted.
+    """
+    known = {word for line in code for word in _WORD.findall(line)}
+
+    def shown(found: re.Match[str]) -> str:
+        word = found[0][1:-1]
+        is_ours = word in known or hasattr(builtins, word) or bool(_TYPE.fullmatch(word))
+        return found[0] if is_ours else f"'{LEFT_OUT}'"
+
+    return _PATH.sub(LEFT_OUT, _QUOTED.sub(shown, message))
+
+
+def _versions() -> list[str]:
+    found: list[str] = []
+    for package, name in _PACKAGES:
+        try:
+            found.append(f"{name} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            found.append(f"{name} -")
+    return found
+
+
+def _filled(record: logging.LogRecord) -> str:
+    """The message with numbers filled in, and a mark for each other value."""
+    args = record.args
+    if not isinstance(args, tuple) or not args:
+        return str(record.msg) if isinstance(record.msg, str) else LEFT_OUT
+    shown = tuple(each if isinstance(each, int | float) else _Hidden() for each in args)
+    try:
+        return str(record.msg) % shown
+    except (TypeError, ValueError):
+        return str(record.msg)
+
+
+class _Hidden:
+    """Stands in a log line for a value that may be a name."""
+
+    @override
+    def __str__(self) -> str:
+        return LEFT_OUT
+
+    __repr__ = __str__
+
+
+def _chain(whole: traceback.TracebackException, value: BaseException | None) -> list[str]:
+    lines: list[str] = []
+    before = whole.__cause__ or (None if whole.__suppress_context__ else whole.__context__)
+    if before is not None:
+        is_cause = whole.__cause__ is not None
+        cause = None if value is None else (value.__cause__ if is_cause else value.__context__)
+        how = "is the direct cause of:" if is_cause else "was handled when this happened:"
+        lines += [*_chain(before, cause), "", f"The exception above {how}", ""]
+    lines.append("Traceback (most recent call last):")
+    lines += [line.rstrip("\n") for line in whole.stack.format()]
+    kind = type(value)
+    name = kind.__name__ if value is not None else "Exception"
+    code = [frame.line or "" for frame in whole.stack]
+    if value is None or isinstance(value, Expected):
+        # Made for the user: it may name anything.
+        return [*lines, f"{name}: {LEFT_OUT}"]
+    words = without_values(str(value), code)[:1000]
+    return [*lines, f"{name}: {words}" if words else name]
+
+
+def _short(path: str) -> str:
+    """A file's path from its package on; of other files the name alone."""
+    if path.startswith("<"):
+        return path
+    for pattern in (_LIBRARY, _OURS):
+        found = pattern.fullmatch(path)
+        if found is not None:
+            return f"{LEFT_OUT}/{found[1]}"
+    root = str(PurePath(sys.prefix))
+    return path.removeprefix(root) if path.startswith(root) else PurePath(path).name
+
 
 _log = logging.getLogger(__name__)
 _MOST_LINES: Final = 40
@@ -77,7 +259,7 @@ class CrashTrail(logging.Handler):
         self._fd = open_plain(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, own=True)
         _hold(self._fd)
         os.ftruncate(self._fd, 0)
-        head = _nameless(crash_words.head_text("", _moment())).encode()
+        head = _nameless(head_text("", _moment())).encode()
         os.write(self._fd, head)
         self._head_bytes = len(head)
         self._has_faults = not faulthandler.is_enabled()
@@ -86,7 +268,7 @@ class CrashTrail(logging.Handler):
 
     @override
     def emit(self, record: logging.LogRecord) -> None:
-        self._lines.append(_nameless(crash_words.log_text(record)))
+        self._lines.append(_nameless(log_text(record)))
         try:
             os.ftruncate(self._fd, self._head_bytes)
             os.write(self._fd, ("\n".join(self._lines) + "\n\n").encode("utf-8", "replace"))
@@ -98,13 +280,13 @@ class CrashTrail(logging.Handler):
         self, kind: type[BaseException], value: BaseException | None, trace: TracebackType | None
     ) -> Path | None:
         """Write a report on an exception that nobody caught; None where there is one already."""
-        traceback_text = crash_words.exception_text(kind, value, trace)
+        traceback_text = exception_text(kind, value, trace)
         with self._telling:
             if traceback_text in self._told or len(self._told) >= _MOST_A_PROCESS:
                 return None
             self._told.add(traceback_text)
             number, lines = len(self._told), list(self._lines)
-        head = crash_words.head_text(crash_words.what_text(kind), _moment())
+        head = head_text(what_text(kind), _moment())
         text = "\n".join((head, *lines, "", traceback_text))
         path = self._folder / f"crash-{_stamp()}-{os.getpid()}-{number}.txt"
         return path if _write(path, _nameless(text)) else None
@@ -145,8 +327,8 @@ def _settle(trail: Path) -> None:
             text = file.read(_MOST_BYTES).decode("utf-8", "replace")
             fault = _FAULT.search(text)
             if fault is not None:
-                what = f"{crash_words.WHAT}{fault[1]}"
-                text = text.replace(crash_words.WHAT.rstrip(), what, 1)
+                what = f"{WHAT}{fault[1]}"
+                text = text.replace(WHAT.rstrip(), what, 1)
                 name = trail.with_suffix(".txt").name.removeprefix("window-")
                 path, wall_s = trail.with_name(f"crash-{name}"), _written_s(trail)
                 if not _write(path, _nameless(text)):
@@ -197,7 +379,7 @@ def _nameless(text: str) -> str:
         home = str(Path.home())
     except RuntimeError:
         home = ""
-    return crash_words.nameless(text, home=home, user=user)
+    return nameless(text, home=home, user=user)
 
 
 def _written_s(path: Path) -> float:
@@ -213,3 +395,48 @@ def _stamp() -> str:
 
 def _moment() -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S %z")
+
+
+# crash_notice: What the window says of a crash report that an earlier start left behind.
+
+
+@dataclass(frozen=True, slots=True)
+class CrashNotice:
+    """The quiet bar, and what stands above the report.
+
+    Attributes:
+        title: What happened and when.
+        text: What can be done, and that nothing is sent.
+        lead: Above the report itself.
+    """
+
+    title: str
+    text: str
+    lead: str
+
+
+def crash_notice(*, is_fatal: bool, wall_s: float, n: int, now_wall_s: float) -> CrashNotice:
+    """The bar for the newest of the reports.
+
+    Args:
+        is_fatal: Whether the window ended by it.
+        wall_s: When it was written, UTC.
+        n: How many reports there are, this one included.
+        now_wall_s: Now, UTC.
+    """
+    when = moment_text(wall_s, now_wall_s=now_wall_s)
+    if is_fatal:
+        title = tr("The window crashed ({time}).").format(time=when)
+    else:
+        title = tr("A part of the window failed ({time}).").format(time=when)
+    if n > 1:
+        title = tr("{title} {n} reports are kept.").format(title=title, n=n)
+    return CrashNotice(
+        title,
+        tr("A report was kept on this machine. kmonitor sends it nowhere."),
+        tr(
+            "Versions, the last log lines and where the program stood. User name, home folder, "
+            "names of runs and hosts are left out; kmonitor sends nothing. If you report the "
+            "fault, copy or save this and add what you did."
+        ),
+    )

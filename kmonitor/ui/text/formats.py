@@ -5,12 +5,13 @@ Numbers are grouped, and parted from their unit, by a narrow no-break space (U+2
 """
 
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final, Literal
 
 from kmonitor.ui.text.language import tr
-from kmonitor_agent.wire.messages.version import MAX_WALL_S
+from kmonitor_agent.wire.messages.fields import MAX_WALL_S
 
 NARROW_SPACE: Final = "\u202f"
 NOT_KNOWN: Final = "\u2013"
@@ -298,3 +299,44 @@ _AMOUNTS: Final[dict[Unit, Callable[[float], str]]] = {
     "celsius": lambda value: f"{_grouped(value, 0)}{NARROW_SPACE}\u00b0C",
     "watts": lambda value: f"{_grouped(value, 0)}{NARROW_SPACE}W",
 }
+
+
+# amounts: Amounts with units as people type them: `30d`, `20GiB`, `500 MB`.
+
+
+BYTES: Final = {
+    "b": 1,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "tib": 2**40,
+    "k": 2**10,
+    "m": 2**20,
+    "g": 2**30,
+    "t": 2**40,
+}
+"""Bytes of a unit, in small letters."""
+
+_FORM: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
+
+
+def amount_from(text: str, units: Mapping[str, int], *, bare: int | None) -> float | None:
+    """The amount that was typed; None: it is none.
+
+    Args:
+        text: A number and perhaps a unit.
+        units: What one of each is, in small letters.
+        bare: What one is without a unit; None: only 0 goes without.
+    """
+    found = _FORM.fullmatch(text.strip())
+    unit = found[2].lower() if found else ""
+    if found is None or (unit and unit not in units):
+        return None
+    one = units[unit] if unit else bare
+    if one is None:
+        return None if float(found[1]) else 0.0
+    return float(found[1]) * one

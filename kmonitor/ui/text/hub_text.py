@@ -10,8 +10,100 @@ from string import Formatter
 from typing import Final
 
 from kmonitor.ui.text.language import later, tr
-from kmonitor.ui.text.map_sentences import MAP_SENTENCES
-from kmonitor.ui.text.study_sentences import STUDY_SENTENCES
+
+# Map sentences.
+
+
+MAP_SENTENCES: Final = (
+    # How a map was found.
+    later("rules of each class of layer; nothing ran"),
+    later("rules scaled by {factor}, measured at batch {batch}"),
+    later("rules scaled by {factor}, measured at batch {batch} on {device}"),
+    later("measured at batches {sizes}"),
+    later("measured at batches {sizes} on {device}"),
+    later("no batch size was measured for {n} steps"),
+    later("only one batch size was measured; a second one gives the law"),
+    later(
+        "the peak is that of applying the gradients, which does not depend on the batch: try"
+        " a larger batch"
+    ),
+    # Notes on the whole.
+    later("the run told its layers and weights, not how the layers are connected"),
+    later("the slots of {name} are not known: Adam's were taken"),
+    later("the model is not compiled: no optimizer and no gradients are counted"),
+    later(
+        "XLA decides by itself what it fuses: the rules were compared with its plans, not with an"
+        " allocator, and on a CPU it takes up to three times as much; five watched steps correct"
+        " that"
+    ),
+    later(
+        "PyTorch's rules were not compared with an allocator; five watched steps on a GPU correct"
+        " that"
+    ),
+    later(
+        "16-bit precision was compared on a CPU alone, whose convolutions work on copies in 32"
+        " bits: five watched steps correct that"
+    ),
+    later(
+        "recurrent layers keep as many steps at once as the framework is ahead with: theirs were"
+        " not compared with an allocator"
+    ),
+    later(
+        "resident as the CPU's allocator counts it, which leaves out what is smaller than 256 KiB"
+    ),
+    later(
+        "{n} MiB of what is resident are neither weights nor optimizer: data on the device,"
+        " another model"
+    ),
+    # Notes on a layer.
+    later("(variables of the model itself)"),
+    later("weights counted at {layers}"),
+    later("used {n} times, weights counted once"),
+    later("frozen"),
+    later("no weights, keeps nothing"),
+    later("not used"),
+    later("no weights"),
+    # Advice.
+    later("{policy} instead of {other}"),
+    later("{name} instead of {other}; it trains differently"),
+    later("batch {half} instead of {whole}; it changes how training goes"),
+    later(
+        "batch {half} with gradient_accumulation_steps={n}: gradients of {whole} examples,"
+        " but batch normalization sees {seen}"
+    ),
+    # How a file is loaded.
+    later("architecture, then load_weights"),
+    later("architecture, compiled, then load_weights"),
+    later("architecture alone, no weights"),
+)
+"""Forms of `memory_map` and `model_files`; `said` knows them with all others."""
+
+
+# study_sentences: What a study says of its folds in words, by form, so that it is translated.
+
+
+STUDY_SENTENCES: Final = (
+    later("its processes held more than memory={bound}"),
+    later("the kernel killed one of its processes at memory={bound}"),
+    later("the kernel killed it at memory={bound}"),
+    later("it gave up for want of memory, as its output says"),
+    later("this host had {left} left, and the fold held the most, {held}"),
+    later("this host had {left} left, and the trial held the most, {held}"),
+    later("it took longer than the {n} s that the finished folds let expect"),
+    later("it took longer than timeout_s={n}"),
+    later("no step for {n} s at its begin, where the longest pause was {longest} s"),
+    later("no step for {n} s within an epoch, where the longest pause was {longest} s"),
+    later("no step for {n} s between epochs, where the longest pause was {longest} s"),
+    later("no step for {n} s after a fit, where the longest pause was {longest} s"),
+    later("steps are made again, after {n} s without one"),
+    later("SIGINT, sent to it alone"),
+    later(
+        "it returned, but its process did not leave within {n} s (a thread that is no daemon?)"
+        " and was ended"
+    ),
+    later("the study was interrupted"),
+)
+
 
 _SAID: Final = (
     # Where a figure comes from, and why there is none.

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.ui.charts.cards import card_title
-from kmonitor.ui.charts.rate_words import NO_RATE, RatePicture
+from kmonitor.ui.charts.cards import NO_RATE, RatePicture, card_title
 from kmonitor.ui.guide.pages import slug
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
 from kmonitor.ui.runs.run_states import has_ended

@@ -2,9 +2,19 @@
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QPushButton, QWidget
+from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QButtonGroup,
+    QFrame,
+    QHBoxLayout,
+    QMenu,
+    QPushButton,
+    QSizePolicy,
+    QWidget,
+)
+from typing_extensions import override
 
 from kmonitor.ui.theme.qt.theme import Look, repolish
 
@@ -119,3 +129,141 @@ class MenuButton(QPushButton):
     @Slot()
     def _on_look_palette_changed(self) -> None:
         self.setIcon(self._look.icon("more", "mute"))
+
+
+# folder_button: The button *Open folder...*, wherever it stands.
+
+
+class FolderButton(QPushButton):
+    """Says what it does; whoever shows it connects `clicked`."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setText(self.tr("Open folder\u2026"))
+        self.setAccessibleName(self.text())
+        self.setToolTip(self.tr("See what trainings wrote into a folder (Ctrl+O)"))
+
+
+# segments: A choice of one among few, side by side.
+
+
+class Segments(QFrame):
+    """Shows its choices as buttons of which one is down.
+
+    Signals:
+        chosen: With the key of a choice that the user made; main thread.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(
+        self, choices: Mapping[str, str], name: str, parent: QWidget | None = None
+    ) -> None:
+        """With the first choice at the left and none down.
+
+        Args:
+            choices: Titles by key.
+            name: What is chosen.
+            parent: Its parent.
+        """
+        super().__init__(parent)
+        self.setObjectName("segments")
+        # What has too little room gives way beside it: letters would be cut off.
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self._group = QButtonGroup(self)
+        self._group.setExclusive(True)
+        self._buttons: dict[str, QPushButton] = {}
+        row = QHBoxLayout(self)
+        row.setContentsMargins(2, 2, 2, 2)
+        row.setSpacing(2)
+        for key in choices:
+            button = QPushButton()
+            button.setCheckable(True)
+            # A click leaves the focus where it is, and with it what the Space key does.
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.setProperty("key", key)
+            self._group.addButton(button)
+            self._buttons[key] = button
+            row.addWidget(button)
+        self._group.buttonClicked.connect(self._on_group_button_clicked)
+        self.rename(choices, name)
+
+    def rename(self, choices: Mapping[str, str], name: str) -> None:
+        """Call the same choices, and what is chosen, by other words."""
+        self.setAccessibleName(name)
+        for key, text in choices.items():
+            self._buttons[key].setText(text)
+            self._buttons[key].setAccessibleName(f"{name}: {text}")
+
+    def choose(self, key: str) -> None:
+        """Set the choice without telling anyone."""
+        self._buttons[key].setChecked(True)
+
+    def explain(self, key: str, tooltip: str) -> None:
+        """Say what a choice means."""
+        self._buttons[key].setToolTip(tooltip)
+
+    def button(self, key: str) -> QPushButton:
+        """The button of a choice."""
+        return self._buttons[key]
+
+    @property
+    def buttons(self) -> list[QPushButton]:
+        """All of them, from the left."""
+        return list(self._buttons.values())
+
+    @Slot(QAbstractButton)
+    def _on_group_button_clicked(self, button: QAbstractButton) -> None:
+        self.chosen.emit(str(button.property("key")))
+
+
+# switch: A switch: on or off, at once.
+
+
+class Switch(QAbstractButton):
+    """A checkable button that looks like a switch with its text beside it."""
+
+    def __init__(self, look: Look, text: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self.setText(text)
+        self.setCheckable(True)
+        self.setAccessibleName(text)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        look.palette_changed.connect(self._on_look_palette_changed)
+
+    @override
+    def sizeHint(self) -> QSize:
+        return QSize(48 + self.fontMetrics().horizontalAdvance(self.text()), 26)
+
+    @override
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colours = self._look.palette
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        track = QRectF(2, self.height() / 2 - 9, 32, 18)
+        is_lit = self.isChecked() and self.isEnabled()
+        painter.setPen(QPen(QColor(colours.accent if is_lit else colours.mute), 1))
+        painter.setBrush(QColor(colours.accent if is_lit else colours.raised))
+        painter.drawRoundedRect(track, 9, 9)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(colours.on_accent if is_lit else colours.mute))
+        left = track.right() - 15.5 if self.isChecked() else track.left() + 2.5
+        painter.drawEllipse(QRectF(left, track.top() + 2.5, 13, 13))
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(colours.accent), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 6, 6)
+        painter.setPen(QColor(colours.text if self.isEnabled() else colours.mute))
+        text_area = self.rect().adjusted(43, 0, 0, 0)
+        flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+        painter.drawText(text_area, flags, self.text())
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self.update()

@@ -1,9 +1,15 @@
 """Asks what something is to be called."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QInputDialog, QLineEdit, QWidget
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit, QMessageBox, QWidget
+
+from kmonitor.ui.actions.action_panel import ConfirmPicture
+from kmonitor.ui.text.language import tr
+from kmonitor.ui.theme.qt.theme import repolish
 
 _WIDTH = 440
 
@@ -53,3 +59,100 @@ class NameDialog(QInputDialog):
                 field.setMaxLength(most_letters)
             field.selectAll()
         self.resize(_WIDTH, self.sizeHint().height())
+
+
+# file_dialog_words: What Qt's own translation of its file dialogs leaves in English.
+
+
+def say_labels(dialog: QFileDialog) -> None:
+    """Say them in the language in force."""
+    dialog.setLabelText(QFileDialog.DialogLabel.LookIn, tr("Look in:"))
+    dialog.setLabelText(QFileDialog.DialogLabel.FileType, tr("Files of type:"))
+
+
+# Questions.
+
+
+class QuestionBox(QMessageBox):
+    """Asks; `accepted` fires on yes, and it is gone when it is closed."""
+
+    def __init__(
+        self, picture: ConfirmPicture, parent: QWidget, *, is_dangerous: bool = True
+    ) -> None:
+        """Ask nothing before `open`.
+
+        Args:
+            picture: What is asked; no is the default.
+            parent: The window above which it stands.
+            is_dangerous: Whether yes cannot be undone.
+        """
+        super().__init__(parent)
+        _prepare(self)
+        # The default button is drawn bold, after the box has measured it plain: it gets more room.
+        self.setObjectName("question")
+        yes = self.addButton(picture.yes, QMessageBox.ButtonRole.AcceptRole)
+        if is_dangerous:
+            yes.setProperty("kind", "danger")
+            repolish(yes)
+        self.setDefaultButton(self.addButton(picture.no, QMessageBox.ButtonRole.RejectRole))
+        self.setText(picture.title)
+        self.setInformativeText(picture.text)
+
+
+def message_box(what: str, remedy: str, parent: QWidget) -> QMessageBox:
+    """A box with something to read; it is gone when it is closed.
+
+    Args:
+        what: What is to be said first.
+        remedy: What to do about it, or more; may be empty.
+        parent: The window above which it stands.
+    """
+    box = QMessageBox(parent)
+    _prepare(box)
+    box.setText(what)
+    box.setInformativeText(remedy)
+    return box
+
+
+def _prepare(box: QMessageBox) -> None:
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box.setWindowTitle("kmonitor")
+    box.setTextFormat(Qt.TextFormat.PlainText)
+
+
+# save_dialog: Asks where a file is to go, and as what.
+
+
+class SaveDialog(QFileDialog):
+    """For a new file; an ending that was not typed is that of the chosen kind."""
+
+    def __init__(
+        self,
+        title: str,
+        suggested: Path,
+        kinds: Mapping[str, str],
+        parent: QWidget,
+    ) -> None:
+        """Ask nothing before `open`.
+
+        Args:
+            title: What is to be written.
+            suggested: Folder and name without ending.
+            kinds: Ending without its dot to what the kind is called.
+            parent: The window above which it stands.
+        """
+        super().__init__(parent, "", str(suggested.parent))
+        self._endings = {f"{name} (*.{ending})": ending for ending, name in kinds.items()}
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        self.setFileMode(QFileDialog.FileMode.AnyFile)
+        self.setNameFilters(list(self._endings))
+        self.setDefaultSuffix(next(iter(kinds)))
+        self.selectFile(suggested.name)
+        self.filterSelected.connect(self._on_self_filter_selected)
+        say_labels(self)
+        self.setWindowTitle(title)
+
+    @Slot(str)
+    def _on_self_filter_selected(self, chosen: str) -> None:
+        self.setDefaultSuffix(self._endings.get(chosen, ""))

@@ -26,10 +26,8 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from kmonitor.ui.settings.window_settings import TableLayout
-from kmonitor.ui.theme.palettes import Palette
-from kmonitor.ui.theme.qt.icons import icon_pixmap
-from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.theme.theme import SIZES
+from kmonitor.ui.theme.palettes import SIZES, Palette
+from kmonitor.ui.theme.qt.theme import Look, icon_pixmap
 
 CELL_PAD: Final = 8
 """Between a cell's edge and its text, pixels."""

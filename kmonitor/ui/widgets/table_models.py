@@ -1,13 +1,62 @@
 """A table of texts: rows of cells below heads, read out as row, head and cell."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Collection, Hashable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from typing_extensions import override
 
-from kmonitor.ui.widgets.column_heads import standing
+# column_heads: What the heads of a table's columns say, and on which side their cells stand.
+
+
+class ColumnHead(Protocol):
+    """A head as the presenters tell it."""
+
+    @property
+    def title(self) -> str:
+        """Above the column."""
+        ...
+
+    @property
+    def tooltip(self) -> str:
+        """What it says."""
+        ...
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its cells stand on the right."""
+        ...
+
+
+def head_says(
+    heads: Sequence[ColumnHead], section: int, orientation: Qt.Orientation, role: int
+) -> Any:
+    """A model's `headerData`; None for other roles and beyond the columns."""
+    if orientation != Qt.Orientation.Horizontal or section >= len(heads):
+        return None
+    head = heads[section]
+    match role:
+        case Qt.ItemDataRole.DisplayRole:
+            return head.title
+        case Qt.ItemDataRole.ToolTipRole:
+            return head.tooltip
+        case Qt.ItemDataRole.TextAlignmentRole:
+            return side(head)
+        case _:
+            return None
+
+
+def side(head: ColumnHead) -> Qt.AlignmentFlag:
+    """Where the cells below a head stand."""
+    return standing(is_number=head.is_number)
+
+
+def standing(*, is_number: bool) -> Qt.AlignmentFlag:
+    """Numbers stand on the right, texts on the left."""
+    found = Qt.AlignmentFlag.AlignRight if is_number else Qt.AlignmentFlag.AlignLeft
+    return found | Qt.AlignmentFlag.AlignVCenter
+
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
 """The row of an index, as it was shown."""
@@ -105,3 +154,140 @@ class CellTable(QAbstractTableModel, Generic[RowT]):
         """Have the cells of these rows painted anew."""
         end = self.index(last, self.columnCount() - 1)
         self.dataChanged.emit(self.index(first, 0), end, [])
+
+
+# Rows by number.
+
+
+class Numbered(Protocol):
+    """A row that the hub has numbered."""
+
+    @property
+    def row(self) -> int:
+        """The hub's row id."""
+        ...
+
+
+RowsByNumberRowT = TypeVar("RowsByNumberRowT", bound=Numbered)
+
+
+class RowsByNumber(QAbstractTableModel, Generic[RowsByNumberRowT]):
+    """A table ordered by the hub's row id, falling; only the words of a row change."""
+
+    def __init__(self, n_columns: int, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: list[RowsByNumberRowT] = []
+        self._n_columns = n_columns
+
+    def show_rows(self, rows: Sequence[RowsByNumberRowT]) -> bool:
+        """Become these rows, newest first; returns whether anything is told otherwise now.
+
+        What came, went or changed is told to the view in blocks: a table measures its columns anew
+        each time.
+        """
+        if list(rows) == self._rows:
+            return False
+        self._remove_others({self.key_of(row) for row in rows})
+        self._insert_new(rows)
+        self._renew(rows)
+        return True
+
+    def key_of(self, row: RowsByNumberRowT) -> Hashable:
+        """What tells a row from all others."""
+        return row.row
+
+    def rows(self) -> Sequence[RowsByNumberRowT]:
+        """What is shown, newest first."""
+        return self._rows
+
+    @override
+    def rowCount(self, parent: Index = NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    @override
+    def columnCount(self, parent: Index = NOWHERE) -> int:
+        return 0 if parent.isValid() else self._n_columns
+
+    def _remove_others(self, wanted: Collection[Hashable]) -> None:
+        end = len(self._rows)
+        while end > 0:
+            start = end - 1
+            if self.key_of(self._rows[start]) in wanted:
+                end = start
+                continue
+            while start > 0 and self.key_of(self._rows[start - 1]) not in wanted:
+                start -= 1
+            self.beginRemoveRows(NOWHERE, start, end - 1)
+            del self._rows[start:end]
+            self.endRemoveRows()
+            end = start
+
+    def _insert_new(self, rows: Sequence[RowsByNumberRowT]) -> None:
+        at = 0
+        while at < len(rows):
+            known = self.key_of(self._rows[at]) if at < len(self._rows) else None
+            if known == self.key_of(rows[at]):
+                at += 1
+                continue
+            end = at
+            while end < len(rows) and self.key_of(rows[end]) != known:
+                end += 1
+            self.beginInsertRows(NOWHERE, at, end - 1)
+            self._rows[at:at] = rows[at:end]
+            self.endInsertRows()
+            at = end
+
+    def _renew(self, rows: Sequence[RowsByNumberRowT]) -> None:
+        """Take rows that say something else; with another language all of them do."""
+        changed = [at for at, row in enumerate(rows) if row != self._rows[at]]
+        for at in changed:
+            self._rows[at] = rows[at]
+        if changed:
+            last = self.index(changed[-1], self._n_columns - 1)
+            self.dataChanged.emit(self.index(changed[0], 0), last)
+
+
+# text_table_model: A table of texts as a table model.
+
+
+class TextTableModel(CellTable[tuple[str, ...]]):
+    """Rows of cells under heads; some columns stand at the right."""
+
+    def __init__(self, right: Sequence[int], parent: QObject | None = None) -> None:
+        """An empty table.
+
+        Args:
+            right: Columns of numbers.
+            parent: Its parent.
+        """
+        super().__init__(parent)
+        self._right = frozenset(right)
+        self._heads: list[str] = []
+
+    def show(self, heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
+        """Become this table."""
+        if (list(heads), list(rows)) == (self._heads, self._rows):
+            return
+        self.beginResetModel()
+        self._heads, self._rows = list(heads), list(rows)
+        self.endResetModel()
+
+    @override
+    def titles(self) -> Sequence[str]:
+        return self._heads
+
+    @override
+    def n_columns(self) -> int:
+        return len(self._heads)
+
+    @override
+    def cells_of(self, row: tuple[str, ...]) -> Sequence[str]:
+        return row
+
+    @override
+    def tooltip_of(self, row: tuple[str, ...], column: int) -> str:
+        return row[column]
+
+    @override
+    def is_number(self, column: int) -> bool:
+        return column in self._right

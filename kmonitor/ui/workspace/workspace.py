@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -19,14 +19,11 @@ from kmonitor.ui.studies.fold_charts import StudyMetrics
 from kmonitor.ui.text.formats import duration_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.verdict_store import VerdictBook
-from kmonitor.ui.workspace.history import History
-from kmonitor.ui.workspace.rows import RowBooks
+from kmonitor.ui.workspace.rows import History, RowBooks
 from kmonitor.ui.workspace.run_edits import EditDesk
-from kmonitor.ui.workspace.series_sink import SeriesSink
 from kmonitor_agent.wire.local.clock import Clock
-from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event
 from kmonitor_agent.wire.messages.commands import Arguments, CommandName
-from kmonitor_agent.wire.messages.errors import ProtocolError
 from kmonitor_agent.wire.messages.events import AnyEvent
 from kmonitor_agent.wire.messages.unions import (
     CommandTold,
@@ -36,10 +33,42 @@ from kmonitor_agent.wire.messages.unions import (
     Row,
     RowsTold,
     RunsTold,
+    RunSummary,
     SeriesTold,
     VerdictsTold,
     Working,
 )
+
+# series_sink: What the charts are fed through, so that the desk need not know them.
+
+
+class SeriesSink(Protocol):
+    """Takes what the charts draw; made when the charts are loaded."""
+
+    def take_event(self, row: Row, event: AnyEvent, *, is_live: bool) -> None:
+        """A decoded event of any run, live or from history."""
+        ...
+
+    def take_series(self, told: SeriesTold) -> None:
+        """An answer to a question for columns."""
+        ...
+
+    def hear_working(self, working: Working) -> None:
+        """An answer to a question for columns takes long."""
+        ...
+
+    def refuse(self, ask: int) -> None:
+        """A question was refused."""
+        ...
+
+    def show_runs(self, runs: list[RunSummary]) -> None:
+        """These runs are drawn, the selected one first."""
+        ...
+
+    def forget(self, runs: Collection[str]) -> None:
+        """All that was told of these runs is void."""
+        ...
+
 
 Topic = Literal["link", "runs", "log", "series", "readings", "commands"]
 """What can have changed since the window last looked."""

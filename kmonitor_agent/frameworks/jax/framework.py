@@ -23,25 +23,23 @@ from kmonitor_agent.frameworks.base import (
     StateUnreadable,
     StateVariable,
     TraceHolder,
+    lacking,
 )
-from kmonitor_agent.frameworks.jax.jax_internals import JaxInternals
 from kmonitor_agent.frameworks.jax.memory import JaxAllocator
-from kmonitor_agent.frameworks.jax.programs import JaxPrograms
-from kmonitor_agent.frameworks.keras3.keras3_beside import not_saved
-from kmonitor_agent.frameworks.keras3.keras3_state import exact_state
+from kmonitor_agent.frameworks.jax.programs import JaxInternals, JaxPrograms
+from kmonitor_agent.frameworks.keras3.state import exact_state, not_saved
 from kmonitor_agent.frameworks.keras3.step_functions import (
     check_functions,
     drop_functions,
     make_functions,
     models_in,
 )
-from kmonitor_agent.frameworks.missing_names import lacking
 from kmonitor_agent.frameworks.model_facts import (
     read_description,
     read_fit_facts,
     read_learning_rate,
 )
-from kmonitor_agent.wire.messages.reading import Reading
+from kmonitor_agent.wire.messages.readings import Reading
 
 _MOST_HOLDERS: Final = 8
 

@@ -4,8 +4,8 @@
 from typing import Any
 
 from kmonitor_agent.frameworks.base import AllocatorReadings
-from kmonitor_agent.frameworks.jax.jax_internals import JaxInternals
-from kmonitor_agent.wire.messages.reading import Reading
+from kmonitor_agent.frameworks.jax.programs import JaxInternals
+from kmonitor_agent.wire.messages.readings import Reading
 
 _NAMES = {"cuda": "GPU", "rocm": "GPU", "gpu": "GPU"}
 """Platforms by the word that every framework's readings use."""

@@ -6,19 +6,95 @@ of single operations. A program goes with the function that it was compiled for,
 gone leave none; one more stays for each shape that a function was called with.
 """
 
+import importlib
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.base import GraphCount, KerasModel
-from kmonitor_agent.frameworks.closures import closure_values
-from kmonitor_agent.frameworks.jax.jax_internals import JaxInternals
+from kmonitor_agent.frameworks.base import GraphCount, KerasModel, lacking, not_available
 from kmonitor_agent.frameworks.keras3.step_functions import step_functions
-from kmonitor_agent.frameworks.missing_names import lacking, not_available
+from kmonitor_agent.frameworks.live_objects import closure_values
 from kmonitor_agent.wire.messages.events import FunctionTraces
-from kmonitor_agent.wire.messages.reading import Reading
+from kmonitor_agent.wire.messages.readings import Reading
+
+# Jax internals.
+
+
+class JaxInternals:
+    """Looks names up; from any thread. JAX must be imported already."""
+
+    def has_started(self) -> bool:
+        """Whether JAX has its devices; asking for them before would start them.
+
+        After that a script can no longer choose them.
+        """
+        try:
+            started = _name("jax._src.xla_bridge", "backends_are_initialized")
+        except (ImportError, AttributeError):
+            # Of a JAX that does not tell: Keras made variables before `fit`, so it has started.
+            return True
+        return bool(started())
+
+    def device(self) -> Any:
+        """The default device of this process.
+
+        Raises:
+            AttributeError: This JAX lacks a name.
+            RuntimeError: It has no device.
+        """
+        return _jax().local_devices()[0]
+
+    def client(self) -> Any:
+        """What compiles for the default device, and knows what is compiled.
+
+        Raises:
+            AttributeError: This JAX lacks a name.
+            RuntimeError: It has no device.
+        """
+        return self.device().client
+
+    def why_not_clear(self) -> str:
+        """Why compiled programs cannot be let go of; empty when they can."""
+        if not hasattr(_jax(), "clear_caches"):
+            return f"compiled programs not cleared: {lacking('JAX', 'clear_caches')}"
+        return ""
+
+    def clear(self) -> None:
+        """Let go of the process's compiled programs; what is called again is compiled anew."""
+        _jax().clear_caches()
+
+    def processes(self) -> int:
+        """How many processes train together."""
+        count: Any = getattr(_jax(), "process_count", None)
+        return int(count()) if count is not None and self.has_started() else 1
+
+    def host_device(self) -> Any:
+        """The host as one of JAX' devices; None where the script left it out."""
+        try:
+            return _jax().local_devices(backend="cpu")[0]
+        except (AttributeError, IndexError, RuntimeError):
+            return None
+
+    def to_host(self, array: Any) -> Any:
+        """An array's value as a numpy array, without a copy that JAX keeps beside the array."""
+        numpy = sys.modules["numpy"]
+        device = self.host_device()
+        if device is None or device in array.devices():
+            return numpy.asarray(array)
+        # `numpy.asarray` alone keeps what it copied with the array: all state once more in RAM.
+        return numpy.asarray(_jax().device_put(array, device))
+
+
+def _jax() -> Any:
+    return sys.modules["jax"]
+
+
+def _name(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
+
 
 SOURCE: Final = "jax: instructions of all compiled programs"
 _PREFIX: Final = "jit_"

@@ -7,14 +7,20 @@ that were compiled by themselves, averages of weights in an object of the script
 of TensorFlow. None of it is in Keras' lists, and a training goes on otherwise without it.
 """
 
+import gc
+import inspect
 import sys
+import weakref
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.call_stacks import is_of_keras, locals_of
+from kmonitor_agent.frameworks.base import KerasModel, StateUnreadable, StateVariable
+from kmonitor_agent.frameworks.live_objects import instances_of
+from kmonitor_agent.frameworks.model_facts import variable_bytes, variables_of
 
 _MOST_FOLLOWED: Final = 50_000
 _LONGEST_LIST: Final = 10_000
@@ -123,3 +129,196 @@ def _items(container: Any, kind: type) -> list[Any]:
 
 def _name_of(value: Any) -> str:
     return f"{type(value).__name__} {getattr(value, 'name', '')}"
+
+
+# Keras3 state.
+
+
+def exact_state(model: KerasModel) -> list[StateVariable]:
+    """Weights, seed states, metrics, optimizers, loss scale and Keras' global seed.
+
+    A model need not be built itself: one whose `train_step` calls its parts, and never the model,
+    stays unbuilt for ever.
+
+    Raises:
+        StateUnreadable: The model has no weights yet, so there is nothing to save.
+    """
+    if not (getattr(model, "built", False) or model.weights):
+        raise StateUnreadable("the model is not built yet: it has no weights to save")
+    found: dict[int, StateVariable] = {}
+    for group, variables in _groups(model):
+        for variable in variables:
+            name = getattr(variable, "path", None) or getattr(variable, "name", "")
+            for part in _parts(variable):
+                state = StateVariable(f"{group}/{name}", variable_bytes(part), part)
+                found.setdefault(id(part), state)
+    if not found:
+        raise StateUnreadable("the model has no variables: there is nothing to save")
+    return list(found.values())
+
+
+def _parts(variable: Any) -> Iterable[Any]:
+    # Under a strategy of TensorFlow each replica has its own; metrics' differ between replicas.
+    if sys.modules["keras"].backend.backend() != "tensorflow":
+        return (variable,)
+    distributed = sys.modules["tensorflow"].distribute.DistributedValues
+    is_keras = isinstance(variable, sys.modules["keras"].Variable)
+    value: Any = variable.value if is_keras else variable
+    return value.values if isinstance(value, distributed) else (variable,)
+
+
+def _groups(model: KerasModel) -> Iterator[tuple[str, Iterable[Any]]]:
+    # What Keras lists comes first, in its order: checkpoints of earlier versions fit.
+    contents = contents_of(model)
+    yield "model", model.variables
+    for metric in getattr(model, "metrics", ()):
+        yield "metrics", metric.variables
+    for optimizer in _distinct_optimizers(model, contents):
+        yield "optimizer", variables_of(optimizer)
+    yield "model", filter(_has_value, contents.variables)
+    for metric in contents.metrics:
+        yield "metrics", metric.variables
+    yield "tensorflow", contents.foreign
+    seed = _global_seed()
+    if seed is not None:
+        yield "seed", [seed.state]
+
+
+def _has_value(variable: Any) -> bool:
+    # On JAX the values of a fit around this one are in its own frame.
+    return getattr(variable, "_value", variable) is not None
+
+
+def optimizers_of(model: KerasModel) -> list[Any]:
+    """The optimizers of the model and of models in it, each once, but for those inside of others.
+
+    A model that trains by its own `train_step` may have several, as attributes or in its parts.
+    """
+    return _distinct_optimizers(model, contents_of(model))
+
+
+def with_inner(optimizers: Iterable[Any]) -> list[Any]:
+    """Optimizers, and behind each one those that it wraps."""
+    return [one for each in optimizers for one in (each, *inner_optimizers(each))]
+
+
+def inner_optimizers(optimizer: Any) -> Iterator[Any]:
+    """Optimizers that this one wraps."""
+    kind = sys.modules["keras"].optimizers.Optimizer
+    for value in vars(optimizer).values():
+        for each in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(each, kind) and each is not optimizer:
+                yield each
+                yield from inner_optimizers(each)
+
+
+def _distinct_optimizers(model: KerasModel, contents: ModelContents) -> list[Any]:
+    own = getattr(model, "optimizer", None)
+    known = sys.modules["keras"].optimizers.Optimizer
+    first = [own] if isinstance(own, known) else []
+    return list({id(each): each for each in (*first, *contents.optimizers)}.values())
+
+
+def _global_seed() -> Any:
+    # Drawn from by layers and `keras.random` calls without a seed. Looked up without making it.
+    try:
+        from keras.src.backend.common import global_state
+        from keras.src.random import seed_generator
+    except ImportError:
+        return None
+    # Older Keras has no constant for the name.
+    name = getattr(seed_generator, "GLOBAL_SEED_GENERATOR", "global_seed_generator")
+    return global_state.get_global_attribute(name)
+
+
+# keras3_beside: Optimizers that train a model of Keras 3 without being a part of it.
+
+
+_MOST_NAMED: Final = 8
+_NOT_A_PART: Final = "is not part of the model: not saved"
+_OF_JAX: Final = (
+    "values that the loop keeps in arrays of its own, and not in the model's variables, are not"
+    " saved"
+)
+
+
+def not_saved(model: KerasModel) -> tuple[str, ...]:
+    """What trains this model and is not part of its state, one text for each; at most 8.
+
+    In Keras' `fit` of a model whose own optimizers train all of it nobody else is looked for: that
+    goes through all objects, which takes tenths of a second in a large process.
+    """
+    contents, backend = contents_of(model), sys.modules["keras"].backend.backend()
+    lines: list[str] = []
+    if not (_is_in_fit(model) and _is_trained_whole(model)):
+        lines += map(_keras_line, _beside(model))
+        if backend == "torch":
+            lines += map(_torch_line, _torch_beside(model))
+        if backend == "jax" and not any(map(_has_step, contents.models)):
+            lines.append(_OF_JAX)
+    lines += map(_torch_line, contents.torch_optimizers)
+    return tuple(dict.fromkeys(lines[:_MOST_NAMED]))
+
+
+def _is_in_fit(model: KerasModel) -> bool:
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_code.co_name == "fit" and is_of_keras(frame):
+            with locals_of(frame) as found:
+                if found.get("self") is model:
+                    return True
+        frame = frame.f_back
+    return False
+
+
+def _is_trained_whole(model: KerasModel) -> bool:
+    trained = set[int]().union(*map(_trained_by, with_inner(optimizers_of(model))))
+    return all(id(each) in trained for each in model.trainable_variables)
+
+
+def _has_step(model: KerasModel) -> bool:
+    # Keras' own loops put the values back before they are read.
+    return getattr(model, "train_function", None) is not None
+
+
+def _beside(model: KerasModel) -> list[Any]:
+    """Living optimizers of Keras that train variables of the model and are no part of it."""
+    if not _found(model):
+        return []
+    # One that `compile` replaced may be garbage that was not collected yet.
+    found = [weakref.ref(each) for each in _found(model)]
+    gc.collect()
+    return [optimizer for each in found if (optimizer := each()) is not None]
+
+
+def _found(model: KerasModel) -> list[Any]:
+    keras = sys.modules["keras"]
+    known = {id(each) for each in with_inner(optimizers_of(model))}
+    variables = {id(each) for each in model.trainable_variables}
+    living = instances_of([keras.optimizers.Optimizer])
+    inside = {id(one) for each in living for one in inner_optimizers(each)}
+    return [
+        each
+        for each in living
+        if id(each) not in known | inside and not variables.isdisjoint(_trained_by(each))
+    ]
+
+
+def _trained_by(optimizer: Any) -> set[int]:
+    return {id(each) for each in vars(optimizer).get("_trainable_variables", ())}
+
+
+def _keras_line(optimizer: Any) -> str:
+    count = len(optimizer.variables)
+    return f"the optimizer {type(optimizer).__name__} ({count} variables) {_NOT_A_PART}"
+
+
+def _torch_beside(model: KerasModel) -> Iterator[Any]:
+    mine = {id(each.value) for each in model.trainable_variables}
+    for each in instances_of([sys.modules["torch"].optim.Optimizer]):
+        if not mine.isdisjoint(id(one) for group in each.param_groups for one in group["params"]):
+            yield each
+
+
+def _torch_line(optimizer: Any) -> str:
+    return f"the state of PyTorch's optimizer {type(optimizer).__name__} is not saved"

@@ -13,8 +13,8 @@ from kmonitor_agent.frameworks.base import (
     Probed,
     ReclaimSteps,
     TraceHolder,
+    lacking,
 )
-from kmonitor_agent.frameworks.missing_names import lacking
 from kmonitor_agent.frameworks.model_facts import (
     read_description,
     read_fit_facts,
@@ -24,11 +24,12 @@ from kmonitor_agent.frameworks.tensorflow.graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals, find_internals
 from kmonitor_agent.frameworks.tensorflow.memory import TensorFlowAllocator
 from kmonitor_agent.frameworks.tensorflow.reclaim import Keras3TensorFlowReclaim
-from kmonitor_agent.frameworks.tensorflow.tensorflow_user_functions import (
+from kmonitor_agent.frameworks.tensorflow.traces import (
+    STEP_FUNCTIONS,
+    RetainedTraces,
     functions_with_many_traces,
 )
-from kmonitor_agent.frameworks.tensorflow.traces import STEP_FUNCTIONS, RetainedTraces
-from kmonitor_agent.wire.messages.reading import Reading
+from kmonitor_agent.wire.messages.readings import Reading
 
 StepsMaker = Callable[[TensorFlowInternals, RetainedTraces, GraphInventory], ReclaimSteps]
 

@@ -2,11 +2,12 @@
 """TensorFlow's private names that the agent reads, each looked up once; each may be missing."""
 
 import importlib
+import re
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from kmonitor_agent.frameworks.missing_names import lacking
+from kmonitor_agent.frameworks.base import lacking
 
 T = TypeVar("T")
 
@@ -80,3 +81,35 @@ def find_internals() -> TensorFlowInternals:
 
 def _name(module: str, name: str) -> Any:
     return getattr(importlib.import_module(module), name)
+
+
+# tensorflow_names: What TensorFlow's names of registered functions say.
+
+
+_TRACE = re.compile(r"^__(?:inference|forward|backward)_(.*?)(?:_\d+)?$")
+"""What TensorFlow puts around a function's name; around a gradient's twice."""
+
+_CALL = re.compile(r"^__inference_(?!__)(?:.*_)?(\d+)$")
+"""As it was called: not the pair for gradients that is made of it, nor what it calls."""
+
+
+def is_trace_of_call(name: str) -> bool:
+    """Whether a registered function is what a call of a Python function was traced to."""
+    return _CALL.match(name) is not None
+
+
+def order_of(name: str) -> int:
+    """What rises from function to function as they are made; 0 where the name does not tell."""
+    tail = name.rpartition("_")[2]
+    return int(tail) if tail.isdigit() else 0
+
+
+def traced_name(name: str) -> str:
+    """Name of the Python function that a registered function is a trace of.
+
+    Empty for a branch or loop body, which is part of a trace.
+    """
+    found = _TRACE.match(name)
+    if found is None:
+        return ""
+    return traced_name(found.group(1)) or found.group(1)

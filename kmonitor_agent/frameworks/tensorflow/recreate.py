@@ -15,15 +15,14 @@ from functools import partial
 from types import FrameType, ModuleType
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.base import EmptyArray, KerasModel, StateVariable
-from kmonitor_agent.frameworks.instances import instances_of
-from kmonitor_agent.frameworks.keras3.keras3_state import (
+from kmonitor_agent.frameworks.base import EmptyArray, KerasModel, StateVariable, not_available
+from kmonitor_agent.frameworks.keras3.state import (
     inner_optimizers,
     optimizers_of,
     with_inner,
 )
-from kmonitor_agent.frameworks.missing_names import not_available
-from kmonitor_agent.frameworks.tensorflow.tensor_memory import (
+from kmonitor_agent.frameworks.live_objects import instances_of
+from kmonitor_agent.frameworks.tensorflow.memory import (
     TensorMemory,
     counted,
     is_on_cpu,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.closures import closure_values
+from kmonitor_agent.frameworks.live_objects import closure_values
 
 _IGNORED: Final = frozenset({"_class", "_gradient_op_type", "token"})
 """Attributes with a number or name of this very trace: a place, a gradient, a Python function."""

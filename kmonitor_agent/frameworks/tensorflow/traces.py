@@ -12,25 +12,252 @@ the trace. Users' own functions keep other names, live models keep their functio
 import gc
 import sys
 import weakref
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Final
 
+from kmonitor_agent.call_stacks import call_stacks
 from kmonitor_agent.frameworks.base import Released
-from kmonitor_agent.frameworks.closures import closure_values
-from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals
-from kmonitor_agent.frameworks.tensorflow.tensorflow_owners import (
-    VARIABLES,
-    GraphOwners,
-    Key,
-    is_within,
-    operations_of,
-)
-from kmonitor_agent.frameworks.tensorflow.tensorflow_user_functions import (
-    functions_with_many_traces,
-)
+from kmonitor_agent.frameworks.live_objects import closure_values, instances_of, keeper_of
+from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals, traced_name
+
+# Tensorflow owners.
+
+
+Key = tuple[str, int]
+"""Name of a traced Python function, and number of operations."""
+
+_TRACING: Final = "trace_function"
+"""Where TensorFlow traces: a graph gets its function in here, a moment after it is whole."""
+
+VARIABLES: Final = "_weak_variables"
+"""Of a traced graph: weak references to the variables that it reads or writes."""
+
+
+class GraphOwners:
+    """Knows what was found out about graphs; belongs to the thread that acts."""
+
+    def __init__(self, internals: TensorFlowInternals) -> None:
+        self._internals = internals
+        self._found: weakref.WeakKeyDictionary[Any, frozenset[tuple[int, bytes]]] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    def forget(self) -> None:
+        """Look afresh from now on."""
+        self._found.clear()
+
+    def without(self, graphs: Iterable[Any], registered: Mapping[Key, int]) -> list[Any]:
+        """Those that no function owns.
+
+        As many graphs as there are functions of the same name and size have an owner. Where there
+        are more graphs than functions, those whose variables are gone have none; only if that
+        does not decide it, all objects are asked: tens of milliseconds.
+
+        Args:
+            graphs: Traced and whole, each once.
+            registered: How many functions there are.
+        """
+        alike: defaultdict[Key, list[Any]] = defaultdict(list)
+        for graph in graphs:
+            alike[graph.name, operations_of(graph)].append(graph)
+        free: list[Any] = []
+        for key, some in alike.items():
+            some.sort(key=lambda graph: not self._is_owned_surely(graph))
+            free += some[registered.get(key, 0) :]
+        return self._confirmed(free)
+
+    def dead(self, graphs: Iterable[Any]) -> list[Any]:
+        """Those that nobody can need any more, beyond doubt."""
+        graphs = list(graphs)
+        doubtful = [graph for graph in graphs if not _is_forsaken(graph)]
+        if not is_within(_TRACING):  # asked first: what was being traced is registered by now
+            names = b"\n".join(name for _, name in list(self._internals.functions or ()))
+            doubtful = [graph for graph in doubtful if str(graph.name).encode() in names]
+        free = set(map(id, self._confirmed(doubtful)))
+        kept = {id(graph) for graph in doubtful if id(graph) not in free}
+        return [graph for graph in graphs if id(graph) not in kept]
+
+    def _confirmed(self, graphs: list[Any]) -> list[Any]:
+        new = [graph for graph in graphs if not _is_forsaken(graph) and graph not in self._found]
+        if new and is_within(_TRACING):
+            # A graph that some thread has just finished has no owner yet.
+            waiting = set(map(id, new))
+            graphs = [graph for graph in graphs if id(graph) not in waiting]
+        elif new:
+            found = self._ask_all(new)
+            for graph in new:
+                self._found[graph] = frozenset(found.get(id(graph), ()))
+        return [graph for graph in graphs if _is_forsaken(graph) or not self._has_function(graph)]
+
+    def _has_function(self, graph: Any) -> bool:
+        functions = self._internals.functions or {}
+        return any(name in functions for name in self._found.get(graph, ()))
+
+    def _is_owned_surely(self, graph: Any) -> bool:
+        return not _is_forsaken(graph) and (graph not in self._found or self._has_function(graph))
+
+    def _ask_all(self, graphs: list[Any]) -> dict[int, list[tuple[int, bytes]]]:
+        """Names of the functions that own a graph, by the graph's identity."""
+        owner_type = self._internals.function_type
+        by_name = {name: (scope, name) for scope, name in list(self._internals.functions or ())}
+        # Objects refer to their class: cheaper than to look for those that refer to a graph.
+        # The type's own attribute: `isinstance` would ask an abstract class each time.
+        functions = [each for each in gc.get_referrers(owner_type) if type(each) is owner_type]
+        if by_name.keys() - {function.name for function in functions}:
+            referrers = gc.get_referrers(*graphs)
+            functions = [each for each in referrers if owner_type in type(each).__mro__]
+        owners: dict[int, list[tuple[int, bytes]]] = {}
+        for function in functions:
+            graph = getattr(function, "_cached_graph", None)
+            if graph is not None and function.name in by_name:
+                owners.setdefault(id(graph), []).append(by_name[function.name])
+        return owners
+
+
+def registered_sizes(operations: Mapping[str, int]) -> Counter[Key]:
+    """How many functions there are of each name and size.
+
+    Args:
+        operations: Operations of each registered function by its name, inputs included.
+    """
+    return Counter((traced_name(name), size) for name, size in operations.items())
+
+
+def operations_of(graph: Any) -> int:
+    """Nodes of a traced graph; 0 if it does not tell."""
+    try:
+        return int(graph.num_operations())
+    except (AttributeError, TypeError, RuntimeError):
+        return 0
+
+
+def is_within(function: str) -> bool:
+    """Whether some thread runs a function of this name."""
+    with call_stacks() as stacks:
+        return any(
+            frame.f_code.co_name == function for stack in stacks.values() for frame in stack
+        )
+
+
+def _is_forsaken(graph: Any) -> bool:
+    """Whether all variables of a trace are gone: nobody can call it, or needs its gradient."""
+    variables = getattr(graph, VARIABLES, None)
+    if not isinstance(variables, list) or not variables:
+        return False  # none, or another TensorFlow: not known
+    return all(isinstance(each, weakref.ref) and each() is None for each in variables)
+
+
+# Tensorflow user functions.
+
+
+MANY_TRACES: Final = 5
+"""From how many traces on a function is named: TensorFlow itself warns of retracing at five."""
+
+_MOST_NAMED: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ManyTraces:
+    """A function that holds more traces than it should need, or one that is made again and again.
+
+    Attributes:
+        name: Its Python name.
+        traces: How many it holds; of one made again and again, all of that name together.
+        why: What its traces differ in: "300 shapes", "40 Python values"; "made 40 times"; empty
+            if not told.
+        keeper: The script's variable or attribute that keeps all that were made; empty if not
+            known.
+    """
+
+    name: str
+    traces: int
+    why: str = ""
+    keeper: str = ""
+
+    def __str__(self) -> str:
+        """One line for a record."""
+        kept = f", kept in `{self.keeper}`" if self.keeper else ""
+        told = f", {self.why}{kept}" if self.why else ""
+        return f"{self.traces} traces held by `{self.name}` (a tf.function of the script{told})"
+
+
+def functions_with_many_traces(
+    internals: TensorFlowInternals, but: Iterable[str] = ()
+) -> list[ManyTraces]:
+    """The script's functions with `MANY_TRACES` or more, alone or together, most first, at most 8.
+
+    Only when there are such does it look through all objects for them: tens of milliseconds.
+
+    Args:
+        internals: Where registered functions are listed.
+        but: Names to leave out: Keras' own.
+    """
+    names = Counter(
+        traced_name(name.decode("utf-8", "replace")) for _, name in list(internals.functions or ())
+    )
+    suspects = {name for name, count in names.items() if name and count >= MANY_TRACES}
+    suspects -= set(but)
+    if not suspects:
+        return []
+    alive = tuple(_tensorflow_user_functions_alive(suspects))
+    found = [each for function in alive if (each := _read(function)) is not None]
+    found += _made_again(alive, suspects - {each.name for each in found})
+    # What the script froze for the garbage collector is not listed: its name and count are.
+    hidden = suspects - {each.name for each in found} if gc.get_freeze_count() else set[str]()
+    found += [ManyTraces(name, names[name]) for name in hidden]
+    return sorted(found, key=lambda each: -each.traces)[:_MOST_NAMED]
+
+
+def _tensorflow_user_functions_alive(names: set[str]) -> Iterator[Any]:
+    types = getattr(getattr(sys.modules.get("tensorflow"), "types", None), "experimental", None)
+    kind = getattr(types, "PolymorphicFunction", None)
+    if kind is None:
+        return
+    for found in instances_of([kind]):
+        if getattr(found, "__name__", "") in names:
+            yield found
+
+
+def _made_again(alive: tuple[Any, ...], suspects: set[str]) -> Iterator[ManyTraces]:
+    """Names of which no function has many traces, but of which many functions have some."""
+    for name in suspects:
+        made = tuple([each for each in alive if each.__name__ == name and _count(each)])
+        if len(made) >= MANY_TRACES:
+            n = sum(map(_count, made))
+            yield ManyTraces(name, n, f"made {len(made)} times", keeper_of(made))
+
+
+def _count(function: Any) -> int:
+    try:
+        return len(function._list_all_concrete_functions())  # noqa: SLF001 - may be missing
+    except (AttributeError, TypeError, ValueError, RuntimeError):
+        return 0
+
+
+def _read(function: Any) -> ManyTraces | None:
+    try:
+        traces = function._list_all_concrete_functions()  # noqa: SLF001 - looked for, may be missing
+        if len(traces) < MANY_TRACES:
+            return None
+        return ManyTraces(function.__name__, len(traces), _differences(traces))
+    except (AttributeError, TypeError, ValueError, RuntimeError):
+        return None
+
+
+def _differences(traces: list[Any]) -> str:
+    tf = sys.modules["tensorflow"]
+    shapes: set[str] = set()
+    values: set[str] = set()
+    for trace in traces:
+        leaves = tf.nest.flatten(trace.structured_input_signature)
+        shapes.add(repr([str(leaf.shape) for leaf in leaves if isinstance(leaf, tf.TensorSpec)]))
+        values.add(repr([repr(leaf) for leaf in leaves if not isinstance(leaf, tf.TensorSpec)]))
+    parts = [(len(shapes), "shapes"), (len(values), "Python values")]
+    return ", ".join(f"{count} {what}" for count, what in parts if count > 1)
+
 
 STEP_FUNCTIONS: Final = frozenset(
     {"one_step_on_data", "one_step_on_data_distributed", "one_step_on_iterator"}

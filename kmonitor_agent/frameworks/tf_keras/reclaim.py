@@ -6,20 +6,22 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel, Released, StateUnreadable, StateVariable
-from kmonitor_agent.frameworks.keras3.deferred_function import DeferredFunction
+from kmonitor_agent.frameworks.keras3.step_functions import DeferredFunction
 from kmonitor_agent.frameworks.live_objects import models_with_functions
 from kmonitor_agent.frameworks.tensorflow.graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals
-from kmonitor_agent.frameworks.tensorflow.keras3_session import why_not_clear
-from kmonitor_agent.frameworks.tensorflow.reclaim import Keras3TensorFlowReclaim, untrack
-from kmonitor_agent.frameworks.tensorflow.tensorflow_workers import (
+from kmonitor_agent.frameworks.tensorflow.reclaim import (
+    Keras3TensorFlowReclaim,
+    untrack,
+    why_not_clear,
+)
+from kmonitor_agent.frameworks.tensorflow.traces import RetainedTraces
+from kmonitor_agent.frameworks.tensorflow.workers import (
     Workers,
     why_not_here,
     workers_of,
 )
-from kmonitor_agent.frameworks.tensorflow.traces import RetainedTraces
-from kmonitor_agent.frameworks.tf_keras.state import tf_keras_state
-from kmonitor_agent.frameworks.tf_keras.tf_keras_session import clear_session_keeping_settings
+from kmonitor_agent.frameworks.tf_keras.state import clear_session_keeping_settings, tf_keras_state
 
 _EXACT_WITH = "keras.random and tf.random.Generator are exact"
 _EXACT_HERE = (

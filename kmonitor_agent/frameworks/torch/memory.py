@@ -4,8 +4,8 @@
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import AllocatorReadings
-from kmonitor_agent.frameworks.torch.torch_internals import torch_module
-from kmonitor_agent.wire.messages.reading import Reading
+from kmonitor_agent.frameworks.torch.graphs import torch_module
+from kmonitor_agent.wire.messages.readings import Reading
 
 _IN_USE: Final = "allocated_bytes.all.current"
 _PEAK: Final = "allocated_bytes.all.peak"

@@ -6,8 +6,14 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from kmonitor_agent.reclaim.restart.fit_state import CallbackState, CannotResume
-from kmonitor_agent.reclaim.restart.plain_values import ArrayShelf, NotPlain, is_array, to_json
+from kmonitor_agent.reclaim.restart.fit_state import (
+    ArrayShelf,
+    CallbackState,
+    CannotResume,
+    NotPlain,
+    is_array,
+    to_json,
+)
 
 _KERAS_OWN: Final = frozenset({"model", "_model", "params", "validation_data"})
 _NOT_KEPT: Final = frozenset({"MonitorCallback", "Tail", "ProgbarLogger"})

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from kmonitor_agent.reclaim.restart.child_process import Child, Ended
-from kmonitor_agent.reclaim.restart.crash_diagnosis import tell_death
-from kmonitor_agent.reclaim.restart.death import Death, cause_of
+from kmonitor_agent.reclaim.restart.crash_diagnosis import Death, cause_of, tell_death
+from kmonitor_agent.wire.local.control_groups import memory_kills
 from kmonitor_agent.wire.local.folder_lock import RunLock
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.memory_kills import memory_kills
 from kmonitor_agent.wire.local.private_files import NotPrivate
 from kmonitor_agent.wire.local.supervision import (
     LEAVE_WITHIN_S,

@@ -12,8 +12,7 @@ from typing import Any, Final
 from kmonitor_agent.studies.attempts import Cause
 from kmonitor_agent.studies.function_source import FoldsRefused
 from kmonitor_agent.wire.limits import Limit
-from kmonitor_agent.wire.local.plain_files import write_private
-from kmonitor_agent.wire.local.private_files import make_folder
+from kmonitor_agent.wire.local.private_files import make_folder, write_private
 from kmonitor_agent.wire.text import bytes_text
 
 _NOT_INSTALLED: Final = (

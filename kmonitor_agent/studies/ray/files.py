@@ -6,8 +6,7 @@ from typing import Final
 
 from kmonitor_agent.studies.ray.messages import Part
 from kmonitor_agent.studies.study_folder import StudyPaths
-from kmonitor_agent.wire.local.plain_files import is_plain, open_private
-from kmonitor_agent.wire.local.private_files import make_folder
+from kmonitor_agent.wire.local.private_files import is_plain, make_folder, open_private
 
 _PART_BYTES: Final = 4 * 2**20
 _FOLD: Final = "fold/"

@@ -13,7 +13,7 @@ from kmonitor_agent.studies.ray.messages import Errand
 from kmonitor_agent.studies.ray.node import computing, host_id, placing
 from kmonitor_agent.studies.study_folder import VALUE_BYTES, StudyFacts
 from kmonitor_agent.wire.local.hub_address import SCHEME
-from kmonitor_agent.wire.local.plain_files import read_plain
+from kmonitor_agent.wire.local.private_files import read_plain
 
 
 class Errands:

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from kmonitor_agent.reclaim.restart.death import Death
+from kmonitor_agent.reclaim.restart.crash_diagnosis import Death
 from kmonitor_agent.studies.attempts import Attempt, Cause
 from kmonitor_agent.studies.fold_messages import Phase
 from kmonitor_agent.studies.function_source import FunctionSource

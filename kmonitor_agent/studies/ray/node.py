@@ -21,8 +21,7 @@ from kmonitor_agent.studies.function_source import FunctionSource
 from kmonitor_agent.studies.ray.messages import Errand
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyPaths, read_facts
 from kmonitor_agent.wire.local.folders import PLACE_VARIABLES, SPOOL_VARIABLE, find_folders
-from kmonitor_agent.wire.local.plain_files import write_private
-from kmonitor_agent.wire.local.private_files import make_folder, make_private_folder
+from kmonitor_agent.wire.local.private_files import make_folder, make_private_folder, write_private
 from kmonitor_agent.wire.local.supervision import Supervision, make_studies
 
 _COMPUTING: Final = (

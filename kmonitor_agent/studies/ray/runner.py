@@ -3,23 +3,237 @@
 import functools
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
-from kmonitor_agent.reclaim.restart.death import Death
-from kmonitor_agent.studies.account import Account
-from kmonitor_agent.studies.attempts import Attempt
-from kmonitor_agent.studies.bounds import Habits
+from kmonitor_agent.reclaim.restart.crash_diagnosis import Death
+from kmonitor_agent.studies.attempts import Attempt, Cause
+from kmonitor_agent.studies.bounds import Habits, Quiet, TimeBound
 from kmonitor_agent.studies.function_source import FoldsRefused
-from kmonitor_agent.studies.launch import Wanted, tell_deaths
-from kmonitor_agent.studies.ray.away import Away
-from kmonitor_agent.studies.ray.carrying import SpoolCarrier
+from kmonitor_agent.studies.launch import Known, Wanted, tell_deaths
 from kmonitor_agent.studies.ray.cluster import RayCluster, TaskFailed, write_file
 from kmonitor_agent.studies.ray.files import Unpacking
 from kmonitor_agent.studies.ray.jobs import Errands
-from kmonitor_agent.studies.ray.messages import Arrived, Events, Now, Over, Part, heard, packed
+from kmonitor_agent.studies.ray.messages import (
+    Arrived,
+    Events,
+    Now,
+    Over,
+    Part,
+    Verdict,
+    heard,
+    packed,
+)
 from kmonitor_agent.studies.ray.task import attend
+from kmonitor_agent.studies.runner import Account
+from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.private_files import NotPrivate
+from kmonitor_agent.wire.local.spool_format import Record
+from kmonitor_agent.wire.local.spool_writer import SpoolHeld, SpoolWriter
 from kmonitor_agent.wire.local.supervision import Supervision
+
+# away: One attempt on a node, as the study sees it.
+
+
+_OBEYS_WITHIN_S = 30.0
+"""How long a task may take to act on a verdict before Ray ends it, seconds."""
+
+
+class Away:
+    """Owned by the thread that runs the study.
+
+    Attributes:
+        fold: Index.
+        attempt: From 1.
+        stream: What its task tells, as Ray gives it.
+        arrived: Where it runs; None while it waits for room.
+        verdict: What the study ended it for; None: nothing.
+    """
+
+    def __init__(
+        self, fold: int, attempt: int, stream: Any, known: Known, bound: TimeBound
+    ) -> None:
+        """Follow a task that was just sent.
+
+        Args:
+            fold: Index.
+            attempt: From 1.
+            stream: Of the task.
+            known: What other folds taught.
+            bound: How long an attempt may take.
+        """
+        self.fold = fold
+        self.attempt = attempt
+        self.stream = stream
+        self.arrived: Arrived | None = None
+        self.verdict: Verdict | None = None
+        self._known = known
+        self._bound = bound
+        self._now: Now | None = None
+        self._heard_s = 0.0
+        self._judged_s = 0.0
+        self._began_wall_s = time.time()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its function was found."""
+        return self._now is not None and self._now.is_ready
+
+    @property
+    def share(self) -> float | None:
+        """Part of its work that is done; None: not known."""
+        return None if self._now is None else self._now.share
+
+    @property
+    def resident_bytes(self) -> int:
+        """Of all its processes, when it last told."""
+        return 0 if self._now is None else self._now.resident_bytes
+
+    @property
+    def device(self) -> str:
+        """Its GPU there; empty without."""
+        return "" if self._now is None else self._now.device
+
+    @property
+    def resumed(self) -> bool:
+        """It went on where the attempt before was killed."""
+        return self._now is not None and self._now.resumed
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether its task did not act on the verdict."""
+        return self.verdict is not None and time.monotonic() - self._judged_s > _OBEYS_WITHIN_S
+
+    def arrive(self, arrived: Arrived) -> None:
+        """Its task runs."""
+        self.arrived, self._began_wall_s = arrived, time.time()
+
+    def heard(self, now: Now) -> None:
+        """It told how far it is."""
+        self._now, self._heard_s = now, time.monotonic()
+
+    def elapsed_s(self, now_s: float) -> float:
+        """Since it began; 0 while it waits."""
+        return 0.0 if self._now is None else self._now.elapsed_s + now_s - self._heard_s
+
+    def limit_s(self, now_s: float) -> float | None:
+        """How long it may take, seconds; None: not known yet."""
+        elapsed_s, finished_s = self.elapsed_s(now_s), self._known.finished_s
+        return self._bound.limit_s(elapsed_s, self.share, finished_s, self.attempt)
+
+    def judge(self, now_s: float) -> Verdict | None:
+        """By what the other folds taught: what it is to be ended for; told once."""
+        now = self._now
+        if now is None or self.verdict is not None:
+            return None
+        limit_s = None if self._bound.given_s is not None else self.limit_s(now_s)
+        quiet = Quiet(now.phase, now.silent_s, Habits(now.habits), self._known.habits)
+        if limit_s is not None and now.elapsed_s > limit_s:
+            self.verdict = Verdict(*quiet.overdue(limit_s, now.elapsed_s, self._known.finished_s))
+        elif why := quiet.hang():
+            self.verdict = Verdict("hang", why)
+        self._judged_s = now_s
+        return self.verdict
+
+    def ended_by(self, cause: Cause, why: str) -> Attempt:
+        """How it ended, where its task cannot tell.
+
+        Args:
+            cause: As Ray says; the study's own verdict goes before it.
+            why: In words.
+        """
+        now, verdict = self._now, self.verdict
+        if verdict is not None and cause == "killed":
+            cause, why = verdict.cause, verdict.why
+        return Attempt(
+            fold=self.fold,
+            attempt=self.attempt,
+            cause=cause,
+            why=why,
+            seconds=self.elapsed_s(time.monotonic()),
+            steps=0 if now is None else now.steps,
+            peak_bytes=0 if now is None else now.peak_bytes,
+            device=self.device,
+            resumed=self.resumed,
+            began_wall_s=self._began_wall_s,
+            node="" if self.arrived is None else self.arrived.host,
+        )
+
+
+# Carrying.
+
+
+_EVERY_S: Final = 5.0
+_LOCK_WITHIN_S: Final = 3.0
+_LOCK_AGAIN_S: Final = 0.05
+_MOST_WAITING: Final = 100_000
+"""Events of one process that wait while the disk refuses them; more are dropped, oldest first."""
+
+
+class SpoolCarrier:
+    """Owned by the thread that runs the study; whatever the disk does, the study goes on."""
+
+    def __init__(self, root: Path) -> None:
+        """Begin.
+
+        Args:
+            root: This host's spool.
+        """
+        self._root = root
+        self._waiting: dict[str, list[bytes]] = {}
+        self._writers: dict[str, SpoolWriter] = {}
+        self._seqs: dict[str, int] = {}
+        self._next_s = 0.0
+
+    def take(self, events: Events) -> None:
+        """These came, behind those that came before."""
+        boot = events.facts.boot
+        if boot not in self._writers:
+            self._writers[boot] = SpoolWriter(self._root, events.facts, SystemClock())
+        waiting = self._waiting.setdefault(boot, [])
+        waiting += events.bodies
+        del waiting[:-_MOST_WAITING]
+
+    def step(self) -> None:
+        """Write what waits, every few seconds."""
+        if time.monotonic() < self._next_s:
+            return
+        self._next_s = time.monotonic() + _EVERY_S
+        for boot in list(self._waiting):
+            self._write(boot)
+
+    def flush(self) -> None:
+        """Write all that waits; a hub that reads there is waited for, three seconds at most."""
+        end_s = time.monotonic() + _LOCK_WITHIN_S
+        for boot in list(self._waiting):
+            while not self._write(boot) and time.monotonic() < end_s:
+                time.sleep(_LOCK_AGAIN_S)
+
+    def close(self) -> None:
+        """Write all, and be done."""
+        self.flush()
+        for writer in self._writers.values():
+            writer.close()
+        self._writers.clear()
+
+    def _write(self, boot: str) -> bool:
+        """Whether it is written."""
+        bodies, writer = self._waiting[boot], self._writers[boot]
+        run = writer.facts.run
+        try:
+            spool = writer.open()
+            try:
+                last = max(spool.last_seq, self._seqs.get(run, 0))
+                writer.write([Record(last + at, body) for at, body in enumerate(bodies, 1)])
+            finally:
+                writer.rest()
+        except (OSError, SpoolHeld, NotPrivate):
+            return False
+        self._seqs[run] = last + len(bodies)
+        del self._waiting[boot]
+        return True
+
 
 _LOOK_S: Final = 0.2
 _ENDS_WITHIN_S: Final = 5.0

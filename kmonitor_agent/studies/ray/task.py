@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kmonitor_agent.reclaim.restart.death import Death
+from kmonitor_agent.reclaim.restart.crash_diagnosis import Death
 from kmonitor_agent.studies.attempts import TRIED_AGAIN, Attempt
 from kmonitor_agent.studies.bounds import TimeBound
 from kmonitor_agent.studies.host_resources import memory_bound
@@ -38,7 +38,7 @@ from kmonitor_agent.studies.ray.node import settle_in
 from kmonitor_agent.studies.runner import wait_for
 from kmonitor_agent.studies.study_folder import StudyFacts
 from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.wire.local.plain_files import SETTING_BYTES, read_plain
+from kmonitor_agent.wire.local.private_files import SETTING_BYTES, read_plain
 from kmonitor_agent.wire.local.spool_reader import SpoolTail, spools_below
 
 _EVERY_S: Final = 2.0

@@ -1,9 +1,13 @@
 """Time as the agent and the hub read it, so that tests can move it."""
 
+import contextlib
+import math
 import time
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import Final, Protocol
 
+from kmonitor_agent.wire.local.private_files import read_plain, write_private
 from kmonitor_agent.wire.messages.fields import wall_within
 
 
@@ -30,3 +34,67 @@ class SystemClock:
     def wall_s(self) -> float:
         """Seconds of `time.time`, as far as messages can say them: 1970 to 2200."""
         return wall_within(time.time())
+
+
+# Clock doubt.
+
+
+CLOCK_NAME: Final = "clock"
+"""File with the newest time that was seen, and for how long the clock is not believed yet."""
+
+_HOUR_S: Final = 3600.0
+_DAY_S: Final = 24 * _HOUR_S
+_MONTH_S: Final = 30 * _DAY_S
+_NOTED_EVERY_S: Final = 600.0
+
+
+class ClockDoubt:
+    """Owned by one thread; to be asked every half hour or more often."""
+
+    def __init__(self, clock: Clock, noted: Path | None = None) -> None:
+        """Begin with what was noted.
+
+        Args:
+            clock: Time.
+            noted: Folder with the file `clock`; None: nothing is noted.
+        """
+        self._clock = clock
+        self._file = None if noted is None else noted / CLOCK_NAME
+        self._newest_s, self._unsure_s = _read(self._file)
+        self._noted_s = self._newest_s
+
+    def believes(self) -> bool:
+        """Whether what is old by the clock is old."""
+        wall_s = self._clock.wall_s()
+        passed_s = wall_s - self._newest_s
+        if passed_s < -_HOUR_S:
+            self._newest_s, self._unsure_s = wall_s, 0.0  # it was set back
+        # Of a machine that is on for some hours a week, steps of days follow each other.
+        elif passed_s > (_MONTH_S if self._unsure_s else _DAY_S):
+            self._newest_s, self._unsure_s = wall_s, _DAY_S
+        elif passed_s > 0:
+            self._newest_s = wall_s
+            if passed_s <= _HOUR_S:
+                self._unsure_s = max(0.0, self._unsure_s - passed_s)
+        if abs(self._newest_s - self._noted_s) >= _NOTED_EVERY_S:
+            self._note()
+        return not self._unsure_s
+
+    def _note(self) -> None:
+        self._noted_s = self._newest_s
+        if self._file is not None:
+            # A full disk is no reason to keep on it what is old.
+            with contextlib.suppress(OSError):
+                told = f"{self._newest_s:.3f} {self._unsure_s:.3f}\n"
+                write_private(self._file, told.encode())
+
+
+def _read(file: Path | None) -> tuple[float, float]:
+    if file is None:
+        return 0.0, 0.0
+    try:
+        newest_s, unsure_s = map(float, read_plain(file, 100).split())
+    except (OSError, ValueError):
+        return 0.0, 0.0
+    is_sound = math.isfinite(newest_s) and 0 <= unsure_s <= _DAY_S
+    return (newest_s, unsure_s) if is_sound else (0.0, 0.0)

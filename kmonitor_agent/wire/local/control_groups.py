@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Final
+
+from kmonitor_agent.wire.messages.readings import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +64,107 @@ def _below(root: PurePosixPath, group: PurePosixPath) -> PurePosixPath:
     if ".." in group.parts or not group.is_relative_to(root):
         return PurePosixPath()
     return group.relative_to(root)
+
+
+# Cgroup.
+
+
+_LIMIT: Final = {1: "memory.limit_in_bytes", 2: "memory.max"}
+_UNLIMITED_BYTES: Final = 1 << 60
+"""Version 1 writes "no limit" as the largest multiple of a page, just below 2**63."""
+
+
+def cgroup_limit(proc: Path = Path("/proc/self")) -> Reading:
+    """The smallest memory limit of this process's group and all groups above it, bytes.
+
+    Args:
+        proc: The process's folder in procfs.
+
+    Source: https://docs.kernel.org/admin-guide/cgroup-v2.html and cgroup-v1/memory.html.
+    """
+    if not (proc / "cgroup").is_file():
+        return Reading.missing("bytes", "control groups are a Linux feature")
+    found = [limit for limit in _limits(proc) if limit[0] < _UNLIMITED_BYTES]
+    if not found:
+        return Reading.missing("bytes", "no cgroup limits this process's memory")
+    limit, path = min(found)
+    return Reading(float(limit), "bytes", f"cgroup: {path}")
+
+
+def _limits(proc: Path) -> Iterator[tuple[int, str]]:
+    """Limits from the process's group up to the mount point."""
+    for version, folder in group_folders(proc):
+        path = folder / _LIMIT[version]
+        limit = _read_limit(path)
+        if limit is not None:
+            yield limit, str(path)
+
+
+def _read_limit(path: Path) -> int | None:
+    try:
+        text = path.read_text().strip()
+    except OSError:
+        return None
+    return int(text) if text.isdigit() else None
+
+
+# Memory kills.
+
+
+COUNTED_ALONE: Final = "memory.oom_control"
+"""This file (version 1) counts its group's own kills; that of version 2 those below it too."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryKills:
+    """Two counters that only rise; None where there is none to read.
+
+    Attributes:
+        group: Of this process's control group, or the nearest above it that counts.
+        group_source: The file.
+        host: Of the whole host.
+    """
+
+    group: int | None = None
+    group_source: str = ""
+    host: int | None = None
+
+
+def memory_kills(proc: Path = Path("/proc")) -> MemoryKills:
+    """Read both counters.
+
+    Args:
+        proc: procfs.
+
+    Source: https://docs.kernel.org/admin-guide/cgroup-v2.html (memory.events),
+        cgroup-v1/memory.html (memory.oom_control), /proc/vmstat.
+    """
+    host = kills_in(proc / "vmstat")
+    for path in kill_counters(proc / "self"):
+        count = kills_in(path)
+        if count is not None:
+            return MemoryKills(count, str(path), host)
+    return MemoryKills(host=host)
+
+
+def kill_counters(process: Path) -> Iterator[Path]:
+    """Where kills in a process's control group are counted, and in each group above it.
+
+    Args:
+        process: Its folder in procfs.
+    """
+    for version, folder in group_folders(process):
+        yield folder / (COUNTED_ALONE if version == 1 else "memory.events")
+
+
+def kills_in(path: Path) -> int | None:
+    """What such a file, or /proc/vmstat, counts; None where it cannot be read."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        name, _, count = line.partition(" ")
+        if name == "oom_kill" and count.strip().isdigit():
+            return int(count)
+    return None

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from kmonitor_agent.wire.messages.identity import Count, Id, Text
+from kmonitor_agent.wire.messages.fields import Count, Id, Text
 
 VARIABLE: Final = "KMONITOR_FOLD"
 """Environment variable of a fold's process: its `FoldPlace` as JSON."""

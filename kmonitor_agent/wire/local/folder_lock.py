@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from kmonitor_agent.wire.local.plain_files import KEY_BYTES, open_plain
+from kmonitor_agent.wire.local.private_files import KEY_BYTES, open_plain
 
 LOCK_NAME = "lock"
 """File name of the lock in a run's folder; it may lie there unheld."""

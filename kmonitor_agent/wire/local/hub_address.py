@@ -6,7 +6,10 @@ learned from the network.
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
+
+from kmonitor_agent.wire.local.folders import Folders
 
 SCHEME: Final = "tcp://"
 
@@ -74,3 +77,30 @@ def parse_direct(text: str) -> DirectAddress:
 
 
 _FORM: Final = "write tcp://HOST:PORT?key=KEY, as `kmonitor keys list` prints it on the hub's host"
+
+
+# sockets: The places of the hub's sockets, in a folder that is this user's alone.
+
+
+INGEST_NAME = "agents.sock"
+"""File name of the socket that agents connect to, in the hub's runtime folder."""
+
+
+def ingest_socket(folders: Folders) -> Path:
+    """Path of the socket that agents connect to."""
+    return folders.runtime / INGEST_NAME
+
+
+def view_socket(folders: Folders) -> Path:
+    """Path of the socket that desktops and the command line connect to."""
+    return folders.runtime / "view.sock"
+
+
+def hub_lock(folders: Folders) -> Path:
+    """Path of the lock that the hub holds while it is bound."""
+    return folders.runtime / "hub.lock"
+
+
+def ipc(path: Path) -> str:
+    """A socket's path as a ZeroMQ address."""
+    return f"ipc://{path}"

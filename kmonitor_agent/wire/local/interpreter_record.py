@@ -12,9 +12,13 @@ from typing import Final
 import msgspec
 
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.plain_files import read_own, write_private
-from kmonitor_agent.wire.local.private_files import check_own_folder, make_own_folder
-from kmonitor_agent.wire.messages.identity import Name, Text
+from kmonitor_agent.wire.local.private_files import (
+    check_own_folder,
+    make_own_folder,
+    read_own,
+    write_private,
+)
+from kmonitor_agent.wire.messages.fields import Name, Text
 from kmonitor_agent.wire.messages.unions import Wall
 
 LAUNCHER_BYTES: Final = 16 * 1024

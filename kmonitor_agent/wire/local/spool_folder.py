@@ -21,25 +21,36 @@ from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from kmonitor_agent.wire.local.folder_lock import LOCK_NAME, RunLock
-from kmonitor_agent.wire.local.plain_files import open_plain, read_plain, write_private
-from kmonitor_agent.wire.local.private_files import UnsafePath
+from kmonitor_agent.wire.local.private_files import (
+    UnsafePath,
+    open_new,
+    open_plain,
+    read_plain,
+    write_private,
+)
 from kmonitor_agent.wire.local.spool_format import (
     SEGMENT_LIMIT_BYTES,
     BootFacts,
     Record,
     Segment,
+    encode_record,
     first_seq_of,
     is_run_name,
     parse_segment,
     read_segment,
+    segment_head,
     segments_in,
     strangers_in,
     unsafe_in,
 )
-from kmonitor_agent.wire.messages.codec import decode_event, encode_event
-from kmonitor_agent.wire.messages.errors import ProtocolError
+from kmonitor_agent.wire.messages.codec import (
+    ProtocolError,
+    decode_event,
+    encode_event,
+    event_type,
+)
 from kmonitor_agent.wire.messages.events import Lost
-from kmonitor_agent.wire.messages.version import MAX_COUNT
+from kmonitor_agent.wire.messages.fields import MAX_COUNT
 
 KEEP_ACKED_S: Final = 24 * 3600.0
 """How long acknowledged events stay for a hub that lost its commits, seconds."""
@@ -338,3 +349,111 @@ def _read_acked(path: Path) -> int:
     except (OSError, struct.error):
         return 0
     return seq if zlib.crc32(seq.to_bytes(8)) == crc and seq <= MAX_COUNT else 0
+
+
+# retention: Keeps all spools of a host together within their bound.
+
+
+_BLOCK_BYTES: Final = 512
+"""Unit of `st_blocks`. Source: stat(3type)."""
+
+
+def spooled_bytes(root: Path) -> int:
+    """What all spools below a root take, bytes."""
+    return sum(_size(path) for folder in spooled_runs(root) for path in folder.glob("*"))
+
+
+def trim_root(
+    root: Path, *, own: RunSpool | None = None, limit_bytes: int = ROOT_LIMIT_BYTES
+) -> int:
+    """Bring a spool root below its bound; bytes freed.
+
+    Acknowledged segments go first, the oldest before all others, of `own` and of runs whose
+    process is dead (other agents trim their own). If that is not enough, `own` gives up its oldest
+    samples; epochs, lifecycle and commands are never dropped.
+
+    Raises:
+        OSError: Something cannot be listed or deleted.
+    """
+    excess = spooled_bytes(root) - limit_bytes
+    freed = 0
+    if excess <= 0:
+        return 0
+    refused: list[UnsafePath] = []
+    others = _others(root, own, refused)
+    try:
+        freed += _delete_acked([*([own] if own is not None else []), *others], excess)
+    finally:
+        for spool in others:
+            spool.close()
+    if own is not None and freed < excess:
+        freed += _drop_samples(own, excess - freed)
+    if refused:
+        raise refused[0]
+    return freed
+
+
+def _others(root: Path, own: RunSpool | None, refused: list[UnsafePath]) -> list[RunSpool]:
+    """Spools of dead processes, locked; what keeps one from being taken is added to `refused`."""
+    taken: list[RunSpool] = []
+    for folder in spooled_runs(root):
+        if own is not None and folder == own.folder:
+            continue
+        try:
+            spool = RunSpool.take(folder)
+        except UnsafePath as exc:
+            refused.append(exc)
+            continue
+        if spool is not None:
+            taken.append(spool)
+    return taken
+
+
+def _delete_acked(spools: list[RunSpool], excess: int) -> int:
+    acked = [(p.lstat().st_mtime, p, spool) for spool in spools for p in spool.acked_segments()]
+    freed = 0
+    for _, path, spool in sorted(acked, key=lambda entry: entry[:2]):
+        if freed >= excess:
+            break
+        freed += spool.delete(path)
+    return freed
+
+
+def _drop_samples(own: RunSpool, excess: int) -> int:
+    freed = 0
+    for path in own.closed_segments():
+        if freed >= excess:
+            break
+        freed += _without_samples(path)
+    return freed
+
+
+def _without_samples(path: Path) -> int:
+    data = read_segment(path)
+    segment = parse_segment(data)
+    if segment.facts is None:
+        return 0
+    kept = [r for r in segment.records if not _is_sample(r.body)]
+    thin = segment_head(segment.facts) + b"".join(encode_record(*r) for r in kept)
+    if len(thin) < len(data):
+        fresh = path.with_suffix(".thin")
+        with os.fdopen(open_new(fresh), "wb") as file:
+            file.write(thin)
+        fresh.replace(path)
+    return len(data) - len(thin)
+
+
+def _is_sample(body: bytes) -> bool:
+    try:
+        return event_type(body) == "sample"
+    except ProtocolError:
+        return False
+
+
+def _size(path: Path) -> int:
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return 0
+    # A file may be far larger than what it takes of the disk.
+    return min(found.st_size, getattr(found, "st_blocks", found.st_size) * _BLOCK_BYTES)

@@ -42,11 +42,16 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from kmonitor_agent.wire.local.plain_files import check_plain, open_plain, read_plain
-from kmonitor_agent.wire.local.private_files import UnsafePath
-from kmonitor_agent.wire.messages.fields import within
-from kmonitor_agent.wire.messages.identity import Count, Id, Name, Wall
-from kmonitor_agent.wire.messages.version import MAX_COUNT, MAX_EVENT_BYTES
+from kmonitor_agent.wire.local.private_files import UnsafePath, check_plain, open_plain, read_plain
+from kmonitor_agent.wire.messages.fields import (
+    MAX_COUNT,
+    MAX_EVENT_BYTES,
+    Count,
+    Id,
+    Name,
+    Wall,
+    within,
+)
 
 SEGMENT_MAGIC: Final = b"KMSPOOL1"
 """First bytes of a segment; the digit is the format's version."""

@@ -21,9 +21,13 @@ from typing import Annotated, Final
 import msgspec
 
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.plain_files import read_own, write_private
-from kmonitor_agent.wire.local.private_files import make_own_folder, make_private_folder
-from kmonitor_agent.wire.messages.identity import Count, Id, Name, Seconds, new_id
+from kmonitor_agent.wire.local.private_files import (
+    make_own_folder,
+    make_private_folder,
+    read_own,
+    write_private,
+)
+from kmonitor_agent.wire.messages.fields import Count, Id, Name, Seconds, new_id
 
 VARIABLE: Final = "KMONITOR_SUPERVISED"
 """Environment variable of the script: path of the supervision's folder."""

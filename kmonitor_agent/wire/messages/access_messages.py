@@ -8,7 +8,7 @@ from typing import Annotated, Literal, get_args
 import msgspec
 
 from kmonitor_agent.wire.messages.agent_messages import Message
-from kmonitor_agent.wire.messages.identity import Count, Name, Text, Wall
+from kmonitor_agent.wire.messages.fields import Count, Name, Text, Wall
 
 KeyText = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 """A public key: the 32 bytes of a Curve25519 key as hexadecimal digits."""

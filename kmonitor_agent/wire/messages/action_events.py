@@ -11,7 +11,7 @@ from kmonitor_agent.wire.messages.commands import (
     LimitMetric,
     LimitSpec,
 )
-from kmonitor_agent.wire.messages.identity import Amount, Change, Count, Id, Name, Seconds, Text
+from kmonitor_agent.wire.messages.fields import Amount, Change, Count, Id, Name, Seconds, Text
 from kmonitor_agent.wire.messages.lifecycle_events import Event
 
 

@@ -4,8 +4,17 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from kmonitor_agent.wire.messages.identity import Count, Id, Name, Seconds, Text, Wall
-from kmonitor_agent.wire.messages.version import MAX_BATCH_EVENTS, MAX_COUNT, MAX_EVENT_BYTES
+from kmonitor_agent.wire.messages.fields import (
+    MAX_BATCH_EVENTS,
+    MAX_COUNT,
+    MAX_EVENT_BYTES,
+    Count,
+    Id,
+    Name,
+    Seconds,
+    Text,
+    Wall,
+)
 
 Minor = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 RunOrNone = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-Za-z_-]{0,64}\Z")]

@@ -5,12 +5,58 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from kmonitor_agent.wire.messages.errors import Malformed, NotOurs, TooLarge, UnsupportedType
 from kmonitor_agent.wire.messages.events import AnyEvent, Event
-from kmonitor_agent.wire.messages.fields import read_within
-from kmonitor_agent.wire.messages.identity import Text
+from kmonitor_agent.wire.messages.fields import MAGIC, MAX_EVENT_BYTES, Text, read_within
 from kmonitor_agent.wire.messages.unions import FromAgent, FromDesktop, ToAgent, ToDesktop
-from kmonitor_agent.wire.messages.version import MAGIC, MAX_EVENT_BYTES
+
+# errors: What can be wrong with bytes that arrive from a socket or a spool.
+
+
+class ProtocolError(Exception):
+    """Root of all that a peer can send wrongly."""
+
+
+class NotOurs(ProtocolError):
+    """The frames do not start with our magic, or are not exactly two."""
+
+
+class Malformed(ProtocolError):
+    """The body is not a message or event of this protocol.
+
+    Attributes:
+        why: What the decoder found, for the log; never shown as advice to a user.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class UnsupportedType(ProtocolError):
+    """A well-formed map whose `type` this version does not know.
+
+    Attributes:
+        type_name: The unknown tag, at most 64 characters of it.
+    """
+
+    def __init__(self, type_name: str) -> None:
+        super().__init__(type_name)
+        self.type_name = type_name[:64]
+
+
+class TooLarge(ProtocolError):
+    """An event or message over its bound.
+
+    Attributes:
+        n_bytes: Its size, bytes.
+        limit_bytes: The bound, bytes.
+    """
+
+    def __init__(self, n_bytes: int, limit_bytes: int) -> None:
+        super().__init__(f"{n_bytes} bytes, at most {limit_bytes}")
+        self.n_bytes = n_bytes
+        self.limit_bytes = limit_bytes
+
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, get_args
 
 import msgspec
 
-from kmonitor_agent.wire.messages.identity import Amount, Count, Id, Name, Seconds, Text
+from kmonitor_agent.wire.messages.fields import Amount, Count, Id, Name, Seconds, Text
 
 CommandName = Literal[
     "save",

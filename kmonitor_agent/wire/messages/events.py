@@ -28,7 +28,7 @@ from kmonitor_agent.wire.messages.lifecycle_events import (
     FitStarted,
     StepTimes,
 )
-from kmonitor_agent.wire.messages.memory_facts import LayoutPart, StepPeak
+from kmonitor_agent.wire.messages.model_layout import LayoutPart, StepPeak
 from kmonitor_agent.wire.messages.readings import (
     DeviceNow,
     FunctionTraces,

@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from kmonitor_agent.wire.messages.commands import CommandName
-from kmonitor_agent.wire.messages.identity import (
+from kmonitor_agent.wire.messages.fields import (
+    MAX_LOGS,
     Amount,
     Count,
     Id,
@@ -19,7 +20,6 @@ from kmonitor_agent.wire.messages.identity import (
     Text,
     Wall,
 )
-from kmonitor_agent.wire.messages.version import MAX_LOGS
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="type"):

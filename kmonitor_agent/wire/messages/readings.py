@@ -4,11 +4,13 @@
 same field name.
 """
 
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
 
-from kmonitor_agent.wire.messages.identity import Amount, Count, Name, Number, Seconds, Text
+from kmonitor_agent.wire.messages.fields import Amount, Count, Name, Number, Seconds, Text
 from kmonitor_agent.wire.messages.lifecycle_events import Event
 
 MOST_MORE_DEVICES: Final = 7
@@ -238,3 +240,91 @@ class ModelFacts(Event, frozen=True, tag="model"):
     slot_bytes: Count = 0
     loss: Text = ""
     dtype_policy: Name = ""
+
+
+# Sample columns.
+
+
+STEP_LOG_PREFIX: Final = "batch:"
+"""Before the name of a log as it stands within an epoch."""
+
+DEVICE_FIELDS: Final = tuple(DeviceNow.__struct_fields__[1:])
+"""What is read of each device beside the first."""
+
+MAX_COLUMN: Final = 64
+"""Letters of a column's name; a longer log is known by its beginning."""
+
+SAMPLE_COLUMNS: Final = tuple(
+    field
+    for field in Sample.__struct_fields__
+    if field not in {"t_s", "fit", "epoch", "step", "logs", "more_devices"}
+)
+"""Fields of `Sample` that are columns."""
+
+_DEVICE: Final = "device"
+
+
+def device_column(number: int, field: str) -> str:
+    """The column of one field of a device beside the first: "device1_power_w"."""
+    return f"{_DEVICE}{number}_{field}"
+
+
+def device_of(column: str) -> tuple[int, str] | None:
+    """Number and field of such a column; None for any other."""
+    number, _, field = column.removeprefix(_DEVICE).partition("_")
+    if not column.startswith(_DEVICE) or not number.isdigit() or field not in DEVICE_FIELDS:
+        return None
+    return int(number), field
+
+
+def is_of_samples(column: str) -> bool:
+    """Whether samples fill this column."""
+    return column in SAMPLE_COLUMNS or is_extra(column)
+
+
+def is_extra(column: str) -> bool:
+    """Whether samples fill this column in some runs only."""
+    return column.startswith(STEP_LOG_PREFIX) or device_of(column) is not None
+
+
+def extra_values(
+    logs: Mapping[str, float], devices: Iterable[DeviceNow]
+) -> Iterator[tuple[str, float]]:
+    """Column and value of what only some runs have; what was not read is left out.
+
+    Args:
+        logs: Of a sample.
+        devices: Likewise.
+    """
+    for name, value in logs.items():
+        yield f"{STEP_LOG_PREFIX}{name}"[:MAX_COLUMN], value
+    for device in devices:
+        for field in DEVICE_FIELDS:
+            value = getattr(device, field)
+            if value is not None:
+                yield device_column(device.number, field), value
+
+
+# reading: One measured value with its unit and source, or the reason why there is none.
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A value and where it comes from; exactly one of `value` and `absent` says something.
+
+    Attributes:
+        value: In `unit`; None when it could not be read.
+        unit: "bytes", "seconds", "operations", "functions" or "1".
+        source: For example "process: /proc/self/statm"; empty when absent.
+        absent: For example "no NVIDIA driver on this host"; empty when read.
+    """
+
+    value: float | None
+    unit: str
+    source: str = ""
+    absent: str = ""
+
+    @classmethod
+    def missing(cls, unit: str, why: str) -> "Reading":
+        """A reading that is not there, with the reason in words for the user."""
+        return cls(value=None, unit=unit, absent=why)

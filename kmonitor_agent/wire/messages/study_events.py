@@ -8,9 +8,16 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from kmonitor_agent.wire.messages.identity import Amount, Count, Name, Seconds, Text, Wall
+from kmonitor_agent.wire.messages.fields import (
+    MAX_AMOUNT,
+    Amount,
+    Count,
+    Name,
+    Seconds,
+    Text,
+    Wall,
+)
 from kmonitor_agent.wire.messages.lifecycle_events import Event
-from kmonitor_agent.wire.messages.version import MAX_AMOUNT
 
 FoldCause = Literal[
     "finished", "error", "out_of_memory", "timeout", "hang", "killed", "interrupted"

@@ -25,14 +25,9 @@ from kmonitor_agent.wire.messages.agent_messages import (
     Welcome,
 )
 from kmonitor_agent.wire.messages.commands import Command
-from kmonitor_agent.wire.messages.identity import Wall
-from kmonitor_agent.wire.messages.run_summary import (
-    ENDED_STATES,
-    MetricNow,
-    RunState,
-    RunSummary,
-)
+from kmonitor_agent.wire.messages.fields import Wall
 from kmonitor_agent.wire.messages.view_messages import (
+    ENDED_STATES,
     MOST_COLUMNS,
     Column,
     CommandAsked,
@@ -42,11 +37,14 @@ from kmonitor_agent.wire.messages.view_messages import (
     Head,
     HubAsked,
     HubTold,
+    MetricNow,
     Row,
     RowsAsked,
     RowsTold,
     RunsAsked,
+    RunState,
     RunsTold,
+    RunSummary,
     SeriesAsked,
     SeriesColumn,
     SeriesTold,

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, get_args
 
 import msgspec
 
-from kmonitor_agent.wire.messages.identity import Amount, Count, Name, Number, Seconds, Text
+from kmonitor_agent.wire.messages.fields import Amount, Count, Name, Number, Seconds, Text
 from kmonitor_agent.wire.messages.lifecycle_events import Event
 
 VerdictMetric = Literal["ram", "vram", "graph", "step_time"]

@@ -22,10 +22,10 @@ from statistics import median
 import zmq
 
 from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.wire.local.sockets import ingest_socket, ipc
+from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc
 from kmonitor_agent.wire.messages.codec import encode_event, pack, unpack_to_agent
 from kmonitor_agent.wire.messages.events import BootStarted, EpochEnded, FitStarted, Sample
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 from kmonitor_agent.wire.messages.unions import Ack, Again, Batch, Hello, Ping, Welcome
 
 EPOCH_S = 60

@@ -9,8 +9,8 @@ import pytest
 
 import kmonitor_agent
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.frameworks.keras_architecture import architecture_of
 from kmonitor_agent.frameworks.layout_reader import layout_of
+from kmonitor_agent.frameworks.model_building import architecture_of
 from kmonitor_agent.recording.runs import RUNS
 from tests.support.backends import ON_BACKEND, on_backend
 

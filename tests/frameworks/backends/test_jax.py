@@ -13,10 +13,9 @@ from kmonitor_agent import MonitorCallback
 from kmonitor_agent import collect as collect_between_models
 from kmonitor_agent.frameworks.base import KnowsHolders
 from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.frameworks.jax import jax_internals
-from kmonitor_agent.frameworks.jax.jax_internals import JaxInternals
+from kmonitor_agent.frameworks.jax import programs
 from kmonitor_agent.frameworks.jax.memory import JaxAllocator
-from kmonitor_agent.frameworks.jax.programs import JaxPrograms
+from kmonitor_agent.frameworks.jax.programs import JaxInternals, JaxPrograms
 from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.backends import ON_BACKEND, on_backend
@@ -284,12 +283,12 @@ def hide(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         client = SimpleNamespace(live_executables=lambda: [program])
         monkeypatch.setattr(JaxInternals, "client", lambda _: client)
     elif name == "backends_are_initialized":
-        monkeypatch.setattr(jax_internals, "_name", lambda *_: getattr(None, name))
+        monkeypatch.setattr(programs, "_name", lambda *_: getattr(None, name))
     else:
         known = {each: getattr(jax, each) for each in ("local_devices", "device_put")}
         others = {"clear_caches": jax.clear_caches, "process_count": jax.process_count}
         others.pop(name)
-        monkeypatch.setattr(jax_internals, "_jax", lambda: SimpleNamespace(**known, **others))
+        monkeypatch.setattr(programs, "_jax", lambda: SimpleNamespace(**known, **others))
 
 
 def test_where_programs_are_not_listed_traces_are_told(monkeypatch: pytest.MonkeyPatch):

@@ -12,10 +12,10 @@ import pytest
 
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.frameworks.torch import memory, torch_internals
+from kmonitor_agent.frameworks.torch import graphs, memory
+from kmonitor_agent.frameworks.torch.framework import read_tensor, tensor_of, write_tensor
 from kmonitor_agent.frameworks.torch.graphs import TorchGraphs
 from kmonitor_agent.frameworks.torch.memory import TorchAllocator
-from kmonitor_agent.frameworks.torch.torch_state import read_tensor, tensor_of, write_tensor
 from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.backends import ON_BACKEND, on_backend
@@ -241,7 +241,7 @@ def test_only_devices_that_have_started_are_asked_to_give_back(
     *, started: bool, monkeypatch: pytest.MonkeyPatch
 ):
     there = gpu(started=started)
-    monkeypatch.setattr(torch_internals, "torch_module", lambda: there)
+    monkeypatch.setattr(graphs, "torch_module", lambda: there)
 
     assert collect(framework_for(models.dense()), None).ok
 

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import pytest
 
-from kmonitor_agent.frameworks.keras3.deferred_function import DeferredFunction
+from kmonitor_agent.frameworks.keras3.step_functions import DeferredFunction
 from kmonitor_agent.frameworks.tensorflow import reclaim
 from kmonitor_agent.reclaim import actions
 from kmonitor_agent.reclaim.outcome import Mode

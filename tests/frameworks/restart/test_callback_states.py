@@ -7,8 +7,7 @@ import keras
 import pytest
 
 from kmonitor_agent.reclaim.restart.callback_states import read_callbacks, write_callbacks
-from kmonitor_agent.reclaim.restart.fit_state import CannotResume
-from kmonitor_agent.reclaim.restart.plain_values import ArrayShelf, from_json, to_json
+from kmonitor_agent.reclaim.restart.fit_state import ArrayShelf, CannotResume, from_json, to_json
 
 pytestmark = [pytest.mark.keras]
 

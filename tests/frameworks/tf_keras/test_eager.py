@@ -11,7 +11,7 @@ from tensorflow.python.framework import ops
 
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.frameworks.detection import forget_frameworks, framework_for
-from kmonitor_agent.frameworks.tf_keras.tf_keras_session import backend_of
+from kmonitor_agent.frameworks.tf_keras.state import backend_of
 from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.recording.runs import RUNS

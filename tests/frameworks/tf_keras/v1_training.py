@@ -30,7 +30,7 @@ tf.compat.v1.disable_eager_execution()
 import kmonitor_agent  # noqa: E402
 from kmonitor_agent import Limit, MonitorCallback  # noqa: E402
 from kmonitor_agent.frameworks.detection import forget_frameworks, framework_for  # noqa: E402
-from kmonitor_agent.frameworks.tf_keras.tf_keras_session import backend_of  # noqa: E402
+from kmonitor_agent.frameworks.tf_keras.state import backend_of  # noqa: E402
 from kmonitor_agent.reclaim.actions import Tag, collect, reload, save  # noqa: E402
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore  # noqa: E402
 from kmonitor_agent.recording.process_session import Boot  # noqa: E402

@@ -13,11 +13,12 @@ from kmonitor.hub.judge.detectors import (
     Per,
     State,
     Verdict,
+    next_slowdown,
     next_verdict,
+    relative_to_own_kind,
     unit_of,
 )
 from kmonitor.hub.judge.growth import RAM_FLOOR, Growth, judge_growth
-from kmonitor.hub.judge.slowdown import next_slowdown, relative_to_own_kind
 
 MIB = 2.0**20
 LINE = (1000.0 + 8.0 * np.arange(60.0)) * MIB

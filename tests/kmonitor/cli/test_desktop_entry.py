@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.base.resource_files import resource_path
+from kmonitor.base.installation import resource_path
 from kmonitor.cli.common.desktop_entry import entry_path, entry_text, installed_files, own_command
 from kmonitor.cli.main import main
-from kmonitor.cli.own_files import belongings
+from kmonitor.cli.purge import belongings
 from kmonitor_agent.wire.local.folders import find_folders
 
 pytestmark = [pytest.mark.gui, pytest.mark.skipif(sys.platform != "linux", reason="of Linux")]

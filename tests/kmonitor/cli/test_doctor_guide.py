@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kmonitor.base.resource_files import resource_path
+from kmonitor.base.installation import resource_path
 from tests.support.doctor_messages import DoctorMessage, doctor_messages
 
 PASSED_ON = "its own words"

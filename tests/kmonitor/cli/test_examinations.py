@@ -10,9 +10,9 @@ import pytest
 
 import kmonitor
 from kmonitor.base.errors import Expected
-from kmonitor.cli.doctor import command, disk_probe
+from kmonitor.cli.doctor import command
 from kmonitor.cli.doctor.command import Finding, examine
-from kmonitor.ui.text.chinese_font import has_chinese_font
+from kmonitor.ui.text.language import has_chinese_font
 from kmonitor_agent.wire.local import file_system
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from tests.support.made_up_runs import told_hub
@@ -161,7 +161,7 @@ def test_a_folder_below_the_state_folder_that_cannot_be_written_is_named(folders
 def test_little_room_on_the_disk_is_told(
     monkeypatch: pytest.MonkeyPatch, folders: Folders, free: int, state: str
 ):
-    monkeypatch.setattr(disk_probe.shutil, "disk_usage", lambda _: Usage(60 * 2**30, free))
+    monkeypatch.setattr(command.shutil, "disk_usage", lambda _: Usage(60 * 2**30, free))
 
     finding = found_by(folders)["free space"]
 

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 import pytest
 
 from kmonitor.base.errors import Expected
-from kmonitor.cli.show import following as module
-from kmonitor.cli.show.following import Following, HubWay
+from kmonitor.cli.show import command as module
+from kmonitor.cli.show.command import Following, HubWay
 from kmonitor.connect.host_errors import HostTrouble, way_lost
 from kmonitor.connect.hub_client import HubUnreachable
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import view_socket
+from kmonitor_agent.wire.local.hub_address import view_socket
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.unions import Row, RowsTold, RunSummary
 from tests.support.links import epoch

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kmonitor.base.resource_files import resource_path
+from kmonitor.base.installation import resource_path
 from kmonitor.cli.main import build_app
 from kmonitor.hub.ingest.liveness import SILENT_AFTER_S
 from kmonitor_agent.wire.messages.commands import LIMIT_ACTIONS, LIMIT_METRICS

@@ -9,7 +9,7 @@ import pytest
 from kmonitor.cli.doctor import host_checks
 from kmonitor.cli.doctor.host_checks import examine_hosts, examine_ssh
 from kmonitor.cli.main import main
-from kmonitor.connect.host_book import HostBook, RememberedHost
+from kmonitor.connect.remembered_hosts import HostBook, RememberedHost
 from kmonitor_agent.wire.local.folders import Folders
 from tests.support.waiting import DEADLINE_S
 

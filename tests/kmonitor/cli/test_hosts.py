@@ -6,9 +6,9 @@ import re
 import pytest
 
 from kmonitor.cli.main import main
-from kmonitor.cli.own_files import belongings
-from kmonitor.connect.host_book import HostBook
+from kmonitor.cli.purge import belongings
 from kmonitor.connect.local_hub import stop_hub
+from kmonitor.connect.remembered_hosts import HostBook
 from kmonitor_agent.wire.local.folders import Folders
 
 

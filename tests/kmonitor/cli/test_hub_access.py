@@ -14,11 +14,11 @@ from kmonitor.cli.common.hub_access import folder_faults_named, open_hub
 from kmonitor.cli.hub.command import say_troubles
 from kmonitor.connect.host_errors import HostTrouble
 from kmonitor.connect.hub_client import HubUnreachable
-from kmonitor.connect.silent_hub import HubSilent
+from kmonitor.connect.local_hub import HubSilent
 from kmonitor.hub.lock import HubLock
 from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.hub_address import hub_lock, ipc, view_socket
 from kmonitor_agent.wire.local.private_files import make_private_folder
-from kmonitor_agent.wire.local.sockets import hub_lock, ipc, view_socket
 from tests.support.made_up_runs import told_hub
 
 

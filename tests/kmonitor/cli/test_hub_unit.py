@@ -9,7 +9,7 @@ import pytest
 
 from kmonitor.cli.hub.service_unit import is_unit_of, own_command, quoted, unit_path, unit_text
 from kmonitor.cli.main import main
-from kmonitor.cli.own_files import belongings
+from kmonitor.cli.purge import belongings
 from kmonitor_agent.wire.local.folders import find_folders
 
 SHIPPED = Path(__file__).parents[3] / "packaging" / "systemd" / "kmonitor-hub.service"

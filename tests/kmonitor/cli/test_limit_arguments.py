@@ -1,7 +1,7 @@
 import pytest
 
 from kmonitor.base.errors import Expected
-from kmonitor.cli.limit_arguments import limits_from
+from kmonitor.cli.send_command import limits_from
 
 
 def test_a_limit_is_read_with_its_action_and_who_set_it():

@@ -7,12 +7,10 @@ from msgspec.structs import replace
 
 from kmonitor.base.errors import Expected
 from kmonitor.cli import map
-from kmonitor.cli.common.statuses import Misuse
-from kmonitor.cli.map import Training
-from kmonitor.cli.map_lines import say_map
-from kmonitor.memory.calibration import Measured
+from kmonitor.cli.common.terminal import Misuse
+from kmonitor.cli.map import Training, say_map
+from kmonitor.memory.calibration import FitMemory, Measured, measurements_of
 from kmonitor.memory.estimate import Plan, estimate
-from kmonitor.memory.telemetry import FitMemory, measurements_of
 from tests.support.made_up_layouts import chain, layer, tensor, two_dense, variable
 
 RUN = "run:tokens"

@@ -3,9 +3,9 @@
 import pytest
 
 from kmonitor.cli.common.options import bytes_from, seconds_from
-from kmonitor.cli.common.statuses import Misuse
+from kmonitor.cli.common.terminal import Misuse
 from kmonitor.cli.hub.command import chosen_keep, keep_words
-from kmonitor.cli.prune import to_go
+from kmonitor.cli.runs import to_go
 from kmonitor.hub.options import Keep
 from kmonitor.ui.text.formats import plain_text
 from tests.support.made_up_runs import NOW_WALL_S, made_up_run

@@ -1,6 +1,6 @@
 """`kmonitor purge`, studies of `run_folds` and `kmonitor run`: its own files go, a fold's stay."""
 
-from kmonitor.cli.own_files import belongings, remove_emptied
+from kmonitor.cli.purge import belongings, remove_emptied
 from kmonitor_agent.wire.local.folders import Folders
 
 OURS = (

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from kmonitor.base.errors import Expected
-from kmonitor.cli import smaller_inputs as tried
+from kmonitor.cli import map as tried
 from kmonitor.memory.model_files.description import ModelSource
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from tests.support.made_up_layouts import tensor, two_dense

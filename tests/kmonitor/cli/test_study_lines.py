@@ -3,7 +3,7 @@
 import pytest
 
 from kmonitor.cli.common.summary_text import epoch_words
-from kmonitor.cli.show.study_lines import say_study
+from kmonitor.cli.show.sections import say_study
 from tests.support.made_up_runs import made_up_row
 from tests.support.made_up_studies import RUNNING, STUDY, MadeUpStudy
 

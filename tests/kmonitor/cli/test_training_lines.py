@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from kmonitor.cli.show.training_lines import say_training
+from kmonitor.cli.show.sections import say_training
 from kmonitor_agent.wire.messages.events import EpochEnded
 from tests.support.made_up_runs import made_up_row
 

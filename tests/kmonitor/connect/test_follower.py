@@ -12,11 +12,11 @@ import pytest
 from kmonitor.connect.follower import ConditionTold, Connected, Disconnected, HubFollower
 from kmonitor.hub.options import KEEP_NAME, Keep, write_keep
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import ipc, view_socket
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.commands import NoArguments
 from kmonitor_agent.wire.messages.events import ActionRecord
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 from kmonitor_agent.wire.messages.unions import (
     CommandAsked,
     CommandTold,

@@ -9,7 +9,7 @@ import pytest
 
 from kmonitor.base.errors import Expected
 from kmonitor.connect import remembered_hosts
-from kmonitor.connect.host_book import BookNotWritten, HostBook, NameTaken, RememberedHost
+from kmonitor.connect.remembered_hosts import BookNotWritten, HostBook, NameTaken, RememberedHost
 from kmonitor_agent.wire.local.folder_lock import RunLock
 from kmonitor_agent.wire.local.folders import Folders
 from tests.support.waiting import DEADLINE_S
@@ -153,7 +153,7 @@ def test_a_socket_and_a_name_written_by_hand_reach_neither_ssh_nor_the_screen(
 
 _WRITER = """
 import sys
-from kmonitor.connect.host_book import HostBook
+from kmonitor.connect.remembered_hosts import HostBook
 from kmonitor_agent.wire.local.folders import find_folders
 book = HostBook(find_folders())
 sys.stdin.readline()

@@ -9,14 +9,22 @@ from typing import Any
 import psutil
 import pytest
 
-from kmonitor.connect import home, local_hub
-from kmonitor.connect.home import HomeUnusable, lack_of_room, make_home
+from kmonitor.connect import local_hub
+from kmonitor.connect import local_hub as connect_local_hub
 from kmonitor.connect.hub_client import HubClient, HubRefused, HubUnreachable
-from kmonitor.connect.local_hub import HubDidNotStart, ensure_hub, hub_answers, stop_hub
+from kmonitor.connect.local_hub import (
+    HomeUnusable,
+    HubDidNotStart,
+    ensure_hub,
+    hub_answers,
+    lack_of_room,
+    make_home,
+    stop_hub,
+)
 from kmonitor.hub.lock import HubLock
 from kmonitor.hub.service import EXIT_ANOTHER
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.sockets import hub_lock
+from kmonitor_agent.wire.local.hub_address import hub_lock
 from tests.support.waiting import DEADLINE_S
 
 pytestmark = pytest.mark.slow
@@ -72,7 +80,7 @@ def test_what_keeps_a_hub_from_starting_is_passed_on(folders: Folders):
 def test_a_full_disk_is_told_with_what_to_do(folders: Folders, monkeypatch: pytest.MonkeyPatch):
     folders.state.mkdir(parents=True)
     folders.database.write_text("in the way")
-    monkeypatch.setattr(home, "_NEEDED_BYTES", 1 << 62)
+    monkeypatch.setattr(connect_local_hub, "_NEEDED_BYTES", 1 << 62)
 
     with pytest.raises(HubDidNotStart) as caught:
         ensure_hub(folders)

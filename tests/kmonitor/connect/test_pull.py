@@ -4,7 +4,7 @@ import itertools
 
 import msgspec
 
-from kmonitor.connect.pull import Pull
+from kmonitor.connect.follower import Pull
 from kmonitor_agent.wire.messages.unions import Head, HubAsked, HubTold, mark_of
 from tests.support.made_up_runs import told_hub
 

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from kmonitor.connect.questions import MAX_OPEN, Questions
+from kmonitor.connect.follower import MAX_OPEN, Questions
 from kmonitor_agent.wire.messages.commands import CommandState, CommandStatus
 from kmonitor_agent.wire.messages.unions import (
     CommandAsked,

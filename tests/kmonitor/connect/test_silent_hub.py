@@ -13,10 +13,15 @@ from kmonitor.cli.doctor import command
 from kmonitor.cli.doctor.command import examine
 from kmonitor.cli.hub import command as cli_hub
 from kmonitor.cli.main import main
-from kmonitor.connect.local_hub import ensure_hub, hub_answers
-from kmonitor.connect.silent_hub import HubSilent, end_silent_hub, lock_holder
+from kmonitor.connect.local_hub import (
+    HubSilent,
+    end_silent_hub,
+    ensure_hub,
+    hub_answers,
+    lock_holder,
+)
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import hub_lock
+from kmonitor_agent.wire.local.hub_address import hub_lock
 from tests.support.live_hub import LiveHub
 from tests.support.waiting import DEADLINE_S
 
@@ -82,10 +87,10 @@ def test_a_hub_that_cannot_be_ended_is_told_with_the_line(
     folders: Folders, monkeypatch: pytest.MonkeyPatch
 ):
     folders.runtime.mkdir(parents=True)
-    monkeypatch.setattr("kmonitor.connect.silent_hub._KILL_S", 0.05)
+    monkeypatch.setattr("kmonitor.connect.local_hub._KILL_S", 0.05)
     with _holding(folders) as process:
         with monkeypatch.context() as patched:
-            patched.setattr("kmonitor.connect.silent_hub._signal", _deaf)
+            patched.setattr("kmonitor.connect.local_hub._signal", _deaf)
             with pytest.raises(HubSilent, match=f"kill -9 {process.pid}"):
                 end_silent_hub(folders, term_s=0.05)
         assert psutil.pid_exists(process.pid)

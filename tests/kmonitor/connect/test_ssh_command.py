@@ -2,8 +2,8 @@
 
 import pytest
 
-from kmonitor.connect import ssh_command
-from kmonitor.connect.ssh_command import (
+from kmonitor.connect import ssh
+from kmonitor.connect.ssh import (
     BadAddress,
     NoForwarding,
     NoSsh,
@@ -74,7 +74,7 @@ def test_options_come_before_the_host_and_nothing_can_be_asked_back(folders: Fol
 
 
 def test_without_ssh_the_line_that_installs_it_is_said(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(ssh_command.shutil, "which", lambda _name: None)
+    monkeypatch.setattr(ssh.shutil, "which", lambda _name: None)
 
     with pytest.raises(NoSsh, match="openssh-client"):
         remote_arguments("gpu-01", "true")
@@ -83,7 +83,7 @@ def test_without_ssh_the_line_that_installs_it_is_said(monkeypatch: pytest.Monke
 def test_a_system_without_sockets_to_forward_is_told_what_works_there(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.delattr(ssh_command.socket, "AF_UNIX")
+    monkeypatch.delattr(ssh.socket, "AF_UNIX")
 
     with pytest.raises(NoForwarding, match="From Windows") as told:
         remote_arguments("gpu-01", "true")

@@ -9,14 +9,14 @@ import psutil
 import pytest
 
 from kmonitor.connect.follower import Connected, Disconnected, News, WayTold
-from kmonitor.connect.host_book import RememberedHost
+from kmonitor.connect.host_connection import HostLink
 from kmonitor.connect.host_errors import HostTrouble
-from kmonitor.connect.host_link import HostLink
 from kmonitor.connect.local_hub import ensure_hub, hub_answers
+from kmonitor.connect.remembered_hosts import RememberedHost
 from kmonitor.connect.remote_hub import Stopped, ensure_remote
 from kmonitor.connect.ssh import place_for_socket
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import view_socket
+from kmonitor_agent.wire.local.hub_address import view_socket
 from kmonitor_agent.wire.messages.unions import RowsTold, RunsTold
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.ssh_host import NAME, SshHost, live_ssh_host, ssh_host

@@ -11,8 +11,7 @@ import pytest
 from kmonitor.base.errors import Expected
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.csv_logger import CsvLoggerExport, write_csv_logger
-from kmonitor.export.table_formats import TableColumn
-from kmonitor.export.text_file import write_csv
+from kmonitor.export.table_formats import TableColumn, write_csv
 from kmonitor_agent.wire.messages.events import EpochEnded
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent

@@ -16,8 +16,7 @@ import pytest
 
 from kmonitor.base.errors import Expected
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.export.run_export import ExportFormat, GivenUp, RunExport
-from kmonitor.export.runs_export import NamedExport, RunsExport
+from kmonitor.export.run_export import ExportFormat, GivenUp, NamedExport, RunExport, RunsExport
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import MIB, SimulatedAgent

@@ -4,8 +4,7 @@ import io
 import msgspec
 
 from kmonitor.export.events import event_object
-from kmonitor.export.table_formats import cells, table_columns
-from kmonitor.export.text_file import write_csv
+from kmonitor.export.table_formats import cells, table_columns, write_csv
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import (
     DeviceNow,
@@ -16,7 +15,7 @@ from kmonitor_agent.wire.messages.events import (
     StepTimes,
 )
 from kmonitor_agent.wire.messages.unions import Row
-from kmonitor_agent.wire.printable import printable
+from kmonitor_agent.wire.text import printable
 
 
 def rows_of(*events: Event, logs: tuple[str, ...] = ()) -> list[dict[str, str]]:

@@ -11,15 +11,14 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from kmonitor.hub.judge.judge_thread import VerdictDesk
-from kmonitor.hub.judge.judging import Judging
+from kmonitor.hub.judge.judge_thread import Judging, VerdictDesk
 from kmonitor.hub.store.sample_blocks import next_block
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME
 from kmonitor.hub.views.series import SeriesDesk
 from kmonitor.hub.views.viewers import Views
 from kmonitor_agent.wire.messages.codec import pack, unpack_to_desktop
 from kmonitor_agent.wire.messages.events import EpochEnded, EpochStarted, FitStarted, Sample
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import MAX_COUNT, new_id
 from kmonitor_agent.wire.messages.unions import (
     CommandAsked,
     ErrorMessage,
@@ -31,7 +30,6 @@ from kmonitor_agent.wire.messages.unions import (
     SeriesTold,
     VerdictsAsked,
 )
-from kmonitor_agent.wire.messages.version import MAX_COUNT
 from tests.support.hub_parts import HubParts
 from tests.support.waiting import wait_until
 

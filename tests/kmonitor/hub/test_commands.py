@@ -11,7 +11,7 @@ from kmonitor.hub.views.commands import CommandDesk
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.commands import CommandStatus, LimitSpec, NoArguments, SetLimits
 from kmonitor_agent.wire.messages.events import BootEnded, BootStarted, CommandProgress
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 from kmonitor_agent.wire.messages.unions import CommandAsked, CommandTold
 from tests.support.hub_parts import HubParts, on_both_stores
 from tests.support.live_hub import LiveHub

@@ -11,7 +11,7 @@ from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.hub.store.schema import SCHEMA_VERSION, open_reader
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import BootStarted, Sample
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 from tests.support.hub_parts import HubParts, on_both_stores
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent

@@ -4,12 +4,11 @@ import typing
 
 import pytest
 
-from kmonitor.hub.access.allowance import BYTES_PER_S, MESSAGES_PER_S, Allowance
-from kmonitor.hub.access.authorization import Refusals
+from kmonitor.hub.access.authorization import BYTES_PER_S, MESSAGES_PER_S, Allowance, Refusals
+from kmonitor.hub.access.endpoints import CLIMB_BYTES, JUMP_BYTES, MemoryGuard
 from kmonitor.hub.access.keys import KeyList, NameTaken
-from kmonitor.hub.access.memory_guard import CLIMB_BYTES, JUMP_BYTES, MemoryGuard
 from kmonitor.hub.access.peers import Peer
-from kmonitor.hub.store import audit as audit_table
+from kmonitor.hub.store import database as audit_table
 from kmonitor_agent.wire.messages.access_messages import KeyGrant
 from kmonitor_agent.wire.messages.codec import pack
 from kmonitor_agent.wire.messages.unions import AuditAsked, CommandAsked, EditAsked, KeysAsked

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.cli.hub.history_move import moved_to
+from kmonitor.cli.hub.store import moved_to
 from kmonitor.cli.main import main
 from kmonitor.hub import history_move
 from kmonitor.hub.lock import AnotherHub, HubLock

@@ -16,7 +16,7 @@ from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.ingest.connections import MAX_RUNS_PER_SOCKET, MAX_SESSIONS, Session, Sessions
 from kmonitor.hub.lock import AnotherHub, HubLock
 from kmonitor.hub.log import LOG, close_log, open_log
-from kmonitor.hub.schedule import Schedule
+from kmonitor.hub.loop import Schedule
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.hub.ingest.memory_deaths import LastKills, MemoryDeaths
+from kmonitor.hub.ingest.liveness import LastKills, MemoryDeaths
 from kmonitor.hub.runs.run_record import RunRecord
 from tests.support.clock import MovedClock
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kmonitor.hub.judge.packed_reading import read_packed, read_part
+from kmonitor.hub.judge.judge_thread import read_packed, read_part
 from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.connection import Connection
@@ -93,7 +93,7 @@ def test_no_packed_sample_is_decoded_as_an_event(
         decoded.append(decode_event(body))
         return decoded[-1]
 
-    monkeypatch.setattr("kmonitor.hub.judge.packed_reading.decode_event", decode)
+    monkeypatch.setattr("kmonitor.hub.judge.judge_thread.decode_event", decode)
 
     read_packed(connection, record.key, RunJudge())
 

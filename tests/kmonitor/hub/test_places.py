@@ -8,12 +8,11 @@ import pytest
 
 from kmonitor.hub.ingest.connections import Sessions
 from kmonitor.hub.ingest.folder_reader import FolderFeed
-from kmonitor.hub.ingest.liveness import Liveness
-from kmonitor.hub.ingest.local_process import ProcessWatch, own_pid_namespace
+from kmonitor.hub.ingest.liveness import Liveness, ProcessWatch, own_pid_namespace
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import BootDied, BootStarted, Event, FitStarted
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 from tests.support.hub_parts import HubParts
 from tests.support.links import LinkUnderTest, epoch, sample
 from tests.support.waiting import wait_until

@@ -9,7 +9,7 @@ from kmonitor.hub.health import Condition
 from kmonitor.hub.options import KEEP_NAME, Keep, read_keep, write_keep
 from kmonitor.hub.runs.retention import Retention
 from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor_agent.wire.local.clock_doubt import ClockDoubt
+from kmonitor_agent.wire.local.clock import ClockDoubt
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import BootEnded
 from tests.support.hub_parts import HubParts, on_both_stores

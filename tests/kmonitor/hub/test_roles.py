@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kmonitor.hub.access.roles import MAY_SEND, may_send
+from kmonitor.hub.access.authorization import MAY_SEND, may_send
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import ingest_socket, ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc, view_socket
 from kmonitor_agent.wire.messages.access_messages import ROLES, Role
 from kmonitor_agent.wire.messages.unions import (
     FromAgent,

@@ -11,10 +11,9 @@ import pytest
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.connection import Connection
 from kmonitor.hub.store.sample_blocks import Samples, next_block, read_samples
-from kmonitor.hub.views import run_columns, sample_packing
+from kmonitor.hub.views import run_columns, series
 from kmonitor.hub.views.run_columns import RunColumns
-from kmonitor.hub.views.sample_packing import SamplePacking
-from kmonitor.hub.views.series import SeriesDesk
+from kmonitor.hub.views.series import SamplePacking, SeriesDesk
 from kmonitor_agent.wire.messages.events import DeviceNow, GraphSize, Sample
 from kmonitor_agent.wire.messages.unions import SeriesAsked, SeriesTold, Working
 from tests.support.hub_parts import HubParts, on_both_stores
@@ -194,7 +193,7 @@ class Asking:
 
 @pytest.fixture
 def asking(parts: HubParts, monkeypatch: pytest.MonkeyPatch) -> Iterator[Asking]:
-    monkeypatch.setattr(sample_packing, "BLOCK_SAMPLES", N_BLOCK)
+    monkeypatch.setattr(series, "BLOCK_SAMPLES", N_BLOCK)
     record = parts.started_run(pid=1)
     sampled(parts, record, 0, 33)
     asking = Asking(parts, record)
@@ -218,7 +217,7 @@ def test_little_is_packed_while_events_arrive(asking: Asking):
         asking.step()
     assert asking.packed() == 30
 
-    asking.parts.clock.move(sample_packing.BUSY_EVERY_S)
+    asking.parts.clock.move(series.BUSY_EVERY_S)
     wait_until(lambda: asking.step() == 40)
 
 

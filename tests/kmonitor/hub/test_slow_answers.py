@@ -13,15 +13,15 @@ from kmonitor.connect import hub_client
 from kmonitor.connect.hub_client import HubClient, HubStuck
 from kmonitor.hub import loop
 from kmonitor.hub.faults import HubFaults
-from kmonitor.hub.judge import packed_reading
+from kmonitor.hub.judge import judge_thread
 from kmonitor.hub.log import LOG
 from kmonitor.hub.loop import HubLoop
 from kmonitor.hub.store.sample_blocks import Samples, read_samples
 from kmonitor.hub.views import run_columns
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.hub_address import ipc, view_socket
 from kmonitor_agent.wire.local.private_files import make_private_folder
-from kmonitor_agent.wire.local.sockets import ipc, view_socket
 from kmonitor_agent.wire.messages.unions import Working
 from tests.support.clock import MovedClock
 from tests.support.stored_runs import store_runs
@@ -76,7 +76,7 @@ def slow_hub(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow
     monkeypatch.setattr(loop, "_WORKING_EVERY_S", 0.02)
     make_private_folder(folders.runtime)
     hub = SlowHub(folders)
-    for reader in (run_columns, packed_reading):
+    for reader in (run_columns, judge_thread):
         monkeypatch.setattr(reader, "read_samples", hub.read_samples)
     hub.start()
     yield hub

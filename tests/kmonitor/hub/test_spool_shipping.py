@@ -11,9 +11,8 @@ from kmonitor.hub.ingest import spools as module
 from kmonitor.hub.ingest.connections import Session, Sessions
 from kmonitor.hub.ingest.spools import SpoolShipping
 from kmonitor.hub.store.pages import Wanted
-from kmonitor_agent.reclaim.restart.crash_diagnosis import tell_death
-from kmonitor_agent.reclaim.restart.death import Death
-from kmonitor_agent.wire.local.clock_doubt import ClockDoubt
+from kmonitor_agent.reclaim.restart.crash_diagnosis import Death, tell_death
+from kmonitor_agent.wire.local.clock import ClockDoubt
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.messages.codec import decode_event

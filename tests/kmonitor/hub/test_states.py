@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kmonitor.hub.ingest.connections import Session, Sessions
-from kmonitor.hub.ingest.liveness import Liveness
-from kmonitor.hub.ingest.local_process import ProcessWatch
+from kmonitor.hub.ingest.liveness import Liveness, ProcessWatch
 from kmonitor.hub.runs.event_log import Origin
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.pages import Wanted
-from kmonitor_agent.wire.local.host_mark import host_mark, make_salt
+from kmonitor_agent.wire.local.host_identity import host_mark, make_salt
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
@@ -32,7 +31,7 @@ from kmonitor_agent.wire.messages.events import (
     SourceOf,
     Sources,
 )
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import new_id
 from tests.support.hub_parts import HubParts, on_both_stores
 
 if TYPE_CHECKING:

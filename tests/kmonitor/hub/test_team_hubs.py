@@ -9,12 +9,12 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.hub.options import Keep
-from kmonitor.hub.runs.event_body import read_event
+from kmonitor.hub.runs.event_log import read_event
 from kmonitor.hub.runs.retention import Retention
 from kmonitor.hub.runs.team_runs import QUIET_AFTER_S, TeamWatch
 from kmonitor.hub.store.pages import Wanted
 from kmonitor.hub.views.edits import EditDesk
-from kmonitor_agent.wire.local.clock_doubt import ClockDoubt
+from kmonitor_agent.wire.local.clock import ClockDoubt
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import BootEnded, Sample

@@ -10,8 +10,8 @@ import pytest
 from kmonitor.base.errors import Expected
 from kmonitor.cli.doctor.store_checks import examine_store
 from kmonitor.cli.main import main
-from kmonitor.hub.store.postgresql.address import Address, AddressUnreadable
-from kmonitor.hub.store.postgresql.tables import SCHEMA_VERSION
+from kmonitor.hub.store.postgresql.server import Address, AddressUnreadable
+from kmonitor.hub.store.postgresql.team_database import SCHEMA_VERSION
 from kmonitor.hub.store.schema import OtherDatabase
 from kmonitor.hub.store.store_choice import (
     StoreRefused,
@@ -131,7 +131,7 @@ def test_a_database_that_cannot_hold_all_texts(team_server: TeamServer):
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delitem(sys.modules, "kmonitor.hub.store.postgresql.address")
+    monkeypatch.delitem(sys.modules, "kmonitor.hub.store.postgresql.server")
     monkeypatch.setitem(sys.modules, "psycopg", None)
 
     with pytest.raises(StoreRefused) as caught:
@@ -168,7 +168,7 @@ def test_a_password_is_never_shown(url: str):
 def test_a_password_on_a_command_line_is_refused_before_a_library_is_looked_for(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setitem(sys.modules, "kmonitor.hub.store.postgresql.address", None)
+    monkeypatch.setitem(sys.modules, "kmonitor.hub.store.postgresql.server", None)
 
     with pytest.raises(StoreRefused, match=r"(?s)list of processes.*service file"):
         check_store(f"postgresql://me:{SECRET}@db/team", is_public=True)

@@ -13,8 +13,7 @@ from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.connection import StoreAway, StoreDiffers
 from kmonitor.hub.store.pages import Wanted
 from kmonitor.hub.store.postgresql import server
-from kmonitor.hub.store.postgresql.faults import TakenOver
-from kmonitor.hub.store.postgresql.server import BoundedConnection, WritingConnection
+from kmonitor.hub.store.postgresql.server import BoundedConnection, TakenOver, WritingConnection
 from kmonitor.hub.store.postgresql.team_database import TeamDatabase
 from kmonitor_agent.wire.messages.events import Sample
 from tests.support.hub_parts import HubParts

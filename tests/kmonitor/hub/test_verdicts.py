@@ -8,14 +8,12 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.hub.judge import judge_thread
-from kmonitor.hub.judge.judge_thread import MAX_WAITING, VerdictDesk
-from kmonitor.hub.judge.judging import Judging
-from kmonitor.hub.runs.event_body import read_event
+from kmonitor.hub.judge.judge_thread import MAX_WAITING, Judging, VerdictDesk
+from kmonitor.hub.runs.event_log import read_event
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.pages import Wanted
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.messages.codec import decode_event, encode_event
-from kmonitor_agent.wire.messages.errors import Malformed
+from kmonitor_agent.wire.messages.codec import Malformed, decode_event, encode_event
 from kmonitor_agent.wire.messages.events import BootEnded, Event, Verdict
 from kmonitor_agent.wire.messages.unions import ErrorMessage, VerdictsAsked, VerdictsTold
 from tests.support.growing_run import Growing, events_of

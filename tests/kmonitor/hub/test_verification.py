@@ -11,8 +11,8 @@ from typing import Any, Final
 import pytest
 
 from kmonitor.hub.runs.verification import Verification
-from kmonitor.hub.store.checked import DAMAGED
 from kmonitor.hub.store.pages import Wanted
+from kmonitor.hub.store.row_checks import DAMAGED
 from kmonitor.hub.store.salvage import DAMAGE, salvage
 from kmonitor_agent.wire.local.spool_format import (
     BootFacts,

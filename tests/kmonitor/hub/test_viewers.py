@@ -7,7 +7,7 @@ import pytest
 from kmonitor.connect.follower import HubFollower
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.hub.views.viewers import Views
-from kmonitor_agent.wire.local.sockets import ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import ipc, view_socket
 from kmonitor_agent.wire.messages.codec import pack
 from kmonitor_agent.wire.messages.unions import Ping
 from tests.support.hub_parts import HubParts

@@ -5,7 +5,7 @@ from kmonitor.memory.simulation.grappler import (
     with_constants,
     with_sums_in_turn,
 )
-from kmonitor.memory.simulation.outcome import Simulation
+from kmonitor.memory.simulation.step_simulation import Simulation
 from kmonitor_agent.wire.messages.step_program import Extent, StepGraph, StepOperation, StepProgram
 
 MIB = 2**20

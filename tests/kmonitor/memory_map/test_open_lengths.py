@@ -4,8 +4,7 @@ import pytest
 
 from kmonitor.memory.calibration import Measured, telling
 from kmonitor.memory.estimate import Plan, estimate
-from kmonitor.memory.open_lengths import is_open, with_length
-from kmonitor.memory.tensor_sizes import OpenShape
+from kmonitor.memory.tensor_sizes import OpenShape, is_open, with_length
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from tests.support.made_up_layouts import chain, layer, tensor, two_dense, variable
 

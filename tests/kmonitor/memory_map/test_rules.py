@@ -2,8 +2,8 @@
 
 import pytest
 
-from kmonitor.memory.effects import Backend
 from kmonitor.memory.estimate import MemoryMap, Plan, estimate
+from kmonitor.memory.layer_rules import Backend
 from kmonitor_agent.wire.messages.model_layout import Setting
 from tests.support.made_up_layouts import chain, layer, tensor, variable
 

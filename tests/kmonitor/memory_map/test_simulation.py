@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmonitor.memory.estimate import Plan, estimate
-from kmonitor.memory.simulation.chunks import Chunks
-from kmonitor.memory.simulation.heap import NOTHING, Heap
-from kmonitor.memory.simulation.outcome import Simulation, expected_highest
-from kmonitor.memory.simulation.turns_ahead import waiting_bytes
+from kmonitor.memory.simulation.heap import NOTHING, Chunks, Heap
+from kmonitor.memory.simulation.operation_kinds import waiting_bytes
+from kmonitor.memory.simulation.step_simulation import Simulation, expected_highest
 from kmonitor.memory.traced_step import Traced
 from kmonitor_agent.wire.messages.model_layout import LayerLayout, ModelLayout, OptimizerLayout
 from kmonitor_agent.wire.messages.step_program import Extent, StepGraph, StepOperation, StepProgram

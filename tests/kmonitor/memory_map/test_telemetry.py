@@ -3,12 +3,16 @@
 import msgspec
 import pytest
 
-from kmonitor.memory.calibration import Calibration, Measured, telling
+from kmonitor.memory.calibration import (
+    Calibration,
+    Measured,
+    fit_memories,
+    measurements_of,
+    telling,
+)
 from kmonitor.memory.estimate import Plan, estimate
-from kmonitor.memory.telemetry import fit_memories, measurements_of
 from kmonitor_agent.wire.messages.events import FitStarted, LayoutPart, StepPeak
-from kmonitor_agent.wire.messages.memory_facts import layout_of_parts, packed_layout
-from kmonitor_agent.wire.messages.model_layout import ModelLayout
+from kmonitor_agent.wire.messages.model_layout import ModelLayout, layout_of_parts, packed_layout
 from tests.support.made_up_layouts import two_dense
 
 LAYOUT = two_dense()

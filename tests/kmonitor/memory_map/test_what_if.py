@@ -1,9 +1,8 @@
 """Other batches, limits and advice, each the estimate with one thing changed."""
 
-from kmonitor.memory.advice import advise
 from kmonitor.memory.calibration import Measured
 from kmonitor.memory.estimate import Plan, estimate
-from kmonitor.memory.what_if import largest_batches, peaks_over_batch
+from kmonitor.memory.what_if import advise, largest_batches, peaks_over_batch
 from tests.support.made_up_layouts import two_dense
 
 MIB = 2**20

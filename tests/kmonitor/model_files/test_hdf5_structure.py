@@ -16,8 +16,7 @@ h5py: Any = pytest.importorskip("h5py")
 from kmonitor.base.errors import Expected  # noqa: E402 - after the skip
 from kmonitor.memory.model_files import hdf5  # noqa: E402
 from kmonitor.memory.model_files.hdf5 import read_hdf5  # noqa: E402
-from kmonitor.memory.model_files.hdf5_parser import Thing, read_structure  # noqa: E402
-from kmonitor.memory.model_files.hdf5_values import Damaged, UnknownForm  # noqa: E402
+from kmonitor.memory.model_files.hdf5_parser import Damaged, Thing, UnknownForm, read_structure  # noqa: E402  # noqa: E402
 
 MIB = 2**20
 

@@ -13,8 +13,8 @@ import pytest
 pytest.importorskip("h5py", reason="comes with Keras")
 
 from kmonitor.base.errors import Expected
+from kmonitor.memory.model_files.description import source_of
 from kmonitor.memory.model_files.inspection import inspect_file
-from kmonitor.memory.model_files.target import source_of
 from tests.support.model_files import (
     CONFIG,
     weights_file,

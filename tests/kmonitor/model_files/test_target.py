@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("h5py", reason="comes with Keras")
 
 from kmonitor.base.errors import Expected
-from kmonitor.memory.model_files.target import configs_of, source_of
+from kmonitor.memory.model_files.description import configs_of, source_of
 from tests.support.model_files import CONFIG, weights_file, write_archive, write_h5
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kmonitor.memory.model_files.trust import untrusted_parts
+from kmonitor.memory.model_files.archive import untrusted_parts
 
 
 def layer(kind: str, module: Any = "keras.layers", **more: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from kmonitor.ui.actions.action_ways import arguments_of, ways_of
+from kmonitor.ui.actions.action_panel import arguments_of, ways_of
 from kmonitor_agent.wire.messages.commands import (
     CommandName,
     NoArguments,

@@ -2,8 +2,14 @@
 
 import pytest
 
-from kmonitor.ui.charts.arrangement import MOST_CHARTS, USUAL, Arrangement, ChartSetup
-from kmonitor.ui.charts.chart_choices import chart_choices, smoothing_choices
+from kmonitor.ui.charts.arrangement import (
+    MOST_CHARTS,
+    USUAL,
+    Arrangement,
+    ChartSetup,
+    chart_choices,
+    smoothing_choices,
+)
 from kmonitor.ui.charts.chart_kinds import better, chart_kind, chart_title, kinds_of
 
 HAVE = [

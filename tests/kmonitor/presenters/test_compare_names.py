@@ -2,7 +2,7 @@
 
 import msgspec
 
-from kmonitor.ui.compare.compare_names import compared_names
+from kmonitor.ui.compare.comparison import compared_names
 from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.made_up_runs import made_up_run
 

@@ -1,6 +1,6 @@
 """What is said of a crash report."""
 
-from kmonitor.ui.shell.crash_notice import crash_notice
+from kmonitor.ui.shell.crash_reports import crash_notice
 
 
 def test_a_crash_and_a_failed_part_are_told_apart():

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from kmonitor.ui.events import event_log as module
+from kmonitor.ui.events.action_records import asked_text, record_picture
 from kmonitor.ui.events.event_log import LOG_KINDS, EventLog, event_line, overruled
-from kmonitor.ui.events.record_facts import asked_text, record_picture
 from kmonitor.ui.text.formats import plain_text
 from kmonitor_agent.wire.messages import events as messages_events
 from kmonitor_agent.wire.messages.commands import LimitSpec

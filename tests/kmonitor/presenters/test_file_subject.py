@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kmonitor.ui.memory.file_subject import file_begun, file_described, file_refused
+from kmonitor.ui.memory.subjects import file_begun, file_described, file_refused
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from tests.support.made_up_layouts import chain, layer, tensor
 from tests.support.made_up_maps import convolutions

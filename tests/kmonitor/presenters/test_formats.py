@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kmonitor.ui.text import formats
 from kmonitor.ui.text.formats import plain_text
-from kmonitor_agent.wire.messages.version import MAX_WALL_S
+from kmonitor_agent.wire.messages.fields import MAX_WALL_S
 
 MIB, GIB = 2.0**20, 2.0**30
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kmonitor.base.resource_files import resource_path
+from kmonitor.base.installation import resource_path
 from kmonitor.ui.guide.pages import Place, after, places, reading_order, slug
 
 PAGES = {path.name: path.read_text("utf-8") for path in resource_path("guide").glob("*.md")}

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from kmonitor.base.resource_files import resource_path
+from kmonitor.base.installation import resource_path
 from kmonitor.ui.guide.pages import reading_order, slug
 
 ENGLISH = resource_path("guide")

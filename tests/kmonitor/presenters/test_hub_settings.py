@@ -3,8 +3,7 @@
 import msgspec
 import pytest
 
-from kmonitor.ui.hosts.host_settings import host_lines
-from kmonitor.ui.hosts.hosts import HostDesk
+from kmonitor.ui.hosts.hosts import HostDesk, host_lines
 from kmonitor.ui.settings.hub_settings import HubSettingsDesk, confirm_keep, confirm_revoke
 from kmonitor_agent.wire.messages.access_messages import KeyGrant
 from kmonitor_agent.wire.messages.unions import ErrorMessage, HubAsked, KeysAsked, KeysTold

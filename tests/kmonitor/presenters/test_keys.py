@@ -5,9 +5,8 @@ import re
 
 import pytest
 
-from kmonitor.base.resource_files import resource_path
-from kmonitor.ui.actions.action_panel import _looks
-from kmonitor.ui.actions.action_ways import ways_of
+from kmonitor.base.installation import resource_path
+from kmonitor.ui.actions.action_panel import _looks, ways_of
 from kmonitor.ui.shortcuts import KEYS, Key, key_of, keyboard_map
 
 LISTED = {keys for group in keyboard_map() for line in group.lines for keys in line.keys}

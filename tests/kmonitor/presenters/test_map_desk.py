@@ -9,14 +9,11 @@ import pytest
 from kmonitor.memory.calibration import Measured
 from kmonitor.memory.estimate import MemoryMap, Plan, estimate
 from kmonitor.memory.what_if import Fit
-from kmonitor.ui.memory.layers import COLUMNS, rows, tiles
-from kmonitor.ui.memory.map_controls import controls_picture
-from kmonitor.ui.memory.map_estimator import MapDesk
-from kmonitor.ui.memory.map_page import map_page
-from kmonitor.ui.memory.map_parts import PARTS, legend
+from kmonitor.ui.memory.layers import COLUMNS, PARTS, legend, rows, tiles
+from kmonitor.ui.memory.map_estimator import MapDesk, map_page
 from kmonitor.ui.memory.subjects import GIB, MapSubject, Reading, SizedLayout, batch_choices
 from kmonitor.ui.memory.totals import totals_picture
-from kmonitor.ui.memory.what_if import advice_lines, batch_curve, fit_words
+from kmonitor.ui.memory.what_if import advice_lines, batch_curve, controls_picture, fit_words
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from tests.support.made_up_maps import convolutions, file_subject
 

@@ -7,15 +7,15 @@ import pytest
 from msgspec.structs import replace
 
 from kmonitor.memory.estimate import Plan, estimate
-from kmonitor.ui.memory.map_controls import controls_picture
 from kmonitor.ui.memory.map_estimator import MapDesk
 from kmonitor.ui.memory.model_store import ModelBook
 from kmonitor.ui.memory.run_subject import run_split, run_subject, with_measured
 from kmonitor.ui.memory.subjects import MapSubject
+from kmonitor.ui.memory.what_if import controls_picture
 from kmonitor.ui.workspace.workspace import Desk
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.messages.events import Event, FitStarted, LayoutPart, Sample, StepPeak
-from kmonitor_agent.wire.messages.memory_facts import packed_layout
+from kmonitor_agent.wire.messages.model_layout import packed_layout
 from kmonitor_agent.wire.messages.unions import MetricNow, RowsTold
 from tests.support.made_up_layouts import chain, layer, tensor, variable
 from tests.support.made_up_maps import file_subject, told_layout, told_model

@@ -1,6 +1,6 @@
 import numpy as np
 
-from kmonitor.ui.charts.rate_words import NO_RATE
+from kmonitor.ui.charts.cards import NO_RATE
 from kmonitor.ui.charts.rates import epoch_rate, rate_to_come, time_rate
 from kmonitor.ui.text.formats import plain_text
 from tests.support.made_up_runs import MIB, made_up_run

@@ -3,7 +3,7 @@ import struct
 
 from kmonitor.ui.runs.readings import READING_COLUMNS, RunReadings
 from kmonitor.ui.text.formats import plain_text
-from kmonitor.ui.workspace.history import History
+from kmonitor.ui.workspace.rows import History
 from kmonitor_agent.wire.messages.events import Sample, SourceOf, Sources
 from kmonitor_agent.wire.messages.unions import (
     Column,

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from kmonitor.ui.events.action_records import record_tooltip
 from kmonitor.ui.events.reclaims import (
     MAX_ROWS,
     ReclaimBook,
@@ -12,7 +13,6 @@ from kmonitor.ui.events.reclaims import (
     empty_text,
     table_text,
 )
-from kmonitor.ui.events.record_facts import record_tooltip
 from kmonitor.ui.text.formats import plain_text
 from kmonitor_agent.wire.messages.events import ActionRecord, Footprint
 from tests.support.made_up_runs import reload_record

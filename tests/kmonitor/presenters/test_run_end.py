@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 
-from kmonitor.ui.events.last_minute import (
+from kmonitor.ui.events.run_end import (
+    EndBook,
     asked_from_s,
     blocks,
+    end_picture,
+    going_on_words,
     highest_words,
     last_minute,
     last_minute_words,
 )
-from kmonitor.ui.events.run_end import EndBook, end_picture, going_on_words
 from kmonitor.ui.text.formats import plain_text
 from kmonitor_agent.wire.messages.unions import Column, SeriesAsked, SeriesTold
 from tests.support.made_up_runs import GIB, NOW_WALL_S, made_up_run

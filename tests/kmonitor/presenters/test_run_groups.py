@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from kmonitor.ui.run_tree.run_groups import groups_of
-from kmonitor.ui.run_tree.run_tree import RunRow, host_rows
+from kmonitor.ui.run_tree.run_tree import RunRow, groups_of, host_rows
 from kmonitor.ui.runs.run_store import RunBook
 from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.made_up_runs import NOW_WALL_S, made_up_run, told_runs

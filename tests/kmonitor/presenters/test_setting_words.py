@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kmonitor.ui.memory.setting_words import number_words, settings_words
+from kmonitor.ui.memory.model_file import number_words, settings_words
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmonitor.ui.charts.arrangement import WEIGHTS
-from kmonitor.ui.plots.smoothing import smoothed
+from kmonitor.ui.plots.thinning import smoothed
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60)
 WEIGHT = st.sampled_from(WEIGHTS)

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from kmonitor.ui.studies.fold_charts import memory_picture
 from kmonitor.ui.studies.folds import (
     TryPicture,
     end_words,
@@ -10,9 +11,14 @@ from kmonitor.ui.studies.folds import (
     last_tries,
     tries_of,
 )
-from kmonitor.ui.studies.study_forecast import StudyForecast, forecast_words, study_forecast
-from kmonitor.ui.studies.study_memory import memory_picture
-from kmonitor.ui.studies.study_page import StudyPicture, study_picture, tally_words
+from kmonitor.ui.studies.study_page import (
+    StudyForecast,
+    StudyPicture,
+    forecast_words,
+    study_forecast,
+    study_picture,
+    tally_words,
+)
 from kmonitor.ui.studies.study_store import StudyBook, StudyRecord, folds_of, is_study
 from kmonitor_agent.wire.messages.events import (
     AnyEvent,

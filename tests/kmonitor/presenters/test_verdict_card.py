@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kmonitor.ui.charts.forecast_picture import ForecastMaker
-from kmonitor.ui.charts.rate_words import NO_RATE, RatePicture
+from kmonitor.ui.charts.cards import NO_RATE, RatePicture
 from kmonitor.ui.charts.series_store import SeriesStore
+from kmonitor.ui.charts.standard_charts import ForecastMaker
 from kmonitor.ui.run_tree.run_tree import host_rows
 from kmonitor.ui.runs.run_store import RunBook
 from kmonitor.ui.text.formats import plain_text

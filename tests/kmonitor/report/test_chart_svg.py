@@ -11,7 +11,7 @@ from kmonitor.ui.plots.chart_state import (
     LimitPicture,
 )
 from kmonitor.ui.report.chart_svg import CHART_SIZE, chart_svg
-from kmonitor.ui.report.ink import Ink, page_variables
+from kmonitor.ui.report.style import Ink, page_variables
 from kmonitor.ui.theme.palettes import DARK
 from tests.support.drawings import Drawing
 

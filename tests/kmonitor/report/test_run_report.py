@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from kmonitor.base.errors import Expected
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.ui.report.run_report import file_stem, write_report
+from kmonitor.ui.report.page import file_stem, write_report
 from kmonitor_agent.wire.messages.commands import LimitSpec
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,

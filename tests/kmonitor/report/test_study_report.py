@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from kmonitor.ui.report.run_report import write_report
+from kmonitor.ui.report.page import write_report
 from kmonitor_agent.wire.messages.events import AnyEvent, Verdict
 from kmonitor_agent.wire.messages.unions import (
     HubTold,

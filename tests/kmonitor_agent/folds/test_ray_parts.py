@@ -10,11 +10,10 @@ from kmonitor_agent import FoldsRefused, run_folds
 from kmonitor_agent.studies.bounds import Habits, TimeBound
 from kmonitor_agent.studies.fold_messages import Phase
 from kmonitor_agent.studies.launch import Known
-from kmonitor_agent.studies.ray.away import Away
-from kmonitor_agent.studies.ray.carrying import SpoolCarrier
 from kmonitor_agent.studies.ray.cluster import RayCluster, failure_of
 from kmonitor_agent.studies.ray.files import Unpacking, parts_of
 from kmonitor_agent.studies.ray.messages import Arrived, Events, Now, Part
+from kmonitor_agent.studies.ray.runner import Away, SpoolCarrier
 from kmonitor_agent.studies.run_folds import place_of
 from kmonitor_agent.studies.study_folder import StudyPaths
 from kmonitor_agent.wire.local.folders import Folders

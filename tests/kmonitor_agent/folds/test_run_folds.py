@@ -12,7 +12,7 @@ import pytest
 from kmonitor_agent import FoldsRefused, run_folds
 from kmonitor_agent.studies import bounds, runner
 from kmonitor_agent.studies.fold import seed_of
-from kmonitor_agent.studies.memory_group import MemoryGroup
+from kmonitor_agent.studies.fold_process import MemoryGroup
 from kmonitor_agent.studies.study_folder import StudyFolder
 from tests.support import fold_functions as functions
 from tests.support.fold_scripts import of_any_fold

@@ -9,7 +9,7 @@ from kmonitor_agent.studies import local_attempt
 from kmonitor_agent.studies.bounds import Habits, TimeBound
 from kmonitor_agent.studies.fold_messages import Ready, Returned
 from kmonitor_agent.studies.local_attempt import Bounds, Running
-from kmonitor_agent.wire.local.memory_kills import MemoryKills
+from kmonitor_agent.wire.local.control_groups import MemoryKills
 
 MIB = 2**20
 

@@ -9,10 +9,9 @@ import pytest
 from kmonitor_agent import FoldsRefused, run_folds
 from kmonitor_agent.studies.attempts import Attempt
 from kmonitor_agent.studies.fold_child import write_whole
-from kmonitor_agent.studies.kept_value import sealed
-from kmonitor_agent.studies.study import study_of
+from kmonitor_agent.studies.run_folds import study_of
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
-from kmonitor_agent.studies.values import packed
+from kmonitor_agent.studies.values import packed, sealed
 from tests.support import fold_functions as functions
 
 FACTS = StudyFacts("study1", "train.py: train", 3)

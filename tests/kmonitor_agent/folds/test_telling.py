@@ -13,8 +13,7 @@ from kmonitor_agent.studies.bounds import TimeBound
 from kmonitor_agent.studies.function_source import source_of
 from kmonitor_agent.studies.launch import Wanted
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
-from kmonitor_agent.studies.study_reporter import Telling
-from kmonitor_agent.studies.study_tally import Tallies
+from kmonitor_agent.studies.study_reporter import Tallies, Telling
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import (
     AnyEvent,

@@ -8,12 +8,11 @@ import msgspec
 import pytest
 
 from kmonitor_agent.recording.process_facts import default_run_name, script_path
-from kmonitor_agent.studies.account import Account
-from kmonitor_agent.studies.attempts import Attempt
+from kmonitor_agent.studies.attempts import Attempt, Listeners
 from kmonitor_agent.studies.bounds import Habits, TimeBound
 from kmonitor_agent.studies.function_source import FoldsRefused, FunctionSource, source_of
 from kmonitor_agent.studies.launch import Wanted
-from kmonitor_agent.studies.listeners import Listeners
+from kmonitor_agent.studies.runner import Account
 from kmonitor_agent.studies.searches import Trials
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
 from kmonitor_agent.wire.local.folders import Folders

@@ -8,8 +8,7 @@ import keras
 import pytest
 
 from kmonitor_agent.frameworks import detection
-from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.frameworks.unknown import UnknownFramework
+from kmonitor_agent.frameworks.detection import UnknownFramework, framework_for
 from kmonitor_agent.reclaim.actions import Tag, collect, reload
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.reloading import KERAS, dense_model

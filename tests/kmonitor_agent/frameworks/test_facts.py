@@ -15,8 +15,8 @@ from kmonitor_agent.frameworks.model_facts import (
     read_description,
     read_fit_facts,
     read_learning_rate,
+    sequence_length_of,
 )
-from kmonitor_agent.frameworks.sequence_length import sequence_length_of
 from tests.support.reloading import BATCH, KERAS, arrays, dense_model
 
 pytestmark = KERAS

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kmonitor_agent.frameworks.instances import instances_of
-from kmonitor_agent.probes.python_heap import ObjectCounts
+from kmonitor_agent.frameworks.live_objects import instances_of
+from kmonitor_agent.probes.heap import ObjectCounts
 from tests.support.waiting import DEADLINE_S, wait_until
 
 
@@ -67,7 +67,7 @@ def test_tuples_that_another_thread_fills_stay_whole(
 
 HOOKED = """
 import sys
-from kmonitor_agent.probes.python_heap import ObjectCounts
+from kmonitor_agent.probes.heap import ObjectCounts
 
 mine = []
 references = []

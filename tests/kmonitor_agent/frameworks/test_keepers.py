@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kmonitor_agent.frameworks.keepers import keeper_of
+from kmonitor_agent.frameworks.live_objects import keeper_of
 
 
 class Thing:

@@ -6,7 +6,7 @@ import keras
 import pytest
 from keras import layers
 
-from kmonitor_agent.frameworks.keras_shapes import NoShapes, check_shapes
+from kmonitor_agent.frameworks.layout_reader import NoShapes, check_shapes
 from tests.support.reloading import KERAS
 
 pytestmark = [*KERAS, pytest.mark.filterwarnings("ignore:.*built")]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from keras.src.utils import module_utils
 
-from kmonitor_agent.frameworks.lazy_imports import nothing_imported
+from kmonitor_agent.frameworks.model_building import nothing_imported
 from tests.support.reloading import KERAS
 
 pytestmark = KERAS

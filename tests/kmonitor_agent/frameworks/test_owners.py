@@ -13,8 +13,10 @@ from kmonitor_agent.frameworks.base import Framework
 from kmonitor_agent.frameworks.tensorflow import (
     graphs,
     internals,
-    tensorflow_owners,
     traces,
+)
+from kmonitor_agent.frameworks.tensorflow import (
+    traces as tensorflow_traces,
 )
 from kmonitor_agent.reclaim.actions import collect
 from tests.support.reloading import KERAS, arrays, clean_registry, dense_model
@@ -33,7 +35,7 @@ def nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(*args: Any) -> NoReturn:
         raise AssertionError("all objects were looked through")
 
-    monkeypatch.setattr(tensorflow_owners.GraphOwners, "_ask_all", asked)
+    monkeypatch.setattr(tensorflow_traces.GraphOwners, "_ask_all", asked)
 
 
 def used() -> Any:
@@ -73,7 +75,7 @@ def test_between_models_a_collect_asks_nobody(framework: Framework):
 def test_without_a_private_name_all_are_asked_and_the_result_is_the_same(
     framework: Framework, monkeypatch: pytest.MonkeyPatch, hidden: str
 ):
-    monkeypatch.setattr(tensorflow_owners, hidden, "_no_such_name")
+    monkeypatch.setattr(tensorflow_traces, hidden, "_no_such_name")
     if hidden == "VARIABLES":
         monkeypatch.setattr(traces, hidden, "_no_such_name")
     model = used()

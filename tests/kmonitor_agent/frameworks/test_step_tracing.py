@@ -10,8 +10,8 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from kmonitor.memory.simulation.outcome import Simulation
-from kmonitor_agent.frameworks.tensorflow.step_tracing import CannotTrace, retrained, trace
+from kmonitor.memory.simulation.step_simulation import Simulation
+from kmonitor_agent.frameworks.tensorflow.step_program import CannotTrace, retrained, trace
 from kmonitor_agent.wire.messages.model_layout import OptimizerLayout
 from tests.support.reloading import KERAS
 

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from kmonitor_agent.frameworks.base import HoldsValues
-from kmonitor_agent.frameworks.tensorflow.tensor_memory import TensorMemory, is_same_memory
+from kmonitor_agent.frameworks.tensorflow.memory import TensorMemory, is_same_memory
 from tests.support.reloading import KERAS, tensorflow_framework
 
 pytestmark = [*KERAS]

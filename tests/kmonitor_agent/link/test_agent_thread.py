@@ -17,7 +17,7 @@ from kmonitor_agent.link.agent_thread import (
 )
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket
 from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.messages.events import EpochEnded, Notice
 from tests.support.clock import MovedClock

@@ -5,8 +5,13 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent.guard import FaultLog
-from kmonitor_agent.link.command_inbox import HELD_LIMIT, CommandInbox
-from kmonitor_agent.link.commands_seen import COMMANDS_NAME, SEEN_LIMIT, CommandsSeen
+from kmonitor_agent.link.command_inbox import (
+    COMMANDS_NAME,
+    HELD_LIMIT,
+    SEEN_LIMIT,
+    CommandInbox,
+    CommandsSeen,
+)
 from kmonitor_agent.wire.messages.commands import Command
 from kmonitor_agent.wire.messages.events import CommandProgress, Event
 from tests.support.links import epoch

@@ -7,8 +7,8 @@ from typing import Never
 
 import pytest
 
-from kmonitor_agent.wire.local.disk_reserve import RESERVE_BYTES, RESERVE_NAME, DiskReserve
 from kmonitor_agent.wire.local.spool_format import Record, parse_segment, segment_name, segments_in
+from kmonitor_agent.wire.local.spool_writer import RESERVE_BYTES, RESERVE_NAME, DiskReserve
 from tests.support.links import FACTS, body, boot_started, epoch, sample
 
 

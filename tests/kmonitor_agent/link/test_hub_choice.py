@@ -6,8 +6,7 @@ import pytest
 
 from kmonitor_agent.link.hub_choice import HubChoice, parse_hub
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import DirectAddress
-from kmonitor_agent.wire.local.sockets import ingest_socket
+from kmonitor_agent.wire.local.hub_address import DirectAddress, ingest_socket
 
 
 def test_without_a_name_it_is_this_users_own_hub(folders: Folders):

@@ -11,9 +11,7 @@ import pytest
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.command_inbox import CommandInbox
 from kmonitor_agent.link.delivery import Phase, RunDelivery, RunParts
-from kmonitor_agent.link.hub_connection import HubConnection, Surroundings
-from kmonitor_agent.link.hub_place import Sighting
-from kmonitor_agent.link.hub_search import HubReach
+from kmonitor_agent.link.hub_connection import HubConnection, HubReach, Sighting, Surroundings
 from kmonitor_agent.link.outbox import Outbox
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.private_files import NotPrivate

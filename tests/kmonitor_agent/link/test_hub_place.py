@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.link.hub_place import look_for_hub
+from kmonitor_agent.link.hub_connection import look_for_hub
 from kmonitor_agent.wire.local.private_files import NotPrivate, make_private_folder
 
 

@@ -8,11 +8,10 @@ import pytest
 import zmq
 
 from kmonitor_agent.link.hub_socket import BAD_FRAMES_LIMIT, HubSocket
-from kmonitor_agent.wire.local.hub_address import DirectAddress
-from kmonitor_agent.wire.local.sockets import ipc
+from kmonitor_agent.wire.local.hub_address import DirectAddress, ipc
 from kmonitor_agent.wire.messages.codec import pack
+from kmonitor_agent.wire.messages.fields import MAGIC, MAX_AGENT_FRAME_BYTES
 from kmonitor_agent.wire.messages.unions import ErrorMessage, Ping, Pong, ToAgent
-from kmonitor_agent.wire.messages.version import MAGIC, MAX_AGENT_FRAME_BYTES
 from tests.support.waiting import DEADLINE_MS, wait_until
 
 

@@ -13,8 +13,8 @@ from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.hub_address import ingest_socket
 from kmonitor_agent.wire.local.interpreter_record import read_launcher
-from kmonitor_agent.wire.local.sockets import ingest_socket
 from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.messages.commands import Command
 from kmonitor_agent.wire.messages.events import BootEnded, CommandProgress, Notice, Sample

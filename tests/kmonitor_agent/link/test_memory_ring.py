@@ -1,6 +1,6 @@
 """What the disk refused is held; the oldest samples go first, epochs never."""
 
-from kmonitor_agent.link.memory_ring import MemoryRing, rank_of
+from kmonitor_agent.link.outbox import MemoryRing, rank_of
 from kmonitor_agent.wire.local.spool_format import Record
 from kmonitor_agent.wire.messages.events import GraphSize
 from tests.support.links import boot_started, epoch, sample

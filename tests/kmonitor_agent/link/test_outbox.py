@@ -10,8 +10,7 @@ import pytest
 
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link import outbox as module
-from kmonitor_agent.link.memory_ring import MemoryRing
-from kmonitor_agent.link.outbox import Outbox
+from kmonitor_agent.link.outbox import MemoryRing, Outbox
 from kmonitor_agent.wire.local import spool_folder
 from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.local.spool_format import segment_name, segments_in

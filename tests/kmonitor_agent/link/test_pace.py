@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor_agent.link.pace import Pace
-from kmonitor_agent.wire.messages.version import MAX_BATCH_EVENTS, MAX_WINDOW_EVENTS
+from kmonitor_agent.link.delivery import Pace
+from kmonitor_agent.wire.messages.fields import MAX_BATCH_EVENTS, MAX_WINDOW_EVENTS
 
 
 def test_no_more_than_the_window_is_sent_ahead():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kmonitor_agent.link.schedule import LONGEST_INTERVAL_S, Schedule
+from kmonitor_agent.link.timing import LONGEST_INTERVAL_S, Schedule
 
 
 class _Cpu:

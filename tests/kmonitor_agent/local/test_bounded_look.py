@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.wire.local import bounded_look
-from kmonitor_agent.wire.local.bounded_look import BoundedLook
+from kmonitor_agent.wire.local import file_system
+from kmonitor_agent.wire.local.file_system import BoundedLook
 from tests.support.waiting import DEADLINE_S, wait_until
 
 
@@ -57,7 +57,7 @@ def test_a_callback_is_made_while_the_home_hangs(
         return real(path)
 
     monkeypatch.setattr(Path, "is_file", is_file)
-    monkeypatch.setattr(bounded_look.DISK, "_within_s", 0.0)
+    monkeypatch.setattr(file_system.DISK, "_within_s", 0.0)
     monkeypatch.setenv("KMONITOR_HOME", str(tmp_path / "home"))
 
     assert MonitorCallback("held up by nobody").run_id

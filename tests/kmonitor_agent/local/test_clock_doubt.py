@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.wire.local.clock_doubt import CLOCK_NAME, ClockDoubt
+from kmonitor_agent.wire.local.clock import CLOCK_NAME, ClockDoubt
 from tests.support.clock import MovedClock
 
 HOUR_S = 3600.0

@@ -11,7 +11,7 @@ from kmonitor_agent.wire.local import file_system
 from kmonitor_agent.wire.local import folders as module
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import SOCKET_PATH_LIMIT_BYTES, find_folders
-from kmonitor_agent.wire.local.sockets import ingest_socket, view_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket, view_socket
 
 
 def test_a_named_home_holds_everything(tmp_path: Path):

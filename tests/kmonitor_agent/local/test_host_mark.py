@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.wire.local.host_mark import SALT_NAME, host_mark, make_salt, read_salt
+from kmonitor_agent.wire.local.host_identity import SALT_NAME, host_mark, make_salt, read_salt
 
 
 def test_a_salt_is_made_once_and_only_this_user_can_read_it(tmp_path: Path):

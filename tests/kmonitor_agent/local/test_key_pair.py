@@ -11,8 +11,7 @@ import zmq
 
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.host_identity import key_text, key_z85, keys_folder, own_keys
-from kmonitor_agent.wire.local.plain_files import write_private
-from kmonitor_agent.wire.local.private_files import NotPrivate
+from kmonitor_agent.wire.local.private_files import NotPrivate, write_private
 
 
 @pytest.fixture

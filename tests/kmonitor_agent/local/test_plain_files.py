@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.wire.local.plain_files import (
+from kmonitor_agent.wire.local.private_files import (
+    NotPrivate,
     UnsafeFile,
+    UnsafePath,
     check_own,
     check_plain,
     check_secret,
@@ -18,7 +20,6 @@ from kmonitor_agent.wire.local.plain_files import (
     read_plain,
     write_private,
 )
-from kmonitor_agent.wire.local.private_files import NotPrivate, UnsafePath
 from tests.support.hostile_entries import KINDS, OTHER_USER, SECRET, Kind
 
 NO_FILES = [kind for kind in KINDS if not kind.is_file and "file " not in kind.name]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.sockets import hub_lock, ingest_socket, ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import hub_lock, ingest_socket, ipc, view_socket
 
 
 def test_all_sockets_and_the_lock_lie_in_the_runtime_folder(folders: Folders):

@@ -17,7 +17,7 @@ from kmonitor_agent.wire.local.spool_format import (
     segment_name,
     segments_in,
 )
-from kmonitor_agent.wire.messages.version import MAX_EVENT_BYTES
+from kmonitor_agent.wire.messages.fields import MAX_EVENT_BYTES
 from tests.support.links import FACTS
 
 HEAD = segment_head(FACTS)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.wire.local.cgroup import cgroup_limit
+from kmonitor_agent.wire.local.control_groups import cgroup_limit
 
 GIB = 2**30
 

@@ -6,7 +6,7 @@ import gc
 import tracemalloc
 from typing import Any
 
-from kmonitor_agent.probes.python_heap import MOST_LISTED, AllocationTrace, ObjectCounts
+from kmonitor_agent.probes.heap import MOST_LISTED, AllocationTrace, ObjectCounts
 
 
 class Grown:
@@ -72,7 +72,7 @@ def test_line_that_allocates_most_is_named_and_tracing_ends():
     assert len(kept) == 5_000_000
     assert lines[0].grown_bytes >= 5_000_000
     assert lines[0].place.rpartition(":")[0].endswith("test_python_heap.py")
-    assert not [each for each in lines if "probes/python_heap.py" in each.place]
+    assert not [each for each in lines if "probes/heap.py" in each.place]
     assert taken_bytes > 0
     assert not trace.is_under_way
     assert not tracemalloc.is_tracing()

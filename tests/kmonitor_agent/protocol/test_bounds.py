@@ -14,10 +14,20 @@ from kmonitor_agent.wire.local.fold_identity import FoldPlace
 from kmonitor_agent.wire.local.interpreter_record import Launcher
 from kmonitor_agent.wire.local.spool_format import BootFacts
 from kmonitor_agent.wire.local.supervision import Leaving, Terms
-from kmonitor_agent.wire.messages.codec import decode_event, encode_event, unpack_from_agent
-from kmonitor_agent.wire.messages.errors import Malformed, ProtocolError
+from kmonitor_agent.wire.messages.codec import (
+    Malformed,
+    ProtocolError,
+    decode_event,
+    encode_event,
+    unpack_from_agent,
+)
 from kmonitor_agent.wire.messages.events import EpochEnded, FitStarted, LimitsInForce, Sample
 from kmonitor_agent.wire.messages.fields import (
+    MAGIC,
+    MAX_COUNT,
+    MAX_DURATION_S,
+    MAX_EVENT_BYTES,
+    MAX_WALL_S,
     count_within,
     read_within,
     seconds_within,
@@ -26,13 +36,6 @@ from kmonitor_agent.wire.messages.fields import (
 )
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from kmonitor_agent.wire.messages.unions import Batch
-from kmonitor_agent.wire.messages.version import (
-    MAGIC,
-    MAX_COUNT,
-    MAX_DURATION_S,
-    MAX_EVENT_BYTES,
-    MAX_WALL_S,
-)
 from tests.support.extremes import extremes, unbounded
 from tests.support.golden_frames import kinds
 

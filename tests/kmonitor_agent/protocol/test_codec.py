@@ -9,6 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kmonitor_agent.wire.messages.codec import (
+    Malformed,
+    NotOurs,
+    ProtocolError,
+    TooLarge,
+    UnsupportedType,
     decode_event,
     encode_event,
     event_type,
@@ -19,13 +24,6 @@ from kmonitor_agent.wire.messages.codec import (
     unpack_to_desktop,
 )
 from kmonitor_agent.wire.messages.commands import Command, LimitSpec, SetLimits
-from kmonitor_agent.wire.messages.errors import (
-    Malformed,
-    NotOurs,
-    ProtocolError,
-    TooLarge,
-    UnsupportedType,
-)
 from kmonitor_agent.wire.messages.events import (
     BootStarted,
     CommandProgress,
@@ -37,7 +35,17 @@ from kmonitor_agent.wire.messages.events import (
     Sample,
     StepTimes,
 )
-from kmonitor_agent.wire.messages.identity import new_id
+from kmonitor_agent.wire.messages.fields import (
+    MAGIC,
+    MAX_AMOUNT,
+    MAX_BATCH_EVENTS,
+    MAX_COUNT,
+    MAX_DURATION_S,
+    MAX_EVENT_BYTES,
+    MAX_NAME,
+    MAX_WALL_S,
+    new_id,
+)
 from kmonitor_agent.wire.messages.unions import (
     Ack,
     Again,
@@ -50,16 +58,6 @@ from kmonitor_agent.wire.messages.unions import (
     Ping,
     RunsAsked,
     Welcome,
-)
-from kmonitor_agent.wire.messages.version import (
-    MAGIC,
-    MAX_AMOUNT,
-    MAX_BATCH_EVENTS,
-    MAX_COUNT,
-    MAX_DURATION_S,
-    MAX_EVENT_BYTES,
-    MAX_NAME,
-    MAX_WALL_S,
 )
 
 IDS = st.from_regex(r"\A[0-9A-Za-z_-]{1,64}\Z")

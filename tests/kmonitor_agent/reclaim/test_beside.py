@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from kmonitor_agent.reclaim.beside import Beside
+from kmonitor_agent.reclaim.disk_file import Beside
 from tests.support.waiting import DEADLINE_S
 
 

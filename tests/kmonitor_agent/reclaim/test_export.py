@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.reclaim.checkpoints import export_path
-from kmonitor_agent.reclaim.export import NotExported, export_model
+from kmonitor_agent.reclaim.checkpoints import NotExported, export_model, export_path
 
 
 class Saved:

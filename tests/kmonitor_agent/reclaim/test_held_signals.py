@@ -13,8 +13,13 @@ from typing import Any
 import pytest
 
 from kmonitor_agent.guard import FaultLog, came_from_a_handler
-from kmonitor_agent.reclaim.deferred_signals import Handler, HeldSignals, Passing
-from kmonitor_agent.reclaim.signal_actions import action_of, set_action
+from kmonitor_agent.reclaim.deferred_signals import (
+    Handler,
+    HeldSignals,
+    Passing,
+    action_of,
+    set_action,
+)
 
 CTRL_C = signal.SIGINT
 TIME_LIMIT = signal.SIGUSR1

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent.reclaim.restart.child_process import Ended
-from kmonitor_agent.reclaim.restart.crash_diagnosis import tell_death
-from kmonitor_agent.reclaim.restart.death import Death, cause_of
+from kmonitor_agent.reclaim.restart.crash_diagnosis import Death, cause_of, tell_death
 from kmonitor_agent.wire.local.clock import SystemClock
+from kmonitor_agent.wire.local.control_groups import MemoryKills, memory_kills
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.memory_kills import MemoryKills, memory_kills
 from kmonitor_agent.wire.local.spool_format import BootFacts, Record
 from kmonitor_agent.wire.local.spool_writer import SpoolWriter
 from kmonitor_agent.wire.messages.codec import encode_event

@@ -12,7 +12,7 @@ from tests.support.waiting import DEADLINE_S
 pytestmark = [pytest.mark.slow]
 
 LEAVES = """
-    from kmonitor_agent.recording.restarting import Restarting
+    from kmonitor_agent.recording.supervised_fits import Restarting
     import atexit, threading, time
     restarting = Restarting("made up")
     if n > 0:
@@ -43,7 +43,7 @@ def test_the_next_process_knows_how_often_it_was_in_vain(tmp_path: Path):
     path = script(
         tmp_path,
         """
-    from kmonitor_agent.recording.restarting import Restarting
+    from kmonitor_agent.recording.supervised_fits import Restarting
     restarting = Restarting("made up")
     print(restarting.started_by, restarting.in_vain)
     if n < 2:

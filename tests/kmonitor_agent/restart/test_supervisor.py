@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from kmonitor_agent.reclaim.restart import supervisor
 from kmonitor_agent.reclaim.restart.child_process import Child, Ended
-from kmonitor_agent.reclaim.restart.death import Death
+from kmonitor_agent.reclaim.restart.crash_diagnosis import Death
 from kmonitor_agent.reclaim.restart.supervisor import Supervisor, Wanted
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.supervision import RESTART_STATUS, Leaving, supervision_of
@@ -122,7 +122,7 @@ def test_a_program_between_is_not_taken_for_the_script(tmp_path: Path):
         tmp_path,
         """
         import os, subprocess, sys
-        why = "from kmonitor_agent.recording.restarting import why_not_restart as w; print(w())"
+        why = "from kmonitor_agent.recording.supervised_fits import why_not_restart as w; print(w())"
         subprocess.run([sys.executable, "-c", why])
         """,
     )

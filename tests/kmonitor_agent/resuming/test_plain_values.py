@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor_agent.reclaim.restart.plain_values import ArrayShelf, NotPlain, from_json, to_json
+from kmonitor_agent.reclaim.restart.fit_state import ArrayShelf, NotPlain, from_json, to_json
 
 
 def _through(value: Any) -> Any:

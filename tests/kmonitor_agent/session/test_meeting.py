@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kmonitor_agent.frameworks.tensorflow.tensorflow_workers import Workers
+from kmonitor_agent.frameworks.tensorflow.workers import Workers
 from kmonitor_agent.reclaim.outcome import Outcome
 from kmonitor_agent.recording import worker_agreement
 from kmonitor_agent.recording.action_requests import Request

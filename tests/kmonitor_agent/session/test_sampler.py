@@ -6,14 +6,13 @@ from typing import cast
 import pytest
 
 from kmonitor_agent.frameworks.base import AllocatorReadings, Framework
-from kmonitor_agent.probes.gpu import DeviceReadings, Gpu
-from kmonitor_agent.probes.gpu_load import no_load
+from kmonitor_agent.probes.gpu import DeviceReadings, Gpu, no_load
 from kmonitor_agent.recording.limit_enforcer import LimitKeeper
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.recording.sampler import Sampler, Watched
 from kmonitor_agent.wire.limits import Limit
 from kmonitor_agent.wire.messages.events import Event, Notice, Sample, Sources
-from kmonitor_agent.wire.messages.reading import Reading
+from kmonitor_agent.wire.messages.readings import Reading
 
 TOTAL = Reading(80e9, "bytes", "driver: NVML, device total")
 USED = Reading(30e9, "bytes", "driver: NVML, all processes")

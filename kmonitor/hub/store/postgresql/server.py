@@ -1,21 +1,168 @@
 """Connections to a server: bounded in time, and coming back by themselves when they are lost."""
 
+import re
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import psycopg
+from psycopg import errors
 from psycopg.abc import PQGen
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from typing_extensions import override
 
+from kmonitor.base.errors import Expected
 from kmonitor.hub.log import LOG
-from kmonitor.hub.store.connection import Found, StoreAway
-from kmonitor.hub.store.postgresql.address import Address
-from kmonitor.hub.store.postgresql.faults import translated, words_of
+from kmonitor.hub.store.connection import Found, RowConflicts, RowRefused, StoreAway
+
+# Address.
+
+
+_SECRET: Final = ("password", "sslpassword", "oauth_client_secret", "scram_client_key")
+
+_MANNERS: Final[dict[str, Any]] = {
+    "application_name": "kmonitor hub",
+    "client_encoding": "utf8",
+    "connect_timeout": 5,
+    # A server that vanished is noticed within some ten seconds.
+    "keepalives_idle": 10,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+
+
+class AddressUnreadable(Expected):
+    """This is no address of a PostgreSQL database; what was written is not repeated."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The address of the PostgreSQL database cannot be read.",
+            "Write it as postgresql://USER@HOST:PORT/DATABASE; characters such as / or @ in a "
+            "part of it are written as %2F or %40.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A database on a server.
+
+    Attributes:
+        conninfo: For libpq; what it leaves out comes from libpq's environment and files.
+        shown: For people, without passwords.
+        has_password: Whether a password is written in it.
+    """
+
+    conninfo: str = field(repr=False)
+    shown: str
+    has_password: bool
+
+    @classmethod
+    def read(cls, text: str) -> "Address":
+        """The address that a URL names. Raises: `AddressUnreadable`."""
+        try:
+            parts = {name: value for name, value in conninfo_to_dict(text).items() if value}
+        except psycopg.Error:
+            # Not `from exc`: libpq repeats the part it stumbled over, which may be a password.
+            raise AddressUnreadable from None
+        if not _is_plain(parts):
+            raise AddressUnreadable
+        has_password = any(name in parts for name in _SECRET)
+        return cls(make_conninfo("", **{**_MANNERS, **parts}), _shown(parts), has_password)
+
+
+def _is_plain(parts: dict[str, Any]) -> bool:
+    # A `/` or `@` in a password that is not written as %2F or %40 ends up in other parts.
+    is_port = all(each.isdigit() for each in str(parts.get("port", "0")).split(","))
+    named = [str(parts.get(name, "")) for name in ("host", "dbname", "user")]
+    return is_port and not any("@" in each for each in named) and "/" not in named[1]
+
+
+def _shown(parts: dict[str, Any]) -> str:
+    user = f"{parts['user']}@" if "user" in parts else ""
+    port = f":{parts['port']}" if "port" in parts else ""
+    asked = f"?service={parts['service']}" if "service" in parts else ""
+    host = parts.get("host", parts.get("hostaddr", ""))
+    return f"postgresql://{user}{host}{port}/{parts.get('dbname', '')}{asked}"
+
+
+# faults: What libpq and the server say, as the hub tells it: what is wrong, and what to do.
+
+
+_MOST_WORDS: Final = 400
+
+_QUESTION: Final = re.compile(r" Is the server running [^?]*\?")
+"""What libpq adds to a refused connection; what to do is said by us."""
+
+_RIGHTS: Final = (
+    "Have who owns the database run there: CREATE SCHEMA kmonitor AUTHORIZATION the_role; or let "
+    "the role use all tables that are in it."
+)
+_TO_PGPASS: Final = (
+    "Write it into ~/.pgpass (mode 0600) as HOST:PORT:DATABASE:USER:PASSWORD, or name such a file "
+    "in PGPASSFILE."
+)
+
+
+class StoreUnusable(Expected):
+    """A team's database cannot be used: who asked is told why, and what to do."""
+
+
+class TakenOver(Expected):
+    """Another hub writes in the place of this one."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"Another hub, on {host}, stores its runs in the place of this one.",
+            "Both have the same file team-hub-id beside their databases: remove that of the one "
+            "that was copied, and start it again.",
+        )
+
+
+@contextmanager
+def translated() -> Generator[None]:
+    """Have what psycopg raises raised as a fault of the store."""
+    try:
+        yield
+    except psycopg.IntegrityError as exc:
+        raise RowConflicts(words_of(exc)) from exc
+    except psycopg.DataError as exc:
+        raise RowRefused(words_of(exc)) from exc
+    except psycopg.Error as exc:
+        raise StoreAway(words_of(exc)) from exc
+
+
+def words_of(exc: psycopg.Error) -> str:
+    """What the server or libpq says, in one line, without its full stop."""
+    text = exc.diag.message_primary or str(exc)
+    line = _QUESTION.sub("", " ".join(text.split()))
+    return line[:_MOST_WORDS].rstrip(".") or type(exc).__name__
+
+
+def unusable(exc: psycopg.Error, address: Address) -> StoreUnusable:
+    """Why a hub cannot begin with this database."""
+    words, shown = words_of(exc), address.shown
+    if isinstance(exc, errors.InsufficientPrivilege):
+        return StoreUnusable(
+            f"{shown}: kmonitor may not make or use its tables: {words}.", _RIGHTS
+        )
+    pgconn = exc.pgconn
+    if pgconn is not None and pgconn.needs_password:
+        return StoreUnusable(f"{shown} wants a password, and none is known.", _TO_PGPASS)
+    if "password authentication failed" in words:
+        return StoreUnusable(f"{shown} refuses the password that is known for it.", _TO_PGPASS)
+    if "does not exist" in words:
+        return StoreUnusable(
+            f"{shown}: {words}.", "Make it on the server first, or write another."
+        )
+    remedy = "See whether the server runs and lets this host in: psql says the same or more."
+    return StoreUnusable(f"{shown} cannot be used: {words}.", remedy)
+
 
 _SESSION: Final = """\
 SELECT set_config('search_path', 'kmonitor', false),

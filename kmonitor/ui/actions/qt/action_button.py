@@ -13,8 +13,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QWidget
 from typing_extensions import override
 
-from kmonitor.ui.actions.action_panel import ButtonPicture
-from kmonitor.ui.actions.action_ways import ActionWay
+from kmonitor.ui.actions.action_panel import ActionWay, ButtonPicture
 from kmonitor.ui.theme.qt.theme import Look, repolish, set_tone
 
 _AROUND_TEXT = 62

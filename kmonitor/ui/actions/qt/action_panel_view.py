@@ -16,8 +16,8 @@ from kmonitor.ui.actions.qt.action_button import ActionButton
 from kmonitor.ui.actions.qt.readings_panel import ReadingsPanel
 from kmonitor.ui.limits.qt.limit_actions_view import AtLimitPart
 from kmonitor.ui.runs.readings import ReadingGroup
+from kmonitor.ui.theme.palettes import SIZES
 from kmonitor.ui.theme.qt.theme import Look, role_label
-from kmonitor.ui.theme.theme import SIZES
 from kmonitor.ui.widgets.keyboard import add_key
 
 _APART, _CLOSE = 9, 6

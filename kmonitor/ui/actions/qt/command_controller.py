@@ -4,12 +4,11 @@ from typing import get_args
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from kmonitor.ui.actions.action_panel import question_before
-from kmonitor.ui.actions.action_ways import arguments_of
+from kmonitor.ui.actions.action_panel import arguments_of, question_before
 from kmonitor.ui.events.event_text import COMMAND_TITLES
 from kmonitor.ui.settings.window_settings import LimitAnswer, WindowSettings
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.widgets.questions import QuestionBox
+from kmonitor.ui.widgets.dialogs import QuestionBox
 from kmonitor.ui.workspace.workspace import Desk
 from kmonitor_agent.wire.messages.commands import Arguments, CommandName
 

@@ -8,8 +8,12 @@ from PySide6.QtCore import QObject, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QMenu
 
-from kmonitor.ui.charts.arrangement import Arrangement, ChartSetup
-from kmonitor.ui.charts.chart_choices import chart_choices, smoothing_choices
+from kmonitor.ui.charts.arrangement import (
+    Arrangement,
+    ChartSetup,
+    chart_choices,
+    smoothing_choices,
+)
 from kmonitor.ui.charts.chart_kinds import chart_kind, group_title, standard_metric
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.theme.qt.theme import Look

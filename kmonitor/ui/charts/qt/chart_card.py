@@ -1,9 +1,20 @@
 """One card: what a metric says in words, and its chart below."""
 
 from dataclasses import replace
+from typing import Any, Protocol
 
-from PySide6.QtCore import QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QContextMenuEvent, QIcon, QMouseEvent, QResizeEvent
+from PySide6.QtCore import QLineF, QPoint, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QAction,
+    QColor,
+    QContextMenuEvent,
+    QIcon,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QBoxLayout,
@@ -18,15 +29,142 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from kmonitor.ui.charts.cards import CardPicture
-from kmonitor.ui.charts.qt.card_chart import Chart
-from kmonitor.ui.charts.qt.skeleton import Skeleton
-from kmonitor.ui.charts.qt.verdict_row import VerdictButton, VerdictRow
-from kmonitor.ui.limits.qt.choice_menu import add_choices
+from kmonitor.ui.limits.qt.limit_actions_view import add_choices
+from kmonitor.ui.theme.palettes import SIZES
 from kmonitor.ui.theme.qt.theme import Look, repolish, role_label, set_tone
-from kmonitor.ui.theme.theme import SIZES
-from kmonitor.ui.verdicts.verdict_text import NO_VERDICT
+from kmonitor.ui.verdicts.verdict_text import NO_VERDICT, VerdictPicture
+from kmonitor.ui.widgets.keyboard import tab_along, tab_stops
 from kmonitor.ui.widgets.labels import ElidedLabel
-from kmonitor.ui.widgets.tab_order import tab_along, tab_stops
+
+# card_chart: What a card needs of the chart in it.
+
+
+class Chart(Protocol):
+    """What a card needs of its chart; `plots.live_chart.LiveChart` is one.
+
+    The signals are typed loosely: Qt's stubs know them by another type on the class than on the
+    object.
+    """
+
+    @property
+    def limit_dropped(self) -> Any:
+        """With the value that the limit line was let go at."""
+        ...
+
+    @property
+    def crosshair_moved(self) -> Any:
+        """With the place on the horizontal axis."""
+        ...
+
+    @property
+    def crosshair_left(self) -> Any:
+        """The pointer has left."""
+        ...
+
+    @property
+    def range_zoomed(self) -> Any:
+        """With the horizontal range wanted."""
+        ...
+
+    @property
+    def zoom_reset(self) -> Any:
+        """The whole range is wanted."""
+        ...
+
+
+# skeleton: What stands in for a chart until charts are loaded.
+
+
+_LINES = 5
+
+
+class Skeleton(QWidget):
+    """Faint grid lines where the chart will be."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMinimumSize(110, 100)
+        look.palette_changed.connect(self._on_look_palette_changed)
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(QPen(QColor(self._look.palette.border), 1))
+        step = (self.height() - 30) / (_LINES - 1)
+        for line in range(_LINES):
+            y = round(8 + line * step) + 0.5
+            painter.drawLine(QLineF(42, y, self.width() - 4, y))
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self.update()
+
+
+# verdict_row: The verdict on a card: a button of few words, and when a limit is met beside it.
+
+
+class VerdictButton(QPushButton):
+    """Says the verdict in few words; a click opens the evidence."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("kind", "verdict")
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.hide()
+
+    def show_picture(self, picture: VerdictPicture, title: str) -> None:
+        """Show this.
+
+        Args:
+            picture: The verdict; nothing is shown without one.
+            title: The card's.
+        """
+        self.setText(picture.text)
+        self.setToolTip(picture.tooltip)
+        self.setAccessibleName(f"{title}: {picture.text}")
+        self.setAccessibleDescription(picture.tooltip)
+        set_tone(self, picture.tone)
+        self.setVisible(bool(picture.text))
+
+
+class VerdictRow(QWidget):
+    """A line of its own for a verdict that is not quiet.
+
+    Signals:
+        clicked: The evidence is wanted.
+    """
+
+    clicked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._button = VerdictButton()
+        self._forecast = ElidedLabel("meta", at_end=True)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(8)
+        self._row.addWidget(self._button)
+        self._row.addWidget(self._forecast, 1)
+        self._button.clicked.connect(self.clicked)
+        self.hide()
+
+    def set_tight(self, *, is_tight: bool) -> None:
+        """Put the forecast below the verdict, where beside it there is no room."""
+        ways = QBoxLayout.Direction
+        self._row.setDirection(ways.TopToBottom if is_tight else ways.LeftToRight)
+        self._row.setSpacing(1 if is_tight else 8)
+
+    def show_picture(self, picture: VerdictPicture, title: str) -> None:
+        """Show this; a quiet verdict takes no line."""
+        self._button.show_picture(NO_VERDICT if picture.is_quiet else picture, title)
+        self._forecast.set_brief(picture.forecast_brief)
+        self._forecast.setText(picture.forecast)
+        self._forecast.setVisible(bool(picture.forecast))
+        self._forecast.setToolTip(picture.forecast_tooltip)
+        self.setVisible(not picture.is_quiet and bool(picture.text))
+
 
 _TOP_HEIGHT = 22
 _NARROW_BELOW = 280

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QMenu, QScrollArea, QWidget
 from typing_extensions import override
 
 from kmonitor.ui.charts.qt.chart_card import ChartCard
+from kmonitor.ui.theme.palettes import SIZES
 from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.theme.theme import SIZES
-from kmonitor.ui.widgets.tab_order import stop_before, tab_along
+from kmonitor.ui.widgets.keyboard import stop_before, tab_along
 
 _WIDE_FROM: Final = 1080
 """Width, pixels, from which three columns say more than two."""

@@ -17,7 +17,7 @@ from kmonitor.ui.charts.standard_charts import ChartDesk
 from kmonitor.ui.compare.compare_table import CompareTable
 from kmonitor.ui.compare.comparison import CompareDesk
 from kmonitor.ui.plots.chart_state import ChartPicture, CrosshairCard
-from kmonitor.ui.plots.qt.chart_colours import ChartColours
+from kmonitor.ui.plots.qt.backdrop import ChartColours
 from kmonitor.ui.plots.qt.live_chart import LiveChart
 from kmonitor.ui.runs.commands import Ask
 from kmonitor.ui.theme.qt.theme import Look

@@ -1,8 +1,18 @@
 """The event log, a page of the card below the charts."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import Any
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtCore import (
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
 from PySide6.QtGui import QColor, QFont, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -17,11 +27,41 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from kmonitor.ui.events.event_log import LogRow
-from kmonitor.ui.events.qt.event_log_model import ROW_ROLE, EventLogModel
-from kmonitor.ui.theme.qt.icons import icon_pixmap
-from kmonitor.ui.theme.qt.theme import Look, role_label
-from kmonitor.ui.theme.theme import SIZES
-from kmonitor.ui.widgets.segments import Segments
+from kmonitor.ui.theme.palettes import SIZES
+from kmonitor.ui.theme.qt.theme import Look, icon_pixmap, role_label
+from kmonitor.ui.widgets.buttons import Segments
+from kmonitor.ui.widgets.table_models import Index, RowsByNumber
+
+# event_log_model: The rows of the event log as a model of one column, newest first.
+
+
+ROW_ROLE = Qt.ItemDataRole.UserRole + 1
+"""The `LogRow` of an index."""
+
+
+class EventLogModel(RowsByNumber[LogRow]):
+    """Lines of the log."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(1, parent)
+
+    @override
+    def key_of(self, row: LogRow) -> Hashable:
+        return row.key
+
+    @override
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid() or index.row() >= len(self._rows):
+            return None
+        row = self._rows[index.row()]
+        if role == ROW_ROLE:
+            return row
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return f"{row.time} {row.run_name}: {row.line.text}"
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return f"{row.time} \u00b7 {row.run_name}\n{row.line.text}"
+        return None
+
 
 _ROW_HEIGHT = 27
 

@@ -1,10 +1,11 @@
 """The table of what was reclaimed, beside the event log."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from PySide6.QtCore import (
     QModelIndex,
+    QObject,
     QSortFilterProxyModel,
     Qt,
     Signal,
@@ -20,12 +21,11 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from typing_extensions import override
 
-from kmonitor.ui.events.qt.reclaim_model import ROW_ROLE, SORT_ROLE, ReclaimModel
-from kmonitor.ui.events.reclaims import ColumnKey, ReclaimRow, columns, table_text
-from kmonitor.ui.theme.palettes import Palette
+from kmonitor.ui.events.reclaims import ColumnKey, ColumnPicture, ReclaimRow, columns, table_text
+from kmonitor.ui.theme.palettes import SIZES, Palette
 from kmonitor.ui.theme.qt.theme import Look, role_label
-from kmonitor.ui.theme.theme import SIZES
 from kmonitor.ui.widgets.row_table import (
     CELL_ICON,
     CELL_PAD,
@@ -35,6 +35,62 @@ from kmonitor.ui.widgets.row_table import (
     Index,
     RowTable,
 )
+from kmonitor.ui.widgets.table_models import Index as RowsByNumberIndex
+from kmonitor.ui.widgets.table_models import RowsByNumber, head_says, side
+
+# reclaim_model: The rows of the reclaim table as a table model, newest first.
+
+
+ROW_ROLE = Qt.ItemDataRole.UserRole + 1
+"""The `ReclaimRow` of an index."""
+
+SORT_ROLE = Qt.ItemDataRole.UserRole + 2
+"""What a cell is sorted by."""
+
+
+class ReclaimModel(RowsByNumber[ReclaimRow]):
+    """Rows of the reclaim table."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        self._columns: tuple[ColumnPicture, ...] = columns()
+        super().__init__(len(self._columns), parent)
+
+    def place_of(self, row: int) -> int | None:
+        """Where the record with this hub row id stands; None if it is not there."""
+        return next((at for at, each in enumerate(self._rows) if each.row == row), None)
+
+    @override
+    def headerData(
+        self,
+        section: int,
+        orientation: Qt.Orientation,
+        role: int = Qt.ItemDataRole.DisplayRole,
+    ) -> Any:
+        return head_says(self._columns, section, orientation, role)
+
+    @override
+    def data(self, index: RowsByNumberIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid() or index.row() >= len(self._rows):
+            return None
+        row, column = self._rows[index.row()], self._columns[index.column()]
+        return row if role == ROW_ROLE else _told(row, column, index.column(), role)
+
+
+def _told(row: ReclaimRow, column: ColumnPicture, at: int, role: int) -> Any:
+    """What a cell says for a role; None for the others."""
+    cell = row.cells[at]
+    match role:
+        case Qt.ItemDataRole.DisplayRole:
+            return cell.text
+        case Qt.ItemDataRole.ToolTipRole:
+            return cell.tooltip or row.tooltip
+        case Qt.ItemDataRole.AccessibleTextRole:
+            return f"{column.title}: {cell.tooltip or cell.text}"
+        case Qt.ItemDataRole.TextAlignmentRole:
+            return side(column)
+        case _:
+            return cell.order if role == SORT_ROLE else None
+
 
 _WIDEST: Final[dict[ColumnKey, int]] = {"level": 190, "held": 300, "result": 320, "asked": 170}
 """Most pixels for the columns of words; what is longer is elided, and whole under the pointer."""

@@ -17,9 +17,9 @@ from typing_extensions import override
 
 from kmonitor.ui.events.qt.event_log_view import EventLogPanel
 from kmonitor.ui.events.qt.reclaims_view import ReclaimTablePanel
+from kmonitor.ui.theme.palettes import SIZES
 from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.theme.theme import SIZES
-from kmonitor.ui.widgets.segments import Segments
+from kmonitor.ui.widgets.buttons import Segments
 
 RecordsTab = Literal["events", "reclaims"]
 

@@ -14,7 +14,7 @@ from kmonitor.ui.history.history_table import (
     history_heads,
 )
 from kmonitor.ui.history.run_history import HistoryRow
-from kmonitor.ui.widgets.column_heads import head_says, side
+from kmonitor.ui.widgets.table_models import head_says, side
 
 CELL_ROLE = Qt.ItemDataRole.UserRole + 1
 """The `HistoryCell` of an index."""

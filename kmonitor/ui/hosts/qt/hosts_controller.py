@@ -8,17 +8,16 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from kmonitor.base.errors import Expected
 from kmonitor.connect.follower import HubFollower, WayTold
-from kmonitor.connect.host_book import HostBook, NameTaken, RememberedHost
-from kmonitor.connect.host_link import HostLink
+from kmonitor.connect.host_connection import HostLink
 from kmonitor.connect.hub_socket import DirectHub, direct_hub
+from kmonitor.connect.remembered_hosts import HostBook, NameTaken, RememberedHost
 from kmonitor.connect.ssh import place_for_socket
 from kmonitor.ui.hosts.hosts import HERE
 from kmonitor.ui.hosts.qt.hub_bridge import HubBridge, HubLink
 from kmonitor.ui.workspace.workspace import Desk
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import SCHEME
+from kmonitor_agent.wire.local.hub_address import SCHEME, ipc, view_socket
 from kmonitor_agent.wire.local.private_files import NotPrivate
-from kmonitor_agent.wire.local.sockets import ipc, view_socket
 
 _log = logging.getLogger(__name__)
 

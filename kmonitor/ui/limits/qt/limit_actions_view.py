@@ -1,13 +1,27 @@
 """The part of the right panel that says what happens at a limit."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
 
-from kmonitor.ui.limits.limit_actions import AtLimitPicture
-from kmonitor.ui.limits.qt.choice_menu import add_choices
+from kmonitor.ui.limits.limit_actions import ActionChoice, AtLimitPicture
 from kmonitor.ui.theme.qt.theme import Look, role_label
-from kmonitor.ui.widgets.switch import Switch
+from kmonitor.ui.widgets.buttons import Switch
+
+# choice_menu: A menu of which one entry is chosen.
+
+
+def add_choices(menu: QMenu, choices: Sequence[ActionChoice]) -> QActionGroup:
+    """Add one entry a choice; the group's `triggered` tells which, its `data` is the action."""
+    group = QActionGroup(menu)
+    for choice in choices:
+        entry = QAction(choice.title, menu, checkable=True, checked=choice.is_chosen)
+        entry.setData(choice.action)
+        group.addAction(entry)
+        menu.addAction(entry)
+    return group
 
 
 class AtLimitPart(QWidget):

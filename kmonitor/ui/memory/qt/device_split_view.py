@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QVBoxLay
 from kmonitor.ui.memory.device_split import SplitPicture, SplitRow
 from kmonitor.ui.memory.qt.stacked_bar import StackedBar
 from kmonitor.ui.theme.qt.theme import Look, role_label
-from kmonitor.ui.widgets.legend_row import LegendRow
+from kmonitor.ui.widgets.labels import LegendRow
 
 
 class VramSplitPanel(QScrollArea):

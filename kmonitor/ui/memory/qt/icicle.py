@@ -16,11 +16,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 from typing_extensions import override
 
-from kmonitor.ui.memory.layers import Tile
-from kmonitor.ui.memory.map_parts import HUES, PARTS
-from kmonitor.ui.theme.palettes import Palette
+from kmonitor.ui.memory.layers import HUES, PARTS, Tile
+from kmonitor.ui.theme.palettes import SIZES, Palette
 from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.theme.theme import SIZES
 
 _ROW_PX = 21
 _LEAST_PX = 60

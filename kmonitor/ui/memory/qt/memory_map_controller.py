@@ -5,17 +5,13 @@ from typing import Final
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from kmonitor.ui.memory.file_subject import Missing
-from kmonitor.ui.memory.layers import rows, tiles
-from kmonitor.ui.memory.map_controls import controls_picture
-from kmonitor.ui.memory.map_estimator import MapDesk
-from kmonitor.ui.memory.map_page import map_page
-from kmonitor.ui.memory.map_parts import legend
+from kmonitor.ui.memory.layers import legend, rows, tiles
+from kmonitor.ui.memory.map_estimator import MapDesk, map_page
 from kmonitor.ui.memory.qt.memory_map_view import MemoryMapPanel
 from kmonitor.ui.memory.run_subject import run_split, run_subject, with_measured
-from kmonitor.ui.memory.subjects import MapSubject, batch_choices, limit_of
+from kmonitor.ui.memory.subjects import MapSubject, Missing, batch_choices, limit_of
 from kmonitor.ui.memory.totals import totals_picture
-from kmonitor.ui.memory.what_if import advice_lines, batch_curve
+from kmonitor.ui.memory.what_if import advice_lines, batch_curve, controls_picture
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.theme.qt.theme import Look
 from kmonitor.ui.workspace.workspace import Desk

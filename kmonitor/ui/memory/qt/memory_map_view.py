@@ -14,24 +14,149 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from typing_extensions import override
 
-from kmonitor.ui.memory.file_subject import Missing
 from kmonitor.ui.memory.layers import COLUMNS, MapRow
-from kmonitor.ui.memory.map_page import MapPage
+from kmonitor.ui.memory.map_estimator import MapPage
 from kmonitor.ui.memory.qt.device_split_view import VramSplitPanel
 from kmonitor.ui.memory.qt.icicle import Icicle
-from kmonitor.ui.memory.qt.map_model import MapModel
-from kmonitor.ui.memory.qt.map_side import MapSide
-from kmonitor.ui.memory.qt.map_totals import MapTotals
-from kmonitor.ui.theme.palettes import Palette
-from kmonitor.ui.theme.qt.theme import Look, role_label
-from kmonitor.ui.theme.theme import SIZES
+from kmonitor.ui.memory.qt.stacked_bar import StackedBar
+from kmonitor.ui.memory.qt.what_if_view import MapSide
+from kmonitor.ui.memory.subjects import Missing
+from kmonitor.ui.memory.totals import TotalsPicture
+from kmonitor.ui.theme.palettes import SIZES, Palette
+from kmonitor.ui.theme.qt.theme import Look, role_label, set_tone
+from kmonitor.ui.widgets.buttons import Segments
 from kmonitor.ui.widgets.keyboard import add_key
-from kmonitor.ui.widgets.labels import ElidedLabel
-from kmonitor.ui.widgets.legend_row import LegendRow
+from kmonitor.ui.widgets.labels import ElidedLabel, LegendRow
 from kmonitor.ui.widgets.row_table import CellDelegate, CellLook, Index, RowTable
-from kmonitor.ui.widgets.segments import Segments
-from kmonitor.ui.widgets.table_models import ROW_ROLE
+from kmonitor.ui.widgets.table_models import ROW_ROLE, CellTable
+
+# map_model: The memory map's table as a table model: layers down, parts across.
+
+
+_TEXTS = ("layer", "kind", "note")
+
+
+class MapModel(CellTable[MapRow]):
+    """Rows are told by their layers' paths."""
+
+    def show_rows(self, rows: Sequence[MapRow]) -> None:
+        """Become this table."""
+        is_same = [row.path for row in rows] == [row.path for row in self._rows]
+        if not is_same:
+            # Another model, or another order: both only by the user.
+            self.beginResetModel()
+        self._rows = list(rows)
+        if not is_same:
+            self.endResetModel()
+        elif rows:
+            self._tell_changed(0, len(rows) - 1)
+
+    def place_of(self, path: str) -> int | None:
+        """The row of a layer."""
+        return next((at for at, row in enumerate(self._rows) if row.path == path), None)
+
+    @override
+    def titles(self) -> list[str]:
+        """Heads of the columns."""
+        return [
+            self.tr("Layer"),
+            self.tr("Kind"),
+            self.tr("Together"),
+            self.tr("Weights"),
+            self.tr("Optimizer"),
+            self.tr("Gradients"),
+            self.tr("Kept"),
+            self.tr("Workspace"),
+            self.tr("Note"),
+        ]
+
+    @override
+    def n_columns(self) -> int:
+        return len(COLUMNS)
+
+    @override
+    def cells_of(self, row: MapRow) -> Sequence[str]:
+        return row.cells
+
+    @override
+    def tooltip_of(self, row: MapRow, column: int) -> str:
+        return row.tooltip
+
+    @override
+    def is_number(self, column: int) -> bool:
+        return COLUMNS[column] not in _TEXTS
+
+    @override
+    def explained(self, column: int) -> str | None:
+        return {
+            "total": self.tr("All parts of the layer; they are not all there at one time"),
+            "weights": self.tr("Parameters and states; exact"),
+            "slots": self.tr("What the optimizer keeps for them; exact"),
+            "gradients": self.tr("Of those that are trained; not all are there at one time"),
+            "kept": self.tr("Feature maps that stay until the backward pass has used them"),
+            "workspace": self.tr("The most that one use of the layer takes beside"),
+        }.get(COLUMNS[column])
+
+
+# Map totals.
+
+
+class MapTotals(QFrame):
+    """Shows a `TotalsPicture`."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("card")
+        self._peak_title = role_label("name")
+        self._peak = role_label("value")
+        self._tier = ElidedLabel("strong_small", at_end=True)
+        self._interval = role_label("sub")
+        self._interval.setWordWrap(True)
+        self._measured = role_label("body")
+        self._measured.setWordWrap(True)
+        self._notes = role_label("sub")
+        self._notes.setWordWrap(True)
+        set_tone(self._notes, "warn")
+        self._bar = StackedBar(look)
+        self._legend = LegendRow(look)
+        self._build()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._peak_title.setText(self.tr("Peak of a training step"))
+        self._bar.setAccessibleName(self.tr("Memory at the peak"))
+
+    def show_picture(self, picture: TotalsPicture) -> None:
+        """Show these totals."""
+        self._peak.setText(picture.peak)
+        self._tier.setText(picture.tier)
+        self._tier.setToolTip(picture.tier_tooltip)
+        set_tone(self._tier, picture.tone)
+        self._interval.setText(picture.interval)
+        self._measured.setText(picture.measured)
+        self._notes.setText("\n".join(picture.notes))
+        self._notes.setVisible(bool(picture.notes))
+        self._bar.show_parts(
+            picture.parts, reach=picture.reach, marks=picture.marks, span=picture.span
+        )
+        self._bar.setAccessibleDescription(picture.description)
+        self._legend.show_entries([(f"{p.title} {p.text}", p.hue) for p in picture.parts])
+
+    def _build(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(10)
+        head.addWidget(self._peak_title, 0, Qt.AlignmentFlag.AlignBaseline)
+        head.addWidget(self._peak, 0, Qt.AlignmentFlag.AlignBaseline)
+        head.addWidget(self._tier, 1, Qt.AlignmentFlag.AlignBaseline)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(14, 9, 14, 11)
+        column.setSpacing(5)
+        column.addLayout(head)
+        for part in (self._interval, self._bar, self._legend, self._measured, self._notes):
+            column.addWidget(part)
+
 
 _WIDTHS: Final = {"layer": 172, "kind": 118, "note": 150}
 _NUMBER_PX: Final = 76

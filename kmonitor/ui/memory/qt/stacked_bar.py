@@ -8,9 +8,8 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from typing_extensions import override
 
 from kmonitor.ui.memory.totals import BarPart, Mark
-from kmonitor.ui.theme.palettes import Palette
+from kmonitor.ui.theme.palettes import SIZES, Palette
 from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.theme.theme import SIZES
 
 _BAR_PX = 20
 _BRACKET_PX = 7

@@ -2,18 +2,87 @@
 # pyqtgraph comes without types.
 """What lies under the curves: grid, ticks, epoch marks, gaps."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
 
 import numpy as np
 from pyqtgraph.functions import arrayToQPath
 from PySide6.QtCore import QLineF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from kmonitor.ui.plots.axes import Axis
 from kmonitor.ui.plots.chart_state import ChartPicture
-from kmonitor.ui.plots.layout import mark_stride
-from kmonitor.ui.plots.plot_frame import PlotFrame
-from kmonitor.ui.plots.qt.chart_colours import ChartColours
+from kmonitor.ui.plots.layout import PlotFrame, mark_stride
+from kmonitor.ui.theme.palettes import DARK, SIZES, Palette
+
+# chart_colours: The colours and the type of a chart, taken from the window's theme.
+
+
+@dataclass(frozen=True, slots=True)
+class ChartColours:
+    """What a chart is painted with.
+
+    Attributes:
+        palette: Of the window; the chart lies on its `card` colour.
+        family: Typeface; empty: the application's.
+        meta_px: Size of ticks and labels, pixels.
+        body_px: Size of the crosshair's card, pixels.
+    """
+
+    palette: Palette = field(default=DARK)
+    family: str = ""
+    meta_px: int = SIZES.meta_px
+    body_px: int = SIZES.body_px
+
+    def colour(self, name: str) -> QColor:
+        """A colour of the palette by its field name: "card", "border", "mute", "crit", ..."""
+        return QColor(getattr(self.palette, name))
+
+    def series(self, hue: int) -> QColor:
+        """The colour of a run; an index beyond the last starts anew."""
+        return QColor(self.palette.series[hue % len(self.palette.series)])
+
+    def on_card(self, colour: QColor, opacity: float) -> QColor:
+        """A colour as it looks on the card at an opacity, itself opaque.
+
+        Qt's raster engine paints a see-through line up to a hundred times slower than this.
+        """
+        card = self.colour("card")
+
+        def mixed(front: float, back: float) -> float:
+            return back + (front - back) * opacity
+
+        return QColor.fromRgbF(
+            mixed(colour.redF(), card.redF()),
+            mixed(colour.greenF(), card.greenF()),
+            mixed(colour.blueF(), card.blueF()),
+        )
+
+    def font(self, size_px: int, *, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
+        """The chart's typeface, unhinted, with figures of equal width."""
+        return _font(self.family, size_px, weight)
+
+    def text_width(
+        self, text: str, size_px: int, *, weight: QFont.Weight = QFont.Weight.Normal
+    ) -> float:
+        """How wide a text is in that font, pixels; measured once."""
+        return _text_width(self.family, size_px, weight, text)
+
+
+@lru_cache(maxsize=4096)
+def _text_width(family: str, size_px: int, weight: QFont.Weight, text: str) -> float:
+    return QFontMetricsF(_font(family, size_px, weight)).horizontalAdvance(text)
+
+
+@cache
+def _font(family: str, size_px: int, weight: QFont.Weight) -> QFont:
+    font = QFont(family) if family else QFont()
+    font.setPixelSize(size_px)
+    font.setWeight(weight)
+    font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
+    font.setFeature(QFont.Tag("tnum"), 1)
+    return font
+
 
 _TICK_GAP_PX = 8.0
 _EPOCH_MARK_PX = 4.0
@@ -111,3 +180,11 @@ def _paint_x_texts(painter: QPainter, scene: Scene) -> None:
         box = QRectF(left, frame.bottom + 5.0, width + 1.0, 16.0)
         painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
         taken_to = left + width + 8.0
+
+
+# frame_rect: A plot's place as Qt's rectangle.
+
+
+def frame_rect(frame: PlotFrame) -> QRectF:
+    """The plot area in its widget."""
+    return QRectF(frame.left, frame.top, frame.width, frame.height)

@@ -2,17 +2,212 @@
 # pyqtgraph comes without types.
 """The pyqtgraph view of one chart: backdrop, curves, overlay, in one paint."""
 
+import math
+from typing import Any
+
+import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QRect, QRectF, QSizeF, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPixmap
-from PySide6.QtWidgets import QFrame, QGraphicsScene, QGraphicsView, QWidget
+from numpy.typing import NDArray
+from pyqtgraph import functions as pg_functions
+from PySide6.QtCore import QPointF, QRect, QRectF, QSizeF, Qt
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QLinearGradient,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QPolygonF,
+    QTransform,
+)
+from PySide6.QtWidgets import (
+    QFrame,
+    QGraphicsScene,
+    QGraphicsView,
+    QStyleOptionGraphicsItem,
+    QWidget,
+)
 from typing_extensions import override
 
-from kmonitor.ui.plots.qt.backdrop import Scene, paint_backdrop
-from kmonitor.ui.plots.qt.forecast_layer import paint_evidence, paint_forecast
-from kmonitor.ui.plots.qt.frame_rect import frame_rect
-from kmonitor.ui.plots.qt.overlay import paint_overlay
-from kmonitor.ui.plots.qt.run_curve import RunCurve
+from kmonitor.ui.plots.chart_state import CurvePicture, FloatArray
+from kmonitor.ui.plots.layout import PlotFrame
+from kmonitor.ui.plots.qt.backdrop import ChartColours, Scene, frame_rect, paint_backdrop
+from kmonitor.ui.plots.qt.overlay import paint_evidence, paint_forecast, paint_overlay
+
+# run_curve: One run's line: a pyqtgraph curve with what makes it fast and good to look at.
+
+
+_FAINT_OPACITY = 0.35
+_SELECTED_PX = 1.55
+_MOST_APART_PX = 1.1
+_FILL_OPACITY = 0.28
+_DENSE_POINTS = 120
+_DASH = (6, 4)
+_DOTS = (2, 4)
+
+
+class RunCurve(pg.PlotCurveItem):
+    """Draws a `CurvePicture`; main thread only.
+
+    Every stroke is one device pixel wide and opaque: a wider or see-through pen takes 3 to 100
+    times as long in Qt's raster engine. The selected run is stroked twice instead, a little apart.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(skipFiniteCheck=True, antialias=True)
+        self._picture: CurvePicture | None = None
+        self._frame: PlotFrame | None = None
+        self._colours: ChartColours | None = None
+        self._fill: list[QPolygonF] = []
+        self._pen = QPen()
+        self._pen_dash: tuple[int, int] | None = None
+        self._brush = QBrush()
+
+    def show_picture(self, picture: CurvePicture, frame: PlotFrame, colours: ChartColours) -> None:
+        """Draw this from the next paint on; cheap when arrays and frame are the same objects."""
+        old, old_frame, old_colours = self._picture, self._frame, self._colours
+        self._picture, self._frame, self._colours = picture, frame, colours
+        same_scale = old is not None and old_frame == frame
+        same_look = old is not None and old_colours is colours and _look(old) == _look(picture)
+        same_points = old is not None and old.x is picture.x and old.y is picture.y
+        if not (same_points and same_look and same_scale):
+            self._set_points(picture, frame)
+        if not same_look:
+            self._set_pen(picture, colours)
+        if picture.selected and not (same_points and same_look and same_scale):
+            self._brush = QBrush(_gradient(self._pen.color(), self._fill, frame))
+
+    @override
+    def boundingRect(self) -> QRectF:
+        # The view range: pyqtgraph's own would search all points for their extremes.
+        frame = self._frame
+        if frame is None:
+            return QRectF()
+        return QRectF(frame.x_lo, frame.y_lo, frame.x_hi - frame.x_lo, frame.y_hi - frame.y_lo)
+
+    @override
+    def paint(
+        self, p: QPainter, opt: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        if self.xData is None or len(self.xData) == 0:
+            return
+        for polygon in self._fill:
+            p.setPen(Qt.PenStyle.NoPen)
+            p.setBrush(self._brush)
+            p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+            p.drawPolygon(polygon)
+        p.setBrush(Qt.BrushStyle.NoBrush)
+        p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        p.setPen(self._pen)
+        path, base = self.getPath(), p.transform()
+        for offset in self._stroke_offsets(p.device().devicePixelRatioF()):
+            p.setTransform(base * QTransform.fromTranslate(0.0, offset))
+            p.drawPath(path)
+        p.setTransform(base)
+
+    def _stroke_offsets(self, scale: float) -> list[float]:
+        """Where strokes of one device pixel add up to the line's width, around its middle."""
+        picture = self._picture
+        is_heavy = picture is not None and (picture.selected or picture.strong)
+        extra = (_SELECTED_PX if is_heavy else 1.0) * scale - 1.0
+        strokes = 1 + math.ceil(extra / _MOST_APART_PX)
+        return [(i / max(1, strokes - 1) - 0.5) * extra / scale for i in range(strokes)]
+
+    def _set_points(self, picture: CurvePicture, frame: PlotFrame) -> None:
+        x, y, joined = drawable(picture.x, picture.y)
+        is_dense = len(x) >= _DENSE_POINTS
+        dash = _dash(picture)
+        if dash is not None and is_dense:
+            px = (x - frame.x_lo) * (frame.width / (frame.x_hi - frame.x_lo))
+            dashes = px % sum(dash) < dash[0]
+            joined = dashes if joined is None else joined & dashes
+        options: dict[str, Any] = {"connect": "all" if joined is None else joined}
+        self.setData(x, y, **options)
+        self._fill = _areas(picture.x, picture.y, frame.y_lo) if picture.selected else []
+        # A pen that dashes is slow on dense lines, a broken line is not seen on sparse ones.
+        self._pen_dash = None if is_dense else dash
+        self._set_dashes()
+
+    def _set_pen(self, picture: CurvePicture, colours: ChartColours) -> None:
+        colour = colours.colour("mute") if picture.stale else colours.series(picture.hue)
+        is_full = picture.selected or picture.strong
+        opacity = _FAINT_OPACITY if picture.faint else colours.palette.others_alpha
+        stroke = colour if is_full else colours.on_card(colour, opacity)
+        self._pen = QPen(stroke, 1.0)
+        self._pen.setCosmetic(True)
+        self._set_dashes()
+        self.update()
+
+    def _set_dashes(self) -> None:
+        if self._pen_dash is not None:
+            self._pen.setDashPattern([*self._pen_dash])
+        else:
+            self._pen.setStyle(Qt.PenStyle.SolidLine)
+
+
+def _dash(picture: CurvePicture) -> tuple[int, int] | None:
+    """How many pixels are drawn and left out in turn; None: none are left out."""
+    if picture.dotted:
+        return _DOTS
+    return _DASH if picture.dashed else None
+
+
+def _look(picture: CurvePicture) -> tuple[object, ...]:
+    look = (picture.selected, picture.stale, picture.strong, picture.faint)
+    return picture.hue, _dash(picture), *look
+
+
+def drawable(
+    x: FloatArray, y: FloatArray
+) -> tuple[FloatArray, FloatArray, NDArray[np.bool_] | None]:
+    """Points that Qt can draw: gaps become broken connections instead of NaN.
+
+    Returns:
+        x, y, and for each point whether it is joined to the next one, `[n_points]`; None: all.
+    """
+    is_there = np.isfinite(y)
+    if is_there.all():
+        return x, y, None
+    joined = is_there.copy()
+    joined[:-1] &= is_there[1:]
+    return x, np.where(is_there, y, 0.0), joined
+
+
+def _areas(x: FloatArray, y: FloatArray, base: float) -> list[QPolygonF]:
+    """The area between the line's lower edge and the base, one polygon a stretch without gap."""
+    breaks = np.flatnonzero(~np.isfinite(y))
+    starts = np.concatenate(([0], breaks + 1))
+    ends = np.concatenate((breaks, [len(y)]))
+    return [
+        _area(x[start:end], y[start:end], base)
+        for start, end in zip(starts, ends, strict=True)
+        if end - start > 1
+    ]
+
+
+def _area(x: FloatArray, y: FloatArray, base: float) -> QPolygonF:
+    if len(x) > _DENSE_POINTS:
+        # Under a dense line the jagged rim cannot be seen but costs: one point for each two.
+        even = len(x) // 2 * 2
+        low = np.minimum(y[0:even:2], y[1:even:2])
+        x, y = np.append(x[0:even:2], x[-1]), np.append(low, y[-1])
+    path_x = np.concatenate((x[:1], x, x[-1:]))
+    path_y = np.concatenate(([base], y, [base]))
+    polygon: QPolygonF = pg_functions.arrayToQPolygonF(path_x, path_y)
+    return polygon
+
+
+def _gradient(colour: QColor, areas: list[QPolygonF], frame: PlotFrame) -> QLinearGradient:
+    """From the highest point of the line, strongest, to nothing at the base."""
+    top = max((area.boundingRect().bottom() for area in areas), default=frame.y_hi)
+    gradient = QLinearGradient(QPointF(0.0, top), QPointF(0.0, frame.y_lo))
+    strong, none = QColor(colour), QColor(colour)
+    strong.setAlphaF(_FILL_OPACITY)
+    none.setAlphaF(0.02)
+    gradient.setColorAt(0.0, strong)
+    gradient.setColorAt(1.0, none)
+    return gradient
 
 
 class ChartView(pg.GraphicsView):

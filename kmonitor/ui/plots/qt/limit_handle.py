@@ -1,6 +1,8 @@
 """The pill at the end of the limit line: dragged with the mouse, moved with the keyboard."""
 
-from PySide6.QtCore import QEvent, QLineF, QRectF, Qt, Signal
+from dataclasses import replace
+
+from PySide6.QtCore import QEvent, QLineF, QObject, QPointF, QRectF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleEvent,
@@ -15,8 +17,34 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 from typing_extensions import override
 
-from kmonitor.ui.plots.qt.focus import came_by_keyboard
-from kmonitor.ui.plots.qt.overlay import GRIP_HEIGHT_PX, GRIP_WIDTH_PX
+from kmonitor.ui.plots.axes import AIR_PX
+from kmonitor.ui.plots.chart_state import ChartPicture, LimitPicture
+from kmonitor.ui.plots.layout import PlotFrame
+from kmonitor.ui.plots.qt.backdrop import Scene
+from kmonitor.ui.plots.qt.overlay import (
+    GRIP_HEIGHT_PX,
+    GRIP_WIDTH_PX,
+    limit_colour,
+    limit_y,
+    with_limit_value,
+)
+from kmonitor.ui.text.formats import amount_text
+
+# focus: Who sees a focus ring.
+
+
+_KEYBOARD_REASONS = {
+    Qt.FocusReason.TabFocusReason,
+    Qt.FocusReason.BacktabFocusReason,
+    Qt.FocusReason.ShortcutFocusReason,
+    Qt.FocusReason.OtherFocusReason,
+}
+
+
+def came_by_keyboard(event: QFocusEvent) -> bool:
+    """Whether a ring must show where the focus is; who clicked there knows already."""
+    return event.reason() in _KEYBOARD_REASONS
+
 
 _MARGIN_PX = 3
 _STEPS = {
@@ -147,3 +175,185 @@ class LimitGrip(QWidget):
 
     def _chart_y(self, event: QMouseEvent) -> float:
         return float(self.mapToParent(event.position()).y())
+
+
+# limit_drag: The value that a limit line has while somebody moves it; no Qt.
+
+
+class LimitDrag:
+    """One move of the limit line, by mouse or keys, from its start until it is dropped.
+
+    The scale stays as it was at the start, or the line would run from under the pointer.
+
+    Attributes:
+        value: Where the line is now, in the chart's unit, rounded to `quantum`.
+    """
+
+    def __init__(self, frame: PlotFrame, value: float, *, quantum: float) -> None:
+        self.value = value
+        self._frame = frame
+        self._quantum = quantum
+        self._offset_px = 0.0
+
+    def grab(self, y_px: float) -> None:
+        """Take hold at this height; the line does not jump to the pointer."""
+        line_px = min(max(self._frame.y_px(self.value), self._frame.top), self._frame.bottom)
+        self._offset_px = line_px - y_px
+
+    def move_to(self, y_px: float) -> None:
+        """Follow the pointer, also beyond the top of the plot."""
+        self._set(self._frame.y_at(y_px + self._offset_px))
+
+    def step(self, n: int) -> None:
+        """Move by `n` quanta."""
+        self._set(self.value + n * self._quantum)
+
+    def y_range(self) -> tuple[float, float]:
+        """The range to show: that of the start, longer at the top if the line has left it."""
+        frame = self._frame
+        room = frame.height / max(frame.height - AIR_PX, 1.0)
+        top = frame.y_lo + (self.value - frame.y_lo) * room
+        return frame.y_lo, top if self.value > frame.y_hi else frame.y_hi
+
+    def _set(self, value: float) -> None:
+        # A limit at or below the axis' start could never be told from none.
+        least = max(self._frame.y_lo, 0.0) + self._quantum
+        self.value = max(least, round(value / self._quantum) * self._quantum)
+
+
+# limit_control: How a user moves a chart's limit line: one state for grip, line and keys.
+
+
+_NEAR_LINE_PX = 5.0
+_KEYS_SETTLE_MS = 700
+
+
+class LimitControl(QObject):
+    """Owns the grip and the value under way; main thread only.
+
+    Signals, all from the main thread:
+        moved(value): The line is being moved; the chart should draw itself anew.
+        dropped(value): It was let go elsewhere than it was taken.
+        cancelled(): It went back; the chart should draw itself anew.
+    """
+
+    moved = Signal(float)
+    dropped = Signal(float)
+    cancelled = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.is_held = False
+        self._scene: Scene | None = None
+        self._limit: LimitPicture | None = None
+        self._drag: LimitDrag | None = None
+        self._grip = LimitGrip(parent)
+        self._settle = QTimer(self, singleShot=True, interval=_KEYS_SETTLE_MS)
+        self._settle.timeout.connect(self.release)
+        self._grip.grabbed.connect(self.grab)
+        self._grip.moved.connect(self.move)
+        self._grip.released.connect(self.release)
+        self._grip.confirmed.connect(self.release)
+        self._grip.stepped.connect(self._on_grip_stepped)
+        self._grip.cancelled.connect(self._on_grip_cancelled)
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether the line was let go and no picture has come since."""
+        return self._drag is not None and not self.is_held
+
+    def take_picture(self, picture: ChartPicture) -> None:
+        """A new picture: it counts, unless the line is in somebody's hand."""
+        self._limit = picture.limit
+        if not self.is_held:
+            self._drag = None
+
+    def as_moved(self, picture: ChartPicture) -> ChartPicture:
+        """The picture with its line where it is being moved to."""
+        drag = self._drag
+        if drag is None or picture.limit is None:
+            return picture
+        value = amount_text(drag.value, picture.unit)
+        text = self.tr("limit {value}").format(value=value)
+        return replace(with_limit_value(picture, drag.value, text), y_range=drag.y_range())
+
+    def show_scene(self, scene: Scene) -> None:
+        """Put the grip where the line is."""
+        self._scene = scene
+        limit, y, colours = scene.picture.limit, limit_y(scene), scene.colours
+        if limit is None or y is None or not limit.is_draggable:
+            self._grip.hide()
+            return
+        self._grip.set_look(
+            limit_colour(limit, scene), colours.colour("card"), colours.colour("accent")
+        )
+        self._grip.stand_at(scene.frame.right, y)
+        self._grip.announce(
+            f"{scene.picture.title} {limit.text}".strip(),
+            self.tr("Drag to move the limit, or use the Up and Down keys and Enter"),
+        )
+        self._grip.show()
+
+    def is_near(self, at: QPointF) -> bool:
+        """Whether the line can be taken there."""
+        scene = self._scene
+        y = limit_y(scene) if scene is not None else None
+        return (
+            scene is not None
+            and y is not None
+            and self._draggable() is not None
+            and abs(at.y() - y) <= _NEAR_LINE_PX
+            and scene.frame.left <= at.x() <= scene.frame.right
+        )
+
+    @Slot(float)
+    def grab(self, y: float) -> None:
+        """Take hold of the line at this height of the chart, pixels."""
+        drag = self._begin()
+        if drag is not None:
+            drag.grab(y)
+
+    @Slot(float)
+    def move(self, y: float) -> None:
+        """Move what is held to this height, pixels."""
+        drag = self._drag
+        if self.is_held and drag is not None:
+            drag.move_to(y)
+            self.moved.emit(drag.value)
+
+    @Slot()
+    def release(self) -> None:
+        """Let go: from here on the value counts."""
+        self._settle.stop()
+        drag, limit = self._drag, self._limit
+        if not self.is_held or drag is None:
+            return
+        self.is_held = False
+        if limit is not None and drag.value != limit.value:
+            self.dropped.emit(drag.value)
+
+    @Slot(int)
+    def _on_grip_stepped(self, n: int) -> None:
+        drag = self._begin()
+        if drag is not None:
+            drag.step(n)
+            self._settle.start()
+            self.moved.emit(drag.value)
+
+    @Slot()
+    def _on_grip_cancelled(self) -> None:
+        self._settle.stop()
+        self.is_held, self._drag = False, None
+        self.cancelled.emit()
+
+    def _begin(self) -> LimitDrag | None:
+        limit, scene = self._draggable(), self._scene
+        if limit is None or scene is None:
+            return None
+        if not self.is_held:
+            self._drag = LimitDrag(scene.frame, limit.value, quantum=scene.y_axis.quantum)
+            self.is_held = True
+        return self._drag
+
+    def _draggable(self) -> LimitPicture | None:
+        return self._limit if self._limit is not None and self._limit.is_draggable else None

@@ -1,13 +1,18 @@
 """What lies over the curves: limit line, flags, newest dots and names."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtCore import QLineF, QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
 
-from kmonitor.ui.plots.chart_state import CurvePicture, FlagPicture, LimitPicture
-from kmonitor.ui.plots.curve_spans import spans_in_band
+from kmonitor.ui.plots.chart_state import (
+    ChartPicture,
+    CurvePicture,
+    FlagPicture,
+    ForecastPicture,
+    LimitPicture,
+)
 from kmonitor.ui.plots.labels import (
     DOT_PX,
     FlagPlace,
@@ -15,12 +20,11 @@ from kmonitor.ui.plots.labels import (
     clear_of_dots,
     flag_places,
     free_left,
+    spans_in_band,
     spread,
 )
-from kmonitor.ui.plots.layout import last_there
-from kmonitor.ui.plots.qt.backdrop import Scene
-from kmonitor.ui.plots.qt.chart_colours import ChartColours
-from kmonitor.ui.plots.qt.frame_rect import frame_rect
+from kmonitor.ui.plots.layout import last_there, lay_out, spread_range
+from kmonitor.ui.plots.qt.backdrop import ChartColours, Scene, frame_rect, left_margin
 
 GRIP_WIDTH_PX = 24.0
 GRIP_HEIGHT_PX = 16.0
@@ -333,3 +337,141 @@ def _paint_empty(painter: QPainter, scene: Scene) -> None:
     behind = painter.boundingRect(box, int(flags), picture.empty_text)
     painter.fillRect(behind.adjusted(-4.0, -1.0, 4.0, 1.0), scene.colours.colour("card"))
     painter.drawText(box, int(flags), picture.empty_text)
+
+
+# chart_layout: From a picture and a size to a scene: axes, margins, room for names.
+
+
+_DOT_ROOM_PX = 6.0
+_MOST_NAMES_PART = 0.3
+
+
+def scene_for(picture: ChartPicture, size: QSizeF, colours: ChartColours) -> Scene:
+    """Everything in its place for a widget of this size."""
+    frame, across, upwards = lay_out(
+        picture,
+        (size.width(), size.height()),
+        left=lambda axis: left_margin(axis, colours),
+        room=lambda width: min(_room_for_ends(picture, width, colours), _MOST_NAMES_PART * width),
+    )
+    return Scene(picture=picture, frame=frame, x_axis=across, y_axis=upwards, colours=colours)
+
+
+def with_limit_value(picture: ChartPicture, value: float, text: str) -> ChartPicture:
+    """The same picture with its limit line elsewhere, while it is dragged."""
+    if picture.limit is None:
+        return picture
+    return replace(picture, limit=replace(picture.limit, value=value, text=text))
+
+
+def _room_for_ends(picture: ChartPicture, width: float, colours: ChartColours) -> float:
+    """How much of the width names and newest dots need beyond the range, pixels."""
+    lo, hi = spread_range(picture.x_range)
+    room, limit = 0.0, picture.limit
+    # The grip beside the newest dot, not on it.
+    has_grip = limit is not None and limit.is_draggable
+    least = GRIP_WIDTH_PX + _DOT_ROOM_PX + 2.0 if has_grip else _DOT_ROOM_PX
+    ends = [
+        (float(curve.x[-1]), max(least, name_width(curve, colours)))
+        for curve in picture.curves
+        if len(curve.x)
+    ]
+    if picture.forecast is not None and picture.forecast.x_meets <= hi:
+        ends.append((picture.forecast.x_meets, least))
+    for x, wanted in ends:
+        part = (min(x, hi) - lo) / (hi - lo)
+        # The line's end is at `part` of what is left after the room itself.
+        if part > 0.0:
+            room = max(room, width - (width - wanted) / part)
+    return room
+
+
+# forecast_layer: What is to come, dashed with its band, and the window that a verdict rests on.
+
+
+_DIAMOND_PX = 5.0
+_TEXT_PX = 14.0
+_BAND = 0.16
+_EVIDENCE = 0.10
+
+
+def paint_evidence(painter: QPainter, scene: Scene) -> None:
+    """Shade the window of the evidence, with an edge on either side; under the curves."""
+    if scene.picture.evidence is None:
+        return
+    frame = scene.frame
+    begin, end = scene.picture.evidence
+    left, right = max(frame.left, frame.x_px(begin)), min(frame.right, frame.x_px(end))
+    if right <= left:
+        return
+    accent = scene.colours.colour("accent")
+    painter.fillRect(
+        QRectF(left, frame.top, right - left, frame.height),
+        scene.colours.on_card(accent, _EVIDENCE),
+    )
+    painter.setPen(QPen(scene.colours.on_card(accent, 0.5), 1.0))
+    for x in (left, right):
+        painter.drawLine(QLineF(round(x), frame.top, round(x), frame.bottom))
+
+
+def paint_forecast(painter: QPainter, scene: Scene) -> None:
+    """Draw the line to where the limit is met, and the band that it may lie in."""
+    forecast, frame = scene.picture.forecast, scene.frame
+    if forecast is None:
+        return
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    painter.setClipRect(frame_rect(frame))
+    start = QPointF(frame.x_px(forecast.x), frame.y_px(forecast.y))
+    meets = QPointF(frame.x_px(forecast.x_meets), frame.y_px(forecast.limit))
+    _paint_band(painter, scene, forecast, start)
+    if forecast.limit_text:
+        _paint_limit_met(painter, scene, forecast.limit_text, start, meets)
+    colour = scene.colours.colour("warn")
+    pen = QPen(colour, 1.5)
+    pen.setDashPattern([4.0, 3.0])
+    painter.setPen(pen)
+    painter.drawLine(QLineF(start, meets))
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(colour)
+    across, down = QPointF(_DIAMOND_PX, 0.0), QPointF(0.0, _DIAMOND_PX)
+    painter.drawPolygon(QPolygonF([meets - across, meets - down, meets + across, meets + down]))
+    painter.restore()
+
+
+def _paint_band(
+    painter: QPainter, scene: Scene, forecast: ForecastPicture, start: QPointF
+) -> None:
+    frame, top = scene.frame, scene.frame.y_px(forecast.limit)
+    beyond = frame.right + 1.0
+    late = beyond if forecast.x_latest is None else frame.x_px(forecast.x_latest)
+    edge = [
+        start,
+        QPointF(frame.x_px(forecast.x_earliest), top),
+        QPointF(max(late, start.x()), top),
+    ]
+    if forecast.x_latest is None:
+        edge.append(QPointF(beyond, start.y()))
+    band = scene.colours.colour("warn")
+    band.setAlphaF(_BAND)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(band)
+    painter.drawPolygon(QPolygonF(edge))
+
+
+def _paint_limit_met(
+    painter: QPainter, scene: Scene, text: str, start: QPointF, meets: QPointF
+) -> None:
+    """A limit that no line of the run's own stands for: dotted ahead, its words beside it."""
+    frame, colours = scene.frame, scene.colours
+    if meets.x() > frame.right or meets.y() < frame.top:
+        return
+    pen = QPen(colours.colour("warn"), 1.0)
+    pen.setDashPattern([2.0, 2.0])
+    painter.setPen(pen)
+    painter.drawLine(QLineF(start.x(), round(meets.y()), frame.right, round(meets.y())))
+    painter.setFont(colours.font(colours.meta_px, weight=QFont.Weight.Medium))
+    right = meets.x() + _DIAMOND_PX
+    width = min(colours.text_width(text, colours.meta_px) + 8.0, right - frame.left)
+    box = QRectF(right - width, meets.y() - _DIAMOND_PX - _TEXT_PX, width, _TEXT_PX)
+    painter.drawText(box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)

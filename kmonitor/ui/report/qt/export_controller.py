@@ -13,8 +13,7 @@ from PySide6.QtCore import QObject, QStandardPaths, Qt, Signal, Slot
 from kmonitor.base.errors import Expected
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.widgets.questions import message_box
-from kmonitor.ui.widgets.save_dialog import SaveDialog
+from kmonitor.ui.widgets.dialogs import SaveDialog, message_box
 from kmonitor.ui.workspace.workspace import Desk
 
 if TYPE_CHECKING:

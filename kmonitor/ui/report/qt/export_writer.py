@@ -14,12 +14,11 @@ from kmonitor.base.atomic_file import whole_file
 from kmonitor.base.errors import Expected
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.hub_socket import DirectHub
-from kmonitor.export.run_export import ENDINGS, ExportFormat, RunExport
-from kmonitor.export.runs_export import NamedExport, RunsExport
+from kmonitor.export.run_export import ENDINGS, ExportFormat, NamedExport, RunExport, RunsExport
 from kmonitor.ui.charts.cards import CardPicture
 from kmonitor.ui.plots.chart_state import ChartPicture
 from kmonitor.ui.report.chart_file import PICTURE_SIZE, chart_file
-from kmonitor.ui.report.run_report import file_stem, write_report
+from kmonitor.ui.report.page import file_stem, write_report
 from kmonitor.ui.theme.palettes import Palette
 from kmonitor_agent.wire.messages.unions import RunSummary
 

@@ -13,10 +13,9 @@ from PySide6.QtCore import (
 )
 from PySide6.QtWidgets import QApplication
 
-from kmonitor.base.resource_files import resource_path
+from kmonitor.base.installation import resource_path
 from kmonitor.ui.settings.window_settings import LanguageName
-from kmonitor.ui.text.chinese_font import PACKAGE, has_chinese_font
-from kmonitor.ui.text.language import use_translation
+from kmonitor.ui.text.language import PACKAGE, has_chinese_font, use_translation
 
 _log = logging.getLogger(__name__)
 

@@ -9,7 +9,9 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from kmonitor.base.errors import Expected
 from kmonitor.hub.options import Keep, read_keep, write_keep
-from kmonitor.ui.hosts.host_settings import host_lines
+from kmonitor.ui.actions.action_panel import ConfirmPicture
+from kmonitor.ui.guide.qt.help_controller import HelpController
+from kmonitor.ui.hosts.hosts import host_lines
 from kmonitor.ui.hosts.qt.host_menus import HostMenus
 from kmonitor.ui.settings.hub_settings import HubSettingsDesk, confirm_keep, confirm_revoke
 from kmonitor.ui.settings.qt.language_controller import LanguageKeeper, language_titles
@@ -18,7 +20,7 @@ from kmonitor.ui.settings.window_settings import WindowSettings
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.text.formats import ByteUnits, use_byte_units
 from kmonitor.ui.theme.qt.theme_controller import ThemeKeeper
-from kmonitor.ui.widgets.questions import QuestionBox
+from kmonitor.ui.widgets.dialogs import QuestionBox, message_box
 from kmonitor.ui.workspace.workspace import Desk
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.release import VERSION
@@ -26,6 +28,7 @@ from kmonitor_agent.wire.release import VERSION
 if TYPE_CHECKING:
     from kmonitor.ui.hosts.qt.hub_bridge import HubBridge
     from kmonitor.ui.settings.setting_values import Pace
+
 
 _LOOK_MS = 1000
 
@@ -251,3 +254,91 @@ class SettingsController(QObject):
 def _is_tighter(wanted: float, before: float) -> bool:
     """Whether a bound, 0 for none, lets less stay than the one before."""
     return bool(wanted) and (not before or wanted < before)
+
+
+# Choices controller.
+
+
+class ChoicesController(QObject):
+    """Binds the header's menu, the page before the first run, and the settings; main thread only.
+
+    Signals:
+        settings_changed: Something to be remembered changed.
+        reopening_requested: The window is to be closed and opened again.
+    """
+
+    settings_changed = Signal()
+    reopening_requested = Signal()
+
+    def __init__(
+        self,
+        window: MainWindow,
+        theme: ThemeKeeper,
+        language: LanguageKeeper,
+        preferences: SettingsController,
+        guide: HelpController,
+    ) -> None:
+        """Of the window that is its parent, which shows what is in force from now on."""
+        super().__init__(window)
+        self._window = window
+        self._theme = theme
+        self._language = language
+        self._guide = guide
+        self._preferences = preferences
+        preferences.attach_language(language)
+        header, page = window.header, window.first_start.choices
+        for part in (header, page, preferences):
+            part.theme_chosen.connect(self.choose_theme)
+            part.language_chosen.connect(self.choose_language)
+        page.guide_requested.connect(self._on_page_guide_requested)
+        page.keyboard_requested.connect(guide.open_keyboard)
+        language.refused.connect(self._on_language_refused)
+        self._show()
+
+    def settings(self, base: WindowSettings) -> WindowSettings:
+        """The settings with what is chosen now."""
+        return msgspec.structs.replace(
+            base, theme=self._theme.choice, language=self._language.language
+        )
+
+    @Slot(str)
+    def choose_theme(self, theme: str) -> None:
+        """Use this theme from now on: "system", "dark" or "light"."""
+        self._theme.choose_named(theme)
+        self._show()
+        self.settings_changed.emit()
+
+    @Slot(str)
+    def choose_language(self, language: str) -> None:
+        """Speak this language, by its name in the settings, once the window is opened again."""
+        next_spoken = self._language.choose(language)
+        self._show()
+        self.settings_changed.emit()
+        if next_spoken != self._language.spoken:
+            box = QuestionBox(self._offer(), self._window, is_dangerous=False)
+            box.accepted.connect(self.reopening_requested)
+            box.open()
+
+    def _offer(self) -> ConfirmPicture:
+        return ConfirmPicture(
+            self.tr("The language changes when the window is opened again."),
+            self.tr("That takes a second, and no run notices. Open it again now?"),
+            self.tr("Open again"),
+            self.tr("Later"),
+        )
+
+    def _show(self) -> None:
+        theme, language = self._theme.choice, self._language.language
+        self._window.header.show_theme(theme)
+        self._window.header.show_language(language)
+        self._window.first_start.choices.show_theme(theme)
+        self._window.first_start.choices.show_languages(language_titles(), language)
+        self._preferences.refresh()
+
+    @Slot()
+    def _on_page_guide_requested(self) -> None:
+        self._guide.open_page("getting-started.md")
+
+    @Slot(str, str)
+    def _on_language_refused(self, what: str, remedy: str) -> None:
+        message_box(what, remedy, self._window).open()

@@ -17,10 +17,12 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from kmonitor.ui.settings.qt.settings_general import GeneralSettings
-from kmonitor.ui.settings.qt.settings_history import HistorySettings
-from kmonitor.ui.settings.qt.settings_hosts import HostSettings
-from kmonitor.ui.settings.qt.settings_pages import KeySettings
+from kmonitor.ui.settings.qt.settings_pages import (
+    GeneralSettings,
+    HistorySettings,
+    HostSettings,
+    KeySettings,
+)
 from kmonitor.ui.theme.qt.theme import role_label
 
 _SIZE = (780, 560)

@@ -1,5 +1,6 @@
 """Makes every part of the window and passes each what it needs."""
 
+import gc
 import getpass
 import importlib
 import logging
@@ -17,17 +18,15 @@ from kmonitor.ui.hosts.qt.audit_window import AuditController
 from kmonitor.ui.memory.qt.model_file_controller import ModelFileController
 from kmonitor.ui.report.qt.export_controller import ExportController
 from kmonitor.ui.settings.qt.language_controller import LanguageKeeper
-from kmonitor.ui.settings.window_options import WindowOptions
 from kmonitor.ui.settings.window_settings import (
+    WindowOptions,
     WindowSettings,
     load_settings,
     save_settings,
 )
 from kmonitor.ui.shell.qt.app_log import AppLog
 from kmonitor.ui.shell.qt.crash_controller import CrashController
-from kmonitor.ui.shell.qt.demo_start import DemoStart
-from kmonitor.ui.shell.qt.garbage import GarbageTimer
-from kmonitor.ui.shell.qt.launcher import FolderOpening
+from kmonitor.ui.shell.qt.launcher import DemoStart, FolderOpening
 from kmonitor.ui.shell.qt.screenshot import NoPicture, Shooter, save_picture
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.shell.qt.window_controller import Parts, WindowController
@@ -41,6 +40,45 @@ if TYPE_CHECKING:
     from kmonitor.ui.charts.qt.charts_controller import ChartBoard
     from kmonitor.ui.hosts.qt.hosts_controller import HostsController
     from kmonitor.ui.hosts.qt.hub_starter import HubKeeper
+
+
+# garbage: Garbage is collected on the main thread only.
+
+
+_INTERVAL_MS = 1000
+_EVERY_FULL = 30
+
+
+class GarbageTimer(QObject):
+    """Collects from a timer of the main thread while automatic collection is off.
+
+    A collection on another thread that meets a dropped plot ends the process: Qt objects must be
+    deleted where they live.
+    """
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rounds = 0
+        gc.disable()
+        self._timer = QTimer(self)
+        self._timer.setInterval(_INTERVAL_MS)
+        self._timer.timeout.connect(self._on_timer_timeout)
+        self._timer.start()
+
+    def stop(self) -> None:
+        """Leave collection to Python again."""
+        self._timer.stop()
+        gc.enable()
+
+    @Slot()
+    def _on_timer_timeout(self) -> None:
+        self._rounds += 1
+        young, _, _ = gc.get_count()
+        if self._rounds % _EVERY_FULL == 0:
+            gc.collect(1)
+        elif young > gc.get_threshold()[0]:
+            gc.collect(0)
+
 
 _log = logging.getLogger(__name__)
 INTERRUPTED = 130

@@ -6,11 +6,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Slot
 
-from kmonitor.ui.shell.crash_notice import CrashNotice, crash_notice
-from kmonitor.ui.shell.crash_reports import Crash
+from kmonitor.ui.shell.crash_reports import Crash, CrashNotice, crash_notice
 from kmonitor.ui.shell.qt.crash_views import CrashReportWindow
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.widgets.save_dialog import SaveDialog
+from kmonitor.ui.widgets.dialogs import SaveDialog
 
 
 class CrashController(QObject):

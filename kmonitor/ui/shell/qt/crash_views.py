@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from kmonitor.ui.shell.crash_notice import CrashNotice
+from kmonitor.ui.shell.crash_reports import CrashNotice
 from kmonitor.ui.theme.qt.theme import Look, role_label
 
 _NARROW_BELOW = 520

@@ -1,18 +1,205 @@
 """The header: which run, how it goes, and how the charts are looked at."""
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 from typing_extensions import override
 
 from kmonitor.ui.settings.qt.language_controller import language_titles
-from kmonitor.ui.shell.header import HeaderPicture
-from kmonitor.ui.shell.qt.chip_row import ChipRow
-from kmonitor.ui.theme.qt.theme import Look, repolish, role_label
-from kmonitor.ui.theme.theme import SIZES
+from kmonitor.ui.shell.header import ChipPicture, HeaderPicture
+from kmonitor.ui.theme.palettes import SIZES
+from kmonitor.ui.theme.qt.theme import Look, repolish, role_label, set_tone
+from kmonitor.ui.widgets.buttons import Segments
 from kmonitor.ui.widgets.keyboard import key_sequence
 from kmonitor.ui.widgets.labels import ElidedLabel
-from kmonitor.ui.widgets.segments import Segments
+
+# chip: A chip: a fact of few words in a rounded box.
+
+
+class Chip(QFrame):
+    """Shows one `ChipPicture`.
+
+    Signals:
+        clicked: With the chip's key, where a click opens something.
+    """
+
+    clicked = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("chip")
+        self._look = look
+        self._picture: ChipPicture | None = None
+        self._icon = QLabel()
+        self._text = QLabel()
+        self._text.setTextFormat(Qt.TextFormat.PlainText)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(10, 5, 10, 5)
+        row.setSpacing(6)
+        row.addWidget(self._icon)
+        row.addWidget(self._text)
+        look.palette_changed.connect(self._on_look_palette_changed)
+
+    def show_picture(self, picture: ChipPicture) -> None:
+        """Show this from now on."""
+        if picture == self._picture:
+            return
+        self._picture = picture
+        self._text.setText(picture.text)
+        told = f"{picture.text}\n{picture.tooltip}" if picture.brief else picture.tooltip
+        self.setToolTip(told)
+        self.setAccessibleName(picture.text)
+        self.setAccessibleDescription(picture.tooltip)
+        set_tone(self, picture.tone)
+        opens = picture.opens
+        self.setCursor(Qt.CursorShape.PointingHandCursor if opens else Qt.CursorShape.ArrowCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus if opens else Qt.FocusPolicy.NoFocus)
+        self._draw_icon()
+
+    def be_brief(self, *, is_brief: bool) -> None:
+        """Say it in fewer words, or in all; the name stays whole."""
+        if self._picture is not None:
+            self._text.setText(self._picture.brief if is_brief else self._picture.text)
+
+    def width_of(self, *, is_brief: bool) -> int:
+        """How wide it is in these words, pixels."""
+        if self._picture is None:
+            return 0
+        words = self._picture.brief if is_brief else self._picture.text
+        metrics = self._text.fontMetrics()
+        shown = metrics.horizontalAdvance(self._text.text())
+        return self.sizeHint().width() - shown + metrics.horizontalAdvance(words)
+
+    @override
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._open()
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space}:
+            self._open()
+        else:
+            super().keyPressEvent(event)
+
+    def _open(self) -> None:
+        if self._picture is not None and self._picture.opens:
+            self.clicked.emit(self._picture.key)
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._draw_icon()
+
+    def _draw_icon(self) -> None:
+        picture = self._picture
+        self._icon.setVisible(bool(picture and picture.icon))
+        if picture and picture.icon:
+            self._icon.setPixmap(self._look.pixmap(picture.icon, picture.tone, 13, self))
+
+
+# chip_row: A row of chips in which the least important give way when there is no room.
+
+
+_GAP = 8
+
+
+class ChipRow(QWidget):
+    """Chips from left to right, each at its own width, as many as fit.
+
+    Signals:
+        chip_clicked: With the key of a chip that opens something.
+    """
+
+    chip_clicked = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._chips: dict[str, Chip] = {}
+        self._pictures: tuple[ChipPicture, ...] = ()
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def show_chips(self, pictures: Sequence[ChipPicture]) -> None:
+        """Show these; a chip with the same key stays the same widget."""
+        pictures = tuple(pictures)
+        if pictures == self._pictures:
+            return
+        self._pictures = pictures
+        keys = {picture.key for picture in pictures}
+        for key in [key for key in self._chips if key not in keys]:
+            chip = self._chips.pop(key)
+            chip.hide()
+            chip.deleteLater()
+        for picture in pictures:
+            if picture.key not in self._chips:
+                chip = self._chips[picture.key] = Chip(self._look, self)
+                chip.clicked.connect(self.chip_clicked)
+            self._chips[picture.key].show_picture(picture)
+        self._place()
+
+    def width_within(self, room: int) -> int:
+        """Width of the chips that would be shown in this room, pixels."""
+        kept = self._fitting(room).items()
+        widths = (self._chips[key].width_of(is_brief=is_brief) + _GAP for key, is_brief in kept)
+        return max(0, sum(widths) - _GAP)
+
+    @override
+    def sizeHint(self) -> QSize:
+        heights = [chip.sizeHint().height() for chip in self._chips.values()]
+        widths = [chip.sizeHint().width() + _GAP for chip in self._chips.values()]
+        return QSize(sum(widths), max(heights, default=30))
+
+    @override
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, self.sizeHint().height())
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    def _place(self) -> None:
+        kept = self._fitting(self.width())
+        left = 0
+        for picture in self._pictures:
+            chip = self._chips[picture.key]
+            chip.setVisible(picture.key in kept)
+            if picture.key in kept:
+                chip.be_brief(is_brief=kept[picture.key])
+                size = chip.sizeHint()
+                chip.setGeometry(
+                    left, (self.height() - size.height()) // 2, size.width(), size.height()
+                )
+                left += size.width() + _GAP
+
+    def _fitting(self, room: int) -> dict[str, bool]:
+        """Keys of those that fit, and whether each is said in brief."""
+        kept: dict[str, bool] = {}
+        for picture in sorted(self._pictures, key=_rank):
+            for is_brief in (False, True) if picture.brief else (False,):
+                width = self._chips[picture.key].width_of(is_brief=is_brief)
+                if width <= room:  # else a long one gives way to shorter ones of less weight
+                    kept[picture.key] = is_brief
+                    room -= width + _GAP
+                    break
+        return kept
+
+
+def _rank(picture: ChipPicture) -> int:
+    return picture.rank
+
 
 _THEME_ICONS = {"system": "system", "dark": "moon", "light": "sun"}
 _AUDIT, _ALERTS, _EXPORT, _REPORT = "audit", "alerts", "export", "report"

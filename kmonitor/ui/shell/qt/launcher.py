@@ -1,19 +1,33 @@
 """*Open folder...*: asks for a folder and shows its runs in a window of their own."""
 
+import importlib.util
 import logging
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
-from PySide6.QtCore import QObject, QProcess, Qt, Signal, Slot
+from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from kmonitor.base.errors import Expected
 from kmonitor.connect.folder_hub import see_spools
-from kmonitor.ui.shell.qt.detached import start_detached
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.widgets.file_dialog_words import say_labels
-from kmonitor.ui.widgets.questions import message_box
+from kmonitor.ui.widgets.dialogs import message_box, say_labels
+from kmonitor_agent.wire.local.folders import Folders, find_folders
+
+# detached: Starts a program that outlives the window.
+
+
+def start_detached(process: QProcess) -> bool:
+    """Whether it could be started.
+
+    PySide6 tells it alone or with the process id, as the version has it; its types say the latter.
+    """
+    told = cast("bool | tuple[bool, int]", process.startDetached())
+    return told[0] if isinstance(told, tuple) else told
+
 
 _log = logging.getLogger(__name__)
 _JOIN_S = 5.0
@@ -101,3 +115,97 @@ class _FolderDialog(QFileDialog):
     def _set_texts(self) -> None:
         say_labels(self)
         self.setWindowTitle(self.tr("Open a folder with runs"))
+
+
+# demo_start: Starts the demo training as a process of its own.
+
+
+_MODULE = "kmonitor.demo.training"
+_SHOWS_UP_MS = 90_000
+
+
+class DemoStart(QObject):
+    """Starts the demo at most once at a time; the demo outlives the window.
+
+    Signals (main thread):
+        changed: `is_starting` or `error` changed.
+    """
+
+    changed = Signal()
+
+    def __init__(self, folders: Folders, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._folders = folders
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_SHOWS_UP_MS)
+        self._timer.timeout.connect(self._on_timer_timeout)
+        self._why: Callable[[], str] | None = None
+
+    @property
+    def error(self) -> str:
+        """Why it could not be started, in the language in force; empty: it could."""
+        return self._why() if self._why is not None else ""
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether the demo was started and has not shown up yet."""
+        return self._timer.isActive()
+
+    @Slot()
+    def start(self) -> None:
+        """Start it, or say in `error` why that cannot be."""
+        self._why = self._missing()
+        if self._why is None:
+            process = QProcess()
+            process.setProgram(sys.executable)
+            process.setArguments(["-m", _MODULE])
+            environment = QProcessEnvironment.systemEnvironment()
+            if find_folders() != self._folders:
+                environment.insert("KMONITOR_HOME", str(self._folders.state))
+            process.setProcessEnvironment(environment)
+            process.setStandardOutputFile(QProcess.nullDevice())
+            process.setStandardErrorFile(QProcess.nullDevice())
+            if start_detached(process):
+                self._timer.start()
+            else:
+                self._why = self._not_started
+        self.changed.emit()
+
+    def shown_up(self) -> None:
+        """A run is there."""
+        if self._timer.isActive():
+            self._timer.stop()
+            self.changed.emit()
+
+    @Slot()
+    def _on_timer_timeout(self) -> None:
+        self._why = self._not_shown_up
+        self.changed.emit()
+
+    def _not_started(self) -> str:
+        text = self.tr("The demo could not be started: {program}")
+        return text.format(program=sys.executable)
+
+    def _not_shown_up(self) -> str:
+        text = self.tr("The demo did not show up. Run in a terminal to see why: {line}")
+        return text.format(line=f"python -m {_MODULE}")
+
+    def _not_installed(self) -> str:
+        return self.tr("This installation has no demo training.")
+
+    def _lacking(self) -> str:
+        text = self.tr(
+            "The demo needs {packages}, which this Python lacks. In the clone: "
+            'python -m pip install ".[demo]"'
+        )
+        return text.format(packages=self.tr(" and ").join(_missing_packages()))
+
+    def _missing(self) -> Callable[[], str] | None:
+        if importlib.util.find_spec("kmonitor.cli") and importlib.util.find_spec(_MODULE) is None:
+            return self._not_installed
+        return self._lacking if _missing_packages() else None
+
+
+def _missing_packages() -> list[str]:
+    return [m for m in ("keras", "tensorflow") if importlib.util.find_spec(m) is None]

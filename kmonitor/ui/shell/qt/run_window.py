@@ -5,13 +5,38 @@ import signal
 import sys
 from dataclasses import replace
 
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QIcon
 from PySide6.QtWidgets import QApplication
 
-from kmonitor.ui.settings.window_options import WindowOptions
+from kmonitor.base.installation import resource_path
+from kmonitor.ui.settings.window_settings import WindowOptions
 from kmonitor.ui.shell.qt.app import INTERRUPTED, KmonitorApp
-from kmonitor.ui.shell.qt.qt_application import make_qt_application
 from kmonitor.ui.shell.qt.qt_guard import require_sound_qt, settle_platform
+from kmonitor.ui.theme.qt.style_sheet import load_fonts, window_font
 from kmonitor_agent.wire.local.folders import Folders
+
+# qt_application: The one QApplication of the process: named, with our typeface, icon and style.
+
+
+def make_qt_application() -> QApplication:
+    """The one QApplication, named and with our typeface."""
+    existing = QApplication.instance()
+    if isinstance(existing, QApplication):
+        qt = existing
+    else:
+        settle_platform(offscreen=False)
+        QGuiApplication.setHighDpiScaleFactorRoundingPolicy(
+            Qt.HighDpiScaleFactorRoundingPolicy.PassThrough
+        )
+        qt = QApplication(["kmonitor"])
+    qt.setApplicationName("kmonitor")
+    qt.setApplicationDisplayName("kmonitor")
+    qt.setDesktopFileName("kmonitor")
+    qt.setStyle("Fusion")
+    qt.setFont(window_font(load_fonts()))
+    qt.setWindowIcon(QIcon(str(resource_path("icons", "kmonitor.svg"))))
+    return qt
 
 
 def run_window(folders: Folders, options: WindowOptions) -> int:

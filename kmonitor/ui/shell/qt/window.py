@@ -23,17 +23,16 @@ from typing_extensions import override
 from kmonitor.ui.actions.qt.action_panel_view import ActionsPanel
 from kmonitor.ui.charts.qt.chart_grid import ChartGrid
 from kmonitor.ui.events.qt.records_view import RecordsPanel
-from kmonitor.ui.hosts.qt.connection_views import Banner
-from kmonitor.ui.hosts.qt.status import StatusPanel
+from kmonitor.ui.hosts.qt.connection_views import Banner, StatusPanel
 from kmonitor.ui.limits.limit_store import CHART_METRICS
 from kmonitor.ui.limits.limit_text import metric_name
 from kmonitor.ui.run_tree.qt.run_tree_view import RunTreePanel
 from kmonitor.ui.shell.qt.crash_views import CrashNoticeBar
 from kmonitor.ui.shell.qt.first_start_view import FirstStartPanel
 from kmonitor.ui.shell.qt.header_view import HeaderPanel
+from kmonitor.ui.theme.palettes import SIZES
 from kmonitor.ui.theme.qt.style_sheet import dress
 from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.theme.theme import SIZES
 from kmonitor.ui.widgets.keyboard import add_key
 from kmonitor.ui.widgets.panel_sizes import EDGE_PX, PanelSizes
 

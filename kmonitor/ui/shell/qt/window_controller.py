@@ -16,27 +16,71 @@ from kmonitor.ui.history.qt.history_controller import HistoryController
 from kmonitor.ui.hosts.qt.host_menus import HostMenus
 from kmonitor.ui.memory.qt.memory_map_controller import MemoryMapController
 from kmonitor.ui.run_tree.run_tree import empty_text, host_rows
-from kmonitor.ui.settings.qt.choices_controller import ChoicesController
 from kmonitor.ui.settings.qt.language_controller import LanguageKeeper
-from kmonitor.ui.settings.qt.settings_controller import SettingsController
+from kmonitor.ui.settings.qt.settings_controller import ChoicesController, SettingsController
 from kmonitor.ui.settings.setting_values import frame_ms
-from kmonitor.ui.settings.window_settings import WindowSettings
+from kmonitor.ui.settings.window_settings import TableLayout, WindowSettings
 from kmonitor.ui.shell.first_start import first_start_picture
 from kmonitor.ui.shell.header import header_picture
-from kmonitor.ui.shell.qt.demo_start import DemoStart
-from kmonitor.ui.shell.qt.layout_memory import LayoutMemory
+from kmonitor.ui.shell.qt.launcher import DemoStart
 from kmonitor.ui.shell.qt.region_keys import RegionKeys
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.studies.qt.study_controller import StudyController
 from kmonitor.ui.theme.qt.theme import Look
 from kmonitor.ui.theme.qt.theme_controller import ThemeKeeper
-from kmonitor.ui.verdicts.qt.verdict_controller import VerdictController
+from kmonitor.ui.verdicts.qt.verdict_window import VerdictController
+from kmonitor.ui.widgets.row_table import RowTable
 from kmonitor.ui.workspace.workspace import Desk
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.release import VERSION
 
 if TYPE_CHECKING:
     from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+
+
+# layout_memory: Takes the layout that the user left, and tells it again to be remembered.
+
+
+class LayoutMemory(QObject):
+    """Of the panels around the charts, and of the columns of tables; main thread only.
+
+    Signals:
+        settings_changed: The user has let go of an edge.
+    """
+
+    settings_changed = Signal()
+
+    def __init__(
+        self, window: MainWindow, tables: dict[str, RowTable], settings: WindowSettings
+    ) -> None:
+        """Lay everything out as it was left.
+
+        Args:
+            window: The window, its parent.
+            tables: Those whose columns are remembered, by name.
+            settings: What was remembered.
+        """
+        super().__init__(window)
+        self._sizes = window.panel_sizes
+        self._tables = tables
+        self._sizes.choose("left", settings.left_px)
+        self._sizes.choose("right", settings.right_px)
+        self._sizes.choose("below", settings.below_px)
+        self._sizes.changed.emit()
+        self._sizes.settled.connect(self.settings_changed)
+        for name, table in tables.items():
+            table.take_layout(settings.tables.get(name, TableLayout()))
+
+    def settings(self, base: WindowSettings) -> WindowSettings:
+        """The settings with the layout as it is now."""
+        return msgspec.structs.replace(
+            base,
+            left_px=self._sizes.chosen("left"),
+            right_px=self._sizes.chosen("right"),
+            below_px=self._sizes.chosen("below"),
+            tables=base.tables | {name: t.layout_now() for name, t in self._tables.items()},
+        )
+
 
 Axis = Literal["epochs", "seconds"]
 

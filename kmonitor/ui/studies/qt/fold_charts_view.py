@@ -17,11 +17,9 @@ from PySide6.QtWidgets import QToolTip, QWidget
 from typing_extensions import override
 
 from kmonitor.ui.memory.what_if import CurveTick
-from kmonitor.ui.studies.fold_charts import MetricPicture
-from kmonitor.ui.studies.study_memory import MemoryBar, MemoryPicture
-from kmonitor.ui.theme.palettes import Palette
+from kmonitor.ui.studies.fold_charts import MemoryBar, MemoryPicture, MetricPicture
+from kmonitor.ui.theme.palettes import SIZES, Palette
 from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.theme.theme import SIZES
 
 _LEFT_PX = 58
 _BELOW_PX = 20

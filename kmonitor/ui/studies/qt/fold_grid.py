@@ -16,10 +16,8 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from typing_extensions import override
 
 from kmonitor.ui.studies.study_page import StripCell
-from kmonitor.ui.theme.palettes import Palette
-from kmonitor.ui.theme.qt.icons import icon_pixmap
-from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.theme.theme import SIZES
+from kmonitor.ui.theme.palettes import SIZES, Palette
+from kmonitor.ui.theme.qt.theme import Look, icon_pixmap
 
 _GAP_PX = 4
 _LEAST_PX = 34

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QObject, Signal, Slot
 
 from kmonitor.ui.shell.qt.window import MainWindow
+from kmonitor.ui.studies.fold_charts import memory_picture
 from kmonitor.ui.studies.folds import tries_of
 from kmonitor.ui.studies.qt.study_view import StudyPanel
-from kmonitor.ui.studies.study_memory import memory_picture
 from kmonitor.ui.studies.study_page import study_heading, study_picture
 from kmonitor.ui.studies.study_store import folds_of, is_search, is_study
 from kmonitor.ui.theme.qt.theme import Look

@@ -1,34 +1,167 @@
 """The page of a study, in the place of the charts: strip, metric, memory, ledger."""
 
+from collections.abc import Sequence
 from typing import Final
 
-from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtCore import QModelIndex, QRectF, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QPushButton,
     QScrollArea,
     QStyle,
+    QStyleOptionViewItem,
     QVBoxLayout,
     QWidget,
 )
 from typing_extensions import override
 
-from kmonitor.ui.studies.fold_charts import MetricPicture
+from kmonitor.ui.studies.fold_charts import MemoryPicture, MetricPicture
 from kmonitor.ui.studies.qt.fold_charts_view import MemoryChart, MetricChart
 from kmonitor.ui.studies.qt.fold_grid import StudyStrip
-from kmonitor.ui.studies.qt.study_cells import StudyDelegate, cell_of
-from kmonitor.ui.studies.qt.study_model import StudyModel
-from kmonitor.ui.studies.study_memory import MemoryPicture
-from kmonitor.ui.studies.study_page import COLUMNS, LedgerRow, StudyPicture
+from kmonitor.ui.studies.study_page import COLUMNS, LedgerRow, StudyPicture, TimeBar
+from kmonitor.ui.theme.palettes import Palette
 from kmonitor.ui.theme.qt.theme import Look, role_label
 from kmonitor.ui.widgets.buttons import MenuButton
-from kmonitor.ui.widgets.labels import ElidedLabel
-from kmonitor.ui.widgets.legend_row import LegendRow
+from kmonitor.ui.widgets.labels import ElidedLabel, LegendRow
 from kmonitor.ui.widgets.panel_sizes import EDGE_PX
-from kmonitor.ui.widgets.row_table import RowTable
-from kmonitor.ui.widgets.table_models import ROW_ROLE
+from kmonitor.ui.widgets.row_table import CELL_PAD, CellDelegate, CellLook, Index, RowTable
+from kmonitor.ui.widgets.table_models import NOWHERE, ROW_ROLE, CellTable
+
+# Study cells.
+
+
+_BAR_PX: Final = 3
+_TIME: Final = COLUMNS.index("time")
+
+
+class StudyDelegate(CellDelegate):
+    """Paints cells as every table does, and below a time how much of the longest it is."""
+
+    @override
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        super().paint(painter, option, index)
+        row = index.data(ROW_ROLE)
+        if isinstance(row, LedgerRow) and index.column() == _TIME and row.bar is not None:
+            area = QRectF(option.rect)  # type: ignore[attr-defined]
+            room = area.adjusted(CELL_PAD, 0, -CELL_PAD, 0)
+            _paint_bar(painter, room, row, row.bar, self._look.palette)
+
+
+def cell_of(index: Index, colours: Palette) -> CellLook | None:
+    """What is painted at an index of the ledger."""
+    row = index.data(ROW_ROLE)
+    if not isinstance(row, LedgerRow):
+        return None
+    key, text = COLUMNS[index.column()], row.cells[index.column()]
+    if key == "state":
+        return CellLook(text, colours.tone(row.tone), row.icon)
+    if key == "why":
+        return CellLook(text, colours.sub)
+    return CellLook(text, colours.text)
+
+
+def _paint_bar(
+    painter: QPainter, room: QRectF, row: LedgerRow, bar: TimeBar, colours: Palette
+) -> None:
+    painter.save()
+    painter.setPen(Qt.PenStyle.NoPen)
+    top = room.bottom() - _BAR_PX - 2
+    if bar.forecast is not None:
+        # An estimate is lighter than what was measured.
+        ahead = QColor(colours.tone(row.tone))
+        ahead.setAlphaF(0.35)
+        painter.setBrush(ahead)
+        painter.drawRect(QRectF(room.left(), top, room.width() * bar.forecast, _BAR_PX))
+    painter.setBrush(QColor(colours.tone(row.tone)))
+    painter.drawRect(QRectF(room.left(), top, max(1.0, room.width() * bar.done), _BAR_PX))
+    if bar.limit is not None:
+        painter.setPen(QPen(QColor(colours.crit), 1.5))
+        x = room.left() + room.width() * bar.limit
+        painter.drawLine(
+            QRectF(x, top - 3, 0, _BAR_PX + 4).topLeft(),
+            QRectF(x, top + _BAR_PX + 1, 0, 0).topLeft(),
+        )
+    painter.restore()
+
+
+# study_model: A study's ledger as a table model: tries down.
+
+
+_TEXTS = ("attempt", "state", "time", "why")
+
+
+class StudyModel(CellTable[LedgerRow]):
+    """Rows come and go where tries begin; those that stay are painted anew where they changed."""
+
+    def show_rows(self, rows: Sequence[LedgerRow]) -> None:
+        """Become this table."""
+        before, n = self._rows, len(rows)
+        if list(rows) == before:
+            return
+        if n > len(before):
+            self.beginInsertRows(NOWHERE, len(before), n - 1)
+            self._rows = list(rows)
+            self.endInsertRows()
+        elif n < len(before):
+            self.beginRemoveRows(NOWHERE, n, len(before) - 1)
+            self._rows = list(rows)
+            self.endRemoveRows()
+        else:
+            self._rows = list(rows)
+        changed = [at for at, row in enumerate(rows) if at < len(before) and row != before[at]]
+        if changed:
+            self._tell_changed(changed[0], changed[-1])
+
+    @override
+    def titles(self) -> list[str]:
+        """Heads of the columns."""
+        return [
+            self.tr("Fold"),
+            self.tr("Try"),
+            self.tr("State"),
+            self.tr("Time"),
+            self.tr("Steps"),
+            self.tr("RAM peak"),
+            self.tr("Growth"),
+            self.tr("VRAM peak"),
+            self.tr("Why"),
+        ]
+
+    @override
+    def n_columns(self) -> int:
+        return len(COLUMNS)
+
+    @override
+    def cells_of(self, row: LedgerRow) -> Sequence[str]:
+        return row.cells
+
+    @override
+    def tooltip_of(self, row: LedgerRow, column: int) -> str:
+        return row.tooltip
+
+    @override
+    def is_number(self, column: int) -> bool:
+        return COLUMNS[column] not in _TEXTS
+
+    @override
+    def name_of(self, row: LedgerRow) -> str:
+        return f"{self.titles()[0]} {row.cells[0]}"
+
+    @override
+    def explained(self, column: int) -> str | None:
+        return {
+            "fold": self.tr("From 0, as in the script"),
+            "attempt": self.tr("From 1; resumed: it went on where the try before was killed"),
+            "time": self.tr(
+                "How long it ran; of one that runs, an estimate of its whole time beside it"
+            ),
+            "ram": self.tr("The most that its processes held together"),
+            "growth": self.tr("Of what its processes held, from begin to end"),
+            "vram": self.tr("The most that the framework's allocator took of its GPU"),
+        }.get(COLUMNS[column])
+
 
 _WIDTHS: Final = {
     "fold": 52,

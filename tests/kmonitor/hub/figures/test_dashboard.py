@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kmonitor.base.resource_files import resource_path
+from kmonitor.base.installation import resource_path
 from kmonitor.cli.main import main
 from kmonitor.hub.metrics.metric_table import FIGURES
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from kmonitor.hub.metrics.book import FigureBook
 from kmonitor.hub.metrics.metric_table import SENT
+from kmonitor.hub.metrics.metric_values import SnapshotShelf
 from kmonitor.hub.metrics.otlp import OtlpSender
-from kmonitor.hub.metrics.shelf import SnapshotShelf
+from kmonitor.hub.metrics.snapshot import FigureBook
 from kmonitor_agent.wire.messages.events import Sample
 from tests.support import otlp_collector
 from tests.support.hub_figures import shelf

@@ -8,7 +8,7 @@ import pytest
 
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.metrics.exporters import Outlets, is_loopback, metrics_endpoint
-from kmonitor.hub.metrics.shelf import OutletRefused
+from kmonitor.hub.metrics.metric_values import OutletRefused
 
 
 @pytest.fixture

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from kmonitor.base.resource_files import resource_path
+from kmonitor.base.installation import resource_path
 from kmonitor.hub.metrics import metric_table
-from kmonitor.hub.metrics.book import FigureBook
 from kmonitor.hub.metrics.metric_values import STALE_S
-from kmonitor.hub.metrics.snapshot import MOST_LOGS, MOST_RUNS
+from kmonitor.hub.metrics.snapshot import MOST_LOGS, MOST_RUNS, FigureBook
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,

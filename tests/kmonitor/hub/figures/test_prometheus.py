@@ -14,9 +14,9 @@ from prometheus_client.openmetrics.parser import (
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from kmonitor.hub.access.network_endpoint import parse_bind
-from kmonitor.hub.metrics.book import FigureBook
+from kmonitor.hub.metrics.metric_values import OutletRefused, SnapshotShelf
 from kmonitor.hub.metrics.prometheus import PrometheusPage
-from kmonitor.hub.metrics.shelf import OutletRefused, SnapshotShelf
+from kmonitor.hub.metrics.snapshot import FigureBook
 from kmonitor_agent.wire.messages.events import Sample
 from tests.support.hub_figures import shelf
 from tests.support.hub_parts import HubParts

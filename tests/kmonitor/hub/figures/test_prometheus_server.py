@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from kmonitor.base.resource_files import resource_path
+from kmonitor.base.installation import resource_path
 from kmonitor_agent.wire.messages.events import Sample
 from kmonitor_agent.wire.messages.unions import HubTold
 from tests.support import live_hub
