@@ -6,7 +6,7 @@ import pytest
 from kmonitor.cli.common import display
 from kmonitor.cli.common.display import Display, find_display, install_line, missing_libraries
 
-TABLE = Path(__file__).parents[3] / "packaging" / "system_libraries.toml"
+TABLE = Path(__file__).parents[4] / "packaging" / "system_libraries.toml"
 
 
 def test_the_libraries_are_those_that_set_up_installs():

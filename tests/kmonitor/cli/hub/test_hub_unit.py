@@ -12,7 +12,7 @@ from kmonitor.cli.main import main
 from kmonitor.cli.purge import belongings
 from kmonitor_agent.wire.local.folders import find_folders
 
-SHIPPED = Path(__file__).parents[3] / "packaging" / "systemd" / "kmonitor-hub.service"
+SHIPPED = Path(__file__).parents[4] / "packaging" / "systemd" / "kmonitor-hub.service"
 
 
 def test_the_shipped_unit_is_the_one_that_is_installed():
