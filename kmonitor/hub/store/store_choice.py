@@ -97,7 +97,7 @@ def open_stored(folders: Folders, store: str) -> Connection:
         return open_reader(folders.database / DATABASE_NAME)
     check_store(store)
     from kmonitor.hub.store.postgresql.server import (  # noqa: PLC0415 - an extra
-        Address,  # noqa: PLC0415 - an extra
+        Address,
         ReadingConnection,
     )
 

@@ -401,7 +401,7 @@ class Desk:
         self.ends.refuse(error.ask)
         self.fold_metrics.refuse(error.ask)
 
-    def _judged(self, is_another: bool) -> None:  # noqa: FBT001 - what a book answers
+    def _judged(self, is_another: bool) -> None:
         if is_another:
             self.changed |= {"series", "readings"}
 
