@@ -14,8 +14,8 @@ from kmonitor.memory.estimate import MemoryMap, Plan, estimate
 from kmonitor.memory.layer_rules import Backend
 from kmonitor.memory.optimizer_slots import OPTIMIZERS
 from kmonitor.memory.traced_step import Traced
-from kmonitor_agent.frameworks.layout_reader import check_shapes, read_layout
-from kmonitor_agent.frameworks.tensorflow.step_program import CannotTrace, trace
+from kmonitor_agent.frameworks.layout_reader import check_is_built, read_layout
+from kmonitor_agent.frameworks.tensorflow.step_program import CannotTrace, trace_training_step
 from kmonitor_agent.wire.messages.model_layout import OptimizerLayout
 
 __all__ = ["MemoryMap", "memory_map"]
@@ -44,7 +44,7 @@ def memory_map(
         input_shapes: A shape for each input, without the batch; None: the model's own.
 
     Raises:
-        kmonitor_agent.frameworks.layout_reader.NoShapes: It was never called, so that layers have
+        kmonitor_agent.frameworks.layout_reader.ModelNotBuilt: It was never called, so that layers have
             no weights yet.
         kmonitor_agent.frameworks.layout_reader.WrongShape: The model does not take such inputs.
         kmonitor.memory.tensor_sizes.OpenShape: It leaves a length open: give `input_shapes`.
@@ -52,7 +52,7 @@ def memory_map(
     """
     if optimizer is not None and optimizer.lower() not in OPTIMIZERS:
         raise ValueError(f"{optimizer} is not known: {', '.join(OPTIMIZERS)}")
-    check_shapes(model)
+    check_is_built(model)
     shapes = None if input_shapes is None else [(None, *each) for each in input_shapes]
     layout = read_layout(model, shapes)
     other = None if optimizer is None else OptimizerLayout(optimizer.lower())
@@ -60,7 +60,7 @@ def memory_map(
     if other is not None or precision is not None or backend not in (None, "tensorflow"):
         return estimate(layout, plan)
     try:
-        traced = Traced(trace(model, shapes), layout)
+        traced = Traced(trace_training_step(model, shapes), layout)
     except CannotTrace as exc:
         found = estimate(layout, plan)
         note = f"its step could not be traced, so rules tell: {exc.why}"

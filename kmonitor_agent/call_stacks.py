@@ -46,7 +46,7 @@ def call_stacks() -> Generator[Stacks, None, None]:
 
 
 @contextlib.contextmanager
-def locals_of(frame: FrameType) -> Generator[Mapping[str, Any], None, None]:
+def frame_locals(frame: FrameType) -> Generator[Mapping[str, Any], None, None]:
     """A call's variables by name, for as long as the block lasts.
 
     Up to Python 3.12 they are a snapshot that the frame keeps. That of Keras' `fit` would hold the
@@ -61,7 +61,7 @@ def locals_of(frame: FrameType) -> Generator[Mapping[str, Any], None, None]:
             found.clear()
 
 
-def is_of_keras(frame: FrameType) -> bool:
+def is_keras_frame(frame: FrameType) -> bool:
     """Whether a call is of Keras' own code, not of a script's class that overrides it."""
     return str(frame.f_globals.get("__name__", "")).startswith(("keras.", "tf_keras."))
 

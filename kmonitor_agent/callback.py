@@ -22,11 +22,11 @@ from kmonitor_agent.frameworks.callback_base import (
     overrides_step_end,
     with_keras_callback,
 )
-from kmonitor_agent.frameworks.script_values import is_true
-from kmonitor_agent.guard import came_from_a_handler
+from kmonitor_agent.frameworks.script_values import safe_bool
+from kmonitor_agent.guard import is_from_signal_handler
 from kmonitor_agent.link.hub_choice import parse_hub
-from kmonitor_agent.reclaim.deferred_signals import SIGNALS, Passing
-from kmonitor_agent.recording.action_requests import ACTIONS, Request
+from kmonitor_agent.reclaim.deferred_signals import SIGNALS, HandlerException
+from kmonitor_agent.recording.action_requests import ACTIONS, ActionRequest
 from kmonitor_agent.recording.fit import find_origin, is_same_fit
 from kmonitor_agent.recording.settings import (
     Settings,
@@ -35,20 +35,20 @@ from kmonitor_agent.recording.settings import (
     checked_folder,
     checked_hub,
     checked_interval_s,
-    checked_known,
     checked_limits,
     checked_name,
     checked_switch,
+    refuse_unknown_arguments,
 )
 from kmonitor_agent.wire.messages.commands import ReloadMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kmonitor_agent.recording.action_results import Records
+    from kmonitor_agent.recording.action_results import ActionResults
     from kmonitor_agent.recording.fit import Fit
-    from kmonitor_agent.recording.run_recorder import RunSession
-    from kmonitor_agent.recording.runs import RunsOfProcess
+    from kmonitor_agent.recording.run_recorder import RunRecorder
+    from kmonitor_agent.recording.runs import ProcessRuns
     from kmonitor_agent.wire.limits import Limit
 
 _POINTS: Final = ("epoch", "batch")
@@ -79,13 +79,13 @@ def _hook(where: str, *, is_short: bool = False) -> "Callable[[_Hook[_Given]], _
                     is_open = SIGNALS.open(is_watched=not is_short)
                     hook(self, *given, **named)
                 except Exception as exc:
-                    if came_from_a_handler(exc):
+                    if is_from_signal_handler(exc):
                         raise
                     self._session.faults.record(where, exc)  # pyright: ignore[reportPrivateUsage]
                 finally:
                     if is_open:
                         SIGNALS.close(self._session.faults)  # pyright: ignore[reportPrivateUsage]
-            except Passing as passing:
+            except HandlerException as passing:
                 if is_open:
                     raise passing.error from None
                 raise
@@ -152,7 +152,7 @@ class MonitorCallback:
             ValueError: An argument makes no sense; the message says what to write instead.
             TypeError: An argument is of the wrong type; likewise.
         """
-        checked_known(unknown, Settings.__dataclass_fields__)
+        refuse_unknown_arguments(unknown, Settings.__dataclass_fields__)
         self._settings = Settings(
             run_name=checked_name(run_name),
             limits=checked_limits(limits),
@@ -186,7 +186,7 @@ class MonitorCallback:
         return self._session.run_id
 
     @property
-    def records(self) -> "Records":
+    def records(self) -> "ActionResults":
         """What was done so far, oldest first."""
         return self._session.records
 
@@ -220,7 +220,7 @@ class MonitorCallback:
         _check_request(action, at, mode, export=export)
         _check_of(action, of)
         self._session.request(
-            Request(
+            ActionRequest(
                 action=cast("Any", action),
                 at=cast("Any", at),
                 mode=cast("Any", mode),
@@ -317,7 +317,7 @@ class MonitorCallback:
             if fit is not None and fit.listed > 1:
                 fit.listed -= 1  # the last of its listings ends it
             elif fit is not None:
-                stopped = is_true(getattr(fit.model(), "stop_training", False))
+                stopped = safe_bool(getattr(fit.model(), "stop_training", False))
                 self._session.end_fit(fit, stopped=stopped)
                 _runs().fit_ended(self._session)
         self._choose_tick()
@@ -350,7 +350,7 @@ class MonitorCallback:
         return False
 
     def _join_run(self) -> None:
-        self._session: RunSession = _runs().session(self._settings, self)
+        self._session: RunRecorder = _runs().session(self._settings, self)
         self._fits: dict[int, list[Fit]] = {}
         self._models: dict[int, weakref.ref[Any]] = {}
         self._tick = _ignore
@@ -433,7 +433,7 @@ def _check_of(action: str, of: str) -> None:
         raise ValueError('request: of="run" is for a stop; write request("stop", of="run").')
 
 
-def _runs() -> "RunsOfProcess":
+def _runs() -> "ProcessRuns":
     # Not before a callback is made: `from kmonitor_agent import Limit` stays light, and the
     # session brings ZeroMQ and psutil along.
     from kmonitor_agent.recording.runs import RUNS  # noqa: PLC0415

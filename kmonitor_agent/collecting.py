@@ -12,11 +12,11 @@ from kmonitor_agent.frameworks.base import Framework, KerasModel
 from kmonitor_agent.frameworks.callback_base import not_converted
 from kmonitor_agent.frameworks.detection import framework_for, loaded_frameworks
 from kmonitor_agent.frameworks.live_objects import models_in_use, models_with_functions
-from kmonitor_agent.guard import described
+from kmonitor_agent.guard import describe_exception
 from kmonitor_agent.reclaim import actions
 from kmonitor_agent.reclaim.actions import collect_garbage, give_pages_back, resident_bytes
 from kmonitor_agent.reclaim.deferred_signals import SIGNALS
-from kmonitor_agent.reclaim.outcome import Outcome
+from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.recording.action_results import count_text, counted_text, released_text
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.messages.events import Footprint
@@ -163,7 +163,7 @@ def _frameworks(notes: list[str]) -> list[Framework]:
     try:
         return loaded_frameworks()
     except Exception as exc:  # noqa: BLE001 - a guest: told in the record
-        notes.append(f"the framework could not be looked at: {described(exc)}")
+        notes.append(f"the framework could not be looked at: {describe_exception(exc)}")
         return []
 
 
@@ -178,22 +178,22 @@ def _drop_functions(before_block: "list[weakref.ref[KerasModel]]") -> list[str]:
                 steps.drop_functions(model)
         used = sum(1 for model in fitted if id(model) in in_use)
     except Exception as exc:  # noqa: BLE001 - a guest: told in the record
-        return [f"the block's models were left alone: {described(exc)}"]
+        return [f"the block's models were left alone: {describe_exception(exc)}"]
     are = "is in use and was" if used == 1 else "are in use and were"
     return [f"{used} of the block's models {are} left alone"] if used else []
 
 
-def _without_keras() -> Outcome:
+def _without_keras() -> ReclaimOutcome:
     before = Footprint(ram_process_bytes=resident_bytes())
     collect_garbage()
     give_pages_back()
     after = Footprint(ram_process_bytes=resident_bytes())
-    return Outcome(
+    return ReclaimOutcome(
         ok=True, action="collect", seconds=0.0, before=before, after=after, why=_NO_KERAS
     )
 
 
-def _gone(framework: Framework, outcome: Outcome) -> str:
+def _gone(framework: Framework, outcome: ReclaimOutcome) -> str:
     # Other than a trace that TensorFlow retains, a program of JAX goes as soon as its model does.
     before = outcome.before.functions
     after = None if outcome.after is None else outcome.after.functions
@@ -204,7 +204,7 @@ def _gone(framework: Framework, outcome: Outcome) -> str:
 
 
 def _joined(
-    outcomes: Sequence[Outcome], notes: list[str], *, gone: str, seconds: float
+    outcomes: Sequence[ReclaimOutcome], notes: list[str], *, gone: str, seconds: float
 ) -> Collected:
     whys = dict.fromkeys([*notes, *(outcome.why for outcome in outcomes if outcome.why)])
     return Collected(
@@ -226,7 +226,7 @@ def _tell_runs(done: Collected) -> None:
     runs: Any = sys.modules.get("kmonitor_agent.recording.runs")
     if runs is not None:
         runs.RUNS.tell_collected(
-            Outcome(
+            ReclaimOutcome(
                 ok=done.ok,
                 action="collect",
                 seconds=done.seconds,

@@ -15,14 +15,14 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 from kmonitor_agent.callback import MonitorCallback
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.frameworks.global_state import PartStart
-from kmonitor_agent.frameworks.model_building import CannotCopy, Rebuild, keras_of
+from kmonitor_agent.frameworks.global_state import GlobalStateSnapshot
+from kmonitor_agent.frameworks.model_building import CannotRebuild, ModelFactory, keras_module
 from kmonitor_agent.reclaim import rebuild as rebuilt
-from kmonitor_agent.reclaim.checkpoint_file import Tag
+from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.reclaim.deferred_signals import SIGNALS
-from kmonitor_agent.reclaim.outcome import Outcome
-from kmonitor_agent.recording.fit import Parts
+from kmonitor_agent.reclaim.outcome import ReclaimOutcome
+from kmonitor_agent.recording.fit import FitInParts
 from kmonitor_agent.wire.messages.events import Footprint
 
 # Part hooks.
@@ -51,7 +51,7 @@ class PartOwner(Protocol):
         ...
 
 
-def part_callback(keras: Any, owner: PartOwner, callbacks: Sequence[Any]) -> Any:
+def combined_callback(keras: Any, owner: PartOwner, callbacks: Sequence[Any]) -> Any:
     """A callback of this Keras that stands for all the others.
 
     Args:
@@ -194,7 +194,7 @@ class Fitted(NamedTuple):
 
 
 def fit(
-    model: KerasModel, *arguments: Any, rebuild: Rebuild | None = None, **named: Any
+    model: KerasModel, *arguments: Any, rebuild: ModelFactory | None = None, **named: Any
 ) -> Fitted:
     """Train as `model.fit(...)` does; a reload saves, makes the model anew and goes on with it.
 
@@ -236,7 +236,7 @@ class _Fitting:
     """One training; holds the only strong reference of ours to its model."""
 
     def __init__(
-        self, model: KerasModel, arguments: dict[str, Any], script: Rebuild | None
+        self, model: KerasModel, arguments: dict[str, Any], script: ModelFactory | None
     ) -> None:
         if script is not None and (not callable(script) or hasattr(script, "fit")):
             raise TypeError(
@@ -246,10 +246,10 @@ class _Fitting:
         self._arguments = arguments
         self._script = script
         self._framework = framework_for(model)
-        self._how = rebuilt.rebuilding_for(self._framework, model)
+        self._how = rebuilt.rebuilder_for(self._framework, model)
         self._epochs = _count(arguments, "epochs", 1)
         self._initial_epoch = _count(arguments, "initial_epoch", 0)
-        keras = keras_of(model)
+        keras = keras_module(model)
         theirs = _callbacks(arguments.get("callbacks"), keras)
         outside = [each for each in theirs if isinstance(each, keras.callbacks.ProgbarLogger)]
         inside = [each for each in theirs if each not in outside]
@@ -259,18 +259,18 @@ class _Fitting:
         self._callbacks = [*inside, self._history]
         self._outside = outside
         self._check()
-        self._parts = Parts(model)
-        self._saved: rebuilt.SavedModel | None = None
+        self._parts = FitInParts(model)
+        self._saved: rebuilt.SavedModelState | None = None
         self._store: CheckpointStore | None = None
         self._next_epoch = 0
-        self._start: PartStart | None = None
+        self._start: GlobalStateSnapshot | None = None
 
     def run(self) -> Fitted:
         """Call Keras' `fit` until the training is over."""
         if self._how is None:
             self._model.fit(**{**self._arguments, "callbacks": [*self._callbacks, *self._outside]})
             return Fitted(self._model, self._history)
-        hooks = part_callback(keras_of(self._model), self, self._callbacks)
+        hooks = combined_callback(keras_module(self._model), self, self._callbacks)
         arguments = {**self._arguments, "callbacks": [hooks, *self._outside]}
         begin = self._initial_epoch
         try:
@@ -304,7 +304,7 @@ class _Fitting:
         if not asked:
             return
         store = CheckpointStore(asked[0].folder, keep=asked[0].keep)
-        tag = Tag(run=asked[0].run, fit=asked[0].fit, epoch=epoch)
+        tag = CheckpointTag(run=asked[0].run, fit=asked[0].fit, epoch=epoch)
         saved = rebuilt.save_for_rebuild(self._framework, model, store, tag=tag)
         if saved.checkpoint is None or model.stop_training or epoch + 1 >= self._epochs:
             why = saved.outcome.why if saved.checkpoint is None else _ENDS
@@ -313,7 +313,7 @@ class _Fitting:
         self._saved, self._store, self._next_epoch = saved, store, epoch + 1
         model.stop_training = True
 
-    def _next_model(self, saved: rebuilt.SavedModel) -> int:
+    def _next_model(self, saved: rebuilt.SavedModelState) -> int:
         store = self._store
         if store is None:
             raise AssertionError("a state was saved, but nowhere")
@@ -325,11 +325,11 @@ class _Fitting:
             if note := _of_the_data(self._arguments):
                 outcome = replace(outcome, why="; ".join(filter(None, (outcome.why, note))))
             self._model = self._parts.model = made
-            self._start = PartStart(self._arguments.get("x"))
+            self._start = GlobalStateSnapshot(self._arguments.get("x"))
             self._tell(outcome)
         return self._next_epoch
 
-    def _tell(self, outcome: Outcome) -> None:
+    def _tell(self, outcome: ReclaimOutcome) -> None:
         asked, self._parts.asked = self._parts.asked, []
         for each in asked:
             each.done(outcome)
@@ -344,7 +344,7 @@ class _Fitting:
             raise ValueError(f"fit: a reload would not be possible here: {why}")
         try:
             how.try_out(self._model, self._script)
-        except CannotCopy as exc:
+        except CannotRebuild as exc:
             raise ValueError(f"fit: the model cannot be rebuilt: {exc.why}") from exc
         except Exception as exc:
             raise ValueError(
@@ -408,5 +408,5 @@ def _of_the_data(arguments: dict[str, Any]) -> str:
     return "" if arguments.get("steps_per_epoch") is None else _BEGUN_AGAIN
 
 
-def _nothing(why: str) -> Outcome:
-    return Outcome(ok=False, action="reload", seconds=0.0, before=Footprint(), why=why)
+def _nothing(why: str) -> ReclaimOutcome:
+    return ReclaimOutcome(ok=False, action="reload", seconds=0.0, before=Footprint(), why=why)

@@ -101,7 +101,7 @@ class FaultLog:
 
     def _text(self, exc: BaseException) -> str:
         name = type(exc).__name__
-        return name if self._private else f"{name}: {text_of(exc)}"[:_TEXT_LIMIT]
+        return name if self._private else f"{name}: {exception_message(exc)}"[:_TEXT_LIMIT]
 
     def _entry(self, where: str, count: int, text: str, exc: BaseException) -> str:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -132,13 +132,13 @@ class Guard(ContextDecorator):
         trace: TracebackType | None,
     ) -> bool:
         """Record an `Exception` and go on behind the block."""
-        if not isinstance(exc, Exception) or came_from_a_handler(exc):
+        if not isinstance(exc, Exception) or is_from_signal_handler(exc):
             return False
         self._faults.record(self._where, exc)
         return True
 
 
-def came_from_a_handler(error: BaseException) -> bool:
+def is_from_signal_handler(error: BaseException) -> bool:
     """Whether a signal handler of the script raised it, in the midst of what ran."""
     try:
         handlers = map(signal.getsignal, signal.valid_signals())
@@ -159,7 +159,7 @@ def _code_of(handler: Any) -> object:
     return getattr(called, "__code__", None)
 
 
-def text_of(exc: BaseException) -> str:
+def exception_message(exc: BaseException) -> str:
     """An exception's message; of one that fails to print, that it does."""
     try:
         return str(exc)
@@ -167,9 +167,9 @@ def text_of(exc: BaseException) -> str:
         return f"(its text raises {type(failure).__name__})"
 
 
-def described(exc: BaseException) -> str:
+def describe_exception(exc: BaseException) -> str:
     """An exception's type and message, at most 1000 letters."""
-    name, text = type(exc).__name__, text_of(exc)
+    name, text = type(exc).__name__, exception_message(exc)
     return f"{name}: {text}"[:1000] if text else name
 
 

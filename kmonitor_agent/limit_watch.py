@@ -10,12 +10,12 @@ from kmonitor_agent.wire.messages.events import LimitCrossed
 # escalation: What `auto` does next: collect, then reload, then restart, as far as needed. Pure.
 
 
-Level = Literal["collect", "reload", "restart"]
+EscalationLevel = Literal["collect", "reload", "restart"]
 """What `auto` can do, each giving back more than the one before and costing more."""
 
-LEVELS: Final[tuple[Level, ...]] = get_args(Level)
+LEVELS: Final[tuple[EscalationLevel, ...]] = get_args(EscalationLevel)
 
-Step = Literal["collect", "reload", "restart", "wait", "nothing"]
+EscalationStep = Literal["collect", "reload", "restart", "wait", "nothing"]
 """A level to do now; `wait`: the next one is in its cool-down; `nothing`: nothing more helps."""
 
 
@@ -34,9 +34,9 @@ class Escalation:
         """
         self._cooldown_s = cooldown_s
         self._place = 0
-        self._ran_s: dict[Level, float] = {}
-        self._tried: list[Level] = []
-        self._left_out: dict[Level, str] = {}
+        self._ran_s: dict[EscalationLevel, float] = {}
+        self._tried: list[EscalationLevel] = []
+        self._left_out: dict[EscalationLevel, str] = {}
         self._is_over = False
 
     @property
@@ -55,7 +55,7 @@ class Escalation:
         level = LEVELS[self._place]
         return level == "restart" or self._has_cooled_down(level, t_s)
 
-    def next_step(self, why_not: Mapping[Level, str], t_s: float) -> Step:
+    def next_step(self, why_not: Mapping[EscalationLevel, str], t_s: float) -> EscalationStep:
         """What to do now; a level that is returned counts as done at this time.
 
         Args:
@@ -104,7 +104,7 @@ class Escalation:
             tried + [f"{level} not done: {why}" for level, why in self._left_out.items()]
         )
 
-    def _has_cooled_down(self, level: Level, t_s: float) -> bool:
+    def _has_cooled_down(self, level: EscalationLevel, t_s: float) -> bool:
         ran_s = self._ran_s.get(level)
         return ran_s is None or t_s - ran_s >= self._cooldown_s
 
@@ -307,7 +307,7 @@ class LimitWatch:
         )
 
 
-class LimitBook:
+class LimitWatches:
     """All limits of a run, each with its watch. Owned by who calls it; no locks."""
 
     def __init__(self) -> None:

@@ -14,13 +14,17 @@ from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel, ReclaimSteps, StateUnreadable, StateVariable
 from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.frameworks.model_building import model_of
+from kmonitor_agent.frameworks.model_building import model_from_architecture
 from kmonitor_agent.reclaim import checkpoint_file
-from kmonitor_agent.reclaim.checkpoint_seal import NotAStateFile, StateHeader, StoredFacts
+from kmonitor_agent.reclaim.checkpoint_seal import (
+    CheckpointHeader,
+    NotACheckpoint,
+    StoredVariableFacts,
+)
 from kmonitor_agent.reclaim.checkpoints import (
-    NotExported,
+    ExportFailed,
+    commit_export,
     export_path,
-    keep_exported,
     unfinished_export_path,
 )
 
@@ -53,7 +57,7 @@ class Restored:
         left_out: What was not, in words; empty when all was.
     """
 
-    header: StateHeader
+    header: CheckpointHeader
     variables: int
     left_out: str = ""
 
@@ -99,9 +103,9 @@ def restore_into(
     try:
         model.save(unfinished)
         _check_written(keras, unfinished, model)
-        keep_exported(unfinished, target)
-    except (OSError, NotExported, ValueError, zipfile.BadZipFile) as exc:
-        why = exc.why if isinstance(exc, NotExported) else f"{type(exc).__name__}: {exc}"
+        commit_export(unfinished, target)
+    except (OSError, ExportFailed, ValueError, zipfile.BadZipFile) as exc:
+        why = exc.why if isinstance(exc, ExportFailed) else f"{type(exc).__name__}: {exc}"
         why = why.replace(str(unfinished), str(target))  # which is the one that was asked for
         raise CannotRestore(f"{target} could not be written: {why}") from exc
     finally:
@@ -109,18 +113,18 @@ def restore_into(
     return restored
 
 
-def _proved(path: Path) -> StateHeader:
+def _proved(path: Path) -> CheckpointHeader:
     try:
-        checkpoint_file.check_whole(path)
+        checkpoint_file.verify_checkpoint(path)
         return checkpoint_file.read_header(path)
-    except NotAStateFile as exc:
+    except NotACheckpoint as exc:
         raise CannotRestore(f"{path} is no whole checkpoint, it is damaged: {exc.why}.") from exc
     except OSError as exc:
         raise CannotRestore(f"{path} cannot be read as a checkpoint: {exc}.") from exc
 
 
-def _restore(model: KerasModel, path: Path, header: StateHeader) -> Restored:
-    facts = checkpoint_file.read_facts(path)
+def _restore(model: KerasModel, path: Path, header: CheckpointHeader) -> Restored:
+    facts = checkpoint_file.read_variable_facts(path)
     steps = framework_for(model).reclaim_steps()
     if steps is None:
         raise CannotRestore("this is no Keras model that kmonitor knows")
@@ -135,7 +139,7 @@ def _restore(model: KerasModel, path: Path, header: StateHeader) -> Restored:
 
 
 def _pair(
-    facts: Sequence[StoredFacts], state: Sequence[StateVariable], *, has_optimizer: bool
+    facts: Sequence[StoredVariableFacts], state: Sequence[StateVariable], *, has_optimizer: bool
 ) -> list[StateVariable | None]:
     """For each stored variable the one that takes it, None where it is left out."""
     ours = {
@@ -161,7 +165,7 @@ def _pair(
     return taken
 
 
-def _check(stored: StoredFacts, mine: StateVariable | None) -> None:
+def _check(stored: StoredVariableFacts, mine: StateVariable | None) -> None:
     theirs = f"{stored.path} {stored.shape} {stored.dtype}"
     if mine is None:
         raise CannotRestore(
@@ -176,7 +180,7 @@ def _check(stored: StoredFacts, mine: StateVariable | None) -> None:
         )
 
 
-def _differs(stored: StoredFacts, mine: StateVariable) -> bool:
+def _differs(stored: StoredVariableFacts, mine: StateVariable) -> bool:
     return stored.shape != _shape(mine) or stored.dtype != _dtype(mine)
 
 
@@ -189,21 +193,21 @@ def _assign(path: Path, steps: ReclaimSteps, chosen: Sequence[StateVariable | No
             steps.assign(each.variable, value)
 
 
-def _left_out(facts: Sequence[StoredFacts], chosen: Sequence[StateVariable | None]) -> str:
+def _left_out(facts: Sequence[StoredVariableFacts], chosen: Sequence[StateVariable | None]) -> str:
     groups = [
         _group(stored.path) for stored, mine in zip(facts, chosen, strict=True) if mine is None
     ]
     return ", ".join(f"{groups.count(each)} of {each}" for each in dict.fromkeys(groups))
 
 
-def _made(keras: Any, path: Path, header: StateHeader, like: Path | None) -> KerasModel:
+def _made(keras: Any, path: Path, header: CheckpointHeader, like: Path | None) -> KerasModel:
     if like is not None:
         return _loaded(keras, like)
     architecture = checkpoint_file.read_architecture(path)
     architecture = architecture or next(_told_by_neighbours(path, header), "")
     if architecture:
         try:
-            return model_of(keras, architecture)
+            return model_from_architecture(keras, architecture)
         except Exception as exc:
             raise _not_made(f"{type(exc).__name__}: {exc}") from exc
     if export_path(path).exists():
@@ -241,14 +245,14 @@ def _load(keras: Any, path: Path) -> KerasModel:
         return keras.saving.load_model(path)
 
 
-def _told_by_neighbours(path: Path, header: StateHeader) -> Iterator[str]:
+def _told_by_neighbours(path: Path, header: CheckpointHeader) -> Iterator[str]:
     """What other checkpoints of the same fit say of the model, where they say something."""
     for other in sorted(path.parent.glob("*.h5")):
         try:
             tag = checkpoint_file.read_header(other).tag
             if (tag.run, tag.fit) == (header.tag.run, header.tag.fit) and other != path:
                 yield from filter(None, [checkpoint_file.read_architecture(other)])
-        except (OSError, NotAStateFile):
+        except (OSError, NotACheckpoint):
             continue
 
 
@@ -260,7 +264,7 @@ def _check_written(keras: Any, written: Path, model: KerasModel) -> None:
         one.tobytes() == other.tobytes() for one, other in zip(ours, theirs, strict=True)
     )
     if not same:
-        raise NotExported("what Keras wrote does not load with the same weights")
+        raise ExportFailed("what Keras wrote does not load with the same weights")
 
 
 def _build_optimizer(model: KerasModel) -> None:
@@ -276,7 +280,7 @@ def _has_optimizer(model: KerasModel) -> bool:
     return getattr(model, "optimizer", None) is not None
 
 
-def _groups(facts: Sequence[StoredFacts]) -> set[str]:
+def _groups(facts: Sequence[StoredVariableFacts]) -> set[str]:
     return {*_EXACT, *(_group(each.path) for each in facts)}
 
 

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 
 
 @contextmanager
-def whole_file(output: Path) -> Generator[BinaryIO]:
+def atomic_file(output: Path) -> Generator[BinaryIO]:
     """A file to write to, which takes its name once all is in it.
 
     It is written beside and renamed, so that a failure leaves what was there before. A device or
@@ -36,7 +36,7 @@ def whole_file(output: Path) -> Generator[BinaryIO]:
                 os.fsync(file.fileno())
             unfinished.replace(place)
     except OSError as exc:
-        raise Expected(
+        raise UserError(
             f"{output} cannot be written: {exc.strerror or exc}.", "Name another file."
         ) from exc
 

@@ -1,7 +1,7 @@
 """Failures that are not bugs of ours."""
 
 
-class Expected(Exception):
+class UserError(Exception):
     """The world is at fault: shown to the user as a message with what to do.
 
     Attributes:

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def thin(t_s: Floats, values: Floats, buckets: int) -> tuple[Floats, Floats]:
+def thin_series(t_s: Floats, values: Floats, buckets: int) -> tuple[Floats, Floats]:
     """At most `2 * buckets` of the points, in time order; what stands out is never left out.
 
     Args:

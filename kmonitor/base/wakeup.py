@@ -9,7 +9,7 @@ from types import FrameType
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-class Wake:
+class WakeupPipe:
     """A byte in a socket pair: any thread and any signal may send it."""
 
     def __init__(self) -> None:

@@ -9,9 +9,9 @@ from cyclopts.validators import Number
 from kmonitor.base.plain_data import fields_of
 from kmonitor.cli.common.hub_access import HostOption, HubOption, open_hub
 from kmonitor.cli.common.run_choice import SHORT_ID
-from kmonitor.cli.common.terminal import DONE, say, say_json, say_table
+from kmonitor.cli.common.terminal import DONE, print_json, print_table, print_text
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.ui.text.formats import moment_text, plain_text
+from kmonitor.ui.text.formats import moment_text, with_plain_spaces
 from kmonitor_agent.wire.messages.unions import AuditRow
 
 _PAGE = 1000
@@ -40,11 +40,11 @@ def audit(
         rows = _newest(client, last)
     rows.reverse()
     if json:
-        say_json(fields_of(rows))
+        print_json(fields_of(rows))
     elif rows:
         _say_rows(rows)
     else:
-        say("Nothing was done yet.")
+        print_text("Nothing was done yet.")
     return DONE
 
 
@@ -63,7 +63,7 @@ def _say_rows(rows: list[AuditRow]) -> None:
     now = time.time()
     told = [
         (
-            plain_text(moment_text(row.wall_s, now_wall_s=now)),
+            with_plain_spaces(moment_text(row.wall_s, now_wall_s=now)),
             row.who,
             row.what,
             row.run[:SHORT_ID],
@@ -72,4 +72,4 @@ def _say_rows(rows: list[AuditRow]) -> None:
         )
         for row in rows
     ]
-    say_table(("WHEN", "WHO", "WHAT", "RUN", "OF", "RESULT"), told, folds=("OF", "RESULT"))
+    print_table(("WHEN", "WHO", "WHAT", "RUN", "OF", "RESULT"), told, folds=("OF", "RESULT"))

@@ -8,26 +8,33 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.cli.common.hub_access import open_hub
 from kmonitor.cli.common.run_choice import choose_run
-from kmonitor.cli.common.terminal import DONE, FAILED, plain, say, say_json, say_table
+from kmonitor.cli.common.terminal import (
+    DONE,
+    FAILED,
+    print_json,
+    print_table,
+    print_text,
+    terminal_safe,
+)
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.export.events import read_event
-from kmonitor.ui.text.formats import bytes_text, moment_text, plain_text
+from kmonitor.export.events import decode_row
+from kmonitor.ui.text.formats import bytes_text, moment_text, with_plain_spaces
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.events import FitStarted
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 if TYPE_CHECKING:
-    from kmonitor_agent.reclaim.checkpoint_seal import StateHeader
+    from kmonitor_agent.reclaim.checkpoint_seal import CheckpointHeader
 
 _SUFFIX = ".h5"
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedCheckpoint:
     """One checkpoint, as it is listed.
 
     Attributes:
@@ -78,7 +85,7 @@ def checkpoints(
         json: One list of objects.
     """
     if find_spec("h5py") is None:
-        raise Expected(
+        raise UserError(
             "Checkpoints cannot be read here: h5py is not installed, which comes with Keras.",
             "Run this in the environment of the training, or: pip install h5py",
         )
@@ -90,7 +97,9 @@ def checkpoints(
         key=lambda each: each.wall_s,
     )
     if json:
-        say_json([{name: getattr(each, name) for name in Listed.__slots__} for each in found])
+        print_json(
+            [{name: getattr(each, name) for name in ListedCheckpoint.__slots__} for each in found]
+        )
     else:
         _say_list(chosen, places, found, verified=verify)
     return FAILED if any(each.state.startswith("damaged") for each in found) else DONE
@@ -98,7 +107,7 @@ def checkpoints(
 
 def _places(client: HubClient, run: RunSummary) -> list[Path]:
     """Folders that the run named, and the one that is used where a script names none."""
-    told = (read_event(row) for row in client.all_rows(run.run, ("fit_start",)))
+    told = (decode_row(row) for row in client.all_rows(run.run, ("fit_start",)))
     named = [
         Path(event.checkpoint_dir)
         for event in told
@@ -107,15 +116,15 @@ def _places(client: HubClient, run: RunSummary) -> list[Path]:
     return list(dict.fromkeys([*named, find_folders().checkpoints / run.run]))
 
 
-def _in_folder(folder: Path, run: str, *, verify: bool) -> list[Listed]:
+def _in_folder(folder: Path, run: str, *, verify: bool) -> list[ListedCheckpoint]:
     from kmonitor_agent.reclaim import checkpoint_seal  # noqa: PLC0415 - NumPy
-    from kmonitor_agent.reclaim.checkpoint_seal import NotAStateFile  # noqa: PLC0415 - beside it
+    from kmonitor_agent.reclaim.checkpoint_seal import NotACheckpoint  # noqa: PLC0415 - beside it
 
-    found: list[Listed] = []
+    found: list[ListedCheckpoint] = []
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
         try:
             header = checkpoint_seal.read_header(path)
-        except (OSError, NotAStateFile) as exc:
+        except (OSError, NotACheckpoint) as exc:
             found += _damaged(path, str(exc))
         else:
             if header.tag.run == run:
@@ -123,8 +132,8 @@ def _in_folder(folder: Path, run: str, *, verify: bool) -> list[Listed]:
     return found
 
 
-def _listed(path: Path, header: "StateHeader", state: str) -> Listed:
-    return Listed(
+def _listed(path: Path, header: "CheckpointHeader", state: str) -> ListedCheckpoint:
+    return ListedCheckpoint(
         path=str(path),
         fit=header.tag.fit,
         epoch=header.tag.epoch,
@@ -138,20 +147,20 @@ def _listed(path: Path, header: "StateHeader", state: str) -> Listed:
     )
 
 
-def _damaged(path: Path, why: str) -> Iterator[Listed]:
+def _damaged(path: Path, why: str) -> Iterator[ListedCheckpoint]:
     """What can be told of a file that does not say its run; nothing if it is another program's."""
-    from kmonitor_agent.reclaim.checkpoint_seal import begins_as_ours  # noqa: PLC0415 - beside it
-    from kmonitor_agent.reclaim.checkpoints import place_in_name  # noqa: PLC0415 - NumPy
+    from kmonitor_agent.reclaim.checkpoint_seal import has_checkpoint_magic  # noqa: PLC0415 - beside it
+    from kmonitor_agent.reclaim.checkpoints import parse_checkpoint_name  # noqa: PLC0415 - NumPy
 
-    place = place_in_name(path)
-    if place is None and not begins_as_ours(path):
+    place = parse_checkpoint_name(path)
+    if place is None and not has_checkpoint_magic(path):
         return
     fit, epoch, step = place or (None, None, None)
     try:
         facts = path.stat()
     except OSError:
         return  # removed meanwhile
-    yield Listed(
+    yield ListedCheckpoint(
         path=str(path),
         fit=fit,
         epoch=epoch,
@@ -171,37 +180,41 @@ def _export(path: Path) -> str:
 
 
 def _verified(path: Path) -> str:
-    from kmonitor_agent.reclaim.checkpoint_file import NotAStateFile, check_whole  # noqa: PLC0415 - NumPy
+    from kmonitor_agent.reclaim.checkpoint_file import NotACheckpoint, verify_checkpoint  # noqa: PLC0415 - NumPy
 
     try:
-        check_whole(path)
-    except (NotAStateFile, OSError) as exc:
+        verify_checkpoint(path)
+    except (NotACheckpoint, OSError) as exc:
         return f"damaged: {exc}"
     return "whole"
 
 
-def _say_list(run: RunSummary, places: list[Path], found: list[Listed], *, verified: bool) -> None:
+def _say_list(
+    run: RunSummary, places: list[Path], found: list[ListedCheckpoint], *, verified: bool
+) -> None:
     if not found:
-        say(f'"{plain(run.name)}" has no checkpoint in {", ".join(map(str, places))}.')
-        say(f"Have one written with: kmonitor command {run.run} save --wait")
+        print_text(
+            f'"{terminal_safe(run.name)}" has no checkpoint in {", ".join(map(str, places))}.'
+        )
+        print_text(f"Have one written with: kmonitor command {run.run} save --wait")
         return
     is_told = verified or any(each.state for each in found)
     headers = ["when", "fit", "epoch", "step", "size", "export", "file"]
     now_wall_s = SystemClock().wall_s()
     rows = [
         [
-            plain_text(moment_text(each.wall_s, now_wall_s=now_wall_s)),
+            with_plain_spaces(moment_text(each.wall_s, now_wall_s=now_wall_s)),
             "?" if each.fit is None else str(each.fit),
             "?" if each.epoch is None else str(each.epoch + 1),
             str(each.step) if each.step else "end",
-            plain_text(bytes_text(each.n_bytes)),
+            with_plain_spaces(bytes_text(each.n_bytes)),
             "yes" if each.export else "",
             each.path,
             *([each.state] if is_told else []),
         ]
         for each in found
     ]
-    say_table(
+    print_table(
         [*headers, "state"] if is_told else headers,
         rows,
         right=("fit", "epoch", "step", "size"),

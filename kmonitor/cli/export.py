@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from kmonitor.cli.common.hub_access import FolderOption, HostOption, HubOption, open_hub
 from kmonitor.cli.common.run_choice import choose_run
-from kmonitor.cli.common.terminal import DONE, Misuse, complain, plain
+from kmonitor.cli.common.terminal import DONE, UsageError, print_stderr, terminal_safe
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.csv_logger import CsvLoggerExport
 from kmonitor.export.run_export import ENDINGS, ExportFormat, RunExport
@@ -50,7 +50,7 @@ def export(  # noqa: PLR0913 - options of a command
     output = None if str(output) == "-" else output
     chosen_format = format_ or _format_of(output)
     if fit is not None and chosen_format != "csvlogger":
-        raise Misuse("--fit goes with --format csvlogger; other formats have every fit.")
+        raise UsageError("--fit goes with --format csvlogger; other formats have every fit.")
     with open_hub(host, folder=folder, hub=hub) as client:
         chosen = choose_run(client.runs(), run)
         if chosen_format == "csvlogger":
@@ -59,11 +59,11 @@ def export(  # noqa: PLR0913 - options of a command
         writing = RunExport(client, chosen)
         if output is not None:
             exported = writing.into_file(output, chosen_format)
-            complain(f"{exported.lines} lines in {output}")
+            print_stderr(f"{exported.lines} lines in {output}")
             _tell_sources(exported.columns)
             _tell_unreadable(exported.unreadable)
         elif chosen_format == "parquet":
-            raise Misuse("Parquet is no text for a terminal.", "Name a file with --output.")
+            raise UsageError("Parquet is no text for a terminal.", "Name a file with --output.")
         else:
             _tell_unreadable(writing.as_text(sys.stdout, chosen_format).unreadable)
     return DONE
@@ -76,16 +76,18 @@ def _write_csv_logger(
     if output is None:
         writing.as_text(sys.stdout)
     else:
-        complain(f"{writing.into_file(output)} lines in {output}")
+        print_stderr(f"{writing.into_file(output)} lines in {output}")
 
 
 def _format_of(output: Path | None) -> ExportFormat:
     if output is None:
-        raise Misuse("Say in which form: --format csv or json.", "Or name a file with --output.")
+        raise UsageError(
+            "Say in which form: --format csv or json.", "Or name a file with --output."
+        )
     found = ENDINGS.get(output.suffix.casefold())
     if found is None:
-        raise Misuse(
-            f"What {plain(output.name)} is to be does not follow from its ending.",
+        raise UsageError(
+            f"What {terminal_safe(output.name)} is to be does not follow from its ending.",
             "Add --format csv, json or parquet.",
         )
     return found
@@ -93,12 +95,12 @@ def _format_of(output: Path | None) -> ExportFormat:
 
 def _tell_unreadable(unreadable: Sequence[str]) -> None:
     for each in unreadable:
-        complain(f"An event cannot be read: {plain(each)}")
+        print_stderr(f"An event cannot be read: {terminal_safe(each)}")
 
 
 def _tell_sources(columns: Sequence[TableColumn]) -> None:
     for column in columns:
         if column.absent:
-            complain(f"{column.name} is empty: {plain(column.absent)}")
+            print_stderr(f"{column.name} is empty: {terminal_safe(column.absent)}")
         elif column.source:
-            complain(f"{column.name} is from {plain(column.source)}")
+            print_stderr(f"{column.name} is from {terminal_safe(column.source)}")

@@ -4,12 +4,19 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.base.plain_data import fields_of
 from kmonitor.cli.common.hub_access import folder_faults_named
-from kmonitor.cli.common.terminal import DONE, complain, plain, say, say_json, say_table
-from kmonitor.connect.host_access import visit
-from kmonitor.connect.remembered_hosts import HostBook, RememberedHost
+from kmonitor.cli.common.terminal import (
+    DONE,
+    print_json,
+    print_stderr,
+    print_table,
+    print_text,
+    terminal_safe,
+)
+from kmonitor.connect.host_access import check_host
+from kmonitor.connect.remembered_hosts import HostStore, RememberedHost
 from kmonitor_agent.wire.local.folders import find_folders
 
 app = App(
@@ -32,16 +39,16 @@ def hosts(*, json: Annotated[bool, Parameter(name="--json", negative="")] = Fals
     Args:
         json: One JSON list with `address`, `name`, `command`, `socket` and `error`.
     """
-    book = HostBook(find_folders())
+    book = HostStore(find_folders())
     known = book.hosts()
     _tell_trouble(book)
     if json:
-        say_json([fields_of(host) for host in known])
+        print_json([fields_of(host) for host in known])
     elif known:
         rows = [(host.called, host.address, host.command, host.error or "") for host in known]
-        say_table(("NAME", "ADDRESS", "COMMAND", "LAST TROUBLE"), rows, folds=("LAST TROUBLE",))
+        print_table(("NAME", "ADDRESS", "COMMAND", "LAST TROUBLE"), rows, folds=("LAST TROUBLE",))
     else:
-        say("No hosts yet. Add one: kmonitor hosts add gpu-01")
+        print_text("No hosts yet. Add one: kmonitor hosts add gpu-01")
     return DONE
 
 
@@ -63,18 +70,22 @@ def add(
         untried: Remember it without connecting.
     """
     folders = find_folders()
-    book = HostBook(folders)
+    book = HostStore(folders)
     if not untried:
         known = book.find(address)
         _tell_trouble(book)
         asked = known.command if known is not None and command is None else command
         with folder_faults_named(folders):
-            found = visit(folders, RememberedHost(address, command=asked or ""))
+            found = check_host(folders, RememberedHost(address, command=asked or ""))
         how = f", {_FOUND_BY.get(found.found_by, 'found')}: {found.python}" if found.python else ""
-        say(plain(f"kmonitor {found.version} answers on {found.host} (process {found.pid}{how})."))
+        print_text(
+            terminal_safe(
+                f"kmonitor {found.version} answers on {found.host} (process {found.pid}{how})."
+            )
+        )
     host = book.add(address, name=name, command=command)
     _tell_trouble(book)
-    say(plain(f"Remembered: {host.called}."))
+    print_text(terminal_safe(f"Remembered: {host.called}."))
     return DONE
 
 
@@ -85,9 +96,9 @@ def remove(host: str, /) -> int:
     Args:
         host: Its address or its name.
     """
-    book = HostBook(find_folders())
+    book = HostStore(find_folders())
     book.remove(_known(book, host).address)
-    say(plain(f"Forgotten: {host}."))
+    print_text(terminal_safe(f"Forgotten: {host}."))
     return DONE
 
 
@@ -99,21 +110,21 @@ def rename(host: str, name: str, /) -> int:
         host: Its address or its name.
         name: The new one; empty: its address.
     """
-    book = HostBook(find_folders())
+    book = HostStore(find_folders())
     address = _known(book, host).address
     book.rename(address, name)
-    say(plain(f"{address} is called {name or address}."))
+    print_text(terminal_safe(f"{address} is called {name or address}."))
     return DONE
 
 
-def _tell_trouble(book: HostBook) -> None:
+def _tell_trouble(book: HostStore) -> None:
     if book.trouble:
-        complain(f"kmonitor: {plain(book.trouble)}")
+        print_stderr(f"kmonitor: {terminal_safe(book.trouble)}")
 
 
-def _known(book: HostBook, host: str) -> RememberedHost:
+def _known(book: HostStore, host: str) -> RememberedHost:
     known = book.find(host)
     _tell_trouble(book)
     if known is None:
-        raise Expected(f'No host "{plain(host)}" is remembered.', "See: kmonitor hosts")
+        raise UserError(f'No host "{terminal_safe(host)}" is remembered.', "See: kmonitor hosts")
     return known

@@ -5,10 +5,17 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from kmonitor.cli.common.terminal import DONE, counted, plain, say, say_json, say_table
-from kmonitor.memory.model_files.inspection import Compiled, ModelFile, inspect_file
-from kmonitor.ui.memory.model_file import settings_words
-from kmonitor.ui.text.formats import bytes_text, count_text, plain_text
+from kmonitor.cli.common.terminal import (
+    DONE,
+    pluralized,
+    print_json,
+    print_table,
+    print_text,
+    terminal_safe,
+)
+from kmonitor.memory.model_files.inspection import CompileSettings, ModelFile, inspect_file
+from kmonitor.ui.memory.model_file import settings_text
+from kmonitor.ui.text.formats import bytes_text, count_text, with_plain_spaces
 
 _FORMS = {"keras": "Keras archive", "h5": "HDF5 model", "weights": "HDF5 weights alone",
           "json": "JSON, architecture alone"}  # fmt: skip
@@ -33,21 +40,21 @@ def inspect_model(
     """
     found = inspect_file(file)
     if as_json:
-        say_json(found)
+        print_json(found)
         return DONE
     if found.form != "json":
         _say_layers(found)
-        say()
+        print_text()
     for line in _lines(found):
-        say(plain(line))
+        print_text(terminal_safe(line))
     return DONE
 
 
 def _say_layers(found: ModelFile) -> None:
-    say_table(
+    print_table(
         ("layer", "kind", "parameters", "in the file", "shapes"),
         [
-            (each.path, each.kind, plain_text(count_text(each.parameters)),
+            (each.path, each.kind, with_plain_spaces(count_text(each.parameters)),
              _size(each.stored_bytes), " ".join(str(shape) for shape in each.shapes))
             for each in found.layers
         ],
@@ -71,8 +78,8 @@ def _lines(found: ModelFile) -> list[str]:
     lines.append(
         "  no weights"
         if found.form == "json"
-        else f"  weights {_size(found.weight_bytes)} ({plain_text(count_text(found.parameters))}"
-        f" values); optimizer {_size(found.slot_bytes)} in {counted(found.slots, 'array')}"
+        else f"  weights {_size(found.weight_bytes)} ({with_plain_spaces(count_text(found.parameters))}"
+        f" values); optimizer {_size(found.slot_bytes)} in {pluralized(found.slots, 'array')}"
     )
     lines += _compiled_lines(found.compiled)
     if found.own_parts:
@@ -80,10 +87,10 @@ def _lines(found: ModelFile) -> list[str]:
     return lines
 
 
-def _compiled_lines(compiled: Compiled | None) -> list[str]:
+def _compiled_lines(compiled: CompileSettings | None) -> list[str]:
     if compiled is None:
         return ["  not compiled, or the file does not say how"]
-    settings = settings_words(compiled.settings)
+    settings = settings_text(compiled.settings)
     return [
         f"  optimizer {compiled.optimizer or 'none'}" + (f": {settings}" if settings else ""),
         f"  loss {compiled.loss or 'none'}; metrics {', '.join(compiled.metrics) or 'none'}",
@@ -91,4 +98,4 @@ def _compiled_lines(compiled: Compiled | None) -> list[str]:
 
 
 def _size(n_bytes: int) -> str:
-    return plain_text(bytes_text(n_bytes))
+    return with_plain_spaces(bytes_text(n_bytes))

@@ -11,20 +11,20 @@ from kmonitor.base.plain_data import fields_of
 from kmonitor.cli.common.hub_access import HostOption, HubOption, folder_faults_named, open_hub
 from kmonitor.cli.common.terminal import (
     DONE,
-    Misuse,
-    complain,
+    UsageError,
     elided_middle,
-    plain,
-    say,
-    say_json,
-    say_table,
+    print_json,
+    print_stderr,
+    print_table,
+    print_text,
+    terminal_safe,
 )
 from kmonitor.connect.hub_socket import device_keys
-from kmonitor.ui.text.formats import moment_text, plain_text
+from kmonitor.ui.text.formats import moment_text, with_plain_spaces
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.local.host_identity import own_keys
 from kmonitor_agent.wire.messages.access_messages import KeyGrant, Role
-from kmonitor_agent.wire.messages.unions import KeysTold
+from kmonitor_agent.wire.messages.unions import KeysReply
 
 app = App(
     name="keys",
@@ -50,10 +50,10 @@ def mine(*, agent: Annotated[bool, Parameter(name="--agent", negative="")] = Fal
             pair = own_keys(folders, "agent")
     else:
         pair = device_keys(folders)
-    say(pair.public_text)
+    print_text(pair.public_text)
     role = "agent" if agent else "viewer"
-    complain("Whoever runs the hub lets it in with:")
-    complain(f"  kmonitor authorize {pair.public_text} --role {role} --name NAME")
+    print_stderr("Whoever runs the hub lets it in with:")
+    print_stderr(f"  kmonitor authorize {pair.public_text} --role {role} --name NAME")
     return DONE
 
 
@@ -76,7 +76,7 @@ def list_(
     with open_hub(host, hub=hub) as client:
         told = client.keys()
     if json:
-        say_json({"address": told.address, "keys": fields_of(told.keys), "fault": told.fault})
+        print_json({"address": told.address, "keys": fields_of(told.keys), "fault": told.fault})
     else:
         _say_keys(told)
     return DONE
@@ -94,32 +94,36 @@ def revoke(name_or_key: str, /, *, host: HostOption = None, hub: HubOption = Non
     """
     with open_hub(host, hub=hub) as client:
         client.keys(revoke=name_or_key)
-    say(f'"{plain(name_or_key)}" may not connect any more.')
+    print_text(f'"{terminal_safe(name_or_key)}" may not connect any more.')
     return DONE
 
 
-def _say_keys(told: KeysTold) -> None:
+def _say_keys(told: KeysReply) -> None:
     if told.address:
-        say(f"The hub listens at: {told.address}")
+        print_text(f"The hub listens at: {told.address}")
     else:
-        say("The hub does not listen on the network (kmonitor hub --bind ADDRESS:PORT does).")
+        print_text(
+            "The hub does not listen on the network (kmonitor hub --bind ADDRESS:PORT does)."
+        )
     if told.fault:
-        complain(f"{plain(told.fault)}.")
+        print_stderr(f"{terminal_safe(told.fault)}.")
         return
     if not told.keys:
-        say("No key may connect. Let one in with: kmonitor authorize KEY --role ROLE --name NAME")
+        print_text(
+            "No key may connect. Let one in with: kmonitor authorize KEY --role ROLE --name NAME"
+        )
         return
     now = time.time()
     rows = [
         (
             each.name,
             each.role,
-            plain_text(moment_text(each.since_wall_s, now_wall_s=now)),
+            with_plain_spaces(moment_text(each.since_wall_s, now_wall_s=now)),
             each.key,
         )
         for each in told.keys
     ]
-    say_table(("NAME", "ROLE", "SINCE", "KEY"), rows, folds=("NAME",))
+    print_table(("NAME", "ROLE", "SINCE", "KEY"), rows, folds=("NAME",))
 
 
 # authorize: `kmonitor authorize`: let a device connect to this user's hub over the network.
@@ -159,25 +163,25 @@ def authorize(
     """
     digits = key.strip().lower()
     if not _KEY.fullmatch(digits):
-        raise Misuse(
-            f'"{plain(elided_middle(key, _SHOWN_CELLS))}" is no key.',
+        raise UsageError(
+            f'"{terminal_safe(elided_middle(key, _SHOWN_CELLS))}" is no key.',
             "A key is 64 hexadecimal digits; the device prints its own with: kmonitor keys mine",
         )
     if not _NAME.fullmatch(name):
-        raise Misuse(
-            f'"{plain(elided_middle(name, _SHOWN_CELLS))}" cannot be the name of a key.',
+        raise UsageError(
+            f'"{terminal_safe(elided_middle(name, _SHOWN_CELLS))}" cannot be the name of a key.',
             "Write 1 to 64 letters, digits, spaces or . @ _ - and begin with a letter or digit.",
         )
     wanted = KeyGrant(key=digits, name=name, role=role)
     with open_hub(host, hub=hub) as client:
         _mind_what_it_was(client.keys().keys, wanted, may_replace=replace)
         told = client.keys(authorize=wanted)
-    say(f'"{plain(name)}" may connect now ({role}).')
+    print_text(f'"{terminal_safe(name)}" may connect now ({role}).')
     if told.address:
-        say(f"It connects to: {told.address}")
+        print_text(f"It connects to: {told.address}")
     else:
-        say("This hub does not listen on the network. It does when started as:")
-        say("  kmonitor hub --bind ADDRESS:PORT")
+        print_text("This hub does not listen on the network. It does when started as:")
+        print_text("  kmonitor hub --bind ADDRESS:PORT")
     return DONE
 
 
@@ -186,8 +190,8 @@ def _mind_what_it_was(known: Iterable[KeyGrant], wanted: KeyGrant, *, may_replac
     if before is None or (before.name, before.role) == (wanted.name, wanted.role):
         return
     if not may_replace:
-        raise Misuse(
-            f'That key may connect already, as "{plain(before.name)}" ({before.role}).',
+        raise UsageError(
+            f'That key may connect already, as "{terminal_safe(before.name)}" ({before.role}).',
             "Add --replace to give it the new name and role.",
         )
-    say(f'It was "{plain(before.name)}" ({before.role}) until now.')
+    print_text(f'It was "{terminal_safe(before.name)}" ({before.role}) until now.')

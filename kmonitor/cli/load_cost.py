@@ -7,19 +7,27 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from kmonitor.cli.common.options import NO_OPTIONS, FileOptions
-from kmonitor.cli.common.terminal import DONE, Misuse, complain, plain, say, say_json, say_table
-from kmonitor.memory.model_files.description import source_of
+from kmonitor.cli.common.terminal import (
+    DONE,
+    UsageError,
+    print_json,
+    print_stderr,
+    print_table,
+    print_text,
+    terminal_safe,
+)
+from kmonitor.memory.model_files.description import model_source_of
 from kmonitor.memory.model_files.load_cost import (
+    LOADING_METHODS,
     REPEATS,
-    WAYS,
     LoadCost,
+    LoadingMethod,
     Recommendation,
-    Way,
     measure,
-    possible_ways,
+    possible_methods,
     recommend,
 )
-from kmonitor.ui.text.formats import bytes_text, plain_text
+from kmonitor.ui.text.formats import bytes_text, with_plain_spaces
 
 
 def load_cost(
@@ -48,51 +56,51 @@ def load_cost(
         options: How the file is read.
         as_json: Print one JSON document.
     """
-    chosen = _chosen(ways, possible_ways(file))
-    source = source_of(
+    chosen = _chosen(ways, possible_methods(file))
+    source = model_source_of(
         str(file), config=options.config, custom=options.custom, allow_code=options.allow_code
     )
     costs = measure(file, source, chosen, repeats=repeats, told=_progress)
     found = recommend(costs)
     if as_json:
         rows = [{name: getattr(each, name) for name in each.__struct_fields__} for each in costs]
-        say_json({"file": str(file), "ways": rows, "recommended": found})
+        print_json({"file": str(file), "ways": rows, "recommended": found})
         return DONE
-    say_table(
+    print_table(
         ("way", "peak", "kept", "seconds", "optimizer", "training can go on"),
         map(_row, costs),
         right=("peak", "kept", "seconds"),
         folds=("optimizer",),
     )
-    say()
+    print_text()
     for line in _lines(found):
-        say(line)
+        print_text(line)
     return DONE
 
 
-def _chosen(text: str, possible: tuple[Way, ...]) -> list[Way]:
+def _chosen(text: str, possible: tuple[LoadingMethod, ...]) -> list[LoadingMethod]:
     wanted = [each.strip() for each in text.split(",")]
     if wanted == ["all"]:
         return list(possible)
     unknown = [each for each in wanted if each not in possible]
     if unknown:
-        raise Misuse(
+        raise UsageError(
             f"--ways {', '.join(unknown)}: for this file there are {', '.join(possible)}."
         )
     return [way for way in possible if way in wanted]
 
 
 def _progress(done: int, total: int) -> None:
-    complain(f"kmonitor: process {done} of {total} has ended.")
+    print_stderr(f"kmonitor: process {done} of {total} has ended.")
 
 
 def _row(cost: LoadCost) -> tuple[str, ...]:
     if cost.error:
-        return (WAYS[cost.way], "", "", "", f"does not work: {cost.error}", "no")
+        return (LOADING_METHODS[cost.way], "", "", "", f"does not work: {cost.error}", "no")
     return (
-        WAYS[cost.way],
-        plain_text(bytes_text(cost.peak_bytes)),
-        plain_text(bytes_text(cost.kept_bytes)),
+        LOADING_METHODS[cost.way],
+        with_plain_spaces(bytes_text(cost.peak_bytes)),
+        with_plain_spaces(bytes_text(cost.kept_bytes)),
         f"{cost.seconds:.2f}",
         cost.optimizer,
         "exactly" if cost.can_train_on else "no",
@@ -100,10 +108,14 @@ def _row(cost: LoadCost) -> tuple[str, ...]:
 
 
 def _lines(found: Recommendation) -> list[str]:
-    predict = WAYS[found.predict] if found.predict else "nothing works"
-    train = WAYS[found.train] if found.train else "none: no way brings the optimizer's state back"
+    predict = LOADING_METHODS[found.predict] if found.predict else "nothing works"
+    train = (
+        LOADING_METHODS[found.train]
+        if found.train
+        else "none: no way brings the optimizer's state back"
+    )
     return [
-        plain(f"To predict only: {predict}."),
-        plain(f"To train on: {train}."),
+        terminal_safe(f"To predict only: {predict}."),
+        terminal_safe(f"To train on: {train}."),
         "Order of data and the seeds of your script are in no model file.",
     ]

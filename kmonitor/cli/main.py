@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from cyclopts import App, CycloptsError, UnknownOptionError, UnusedCliTokensError
 
 from kmonitor import __version__
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.base.standard_streams import fill_standard_streams
 from kmonitor.cli.common.terminal import (
     BROKEN_PIPE,
@@ -16,14 +16,14 @@ from kmonitor.cli.common.terminal import (
     FAILED,
     INTERRUPTED,
     USAGE,
-    Misuse,
-    complain,
+    UsageError,
     discard_output,
     is_of_output,
-    plain,
+    print_stderr,
+    terminal_safe,
 )
 from kmonitor.cli.common.unknown_options import about_option
-from kmonitor_agent.wire.local.folders import home_without_place
+from kmonitor_agent.wire.local.folders import invalid_home_text
 
 _LONGEST_SHOWN = 200
 
@@ -139,9 +139,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if is_of_output(exc):
             discard_output()
             why = exc.strerror or exc
-            complain(f"kmonitor: what was to be written to standard output is lost: {why}.")
+            print_stderr(f"kmonitor: what was to be written to standard output is lost: {why}.")
         elif exc.filename is not None:
-            complain(f"kmonitor: {_shown(exc.filename)} cannot be used: {exc.strerror}.")
+            print_stderr(f"kmonitor: {_shown(exc.filename)} cannot be used: {exc.strerror}.")
         else:
             raise
         return FAILED
@@ -163,11 +163,11 @@ def _guarded(given: list[str]) -> int:
     except CycloptsError as exc:
         _complain_of_usage(called, str(exc))
         return USAGE
-    except Expected as exc:
-        complain(f"kmonitor: {exc.what}")
+    except UserError as exc:
+        print_stderr(f"kmonitor: {exc.what}")
         if exc.remedy:
-            complain(exc.remedy)
-        return USAGE if isinstance(exc, Misuse) else FAILED
+            print_stderr(exc.remedy)
+        return USAGE if isinstance(exc, UsageError) else FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
     return result if isinstance(result, int) else DONE
@@ -175,7 +175,7 @@ def _guarded(given: list[str]) -> int:
 
 def _shown(path: object) -> str:
     """A path that the system refused, which may be of any length."""
-    text = plain(os.fsdecode(path) if isinstance(path, bytes) else str(path))
+    text = terminal_safe(os.fsdecode(path) if isinstance(path, bytes) else str(path))
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
@@ -186,8 +186,8 @@ def _asks_about_itself(given: list[str]) -> bool:
 
 
 def _see_home() -> None:
-    if why := home_without_place(os.environ):
-        raise Expected(why)
+    if why := invalid_home_text(os.environ):
+        raise UserError(why)
 
 
 def _complain_of_word(given: list[str], unused: Sequence[str]) -> None:
@@ -206,8 +206,8 @@ def _complain_of_option(given: list[str], exc: UnknownOptionError) -> None:
     if told is None:
         _complain_of_usage(given[0], str(exc))
         return
-    complain(f"kmonitor: {plain(told[0])}")
-    complain(plain(told[1]))
+    print_stderr(f"kmonitor: {terminal_safe(told[0])}")
+    print_stderr(terminal_safe(told[1]))
 
 
 def _complain_of_command(group: str, called: str, known: Iterable[str]) -> None:
@@ -217,9 +217,9 @@ def _complain_of_command(group: str, called: str, known: Iterable[str]) -> None:
 
 
 def _complain_of_usage(called: str, what: str) -> None:
-    complain(f"kmonitor: {plain(what)}")
+    print_stderr(f"kmonitor: {terminal_safe(what)}")
     about = f"{called} " if called in _SUBCOMMANDS else ""
-    complain(f"See: kmonitor {about}--help")
+    print_stderr(f"See: kmonitor {about}--help")
 
 
 if __name__ == "__main__":

@@ -10,31 +10,31 @@ import msgspec
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.cli.common.hub_access import open_hub
 from kmonitor.cli.common.options import NO_OPTIONS, FileOptions, bytes_from
 from kmonitor.cli.common.run_choice import choose_run
 from kmonitor.cli.common.terminal import (
     DONE,
-    Misuse,
-    complain,
-    counted,
-    plain,
-    say,
-    say_json,
-    say_table,
+    UsageError,
+    pluralized,
+    print_json,
+    print_stderr,
+    print_table,
+    print_text,
+    terminal_safe,
 )
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.memory.calibration import (
-    KINDS,
+    MEMORY_EVENT_KINDS,
     FitMemory,
-    Measured,
     Measurements,
     NotIdentifiable,
+    PeakMeasurement,
+    best_estimate,
     fit_memories,
-    foretold,
     measurements_of,
-    telling,
+    usable_measurements,
 )
 from kmonitor.memory.estimate import MemoryMap, Plan, backend_of
 from kmonitor.memory.layer_rules import Backend
@@ -44,7 +44,7 @@ from kmonitor.memory.model_files.description import (
     TracedModel,
     describe,
     has_tensorflow,
-    source_of,
+    model_source_of,
     trace_model,
 )
 from kmonitor.memory.model_files.file_layout import layout_of_file
@@ -52,12 +52,18 @@ from kmonitor.memory.model_files.output_shapes import CannotTell
 from kmonitor.memory.optimizer_slots import OPTIMIZERS
 from kmonitor.memory.tensor_sizes import OpenShape, with_length
 from kmonitor.memory.traced_step import Traced
-from kmonitor.memory.what_if import Advice, Fit, advise, largest_batches, peaks_over_batch
-from kmonitor.ui.text.formats import bytes_text, count_text, plain_text
+from kmonitor.memory.what_if import (
+    BatchFit,
+    PeakReduction,
+    advise,
+    largest_batches,
+    peaks_over_batch,
+)
+from kmonitor.ui.text.formats import bytes_text, count_text, with_plain_spaces
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event
 from kmonitor_agent.wire.messages.events import AnyEvent
-from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout, Setting
+from kmonitor_agent.wire.messages.model_layout import ConfigValue, ModelLayout, OptimizerLayout
 
 # map_lines: A memory map as lines and a table for the terminal.
 
@@ -68,18 +74,18 @@ _COLUMNS = (
 _RIGHT = ("parameters", "weights", "gradients", "slots", "kept", "workspace")
 
 
-def say_map(layout: ModelLayout, found: MemoryMap) -> None:
+def print_map(layout: ModelLayout, found: MemoryMap) -> None:
     """The table by layer and the totals below it."""
-    say_table(_COLUMNS, map(_row, found.layers), right=_RIGHT, elided="layer")
-    say()
-    say(_headline(layout, found))
-    say(
+    print_table(_COLUMNS, map(_row, found.layers), right=_RIGHT, elided="layer")
+    print_text()
+    print_text(_headline(layout, found))
+    print_text(
         f"  resident {_size(found.resident_bytes)}: weights {_size(found.parameter_bytes)},"
         f" optimizer {_size(found.slot_bytes)}"
     )
     # The layers' part is by rules, the total by what was traced or measured: it may be less.
     kept = "of it kept" if found.kept_bytes <= found.transient_bytes else "by rules would be kept"
-    say(
+    print_text(
         f"  transient {_size(found.transient_bytes)}: {kept} for the backward pass"
         f" {_size(found.kept_bytes)}; gradients are {_size(found.gradient_bytes)} together, but"
         " not all at one time"
@@ -87,38 +93,42 @@ def say_map(layout: ModelLayout, found: MemoryMap) -> None:
         else f"  transient {_size(found.transient_bytes)}: kept for the backward pass"
         f" {_size(found.kept_bytes)}, gradients {_size(found.gradient_bytes)}"
     )
-    say(f"  tier {found.tier}: {found.method}")
+    print_text(f"  tier {found.tier}: {found.method}")
     if found.uncovered:
-        say(f"  no rule covers: {', '.join(map(plain, found.uncovered))}; the interval is wider")
+        print_text(
+            f"  no rule covers: {', '.join(map(terminal_safe, found.uncovered))}; the interval is wider"
+        )
     for note in found.notes:
-        say(f"  {plain(note)}")
+        print_text(f"  {terminal_safe(note)}")
 
 
-def say_fit(fit: Fit, limit: str) -> None:
+def print_fit(fit: BatchFit, limit: str) -> None:
     """The largest batches within a limit."""
     if fit.likely is None:
-        say(f"Not even a batch of 1 is expected to fit {plain(limit)}.")
+        print_text(f"Not even a batch of 1 is expected to fit {terminal_safe(limit)}.")
         return
     certain = f"{fit.certain} with certainty" if fit.certain else "none with certainty"
-    say(f"Largest batch within {plain(limit)}: {certain}, {fit.likely} by the estimate itself.")
+    print_text(
+        f"Largest batch within {terminal_safe(limit)}: {certain}, {fit.likely} by the estimate itself."
+    )
 
 
-def say_advice(advised: Sequence[Advice]) -> None:
+def print_advice(advised: Sequence[PeakReduction]) -> None:
     """What would lower the peak, the largest saving first."""
     if not advised:
-        say("No single change that is known would save a MiB.")
+        print_text("No single change that is known would save a MiB.")
         return
     rows = [(_size(each.saved_bytes), _size(each.peak_bytes), each.words) for each in advised]
-    say_table(("saves", "then", "change"), rows, right=("saves", "then"), folds=("change",))
+    print_table(("saves", "then", "change"), rows, right=("saves", "then"), folds=("change",))
 
 
 def _headline(layout: ModelLayout, found: MemoryMap) -> str:
     high = "not known" if found.high_bytes is None else _size(found.high_bytes)
     optimizer = found.optimizer or "no optimizer"
     return (
-        f"{plain(layout.name)}: peak {_size(found.peak_bytes)} ({_size(found.low_bytes)} to"
+        f"{terminal_safe(layout.name)}: peak {_size(found.peak_bytes)} ({_size(found.low_bytes)} to"
         f" {high}) at batch {found.batch}, {optimizer}, {found.precision}, {found.backend};"
-        f" {counted(len(found.layers), 'layer')}"
+        f" {pluralized(len(found.layers), 'layer')}"
     )
 
 
@@ -126,7 +136,7 @@ def _row(row: LayerMemory) -> tuple[str, ...]:
     return (
         row.path,
         row.kind,
-        plain_text(count_text(row.parameters)) if row.parameters else "",
+        with_plain_spaces(count_text(row.parameters)) if row.parameters else "",
         *(
             _size(each) if each else ""
             for each in (row.parameter_bytes, row.gradient_bytes, row.slot_bytes, row.kept_bytes,
@@ -137,13 +147,13 @@ def _row(row: LayerMemory) -> tuple[str, ...]:
 
 
 def _size(n_bytes: int) -> str:
-    return plain_text(bytes_text(n_bytes))
+    return with_plain_spaces(bytes_text(n_bytes))
 
 
 # Measured before.
 
 
-def measured_before(layout: ModelLayout, plan: Plan) -> tuple[Measured, ...]:
+def measured_before(layout: ModelLayout, plan: Plan) -> tuple[PeakMeasurement, ...]:
     """What was measured of the same model, trained in the same way; nothing where nothing was.
 
     A hub is asked, and started, only where one has kept something or a training has left it.
@@ -158,8 +168,8 @@ def measured_before(layout: ModelLayout, plan: Plan) -> tuple[Measured, ...]:
     try:
         with open_hub() as client:
             return _all(client).of(layout, plan)
-    except Expected as exc:
-        complain(f"kmonitor: earlier measurements are not used: {exc.what}")
+    except UserError as exc:
+        print_stderr(f"kmonitor: earlier measurements are not used: {exc.what}")
         return ()
 
 
@@ -176,7 +186,7 @@ def run_memory(wanted: str) -> tuple[FitMemory, Measurements]:
         run = choose_run(client.runs(), wanted)
         fits = fit_memories(_events(client, run.run))
         if not fits:
-            raise Expected(
+            raise UserError(
                 f"{run.name} has not told what its model is made of.",
                 "Runs with Keras 3 tell it at a fit's begin, unless they are private.",
             )
@@ -190,7 +200,7 @@ def _all(client: HubClient) -> Measurements:
 
 
 def _events(client: HubClient, run: str) -> Iterator[AnyEvent]:
-    for row in client.all_rows(run, KINDS):
+    for row in client.all_rows(run, MEMORY_EVENT_KINDS):
         try:
             yield decode_event(row.body)
         except ProtocolError:
@@ -227,10 +237,10 @@ def smaller_inputs(source: ModelSource, layout: ModelLayout) -> dict[str, ModelL
     if found is None:
         return {}
     words, shape = found
-    complain("kmonitor: making the model with a smaller input, in a process of its own.")
+    print_stderr("kmonitor: making the model with a smaller input, in a process of its own.")
     try:
         return {words: describe(source, [[shape]])[0]}
-    except Expected:
+    except UserError:
         return {}  # its weights were made for this very shape, or there is no framework here
 
 
@@ -268,7 +278,7 @@ _CURVE = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
 @dataclass(frozen=True, slots=True)
-class Training:
+class TrainingOptions:
     """How the model would be trained.
 
     Attributes:
@@ -299,14 +309,14 @@ class Training:
     by_rules: Annotated[bool, Parameter(negative="")] = False
 
 
-_AS_IT_IS: Final = Training()
+_AS_IT_IS: Final = TrainingOptions()
 
 
 def memory_map(
     target: str,
     /,
     *,
-    training: Annotated[Training, Parameter(name="*")] = _AS_IT_IS,
+    training: Annotated[TrainingOptions, Parameter(name="*")] = _AS_IT_IS,
     limit: str = "",
     advice: Annotated[bool, Parameter(negative="")] = False,
     file: Annotated[FileOptions, Parameter(name="*")] = NO_OPTIONS,
@@ -344,24 +354,24 @@ def memory_map(
         more = {"fit": fit} if fit else {}
         more |= {"advice": advised} if advised is not None else {}
         curve = peaks_over_batch(layout, plan, _CURVE, peaks)
-        say_json({**_document(layout, found), "curve": curve, **more})
+        print_json({**_document(layout, found), "curve": curve, **more})
         return DONE
-    say_map(layout, found)
+    print_map(layout, found)
     if fit is not None:
-        say_fit(fit, limit)
+        print_fit(fit, limit)
     if advised is not None:
-        say_advice(advised)
+        print_advice(advised)
     return DONE
 
 
 def _what(
-    target: str, training: Training, file: FileOptions
-) -> tuple[ModelLayout, Plan, Sequence[Measured], str]:
+    target: str, training: TrainingOptions, file: FileOptions
+) -> tuple[ModelLayout, Plan, Sequence[PeakMeasurement], str]:
     """The model, how it is trained, what was measured of that, and why no step is traced."""
     before, told = measured_before, None
     if target.startswith(_RUN):
         if training.input_shape:
-            raise Misuse("--input-shape is for model files and scripts.")
+            raise UsageError("--input-shape is for model files and scripts.")
         fit, known = run_memory(target.removeprefix(_RUN))
         layout, before = _of_length(fit, training.sequence), known.of
         training = replace(training, batch=training.batch or fit.batch)
@@ -369,9 +379,9 @@ def _what(
         told = _described(target, training, file)
         layout = told.layout
     plan = _plan(layout, training)
-    peaks: Sequence[Measured] = [_measured(each) for each in training.measured or ()]
+    peaks: Sequence[PeakMeasurement] = [_measured(each) for each in training.measured or ()]
     if not (peaks or training.uncalibrated):
-        peaks = telling(layout, plan, before(layout, plan))
+        peaks = usable_measurements(layout, plan, before(layout, plan))
     if told is None or told.program is None:
         return layout, plan, peaks, told.untraced if told else ""
     traced = Traced(told.program, layout, optimizer=plan.optimizer, precision=plan.precision)
@@ -382,17 +392,19 @@ def _of_length(fit: FitMemory, sequence: int) -> ModelLayout:
     try:
         return with_length(fit.open_layout or fit.layout, sequence) if sequence else fit.layout
     except OpenShape as exc:
-        raise Expected(
+        raise UserError(
             "The run's model has a layer that may change a length, and the run did not tell how.",
             "Map its file or script instead, with the same --sequence.",
         ) from exc
 
 
-def _described(target: str, training: Training, file: FileOptions) -> TracedModel:
+def _described(target: str, training: TrainingOptions, file: FileOptions) -> TracedModel:
     """With its step where its code is at hand; else by the file itself, where it says all."""
     if not (Path(target).suffix or ":" in target or Path(target).exists()):
-        raise Expected(f"There is no file {target}.", f"A run's map: kmonitor map run:{target}")
-    source = source_of(target, config=file.config, custom=file.custom, allow_code=file.allow_code)
+        raise UserError(f"There is no file {target}.", f"A run's map: kmonitor map run:{target}")
+    source = model_source_of(
+        target, config=file.config, custom=file.custom, allow_code=file.allow_code
+    )
     by_file = None
     if target.endswith(".keras") and not (training.input_shape or training.sequence):
         with suppress(CannotTell):  # the framework's classes may
@@ -401,7 +413,7 @@ def _described(target: str, training: Training, file: FileOptions) -> TracedMode
     if by_file is not None and not (is_asked and has_tensorflow()):
         return TracedModel(by_file, None, "")
     if source.script:
-        complain(f"kmonitor: running {source.script} in a process of its own.")
+        print_stderr(f"kmonitor: running {source.script} in a process of its own.")
     shape = [_lengths(each) for each in training.input_shape or ()]
     if not is_asked:
         return TracedModel(describe(source, [shape], sequence=training.sequence)[0], None, "")
@@ -414,7 +426,7 @@ def _described(target: str, training: Training, file: FileOptions) -> TracedMode
             optimizer=_optimizer(training.optimizer, ""),
             precision=training.precision or "",
         )
-    except Expected as exc:
+    except UserError as exc:
         if by_file is None:
             raise
         return TracedModel(by_file, None, exc.what)
@@ -422,7 +434,7 @@ def _described(target: str, training: Training, file: FileOptions) -> TracedMode
 
 def _advised(
     layout: ModelLayout, plan: Plan, smaller: dict[str, ModelLayout]
-) -> tuple[Advice, ...]:
+) -> tuple[PeakReduction, ...]:
     """By rules on both sides: a trace is of one way to train."""
     return advise(layout, replace(plan, traced=None), smaller)
 
@@ -430,11 +442,13 @@ def _advised(
 def _smaller(target: str, layout: ModelLayout, file: FileOptions) -> dict[str, ModelLayout]:
     if target.startswith(_RUN):
         return {}  # a run tells no way to make its model anew
-    source = source_of(target, config=file.config, custom=file.custom, allow_code=file.allow_code)
+    source = model_source_of(
+        target, config=file.config, custom=file.custom, allow_code=file.allow_code
+    )
     return smaller_inputs(source, layout)
 
 
-def _plan(layout: ModelLayout, training: Training) -> Plan:
+def _plan(layout: ModelLayout, training: TrainingOptions) -> Plan:
     precision = training.precision or layout.precision
     return Plan(
         batch=training.batch or _BATCH,
@@ -450,15 +464,15 @@ def _document(layout: ModelLayout, found: MemoryMap) -> dict[str, object]:
 
 
 def _estimated(
-    layout: ModelLayout, plan: Plan, measured: Sequence[Measured], untraced: str
+    layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement], untraced: str
 ) -> MemoryMap:
     try:
-        found = foretold(layout, plan, measured)
+        found = best_estimate(layout, plan, measured)
     except NotIdentifiable as exc:
-        raise Expected(f"--measured does not help: {exc.why}.") from exc
+        raise UserError(f"--measured does not help: {exc.why}.") from exc
     except OpenShape as exc:
         shape = tuple("?" if length is None else length for length in exc.shape)
-        raise Expected(
+        raise UserError(
             f"The model leaves a length open: a tensor has the shape {shape}.",
             "Say it with --sequence 128; of a file or script also the whole input, with"
             " --input-shape 224,224,3.",
@@ -469,17 +483,17 @@ def _estimated(
     return msgspec.structs.replace(found, notes=(*found.notes, note))
 
 
-def _measured(text: str) -> Measured:
+def _measured(text: str) -> PeakMeasurement:
     batch, _, size = text.partition("=")
     if not size or not batch.strip().isdigit() or not int(batch):
-        raise Misuse(f"--measured {text}: write a batch and its peak, such as 32=1.9GiB.")
-    return Measured(int(batch), bytes_from(size, "--measured"))
+        raise UsageError(f"--measured {text}: write a batch and its peak, such as 32=1.9GiB.")
+    return PeakMeasurement(int(batch), bytes_from(size, "--measured"))
 
 
 def _lengths(text: str) -> list[int]:
     parts = text.replace("x", ",").split(",")
     if not all(part.strip().isdigit() and int(part) for part in parts):
-        raise Misuse(f"--input-shape {text}: write lengths, such as 224,224,3.")
+        raise UsageError(f"--input-shape {text}: write lengths, such as 224,224,3.")
     return [int(part) for part in parts]
 
 
@@ -489,7 +503,7 @@ def _optimizer(text: str, precision: str) -> OptimizerLayout | None:
         return None
     name, _, settings = text.partition(":")
     if name.lower() not in OPTIMIZERS:
-        raise Misuse(f"--optimizer {name}: known are {', '.join(OPTIMIZERS)}.")
+        raise UsageError(f"--optimizer {name}: known are {', '.join(OPTIMIZERS)}.")
     return OptimizerLayout(
         kind=name.lower(),
         settings=dict(_setting(each) for each in settings.split(",") if each),
@@ -497,11 +511,11 @@ def _optimizer(text: str, precision: str) -> OptimizerLayout | None:
     )
 
 
-def _setting(text: str) -> tuple[str, Setting]:
+def _setting(text: str) -> tuple[str, ConfigValue]:
     name, _, value = text.partition("=")
     if value.lower() in ("true", "false"):
         return name.strip(), value.lower() == "true"
     try:
         return name.strip(), float(value)
     except ValueError:
-        raise Misuse(f"--optimizer: {text} is no setting, such as momentum=0.9.") from None
+        raise UsageError(f"--optimizer: {text} is no setting, such as momentum=0.9.") from None

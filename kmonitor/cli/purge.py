@@ -10,17 +10,24 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.cli.common.desktop_entry import installed_files, is_entry_of_home
 from kmonitor.cli.common.hub_access import folder_faults_named
-from kmonitor.cli.common.terminal import DONE, FAILED, complain, counted, plain, say
+from kmonitor.cli.common.terminal import (
+    DONE,
+    FAILED,
+    pluralized,
+    print_stderr,
+    print_text,
+    terminal_safe,
+)
 from kmonitor.cli.hub.service_unit import is_unit_of, unit_path
-from kmonitor.connect.local_hub import hub_answers, stop_hub
-from kmonitor.ui.text.formats import bytes_text, plain_text
+from kmonitor.connect.local_hub import ask_local_hub, stop_hub
+from kmonitor.ui.text.formats import bytes_text, with_plain_spaces
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.host_identity import keys_folder
-from kmonitor_agent.wire.local.supervision import studies, supervisions
-from kmonitor_agent.wire.messages.unions import HubTold
+from kmonitor_agent.wire.local.supervision import studies_folder, supervisions_folder
+from kmonitor_agent.wire.messages.unions import HubReply
 
 # own_files: Which files in kmonitor's folders are kmonitor's: by place, kind and exact name.
 
@@ -57,7 +64,7 @@ _RUNTIME: Final = re.compile(r"agents\.sock|view\.sock|hub\.lock|s[0-9a-f]{10}")
 
 
 @dataclass(slots=True)
-class Belongings:
+class OwnFiles:
     """What lies in kmonitor's folders.
 
     Attributes:
@@ -69,18 +76,18 @@ class Belongings:
     others: list[Path] = field(default_factory=list[Path])
 
 
-def belongings(folders: Folders) -> Belongings:
+def find_own_files(folders: Folders) -> OwnFiles:
     """Tell apart what lies in kmonitor's folders; links are not followed.
 
     Raises:
         OSError: A folder cannot be listed.
     """
-    found = Belongings()
+    found = OwnFiles()
     _sort_files(found, folders.database, _DATABASE)
     _sort_runs(found, folders.spool, _SPOOLED)
     _sort_runs(found, folders.checkpoints, _CHECKPOINT)
-    _sort_supervisions(found, supervisions(folders))
-    _sort_studies(found, studies(folders))
+    _sort_supervisions(found, supervisions_folder(folders))
+    _sort_studies(found, studies_folder(folders))
     _sort_files(found, keys_folder(folders), _KEYS)
     _sort_files(found, folders.logs, _LOG)
     _sort_files(found, folders.settings, _SETTINGS)
@@ -109,9 +116,9 @@ def remove_emptied(removed: list[Path], folders: Folders) -> None:
         if folder in places or folder.parent in places:
             remove_if_empty(folder)
     # A script that ended well under `kmonitor run` left nothing in there.
-    if supervisions(folders).is_dir() and not supervisions(folders).is_symlink():
-        remove_if_empty(supervisions(folders))
-    for study in _entries(studies(folders)):
+    if supervisions_folder(folders).is_dir() and not supervisions_folder(folders).is_symlink():
+        remove_if_empty(supervisions_folder(folders))
+    for study in _entries(studies_folder(folders)):
         # A fold that wrote nothing left its folder behind.
         resumed = sorted((study / "resume").rglob("*"), reverse=True)
         for folder in [*resumed, *_entries(study), study, study.parent]:
@@ -129,12 +136,12 @@ def remove_if_empty(folder: Path) -> None:
 
 def _places(folders: Folders) -> set[Path]:
     kept = {folders.database, folders.spool, folders.checkpoints, folders.logs}
-    restarts = supervisions(folders)
+    restarts = supervisions_folder(folders)
     runs = {run for each in _entries(restarts) for run in (each, *_entries(each))}
     return kept | {folders.settings, folders.runtime, keys_folder(folders), restarts} | runs
 
 
-def _sort_runs(found: Belongings, place: Path, pattern: re.Pattern[str]) -> None:
+def _sort_runs(found: OwnFiles, place: Path, pattern: re.Pattern[str]) -> None:
     for path in _entries(place):
         if _is_run(path):
             _sort_files(found, path, pattern)
@@ -142,7 +149,7 @@ def _sort_runs(found: Belongings, place: Path, pattern: re.Pattern[str]) -> None
             found.others.append(path)
 
 
-def _sort_supervisions(found: Belongings, place: Path) -> None:
+def _sort_supervisions(found: OwnFiles, place: Path) -> None:
     for each in _entries(place):
         if not _is_run(each):
             found.others.append(each)
@@ -154,7 +161,7 @@ def _sort_supervisions(found: Belongings, place: Path) -> None:
                 (found.ours if _is_ours(path, _SUPERVISED) else found.others).append(path)
 
 
-def _sort_studies(found: Belongings, place: Path) -> None:
+def _sort_studies(found: OwnFiles, place: Path) -> None:
     for each in _entries(place):
         if not _is_run(each):
             found.others.append(each)
@@ -169,7 +176,7 @@ def _sort_studies(found: Belongings, place: Path) -> None:
                 (found.ours if _is_ours(path, _STUDY) else found.others).append(path)
 
 
-def _sort_resumed(found: Belongings, place: Path) -> None:
+def _sort_resumed(found: OwnFiles, place: Path) -> None:
     for fold in _entries(place):
         for path in _entries(fold):
             if _is_run(path):
@@ -178,7 +185,7 @@ def _sort_resumed(found: Belongings, place: Path) -> None:
                 (found.ours if _is_ours(path, _SUPERVISED) else found.others).append(path)
 
 
-def _sort_fits(found: Belongings, run: Path) -> None:
+def _sort_fits(found: OwnFiles, run: Path) -> None:
     for path in _entries(run):
         is_folder = path.is_dir() and not path.is_symlink()
         if is_folder and _FIT_FOLDER.fullmatch(path.name):
@@ -191,7 +198,7 @@ def _is_run(path: Path) -> bool:
     return bool(_RUN.fullmatch(path.name)) and path.is_dir() and not path.is_symlink()
 
 
-def _sort_files(found: Belongings, folder: Path, pattern: re.Pattern[str]) -> None:
+def _sort_files(found: OwnFiles, folder: Path, pattern: re.Pattern[str]) -> None:
     for path in _entries(folder):
         (found.ours if _is_ours(path, pattern) else found.others).append(path)
 
@@ -226,62 +233,66 @@ def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] 
     """
     folders = find_folders()
     with folder_faults_named(folders):
-        hub = hub_answers(folders)
-        found = belongings(folders)
+        hub = ask_local_hub(folders)
+        found = find_own_files(folders)
         if hub is None and not found.ours:
-            say("There is nothing of kmonitor's to remove.")
+            print_text("There is nothing of kmonitor's to remove.")
             return DONE
         _say_what(hub, found.ours)
         _say_others(found.others)
         if not (yes or _agreed()):
-            say("Nothing was removed.")
+            print_text("Nothing was removed.")
             return FAILED
         if hub is not None:
             stop_hub(folders)
         return _remove(folders)
 
 
-def _say_what(hub: HubTold | None, found: list[Path]) -> None:
+def _say_what(hub: HubReply | None, found: list[Path]) -> None:
     if hub is not None:
-        say(f"hub      process {hub.pid}, to be stopped")
+        print_text(f"hub      process {hub.pid}, to be stopped")
         if hub.agents:
-            say(f"         {counted(hub.agents, 'training')} connected, to go on unwatched")
+            print_text(
+                f"         {pluralized(hub.agents, 'training')} connected, to go on unwatched"
+            )
     total = 0
     for path in found:
         size = path.lstat().st_size
         total += size
         kind = "socket" if path.is_socket() else "file"
-        say(f"{kind:<8} {plain(str(path))}  {plain_text(bytes_text(size))}")
-    number = counted(len(found), "file or socket", "files and sockets")
-    say(f"{number}, {plain_text(bytes_text(total))} together")
+        print_text(f"{kind:<8} {terminal_safe(str(path))}  {with_plain_spaces(bytes_text(size))}")
+    number = pluralized(len(found), "file or socket", "files and sockets")
+    print_text(f"{number}, {with_plain_spaces(bytes_text(total))} together")
 
 
 def _say_others(others: list[Path]) -> None:
     for path in others[:_OTHERS_SHOWN]:
         is_folder = path.is_dir() and not path.is_symlink()
-        say(f"left alone, not kmonitor's: {plain(str(path))}{os.sep if is_folder else ''}")
+        print_text(
+            f"left alone, not kmonitor's: {terminal_safe(str(path))}{os.sep if is_folder else ''}"
+        )
     if len(others) > _OTHERS_SHOWN:
-        say(f"left alone, not kmonitor's: {len(others) - _OTHERS_SHOWN} more")
+        print_text(f"left alone, not kmonitor's: {len(others) - _OTHERS_SHOWN} more")
 
 
 def _agreed() -> bool:
     if not sys.stdin.isatty():
-        raise Expected("Nobody is there to be asked.", "To remove all this: kmonitor purge --yes")
+        raise UserError("Nobody is there to be asked.", "To remove all this: kmonitor purge --yes")
     print("Remove all of it? Type yes: ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("yes", "y")
 
 
 def _remove(folders: Folders) -> int:
     # Looked for once more: a hub that ends takes its sockets with it, and writes its log.
-    ours = belongings(folders).ours
+    ours = find_own_files(folders).ours
     faults = [fault for path in ours if (fault := _removed(path))]
     remove_emptied(ours, folders)
     if not os.environ.get("KMONITOR_HOME"):
         # A folder that the user named may have been there before kmonitor.
         remove_if_empty(folders.state)
     for fault in faults:
-        complain(f"kmonitor: could not be removed: {fault}")
-    say("The rest was removed." if faults else "Removed.")
+        print_stderr(f"kmonitor: could not be removed: {fault}")
+    print_text("The rest was removed." if faults else "Removed.")
     return FAILED if faults else DONE
 
 
@@ -290,5 +301,5 @@ def _removed(path: Path) -> str:
     try:
         path.unlink(missing_ok=True)
     except OSError as exc:
-        return f"{plain(str(path))}: {exc.strerror}"
+        return f"{terminal_safe(str(path))}: {exc.strerror}"
     return ""

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from kmonitor.cli.common.hub_access import FolderOption, HostOption, HubOption, open_hub
 from kmonitor.cli.common.run_choice import choose_run
-from kmonitor.cli.common.terminal import DONE, say
+from kmonitor.cli.common.terminal import DONE, print_text
 from kmonitor.ui.report.page import file_stem, write_report
 
 
@@ -43,5 +43,5 @@ def report(
         chosen = choose_run(client.runs(), run)
         file = output or into or Path(f"{file_stem(chosen)}.html")
         write_report(client, chosen, file)
-    say(str(file))
+    print_text(str(file))
     return DONE

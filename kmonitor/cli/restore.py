@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from kmonitor.base.errors import Expected
-from kmonitor.cli.common.terminal import DONE, say
+from kmonitor.base.errors import UserError
+from kmonitor.cli.common.terminal import DONE, print_text
 
 Package = Literal["keras", "tf_keras"]
 
@@ -41,31 +41,31 @@ def restore(
         package: The Keras that it was trained with.
     """
     if into.suffix != ".keras":
-        raise Expected(f"{into} is no .keras file.", "Write for example: --into model.keras")
+        raise UserError(f"{into} is no .keras file.", "Write for example: --into model.keras")
     for path in (checkpoint, *([like] if like is not None else [])):
         if not path.is_file():
-            raise Expected(f"There is no file {path}.", "See: kmonitor checkpoints RUN")
+            raise UserError(f"There is no file {path}.", "See: kmonitor checkpoints RUN")
     keras = _imported(package)
     from kmonitor_agent.restoring import CannotRestore, restore_into  # noqa: PLC0415 - numpy
 
     try:
         restored = restore_into(keras, checkpoint.absolute(), into.absolute(), like=like)
     except CannotRestore as exc:
-        raise Expected(exc.why, exc.remedy) from exc
+        raise UserError(exc.why, exc.remedy) from exc
     header = restored.header
     step = f", step {header.tag.step}" if header.tag.step else ""
-    say(
+    print_text(
         f"{into}: {restored.variables} variables of fit {header.tag.fit}, epoch"
         f" {header.tag.epoch + 1}{step}, run {header.tag.run}, {header.checksum}"
     )
     if restored.left_out:
-        say(f"Not in the file, since nothing there takes it: {restored.left_out}.")
+        print_text(f"Not in the file, since nothing there takes it: {restored.left_out}.")
     return DONE
 
 
 def _imported(package: Package) -> Any:
     if find_spec(package) is None:
-        raise Expected(
+        raise UserError(
             f"A checkpoint can be restored only where {package} is installed.",
             "Run this in the environment of the training.",
         )
@@ -76,7 +76,7 @@ def _imported(package: Package) -> Any:
     try:
         return import_module(package)
     except Exception as exc:
-        raise Expected(
+        raise UserError(
             f"{package} cannot be imported: {type(exc).__name__}: {exc}",
             "Run this in the environment of the training; KERAS_BACKEND chooses the backend.",
         ) from exc

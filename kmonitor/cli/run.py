@@ -6,8 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from kmonitor.base.errors import Expected
-from kmonitor.cli.common.terminal import complain, plain
+from kmonitor.base.errors import UserError
+from kmonitor.cli.common.terminal import print_stderr, terminal_safe
 from kmonitor_agent.wire.local.folders import find_folders
 
 
@@ -42,41 +42,41 @@ def run(
             also saved at epochs' ends, as often as a tenth of the time allows.
     """
     if not script:
-        raise Expected(
+        raise UserError(
             "there is nothing to run.",
             "Write the script after --: kmonitor run -- python train.py",
         )
     if resume_after_crash < 0:
-        raise Expected("--resume-after-crash takes 0 or more.", "See: kmonitor run --help")
+        raise UserError("--resume-after-crash takes 0 or more.", "See: kmonitor run --help")
     if sys.platform == "win32":
-        raise Expected("kmonitor run needs Linux or macOS.", "Start the script without it.")
+        raise UserError("kmonitor run needs Linux or macOS.", "Start the script without it.")
     return _supervise(script, resume_after_crash)
 
 
 def _supervise(script: tuple[str, ...], resumes: int) -> int:
     # Signals of POSIX are needed; the other commands are not.
-    from kmonitor_agent.reclaim.restart.child_process import leave_as  # noqa: PLC0415
+    from kmonitor_agent.reclaim.restart.child_process import exit_as  # noqa: PLC0415
     from kmonitor_agent.reclaim.restart.supervisor import (  # noqa: PLC0415
-        CannotStart,
         CannotSupervise,
+        ScriptCannotStart,
         Supervisor,
-        Wanted,
+        SupervisorOptions,
     )
 
     folders = find_folders()
     try:
         supervisor = Supervisor(
-            Wanted(script, resumes),
+            SupervisorOptions(script, resumes),
             folders=folders,
             environ=os.environ,
-            tell=lambda line: complain(plain(line)),
+            tell=lambda line: print_stderr(terminal_safe(line)),
         )
-        return leave_as(supervisor.run())
+        return exit_as(supervisor.run())
     except CannotSupervise as exc:
-        raise Expected(
+        raise UserError(
             f"the state folder cannot be used: {exc.why}",
             "Set KMONITOR_HOME to a folder that can be written, or see: kmonitor doctor",
         ) from exc
-    except CannotStart as exc:
-        complain(f"kmonitor: {plain(exc.why)}")
+    except ScriptCannotStart as exc:
+        print_stderr(f"kmonitor: {terminal_safe(exc.why)}")
         return exc.status

@@ -6,26 +6,26 @@ from typing import Annotated, Final
 
 from cyclopts import App, Parameter
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.base.plain_data import fields_of
 from kmonitor.cli.common.hub_access import FolderOption, HostOption, HubOption, open_hub
 from kmonitor.cli.common.options import bytes_from, seconds_from
 from kmonitor.cli.common.run_choice import SHORT_ID, choose_run
-from kmonitor.cli.common.summary_text import epoch_words, labelled_words
+from kmonitor.cli.common.summary_text import labelled_text, run_epoch_text
 from kmonitor.cli.common.terminal import (
     DONE,
     FAILED,
-    Misuse,
-    complain,
-    counted,
-    plain,
-    say,
-    say_json,
-    say_table,
+    UsageError,
+    pluralized,
+    print_json,
+    print_stderr,
+    print_table,
+    print_text,
+    terminal_safe,
 )
-from kmonitor.cli.hub.command import say_troubles
+from kmonitor.cli.hub.command import print_hub_problems
 from kmonitor.connect.hub_client import HubRefused
-from kmonitor.ui.text.formats import bytes_text, duration_text, moment_text, plain_text
+from kmonitor.ui.text.formats import bytes_text, duration_text, moment_text, with_plain_spaces
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, RunSummary
 
@@ -61,19 +61,19 @@ def prune(
         hub: At this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     if older_than is None and larger_than is None:
-        raise Misuse("Say which runs: --older-than 30d, or --larger-than 1GiB, or both.")
+        raise UsageError("Say which runs: --older-than 30d, or --larger-than 1GiB, or both.")
     age_s = 0.0 if older_than is None else seconds_from(older_than, "--older-than")
     n_bytes = 0 if larger_than is None else bytes_from(larger_than, "--larger-than")
     with open_hub(host, hub=hub) as client:
-        found = to_go(client.runs(), age_s=age_s, n_bytes=n_bytes, now_wall_s=time.time())
+        found = runs_to_remove(client.runs(), age_s=age_s, n_bytes=n_bytes, now_wall_s=time.time())
         if not found:
-            say("No run that has ended is that old or large.")
+            print_text("No run that has ended is that old or large.")
             return DONE
         _say_them(found)
         if dry_run:
             return DONE
         if not (yes or _agreed()):
-            say("Nothing was removed.")
+            print_text("Nothing was removed.")
             return FAILED
         refused = 0
         for run in found:
@@ -81,12 +81,14 @@ def prune(
                 client.edit(run.run, delete=True)
             except HubRefused as exc:
                 refused += 1
-                complain(plain(f"kmonitor: {run.name} ({run.run[:SHORT_ID]}): {exc.text}"))
-    say(f"{counted(len(found) - refused, 'run')} removed.")
+                print_stderr(
+                    terminal_safe(f"kmonitor: {run.name} ({run.run[:SHORT_ID]}): {exc.text}")
+                )
+    print_text(f"{pluralized(len(found) - refused, 'run')} removed.")
     return FAILED if refused else DONE
 
 
-def to_go(
+def runs_to_remove(
     runs: list[RunSummary], *, age_s: float, n_bytes: int, now_wall_s: float
 ) -> list[RunSummary]:
     """The runs that may be removed and are so old and so large, the oldest first.
@@ -122,20 +124,20 @@ def _say_them(found: list[RunSummary]) -> None:
             run.name,
             run.host,
             run.state,
-            plain_text(moment_text(run.last_wall_s, now_wall_s=now)),
-            plain_text(bytes_text(run.stored_bytes)),
+            with_plain_spaces(moment_text(run.last_wall_s, now_wall_s=now)),
+            with_plain_spaces(bytes_text(run.stored_bytes)),
         )
         for run in found
     ]
     headers = ("RUN", "NAME", "HOST", "STATE", "LAST EVENT", "ABOUT")
-    say_table(headers, rows, right=("ABOUT",), folds=("NAME", "HOST"))
-    total = plain_text(bytes_text(sum(run.stored_bytes for run in found)))
-    say(f"{counted(len(found), 'run')}, about {total} together")
+    print_table(headers, rows, right=("ABOUT",), folds=("NAME", "HOST"))
+    total = with_plain_spaces(bytes_text(sum(run.stored_bytes for run in found)))
+    print_text(f"{pluralized(len(found), 'run')}, about {total} together")
 
 
 def _agreed() -> bool:
     if not sys.stdin.isatty():
-        raise Expected("Nobody is there to be asked.", "To remove them: add --yes")
+        raise UserError("Nobody is there to be asked.", "To remove them: add --yes")
     print("Remove them? Type yes: ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("yes", "y")
 
@@ -170,13 +172,15 @@ def runs(
     with open_hub(host, folder=folder, hub=hub) as client:
         found = sorted(client.runs(), key=lambda run: run.started_wall_s)
         told = client.hub()
-    say_troubles(told, is_far=host is not None or hub is not None)
+    print_hub_problems(told, is_far=host is not None or hub is not None)
     if json:
-        say_json([fields_of(run) for run in found])
+        print_json([fields_of(run) for run in found])
     elif found:
         _say_runs(found)
     else:
-        say("No runs yet. Put MonitorCallback() among a fit's callbacks, or try: kmonitor demo")
+        print_text(
+            "No runs yet. Put MonitorCallback() among a fit's callbacks, or try: kmonitor demo"
+        )
     return DONE
 
 
@@ -208,7 +212,11 @@ def _pin(wanted: str, host: str | None, hub: str | None, *, is_pinned: bool) -> 
     with open_hub(host, hub=hub) as client:
         chosen = choose_run(client.runs(), wanted)
         client.edit(chosen.run, pin=is_pinned)
-    say(plain(f"{chosen.name} ({chosen.run[:SHORT_ID]}) is {'' if is_pinned else 'not '}pinned."))
+    print_text(
+        terminal_safe(
+            f"{chosen.name} ({chosen.run[:SHORT_ID]}) is {'' if is_pinned else 'not '}pinned."
+        )
+    )
     return DONE
 
 
@@ -219,7 +227,7 @@ def _name(run: RunSummary) -> str:
 
 def _state(run: RunSummary, now_wall_s: float) -> str:
     if run.stalled_wall_s is not None:
-        quiet = plain_text(duration_text(now_wall_s - run.stalled_wall_s))
+        quiet = with_plain_spaces(duration_text(now_wall_s - run.stalled_wall_s))
         return f"{run.state}, no step for {quiet}"
     return f"{run.state}: {run.cause}" if run.cause else run.state
 
@@ -233,15 +241,15 @@ def _say_runs(found: list[RunSummary]) -> None:
             _name(run),
             run.host,
             _state(run, now),
-            epoch_words(run),
-            *(labelled_words(run, metric) for metric in _METRICS),
-            plain_text(moment_text(run.started_wall_s, now_wall_s=now)),
-            plain_text(duration_text(run.duration_s)),
+            run_epoch_text(run),
+            *(labelled_text(run, metric) for metric in _METRICS),
+            with_plain_spaces(moment_text(run.started_wall_s, now_wall_s=now)),
+            with_plain_spaces(duration_text(run.duration_s)),
         )
         for run in found
     ]
     right = ("EPOCH", "GRAPH", "RAM", "VRAM", "STEP", "RAN")
-    say_table(
+    print_table(
         (*headers, "STARTED", "RAN"),
         rows,
         right=right,

@@ -8,13 +8,20 @@ import msgspec
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from kmonitor.base.errors import Expected
-from kmonitor.cli.common.event_text import event_words
+from kmonitor.base.errors import UserError
+from kmonitor.cli.common.event_text import event_text
 from kmonitor.cli.common.hub_access import HostOption, HubOption, open_hub
 from kmonitor.cli.common.run_choice import choose_run
-from kmonitor.cli.common.terminal import DONE, FAILED, STILL_WAITING, complain, plain, say
+from kmonitor.cli.common.terminal import (
+    DONE,
+    FAILED,
+    STILL_WAITING,
+    print_stderr,
+    print_text,
+    terminal_safe,
+)
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.export.events import read_event
+from kmonitor.export.events import decode_row
 from kmonitor_agent.wire.limits import Limit
 from kmonitor_agent.wire.messages.commands import (
     FINAL_STATES,
@@ -24,15 +31,15 @@ from kmonitor_agent.wire.messages.commands import (
     CommandStatus,
     LimitMetric,
     LimitSpec,
-    NoArguments,
+    PlainArguments,
     ReloadArguments,
     ReloadMode,
     SafePoint,
     SaveArguments,
     SetLimits,
 )
-from kmonitor_agent.wire.messages.events import ActionRecord, BootStarted, Diagnosis
-from kmonitor_agent.wire.messages.unions import ENDED_STATES, Row, RunSummary
+from kmonitor_agent.wire.messages.events import ActionRecord, Diagnosis, SessionStarted
+from kmonitor_agent.wire.messages.unions import ENDED_STATES, EventRow, RunSummary
 
 # limit_arguments: Limits as they are typed: `ram=80%:reload`, `graph=50k`, `vram=off`.
 
@@ -54,7 +61,7 @@ def limits_from(words: Sequence[str], *, set_by: str) -> SetLimits:
         Expected: There are none, or one makes no sense; says what to write.
     """
     if not words:
-        raise Expected("set_limits needs at least one limit.", _EXAMPLE)
+        raise UserError("set_limits needs at least one limit.", _EXAMPLE)
     metrics: dict[LimitMetric, None] = {}
     limits: list[LimitSpec] = []
     for word in words:
@@ -70,13 +77,13 @@ def _one(word: str) -> tuple[LimitMetric, LimitSpec | None]:
     threshold, _, action = rest.partition(":")
     if not equals or metric not in LIMIT_METRICS:
         known = ", ".join(LIMIT_METRICS)
-        raise Expected(f'"{word}" is no limit; it begins with one of {known} and "=".', _EXAMPLE)
+        raise UserError(f'"{word}" is no limit; it begins with one of {known} and "=".', _EXAMPLE)
     if threshold.strip() == OFF:
         return metric, None
     try:
         limit = Limit(metric, _threshold(threshold), action=action or "notify")
     except (ValueError, TypeError) as exc:
-        raise Expected(f'"{word}" is no limit: {exc}', _EXAMPLE) from exc
+        raise UserError(f'"{word}" is no limit: {exc}', _EXAMPLE) from exc
     return metric, limit.spec
 
 
@@ -152,49 +159,49 @@ def _arguments(
     export: bool,
 ) -> Arguments:
     if mode is not None and action not in ("reload", "auto"):
-        raise Expected(f"{action} has no mode.", "--mode is for reload and auto.")
+        raise UserError(f"{action} has no mode.", "--mode is for reload and auto.")
     if export and action != "save":
-        raise Expected(f"{action} writes no .keras file.", "--export is for save.")
+        raise UserError(f"{action} writes no .keras file.", "--export is for save.")
     if action == "set_limits":
         return limits_from(limits, set_by=_who_asks())
     if limits:
-        raise Expected(
+        raise UserError(
             f"{action} takes no further words: {' '.join(limits)}.",
             "Limits are set with: kmonitor command RUN set_limits ram=80%:reload",
         )
     if mode is not None:
         return ReloadArguments(at=at, mode=mode)
-    return SaveArguments(at=at, export=True) if export else NoArguments(at=at)
+    return SaveArguments(at=at, export=True) if export else PlainArguments(at=at)
 
 
 def _see_that_it_can(client: HubClient, run: RunSummary, action: CommandName) -> None:
     if run.state in ENDED_STATES:
-        raise Expected(
-            f'"{plain(run.name)}" has ended ({run.state}); nothing can be asked of it any more.',
+        raise UserError(
+            f'"{terminal_safe(run.name)}" has ended ({run.state}); nothing can be asked of it any more.',
             "See the runs that go on with: kmonitor runs",
         )
     if run.is_shipped:
-        raise Expected(
-            f'"{plain(run.name)}" was read from a folder; its process cannot be asked from here.',
+        raise UserError(
+            f'"{terminal_safe(run.name)}" was read from a folder; its process cannot be asked from here.',
             "Ask it on the host where it runs, if a hub is there.",
         )
     if run.is_elsewhere:
-        raise Expected(
-            f'"{plain(run.name)}" is kept by another hub of the team.',
-            f"Ask that one: kmonitor command --host {plain(run.host)} ...",
+        raise UserError(
+            f'"{terminal_safe(run.name)}" is kept by another hub of the team.',
+            f"Ask that one: kmonitor command --host {terminal_safe(run.host)} ...",
         )
     if action in run.actions:
         return
     can = ", ".join(run.actions) or "nothing: it was started with commands=False, or is starting"
     told = _why_unavailable(client, run, action) if run.actions else ""
-    why = f": {plain(told)}" if told else " now."
-    raise Expected(f'"{plain(run.name)}" cannot {action}{why}', f"It can: {can}.")
+    why = f": {terminal_safe(told)}" if told else " now."
+    raise UserError(f'"{terminal_safe(run.name)}" cannot {action}{why}', f"It can: {can}.")
 
 
 def _why_unavailable(client: HubClient, run: RunSummary, action: CommandName) -> str:
     """What the run's newest process said of it when it began; empty if nothing."""
-    boots = [read_event(row) for row in client.all_rows(run.run, ("boot",))]
-    newest = next((each for each in reversed(boots) if isinstance(each, BootStarted)), None)
+    boots = [decode_row(row) for row in client.all_rows(run.run, ("boot",))]
+    newest = next((each for each in reversed(boots) if isinstance(each, SessionStarted)), None)
     return "" if newest is None else newest.unavailable.get(action, "")
 
 
@@ -208,21 +215,23 @@ def _who_asks() -> str:
 def _tell(client: HubClient, run: RunSummary, status: CommandStatus, *, waited: bool) -> int:
     told = _told_of(client, run, status) or _in_force(client, run, status)
     for row in told:
-        say(event_words(row, name=run.name))
-    why = f": {plain(status.why)}" if status.why else ""
+        print_text(event_text(row, name=run.name))
+    why = f": {terminal_safe(status.why)}" if status.why else ""
     match status.state:
         case "done":
             if not told:
-                say(f"{status.name}: done.")
+                print_text(f"{status.name}: done.")
             return DONE
         case "failed" | "refused" | "expired" | "unknown":
-            complain(f"kmonitor: {status.name} {_ENDINGS[status.state]}{why}")
+            print_stderr(f"kmonitor: {status.name} {_ENDINGS[status.state]}{why}")
             return FAILED
         case "queued" | "received" | "started":
             if waited:
-                complain(f"kmonitor: {status.name} is {status.state}; it will still be done.")
+                print_stderr(f"kmonitor: {status.name} is {status.state}; it will still be done.")
                 return STILL_WAITING
-            say(f"{status.name}: {status.state}. See what comes of it: kmonitor show {run.run}")
+            print_text(
+                f"{status.name}: {status.state}. See what comes of it: kmonitor show {run.run}"
+            )
             return DONE
 
 
@@ -234,14 +243,14 @@ _ENDINGS = {
 }
 
 
-def _told_of(client: HubClient, run: RunSummary, status: CommandStatus) -> list[Row]:
+def _told_of(client: HubClient, run: RunSummary, status: CommandStatus) -> list[EventRow]:
     """The records of what was done: one, or one for each level of `auto`; of a diagnosis all."""
     if status.state not in ("done", "failed"):
         return []
-    told: list[Row] = []
-    evidence: list[Row] = []
+    told: list[EventRow] = []
+    evidence: list[EventRow] = []
     for row in client.all_rows(run.run, ("action", "diagnosis")):
-        event = read_event(row)
+        event = decode_row(row)
         if isinstance(event, Diagnosis):
             evidence = [row]
         elif isinstance(event, ActionRecord) and event.command == status.id:
@@ -249,7 +258,7 @@ def _told_of(client: HubClient, run: RunSummary, status: CommandStatus) -> list[
     return told
 
 
-def _in_force(client: HubClient, run: RunSummary, status: CommandStatus) -> list[Row]:
+def _in_force(client: HubClient, run: RunSummary, status: CommandStatus) -> list[EventRow]:
     """What holds now, after a command that has no record of its own."""
     kind = _IN_FORCE.get(status.name)
     if status.state != "done" or kind is None:

@@ -14,31 +14,37 @@ from kmonitor.cli.common.hub_access import (
     HubOption,
     folder_faults_named,
     open_hub,
-    see_hub,
+    require_hub,
 )
 from kmonitor.cli.common.run_choice import SHORT_ID
 from kmonitor.cli.common.terminal import (
     DONE,
     FAILED,
-    Misuse,
-    complain,
-    counted,
-    plain,
-    say,
-    say_json,
-    say_table,
+    UsageError,
+    pluralized,
+    print_json,
+    print_stderr,
+    print_table,
+    print_text,
+    terminal_safe,
 )
-from kmonitor.connect.folder_hub import see_spools
+from kmonitor.connect.folder_hub import require_spools
 from kmonitor.connect.host_access import known_host, remote_ingest
-from kmonitor.connect.host_errors import HostTrouble, way_lost
+from kmonitor.connect.host_errors import HostError, route_lost
 from kmonitor.connect.hub_client import HubUnreachable
-from kmonitor.connect.hub_socket import DirectHub, direct_ingest
-from kmonitor.connect.shipping import IngestDoor, Shipped, Shipper, delete_shipped, why_kept
+from kmonitor.connect.hub_socket import NetworkHub, network_ingest
+from kmonitor.connect.shipping import (
+    IngestEndpoint,
+    Shipper,
+    ShippingProgress,
+    delete_shipped,
+    why_kept,
+)
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.hub_address import SCHEME, ingest_socket, ipc
+from kmonitor_agent.wire.local.hub_address import SCHEME, ingest_socket_path, ipc_endpoint
 from kmonitor_agent.wire.local.private_files import UnsafePath
-from kmonitor_agent.wire.local.spool_format import held_bytes, unsafe_in
-from kmonitor_agent.wire.local.spool_reader import SpoolTail, spools_below
+from kmonitor_agent.wire.local.spool_format import segments_bytes, unsafe_in
+from kmonitor_agent.wire.local.spool_reader import SpoolReader, spools_below
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 # Ship target.
@@ -60,7 +66,7 @@ class ShipTarget:
 
     def __post_init__(self) -> None:
         if self.host is not None and self.hub is not None:
-            raise Misuse("--host and --hub name two hubs.", "Give one of them.")
+            raise UsageError("--host and --hub name two hubs.", "Give one of them.")
 
     @property
     def words(self) -> str:
@@ -69,30 +75,30 @@ class ShipTarget:
             return f"the hub of {self.host}"
         return "your hub" if self.hub is None else "the hub at that address"
 
-    def is_transient(self, exc: HubUnreachable | HostTrouble) -> bool:
+    def is_transient(self, exc: HubUnreachable | HostError) -> bool:
         """Whether trying again can help without the user."""
-        return exc.is_transient if isinstance(exc, HostTrouble) else True
+        return exc.is_transient if isinstance(exc, HostError) else True
 
     @contextmanager
-    def door(self) -> Generator[IngestDoor]:
+    def door(self) -> Generator[IngestEndpoint]:
         """Its door for trainings, for as long as the way there holds.
 
         Raises:
             Expected: It is not reached, or not any more; says why.
         """
         if self.hub is not None:
-            yield IngestDoor(direct_ingest(self.hub, self.folders))
+            yield IngestEndpoint(network_ingest(self.hub, self.folders))
             return
         if self.host is None:
-            see_hub(self.folders)
-            yield IngestDoor(ipc(ingest_socket(self.folders)))
+            require_hub(self.folders)
+            yield IngestEndpoint(ipc_endpoint(ingest_socket_path(self.folders)))
             return
         with folder_faults_named(self.folders), remote_ingest(self.folders, self.host) as door:
             try:
                 yield door
             except HubUnreachable as exc:
                 remedy = "Ship again: what it has already is not sent twice."
-                raise way_lost(self.host, remedy) from exc
+                raise route_lost(self.host, remedy) from exc
 
     def runs(self) -> dict[str, RunSummary]:
         """The runs that it knows by their ids; none where a training's key may not look."""
@@ -125,8 +131,8 @@ _LONGEST_PAUSE_S: Final = 30.0
 class _Spool:
     """A spool, and what was done with it so far."""
 
-    tail: SpoolTail
-    done: Shipped
+    tail: SpoolReader
+    done: ShippingProgress
     n_bytes: int = -1
     kept: str = ""
     left_alone: str = ""
@@ -166,7 +172,7 @@ def ship(
     """
     place = folder.expanduser().absolute()
     target = ShipTarget(find_folders(), host, hub)
-    see_spools(place)
+    require_spools(place)
     shipping = _Shipping(place, target, delete=delete, follow=follow)
     try:
         shipping.go_on()
@@ -175,7 +181,7 @@ def ship(
             raise
     spools = list(shipping.spools.values())
     if json:
-        say_json([_object(spool) for spool in spools])
+        print_json([_object(spool) for spool in spools])
     else:
         _say_what(place, spools, target)
     return FAILED if any(spool.done.refused for spool in spools) else DONE
@@ -206,20 +212,20 @@ class _Shipping:
             try:
                 with self._target.door() as door:
                     self._go_on_through(door)
-            except (HubUnreachable, HostTrouble) as exc:
+            except (HubUnreachable, HostError) as exc:
                 self._n_lost += 1
                 is_worth_it = self._follow or self._n_lost < _TRIES
                 if not (self._was_reached and is_worth_it and self._target.is_transient(exc)):
                     raise
-                complain(f"kmonitor: {plain(exc.what)} It is tried again.")
+                print_stderr(f"kmonitor: {terminal_safe(exc.what)} It is tried again.")
             else:
                 return
             pause_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2 ** min(self._n_lost - 1, 10))
             threading.Event().wait(pause_s)
 
-    def _go_on_through(self, door: IngestDoor) -> None:
+    def _go_on_through(self, door: IngestEndpoint) -> None:
         # Whoever gave a near socket has just heard its hub; on the network nobody has yet.
-        self._was_reached = self._was_reached or not isinstance(door.hub, DirectHub)
+        self._was_reached = self._was_reached or not isinstance(door.hub, NetworkHub)
         self._round(door)
         n = 0
         while self._follow:
@@ -231,13 +237,15 @@ class _Shipping:
     def _name(self, entry: UnsafePath) -> None:
         if entry.path not in self._named:
             self._named.add(entry.path)
-            complain(f"kmonitor: {plain(str(entry.path))!r} is left alone: it {entry.why}.")
+            print_stderr(
+                f"kmonitor: {terminal_safe(str(entry.path))!r} is left alone: it {entry.why}."
+            )
 
-    def _round(self, door: IngestDoor, *, is_scan: bool = True) -> None:
+    def _round(self, door: IngestEndpoint, *, is_scan: bool = True) -> None:
         if is_scan:
             for path in spools_below(self._place, known=self.spools, refused=self._name):
                 if path not in self.spools:
-                    self.spools[path] = _Spool(SpoolTail(path), Shipped(path.name))
+                    self.spools[path] = _Spool(SpoolReader(path), ShippingProgress(path.name))
         with Shipper(door) as shipper:
             for path, spool in self.spools.items():
                 if not spool.deleted:
@@ -252,7 +260,7 @@ def _ship(
         spool.kept = "your own hub takes it by itself"
         return
     try:
-        n_bytes = held_bytes(path)
+        n_bytes = segments_bytes(path)
         if n_bytes == spool.n_bytes and not spool.done.waits:
             return
         spool.n_bytes = -1
@@ -271,7 +279,9 @@ def _say_new(spools: dict[Path, _Spool]) -> None:
     for spool in spools.values():
         if spool.done.events and not spool.is_told:
             spool.is_told = True
-            say(plain(f"run {spool.done.run[:SHORT_ID]} on {spool.done.host}: shipping"))
+            print_text(
+                terminal_safe(f"run {spool.done.run[:SHORT_ID]} on {spool.done.host}: shipping")
+            )
 
 
 def _say_what(place: Path, spools: list[_Spool], target: ShipTarget) -> None:
@@ -289,12 +299,12 @@ def _say_what(place: Path, spools: list[_Spool], target: ShipTarget) -> None:
         for spool in spools
     ]
     headers = ("RUN", "NAME", "HOST", "STATE", "SENT", "MISSING", "")
-    say_table(headers, rows, right=("SENT", "MISSING"), folds=("NAME", "HOST", ""))
+    print_table(headers, rows, right=("SENT", "MISSING"), folds=("NAME", "HOST", ""))
     sent = sum(spool.done.events for spool in spools)
     missing = sum(spool.done.missing for spool in spools)
-    gaps = f", {counted(missing, 'event')} missing there" if missing else ""
-    what = f"{counted(sent, 'event')} of {counted(len(spools), 'run')} in {place}"
-    say(plain(f"{what} sent to {target.words}{gaps}."))
+    gaps = f", {pluralized(missing, 'event')} missing there" if missing else ""
+    what = f"{pluralized(sent, 'event')} of {pluralized(len(spools), 'run')} in {place}"
+    print_text(terminal_safe(f"{what} sent to {target.words}{gaps}."))
 
 
 def _note(spool: _Spool) -> str:

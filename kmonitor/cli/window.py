@@ -12,14 +12,14 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.base.installation import how_to_add
 from kmonitor.cli.common.desktop_entry import entry_path, install_entry, remove_entry
 from kmonitor.cli.common.display import Display, find_display, install_line, missing_libraries
-from kmonitor.cli.common.hub_access import FolderOption, HostOption, open_hub, see_hub
-from kmonitor.cli.common.run_choice import choose_run, run_anywhere
-from kmonitor.cli.common.terminal import DONE, Misuse, say
-from kmonitor.connect.folder_hub import FolderView
+from kmonitor.cli.common.hub_access import FolderOption, HostOption, open_hub, require_hub
+from kmonitor.cli.common.run_choice import choose_run, find_run_anywhere
+from kmonitor.cli.common.terminal import DONE, UsageError, print_text
+from kmonitor.connect.folder_hub import FolderHub
 from kmonitor.connect.host_access import known_host
 from kmonitor.ui.settings.window_settings import WindowOptions
 from kmonitor.ui.shell.qt.qt_guard import settle_platform
@@ -67,7 +67,7 @@ def window(
     folders = find_folders()
     also = None if host is None else known_host(folders, host)
     if screenshot is not None:
-        see_name(screenshot)
+        check_screenshot_name(screenshot)
     ready_for_qt(offscreen=screenshot is not None)
     selected = run if folder is not None else _selected(folders, run, host)
     if screenshot is not None:
@@ -76,7 +76,7 @@ def window(
     opening = importlib.import_module("kmonitor.ui.shell.qt.run_window")
     with contextlib.ExitStack() as stack:
         if folder is not None:
-            folders = stack.enter_context(FolderView(folder)).folders
+            folders = stack.enter_context(FolderHub(folder)).folders
         size = PICTURE_SIZE if screenshot is not None else None
         options = WindowOptions(screenshot, None, selected, size, theme, folder is None)
         options = replace(options, shown=folder, also=also)
@@ -85,30 +85,30 @@ def window(
 
 def _see_one_place(host: str | None, folder: Path | None) -> None:
     if host is not None and folder is not None:
-        raise Misuse("--host and --folder show different things.", "Give one of them.")
+        raise UsageError("--host and --folder show different things.", "Give one of them.")
 
 
 def _see_picture(screenshot: Path, asked: Folders | None) -> None:
     """All that a picture needs is there, the hub of these folders with it."""
     # A picture is the same whatever the screen, and no window flashes up for it.
     settle_platform(offscreen=True)
-    see_place(screenshot)
+    check_screenshot_folder(screenshot)
     # The window itself would try again and again, and each time say why in vain.
     if asked is not None:
-        see_hub(asked)
+        require_hub(asked)
 
 
 def _change_menu(*, is_wanted: bool) -> int:
     if is_wanted:
         _see_packages()
-        say(f"In the menu of your desktop now: {install_entry()}")
-        say("Take it out again: kmonitor --remove-desktop-entry")
+        print_text(f"In the menu of your desktop now: {install_entry()}")
+        print_text("Take it out again: kmonitor --remove-desktop-entry")
         return DONE
     removed = remove_entry()
     for path in removed:
-        say(f"Removed: {path}")
+        print_text(f"Removed: {path}")
     if not removed:
-        say(f"There is nothing to remove: no {entry_path()}")
+        print_text(f"There is nothing to remove: no {entry_path()}")
     return DONE
 
 
@@ -117,17 +117,17 @@ def _selected(folders: Folders, run: str | None, host: str | None) -> str | None
         return None
     with open_hub(host) as client:
         runs = client.runs()
-    return choose_run(runs, run).run if host is not None else run_anywhere(folders, runs, run)
+    return choose_run(runs, run).run if host is not None else find_run_anywhere(folders, runs, run)
 
 
-def see_name(screenshot: Path) -> None:
+def check_screenshot_name(screenshot: Path) -> None:
     """See that a picture's name says PNG.
 
     Raises:
         Expected: It does not.
     """
     if screenshot.suffix.lower() != ".png":
-        raise Expected(
+        raise UserError(
             f"{screenshot} cannot be written: the picture is a PNG file.",
             "Name a file that ends in .png."
             if screenshot.name in ("", "..") or screenshot.is_dir()
@@ -135,7 +135,7 @@ def see_name(screenshot: Path) -> None:
         )
 
 
-def see_place(screenshot: Path) -> None:
+def check_screenshot_folder(screenshot: Path) -> None:
     """See that a picture can be written where it is to go.
 
     Raises:
@@ -150,7 +150,7 @@ def see_place(screenshot: Path) -> None:
         why = f"you may not write in {folder}"
     else:
         return
-    raise Expected(f"{screenshot} cannot be written: {why}.", "Name another file.")
+    raise UserError(f"{screenshot} cannot be written: {why}.", "Name another file.")
 
 
 def ready_for_qt(*, offscreen: bool) -> None:
@@ -169,7 +169,7 @@ def ready_for_qt(*, offscreen: bool) -> None:
         raise NoScreen(found.said)
     missing = missing_libraries(for_screen=for_screen)
     if missing:
-        raise Expected(
+        raise UserError(
             f"The window needs system libraries that are not here: {', '.join(missing)}.",
             f"Run: {install_line(missing)}",
         )
@@ -178,7 +178,7 @@ def ready_for_qt(*, offscreen: bool) -> None:
         raise NoScreen(found.said)
 
 
-class NoScreen(Expected):
+class NoScreen(UserError):
     """There is no display to open a window on."""
 
     def __init__(self, said: str) -> None:
@@ -193,13 +193,13 @@ def _see_packages() -> None:
     found = window_packages()
     lacking = [name for name, version in found.items() if not version]
     if lacking:
-        raise Expected(
+        raise UserError(
             f"The window needs {' and '.join(lacking)}, not installed here.",
             how_to_add("desktop"),
         )
     trouble = trouble_of(*found.values())
     if trouble:
-        raise Expected(f"{trouble}.", how_to_add("desktop"))
+        raise UserError(f"{trouble}.", how_to_add("desktop"))
 
 
 def window_packages() -> dict[str, str]:

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from kmonitor.base.errors import Expected
-from kmonitor.connect.local_hub import hub_answers
+from kmonitor.base.errors import UserError
+from kmonitor.connect.local_hub import ask_local_hub
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.private_files import read_own
 from kmonitor_agent.wire.local.spool_reader import spools_below
@@ -27,11 +27,11 @@ _LOOK_AGAIN_S: Final = 0.02
 _LOG_BYTES: Final = 4 * 1024**2
 
 
-class NoSpools(Expected):
+class NoSpools(UserError):
     """There is nothing to be shown in a folder."""
 
 
-class FolderView:
+class FolderHub:
     """A private hub on a folder's spools. Use as a context manager, or `close` it.
 
     Attributes:
@@ -47,7 +47,7 @@ class FolderView:
             Expected: The hub does not start.
         """
         self.folder = folder.expanduser().absolute()
-        see_spools(self.folder)
+        require_spools(self.folder)
         self._home = Path(tempfile.mkdtemp(prefix="kmonitor-folder-"))
         environ = {k: v for k, v in os.environ.items() if k != "KMONITOR_SPOOL"}
         environ["KMONITOR_HOME"] = str(self._home)
@@ -97,17 +97,17 @@ class FolderView:
     def _await_hub(self) -> None:
         end_s = time.monotonic() + _STARTS_WITHIN_S
         while time.monotonic() < end_s and self._process.poll() is None:
-            if hub_answers(self._private) is not None:
+            if ask_local_hub(self._private) is not None:
                 return
             threading.Event().wait(_LOOK_AGAIN_S)
         log = self._private.logs / "hub.log"
         said = ""
         with suppress(OSError):
             said = read_own(log, _LOG_BYTES).decode("utf-8", "replace").strip()[-500:]
-        raise Expected(f"The hub that shows {self.folder} does not start. {said}".strip())
+        raise UserError(f"The hub that shows {self.folder} does not start. {said}".strip())
 
 
-def see_spools(folder: Path) -> list[Path]:
+def require_spools(folder: Path) -> list[Path]:
     """The spools in a folder.
 
     Raises:

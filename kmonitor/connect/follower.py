@@ -13,30 +13,30 @@ import msgspec
 import zmq
 
 from kmonitor.base.wakeup import Doorbell
-from kmonitor.connect.hub_socket import DirectHub, ViewLink
+from kmonitor.connect.hub_socket import NetworkHub, ViewSocket
 from kmonitor.connect.remote_hub import RemoteHub
 from kmonitor_agent.wire.local.clock import Clock, SystemClock
 from kmonitor_agent.wire.messages.commands import FINAL_STATES, CommandStatus
 from kmonitor_agent.wire.messages.unions import (
-    AuditTold,
-    CommandAsked,
-    CommandTold,
-    EditTold,
+    AuditReply,
+    ChangeHint,
+    CommandReply,
+    CommandRequest,
+    EditReply,
     ErrorMessage,
-    Head,
-    HubAsked,
-    HubTold,
-    KeysTold,
+    HubReply,
+    HubRequest,
+    KeysReply,
     Ping,
-    RowsAsked,
-    RowsTold,
-    RunsAsked,
-    RunsTold,
-    SeriesTold,
+    ReplyPending,
+    RowsReply,
+    RowsRequest,
+    RunsReply,
+    RunsRequest,
+    SeriesReply,
     ToDesktop,
-    VerdictsTold,
-    Working,
-    mark_of,
+    VerdictsReply,
+    troubles_checksum,
 )
 
 # pull: What a follower pulls by itself: changed runs and new rows, one page of each at a time.
@@ -49,7 +49,7 @@ _MAX_PAGES_UNREAD = 16
 """Row pages of up to 512 KiB that may wait for the reader."""
 
 
-class Pull:
+class PullCursors:
     """Cursors into one hub. Owned by the follower's thread, but for `resume`."""
 
     def __init__(self, next_number: Callable[[], int]) -> None:
@@ -61,13 +61,13 @@ class Pull:
         self._runs_ask = 0
         self._rows_ask = 0
         self._hub_ask: int = 0
-        self._hub_told: HubTold | None = None
-        self._hint: Head | None = None
+        self._hub_told: HubReply | None = None
+        self._hint: ChangeHint | None = None
         self._asked_s = {"runs": 0.0, "rows": 0.0, "ping": 0.0, "hub": 0.0}
         self._runs_due_s = 0.0
         self._pages_unread = 0
 
-    def connected(self, told: HubTold) -> None:
+    def connected(self, told: HubReply) -> None:
         """A connection stands; another hub id makes everything start anew."""
         self._hub_told, self._hint = told, None
         self._hub_ask = 0
@@ -80,7 +80,7 @@ class Pull:
 
     def is_other_hub(self, told: ToDesktop) -> bool:
         """Whether an answer comes from a hub with another database than the one greeted."""
-        return isinstance(told, (RunsTold, RowsTold)) and told.hub != self._hub
+        return isinstance(told, (RunsReply, RowsReply)) and told.hub != self._hub
 
     def resume(self) -> None:
         """The reader has taken what was there; from its thread."""
@@ -101,11 +101,11 @@ class Pull:
         if self._is_hub_changed() and self._is_open("hub", self._hub_ask, now_s):
             self._asked_s["hub"] = now_s
             self._hub_ask = self._next_number()
-            due.append(HubAsked(ask=self._hub_ask))
+            due.append(HubRequest(ask=self._hub_ask))
         if self._is_open("runs", self._runs_ask, now_s) and now_s >= self._runs_due_s:
             self._asked_s["runs"] = now_s
             self._runs_ask = self._next_number()
-            due.append(RunsAsked(ask=self._runs_ask, since_change=self._change))
+            due.append(RunsRequest(ask=self._runs_ask, since_change=self._change))
         cursor = self._cursor
         has_room = self._pages_unread < _MAX_PAGES_UNREAD
         if cursor is None or self._head <= cursor or not has_room:
@@ -113,26 +113,26 @@ class Pull:
         if self._is_open("rows", self._rows_ask, now_s):
             self._asked_s["rows"] = now_s
             self._rows_ask = self._next_number()
-            due.append(RowsAsked(ask=self._rows_ask, cursor=cursor))
+            due.append(RowsRequest(ask=self._rows_ask, cursor=cursor))
         return due
 
     def take(self, told: ToDesktop, now_s: float) -> bool:
         """Take an answer or a hint; False if it answers something else."""
         match told:
-            case Head():
+            case ChangeHint():
                 self._head = max(self._head, told.head)
                 if told.change > self._change:
                     self._runs_due_s = now_s
                 self._hint = told
                 return True
-            case HubTold(ask=ask) if ask == self._hub_ask and ask:
+            case HubReply(ask=ask) if ask == self._hub_ask and ask:
                 self._hub_ask = 0
                 self._hub_told = told
                 return True
-            case RunsTold() if told.ask == self._runs_ask and told.ask:
+            case RunsReply() if told.ask == self._runs_ask and told.ask:
                 self._take_runs(told, now_s)
                 return True
-            case RowsTold() if told.ask == self._rows_ask and told.ask:
+            case RowsReply() if told.ask == self._rows_ask and told.ask:
                 self._rows_ask = 0
                 self._cursor = told.cursor
                 self._head = told.head
@@ -141,7 +141,7 @@ class Pull:
             case _:
                 return False
 
-    def _take_runs(self, told: RunsTold, now_s: float) -> None:
+    def _take_runs(self, told: RunsReply, now_s: float) -> None:
         self._runs_ask = 0
         if told.change < self._change:
             self._change = 0  # the hub's database was put back to an older state
@@ -160,7 +160,7 @@ class Pull:
             return False
         if hint.troubles is None:
             return hint.is_troubled != bool(told.unwritten)
-        return hint.troubles != mark_of(told.troubles)
+        return hint.troubles != troubles_checksum(told.troubles)
 
     def _is_open(self, kind: str, ask: int, now_s: float) -> bool:
         return not ask or now_s - self._asked_s[kind] > _ASK_AGAIN_S
@@ -179,7 +179,7 @@ _LOCK = threading.Lock()
 # One row of numbers for all hubs of a process: an answer's number alone says which question it is.
 
 
-class Questions:
+class OpenRequests:
     """Any thread may `add`; all else belongs to the follower's thread."""
 
     def __init__(self) -> None:
@@ -210,7 +210,7 @@ class Questions:
     def sent(self, message: msgspec.Struct, now_s: float) -> None:
         """Note that a question went out; it goes out again until its last answer came."""
         number = int(getattr(message, "ask", 0))
-        again_s = _COMMAND_AGAIN_S if isinstance(message, CommandAsked) else _ANSWER_S
+        again_s = _COMMAND_AGAIN_S if isinstance(message, CommandRequest) else _ANSWER_S
         self._due_s[number] = now_s + again_s
 
     def overflow(self) -> list[int]:
@@ -234,10 +234,10 @@ class Questions:
         if isinstance(told, ErrorMessage) and told.retry_ms:
             self._due_s[number] = now_s + told.retry_ms / 1000
             return False
-        if isinstance(told, Working) or (isinstance(told, SeriesTold) and told.one_of > 1):
+        if isinstance(told, ReplyPending) or (isinstance(told, SeriesReply) and told.one_of > 1):
             self._due_s[number] = now_s + _ANSWER_S
             return True
-        if not isinstance(told, CommandTold):
+        if not isinstance(told, CommandReply):
             self._forget(number)
             return True
         is_news = self._states.get(number) != told.status
@@ -272,18 +272,18 @@ class Connected:
         hub: What it says of itself.
     """
 
-    hub: HubTold
+    hub: HubReply
 
 
 @dataclass(frozen=True, slots=True)
-class ConditionTold:
+class HubStatusChanged:
     """What the hub that is connected says of itself has changed.
 
     Attributes:
         hub: What it says now.
     """
 
-    hub: HubTold
+    hub: HubReply
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +302,7 @@ class Disconnected:
 
 
 @dataclass(frozen=True, slots=True)
-class WayTold:
+class RouteChanged:
     """How the way to a hub on another host stands; told of hosts only.
 
     Attributes:
@@ -321,21 +321,21 @@ class WayTold:
 
 
 Answer = (
-    RunsTold
-    | RowsTold
-    | SeriesTold
-    | VerdictsTold
-    | Working
-    | CommandTold
-    | EditTold
-    | HubTold
-    | KeysTold
-    | AuditTold
+    RunsReply
+    | RowsReply
+    | SeriesReply
+    | VerdictsReply
+    | ReplyPending
+    | CommandReply
+    | EditReply
+    | HubReply
+    | KeysReply
+    | AuditReply
     | ErrorMessage
 )
 """What a question of the desktop's may bring."""
 
-News = Connected | ConditionTold | Disconnected | WayTold | Answer
+News = Connected | HubStatusChanged | Disconnected | RouteChanged | Answer
 """What the inbox holds."""
 
 
@@ -351,7 +351,7 @@ class HubFollower:
 
     def __init__(
         self,
-        endpoint: str | DirectHub,
+        endpoint: str | NetworkHub,
         *,
         wake: Callable[[], None],
         inbox_limit: int = 4096,
@@ -372,13 +372,13 @@ class HubFollower:
         """
         self.inbox: deque[News] = deque()
         self._endpoint = endpoint
-        address = endpoint.address.endpoint if isinstance(endpoint, DirectHub) else endpoint
+        address = endpoint.address.endpoint if isinstance(endpoint, NetworkHub) else endpoint
         self._place = place or f"at {address}"
         self._wake = wake
         self._inbox_limit = inbox_limit
         self._clock = clock or SystemClock()
-        self._questions = Questions()
-        self._pull = Pull(self._questions.next_number)
+        self._questions = OpenRequests()
+        self._pull = PullCursors(self._questions.next_number)
         self._bell = Doorbell()
         self._is_woken = threading.Event()
         self._is_stopping = threading.Event()
@@ -457,7 +457,7 @@ class HubFollower:
                 self._pause(_HELD_LOOK_S)
                 continue
             self._is_renewed.clear()
-            link = ViewLink(self._endpoint)
+            link = ViewSocket(self._endpoint)
             try:
                 why = f"no hub answers {self._place}"
                 if self._greet(link):
@@ -478,14 +478,14 @@ class HubFollower:
                 self._pause(_UNTIL_ASKED_S if is_out else pause_s)
                 back_off_s = min(2 * back_off_s, _BACK_OFF_LAST_S)
 
-    def _greet(self, link: ViewLink) -> bool:
+    def _greet(self, link: ViewSocket) -> bool:
         number = self._questions.next_number()
-        link.send(HubAsked(ask=number))
+        link.send(HubRequest(ask=number))
         end_s = self._clock.monotonic_s() + _ATTEMPT_S
         while not self._is_cut_off() and self._clock.monotonic_s() < end_s:
             self._wait(link, _POLL_S)
             while (told := link.receive()) is not None:
-                if isinstance(told, HubTold) and told.ask == number:
+                if isinstance(told, HubReply) and told.ask == number:
                     self._pull.connected(told)
                     self._questions.ask_all_again(self._clock.monotonic_s())
                     self._put(Connected(told))
@@ -502,7 +502,7 @@ class HubFollower:
         if self._on_link is not None and not self._held_why:
             self._on_link(is_reached)
 
-    def _converse(self, link: ViewLink) -> str:
+    def _converse(self, link: ViewSocket) -> str:
         heard_s = self._clock.monotonic_s()
         while not self._is_cut_off():
             now_s = self._clock.monotonic_s()
@@ -517,7 +517,7 @@ class HubFollower:
                 self._take(told, heard_s)
         return ""
 
-    def _send_due(self, link: ViewLink, now_s: float) -> None:
+    def _send_due(self, link: ViewSocket, now_s: float) -> None:
         for message in self._questions.due(now_s):
             if not link.send(message):
                 return
@@ -530,16 +530,16 @@ class HubFollower:
 
     def _take(self, told: ToDesktop, now_s: float) -> None:
         if self._pull.take(told, now_s):
-            if isinstance(told, HubTold):
-                self._put(ConditionTold(told))
-            if (isinstance(told, RunsTold) and (told.runs or told.deleted)) or (
-                isinstance(told, RowsTold) and told.rows
+            if isinstance(told, HubReply):
+                self._put(HubStatusChanged(told))
+            if (isinstance(told, RunsReply) and (told.runs or told.deleted)) or (
+                isinstance(told, RowsReply) and told.rows
             ):
                 self._put(told)
         elif isinstance(told, Answer) and self._questions.take(told, now_s):
             self._put(told)
 
-    def _wait(self, link: ViewLink, timeout_s: float) -> None:
+    def _wait(self, link: ViewSocket, timeout_s: float) -> None:
         poller = zmq.Poller()
         poller.register(link.socket, zmq.POLLIN)
         poller.register(self._bell.fileno(), zmq.POLLIN)

@@ -7,17 +7,17 @@ from pathlib import PurePosixPath
 
 from kmonitor.connect.host_errors import no_forwarding
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.connect.hub_socket import DirectHub, direct_hub, direct_ingest
-from kmonitor.connect.remembered_hosts import HostBook, RememberedHost
-from kmonitor.connect.remote_hub import RemoteHub, Stopped, ensure_remote
-from kmonitor.connect.shipping import IngestDoor
+from kmonitor.connect.hub_socket import NetworkHub, network_hub, network_ingest
+from kmonitor.connect.remembered_hosts import HostStore, RememberedHost
+from kmonitor.connect.remote_hub import ConnectCancelled, RemoteHub, ensure_remote
+from kmonitor.connect.shipping import IngestEndpoint
 from kmonitor.connect.ssh import SshTunnel, checked_address, place_for_socket
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import INGEST_NAME, SCHEME, ipc
+from kmonitor_agent.wire.local.hub_address import INGEST_NAME, SCHEME, ipc_endpoint
 
 
 @contextmanager
-def remote_endpoint(folders: Folders, host: str) -> Generator[str | DirectHub]:
+def remote_endpoint(folders: Folders, host: str) -> Generator[str | NetworkHub]:
     """A host's hub, forwarded to here; it is started if none answers.
 
     Args:
@@ -25,31 +25,31 @@ def remote_endpoint(folders: Folders, host: str) -> Generator[str | DirectHub]:
         host: As for ssh, or a remembered name, also of a hub on the network.
 
     Raises:
-        HostTrouble: It is not reached, and why.
+        HostError: It is not reached, and why.
         Expected: The address cannot be used, or there is no ssh here.
         NotPrivate: The folder for the socket is open to others.
     """
     known = known_host(folders, host)
     if known.address.startswith(SCHEME):
-        yield direct_hub(known.address, folders)
+        yield network_hub(known.address, folders)
         return
-    with reached(folders, known) as (_found, tunnel):
-        yield ipc(tunnel.local)
+    with open_tunnel(folders, known) as (_found, tunnel):
+        yield ipc_endpoint(tunnel.local)
 
 
 @contextmanager
-def remote_ingest(folders: Folders, host: str) -> Generator[IngestDoor]:
+def remote_ingest(folders: Folders, host: str) -> Generator[IngestEndpoint]:
     """The door for trainings of a host's hub. Args and Raises: as `remote_endpoint`."""
     known = known_host(folders, host)
     if known.address.startswith(SCHEME):
-        yield IngestDoor(direct_ingest(known.address, folders))
+        yield IngestEndpoint(network_ingest(known.address, folders))
         return
-    with reached(folders, known, is_ingest=True) as (_found, tunnel):
-        yield IngestDoor(ipc(tunnel.local), tunnel.trouble)
+    with open_tunnel(folders, known, is_ingest=True) as (_found, tunnel):
+        yield IngestEndpoint(ipc_endpoint(tunnel.local), tunnel.trouble)
 
 
 @contextmanager
-def reached(
+def open_tunnel(
     folders: Folders,
     host: RememberedHost,
     *,
@@ -77,7 +77,7 @@ def reached(
     try:
         tunnel.start()
         if not tunnel.wait_up(stop):
-            raise Stopped
+            raise ConnectCancelled
         if not tunnel.reaches(stop):
             # It has just answered there: only the way is missing.
             raise tunnel.trouble() or no_forwarding(host.address)
@@ -88,10 +88,10 @@ def reached(
 
 def known_host(folders: Folders, host: str) -> RememberedHost:
     """The remembered host that is meant, else one of this address. Raises: `BadAddress`."""
-    return HostBook(folders).find(host) or RememberedHost(checked_address(host))
+    return HostStore(folders).find(host) or RememberedHost(checked_address(host))
 
 
-def visit(
+def check_host(
     folders: Folders, host: RememberedHost, *, stop: threading.Event | None = None
 ) -> RemoteHub:
     """See whether a host's hub can be had from here; given up when `stop` is set.
@@ -101,8 +101,8 @@ def visit(
         Expected: As `remote_endpoint`.
     """
     if host.address.startswith(SCHEME):
-        with HubClient(direct_hub(host.address, folders)) as client:
+        with HubClient(network_hub(host.address, folders)) as client:
             told = client.hub()
         return RemoteHub("", version=told.version, pid=told.pid, host=told.host, hub=told.hub)
-    with reached(folders, host, stop=stop) as (found, _tunnel):
+    with open_tunnel(folders, host, stop=stop) as (found, _tunnel):
         return found

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from kmonitor.base.errors import Expected
-from kmonitor.connect.follower import HubFollower, News, WayTold
-from kmonitor.connect.host_errors import HostTrouble, no_forwarding
+from kmonitor.base.errors import UserError
+from kmonitor.connect.follower import HubFollower, News, RouteChanged
+from kmonitor.connect.host_errors import HostError, no_forwarding
 from kmonitor.connect.remembered_hosts import RememberedHost
-from kmonitor.connect.remote_hub import RemoteHub, Stopped, ensure_remote
+from kmonitor.connect.remote_hub import ConnectCancelled, RemoteHub, ensure_remote
 from kmonitor.connect.ssh import SshTunnel
-from kmonitor_agent.wire.local.hub_address import ipc
+from kmonitor_agent.wire.local.hub_address import ipc_endpoint
 from kmonitor_agent.wire.local.private_files import NotPrivate
 
 if TYPE_CHECKING:
@@ -30,14 +30,16 @@ _LOOK_S: Final = 0.1
 _JOIN_S: Final = 10.0
 
 
-class HostKeeper:
+class HostRoute:
     """Owns the thread `kmonitor-host`, its ssh processes, and nothing of the hub's messages.
 
     What only the user can mend (a refused key, no kmonitor there) is not tried again before
     `retry_now`: a server locks out who knocks for ever.
     """
 
-    def __init__(self, host: RememberedHost, local: Path, told: Callable[[WayTold], None]) -> None:
+    def __init__(
+        self, host: RememberedHost, local: Path, told: Callable[[RouteChanged], None]
+    ) -> None:
         """Nothing happens before `start`.
 
         Args:
@@ -85,11 +87,11 @@ class HostKeeper:
         while not self._stop.is_set():
             try:
                 self._keep_open()
-            except HostTrouble as exc:
+            except HostError as exc:
                 self._rest(exc, is_transient=exc.is_transient)
-            except Stopped:
+            except ConnectCancelled:
                 return
-            except (Expected, NotPrivate, OSError) as exc:
+            except (UserError, NotPrivate, OSError) as exc:
                 self._rest(exc, is_transient=False)
             except Exception as exc:
                 LOG.exception("the way to %s", self._host.address)
@@ -99,7 +101,7 @@ class HostKeeper:
         # A socket that is remembered saves the question; where nobody listens on it any more,
         # the follower misses the hub, and then it is asked.
         hub = self._hub or self._ensure()
-        self._told(WayTold("opening", hub=hub))
+        self._told(RouteChanged("opening", hub=hub))
         tunnel = SshTunnel(self._host.address, hub.socket, self._local)
         try:
             tunnel.start()
@@ -109,7 +111,7 @@ class HostKeeper:
                 self._see_why(tunnel, hub)
                 return
             self._is_missed = False
-            self._told(WayTold("open", hub=hub))
+            self._told(RouteChanged("open", hub=hub))
             self._watch(tunnel)
         finally:
             tunnel.stop()
@@ -140,18 +142,18 @@ class HostKeeper:
                 return
 
     def _ensure(self) -> RemoteHub:
-        self._told(WayTold("asking"))
+        self._told(RouteChanged("asking"))
         hub = ensure_remote(self._host.address, command=self._host.command, stop=self._stop)
         self._hub = hub
         return hub
 
     def _rest(self, exc: Exception, *, is_transient: bool) -> None:
         pause_s = self._back_off_s * random.uniform(0.7, 1.3)  # noqa: S311 - jitter
-        what = exc.what if isinstance(exc, Expected) else str(exc)
-        remedy = exc.remedy if isinstance(exc, Expected) else ""
+        what = exc.what if isinstance(exc, UserError) else str(exc)
+        remedy = exc.remedy if isinstance(exc, UserError) else ""
         if self._stop.is_set():
             return
-        self._told(WayTold("closed", what, remedy, pause_s if is_transient else None))
+        self._told(RouteChanged("closed", what, remedy, pause_s if is_transient else None))
         LOG.info("%s: %s", self._host.address, what)
         self._wake.wait(pause_s if is_transient else None)
         self._wake.clear()
@@ -161,7 +163,7 @@ class HostKeeper:
 # Host link.
 
 
-class HostLink:
+class RemoteHubFollower:
     """What `HubFollower` is for this machine's hub; two threads, `kmonitor-follower` and -`host`.
 
     While the way is closed the follower rests, and its news is what the keeper says of the way.
@@ -176,10 +178,10 @@ class HostLink:
             wake: See `HubFollower`.
         """
         self._follower = HubFollower(
-            ipc(local), wake=wake, on_link=self._on_link, place=f"on {host.address}"
+            ipc_endpoint(local), wake=wake, on_link=self._on_link, place=f"on {host.address}"
         )
         self._follower.hold("not connected yet")
-        self._keeper = HostKeeper(host, local, self._on_way)
+        self._keeper = HostRoute(host, local, self._on_way)
 
     @property
     def inbox(self) -> "deque[News]":
@@ -209,7 +211,7 @@ class HostLink:
         """See `HubFollower.drained`."""
         self._follower.drained()
 
-    def _on_way(self, told: WayTold) -> None:
+    def _on_way(self, told: RouteChanged) -> None:
         if told.stage == "closed":
             self._follower.hold(told.what or "the connection ended")
         self._follower.tell(told)

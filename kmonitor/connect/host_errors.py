@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 
-TroubleCode = Literal[
+HostErrorCode = Literal[
     "host_unknown",
     "key_refused",
     "host_key_changed",
@@ -23,9 +23,9 @@ TroubleCode = Literal[
     "no_hub",
     "broken",
 ]
-"""What is wrong, for programs; `HostTrouble` says it in words."""
+"""What is wrong, for programs; `HostError` says it in words."""
 
-_TRANSIENT: Final[frozenset[TroubleCode]] = frozenset(
+_TRANSIENT: Final[frozenset[HostErrorCode]] = frozenset(
     ("host_unknown", "refused", "silent", "no_hub", "hub_failed", "broken")
 )
 """What time alone can mend. The rest waits for the user: servers lock out who knocks for ever."""
@@ -42,7 +42,7 @@ _PAST_JUMP: Final = "stdio forwarding failed"
 """What it says besides when that jump host was reached, and the host behind it was not."""
 
 
-class HostTrouble(Expected):
+class HostError(UserError):
     """A host's hub is not reached.
 
     Attributes:
@@ -50,9 +50,9 @@ class HostTrouble(Expected):
         address: Which host.
     """
 
-    def __init__(self, code: TroubleCode, address: str, what: str, remedy: str = "") -> None:
+    def __init__(self, code: HostErrorCode, address: str, what: str, remedy: str = "") -> None:
         super().__init__(what, remedy)
-        self.code: TroubleCode = code
+        self.code: HostErrorCode = code
         self.address = address
 
     @property
@@ -61,7 +61,7 @@ class HostTrouble(Expected):
         return self.code in _TRANSIENT
 
 
-_PATTERNS: Final[tuple[tuple[str, TroubleCode], ...]] = (
+_PATTERNS: Final[tuple[tuple[str, HostErrorCode], ...]] = (
     (r"REMOTE HOST IDENTIFICATION HAS CHANGED", "host_key_changed"),
     (r"Host key verification failed|host key is known for", "host_key_unknown"),
     (
@@ -80,14 +80,14 @@ _PATTERNS: Final[tuple[tuple[str, TroubleCode], ...]] = (
 )
 
 
-def ssh_trouble(address: str, said: str) -> HostTrouble:
+def ssh_error(address: str, said: str) -> HostError:
     """What ssh's own words mean.
 
     Args:
         address: The host that it was to reach.
         said: Its standard error.
     """
-    code: TroubleCode = "broken"
+    code: HostErrorCode = "broken"
     for pattern, meant in reversed(_PATTERNS):
         if re.search(pattern, said):
             code = meant
@@ -96,14 +96,14 @@ def ssh_trouble(address: str, said: str) -> HostTrouble:
         # The words are about the host in between: its key, its name, its silence.
         what, remedy = _words("on the way", address)
         first = _last_line(said.partition("\n")[0])
-        return HostTrouble(code, address, f"{what} ssh says: {first}", remedy)
+        return HostError(code, address, f"{what} ssh says: {first}", remedy)
     last = _last_line(said)
     if code in {"broken", "settings"} and last:
         what = f"{what} ssh says: {last}"
-    return HostTrouble(code, address, what, remedy)
+    return HostError(code, address, what, remedy)
 
 
-def not_found(address: str, tried: Sequence[str]) -> HostTrouble:
+def not_found(address: str, tried: Sequence[str]) -> HostError:
     """No place on the host has kmonitor.
 
     Args:
@@ -111,7 +111,7 @@ def not_found(address: str, tried: Sequence[str]) -> HostTrouble:
         tried: Which places, in words.
     """
     places = "; ".join(tried)
-    return HostTrouble(
+    return HostError(
         "no_kmonitor",
         address,
         f"There is no kmonitor on {address}. Tried there: {places}.",
@@ -121,7 +121,7 @@ def not_found(address: str, tried: Sequence[str]) -> HostTrouble:
     )
 
 
-def login_ended(address: str, status: int, said: str) -> HostTrouble:
+def login_ended(address: str, status: int, said: str) -> HostError:
     """The key was accepted, and no command was run: no shell, or start-up files that end it.
 
     Args:
@@ -131,7 +131,7 @@ def login_ended(address: str, status: int, said: str) -> HostTrouble:
     """
     last = _last_line(said)
     told = f" It says: {last}" if last else ""
-    return HostTrouble(
+    return HostError(
         "no_kmonitor",
         address,
         f"The login on {address} ended before it ran a command (exit status {status}).{told}",
@@ -139,9 +139,9 @@ def login_ended(address: str, status: int, said: str) -> HostTrouble:
     )
 
 
-def hub_silent(address: str, seconds: float) -> HostTrouble:
+def hub_silent(address: str, seconds: float) -> HostError:
     """The host was reached, and kmonitor there did not answer within so many seconds."""
-    return HostTrouble(
+    return HostError(
         "silent",
         address,
         f"{address} was reached, and kmonitor there did not answer within {seconds:g} s.",
@@ -149,18 +149,18 @@ def hub_silent(address: str, seconds: float) -> HostTrouble:
     )
 
 
-def way_lost(address: str, remedy: str) -> HostTrouble:
+def route_lost(address: str, remedy: str) -> HostError:
     """The way to a host's hub was there and is not any more; with what to do."""
     what = f"The connection to {address} was lost, or its hub ended."
-    return HostTrouble("broken", address, what, remedy)
+    return HostError("broken", address, what, remedy)
 
 
-def no_forwarding(address: str) -> HostTrouble:
+def no_forwarding(address: str) -> HostError:
     """Its hub answers there, and ssh may not reach its socket from here."""
-    return HostTrouble("forwarding", address, *_words("forwarding", address))
+    return HostError("forwarding", address, *_words("forwarding", address))
 
 
-def too_old(address: str, version: str) -> HostTrouble:
+def too_old(address: str, version: str) -> HostError:
     """The hub there speaks no protocol that this kmonitor does.
 
     Args:
@@ -168,7 +168,7 @@ def too_old(address: str, version: str) -> HostTrouble:
         version: kmonitor's version there; empty: so old that it does not say.
     """
     which = f"kmonitor {version}" if version else "The kmonitor"
-    return HostTrouble(
+    return HostError(
         "too_old",
         address,
         f"{which} on {address} is too old for this one.",
@@ -176,9 +176,9 @@ def too_old(address: str, version: str) -> HostTrouble:
     )
 
 
-def too_new(address: str, version: str) -> HostTrouble:
+def too_new(address: str, version: str) -> HostError:
     """The hub there speaks only protocols newer than ours."""
-    return HostTrouble(
+    return HostError(
         "too_new",
         address,
         f"kmonitor {version} on {address} is too new for this one.",
@@ -186,7 +186,7 @@ def too_new(address: str, version: str) -> HostTrouble:
     )
 
 
-def _words(code: TroubleCode | Literal["on the way"], address: str) -> tuple[str, str]:
+def _words(code: HostErrorCode | Literal["on the way"], address: str) -> tuple[str, str]:
     by_hand = f"Try it in a terminal, where it must work without a question: ssh {address}"
     words: dict[str, tuple[str, str]] = {
         "host_unknown": (

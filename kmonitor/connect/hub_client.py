@@ -8,47 +8,47 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from kmonitor.base.errors import Expected
-from kmonitor.connect.hub_socket import DirectHub, ViewLink
+from kmonitor.base.errors import UserError
+from kmonitor.connect.hub_socket import NetworkHub, ViewSocket
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.hub_address import SCHEME, ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import SCHEME, ipc_endpoint, view_socket_path
 from kmonitor_agent.wire.messages.commands import (
     FINAL_STATES,
     Arguments,
     CommandName,
     CommandStatus,
-    NoArguments,
+    PlainArguments,
 )
 from kmonitor_agent.wire.messages.events import Verdict
 from kmonitor_agent.wire.messages.fields import new_id
 from kmonitor_agent.wire.messages.unions import (
-    AuditAsked,
-    AuditTold,
-    CommandAsked,
-    CommandTold,
-    EditAsked,
-    EditTold,
+    AuditReply,
+    AuditRequest,
+    CommandReply,
+    CommandRequest,
+    EditReply,
+    EditRequest,
     ErrorMessage,
-    HubAsked,
-    HubTold,
+    EventRow,
+    HubReply,
+    HubRequest,
     KeyGrant,
-    KeysAsked,
-    KeysTold,
+    KeysReply,
+    KeysRequest,
     Message,
-    Row,
-    RowsAsked,
-    RowsTold,
-    RunsAsked,
-    RunsTold,
+    ReplyPending,
+    RowsReply,
+    RowsRequest,
+    RunsReply,
+    RunsRequest,
     RunSummary,
-    SeriesAsked,
-    SeriesTold,
-    VerdictsAsked,
-    VerdictsTold,
-    Working,
+    SeriesReply,
+    SeriesRequest,
+    VerdictsReply,
+    VerdictsRequest,
 )
 
-_NO_ARGUMENTS = NoArguments()
+_NO_ARGUMENTS = PlainArguments()
 
 T = TypeVar("T", bound=Message)
 
@@ -61,7 +61,7 @@ _LOOK_S = 0.2
 """How often to see whether a hub on the network refuses this device."""
 
 
-class HubUnreachable(Expected):
+class HubUnreachable(UserError):
     """No hub answered.
 
     Attributes:
@@ -81,7 +81,7 @@ class HubUnreachable(Expected):
         self.timeout_s = timeout_s
 
 
-class HubStuck(Expected):
+class HubStuck(UserError):
     """The hub is there, and what answers in it does not get on."""
 
     def __init__(self, endpoint: str, stuck_s: float) -> None:
@@ -92,7 +92,7 @@ class HubStuck(Expected):
         )
 
 
-class HubRefused(Expected):
+class HubRefused(UserError):
     """The hub answered that it will not.
 
     Attributes:
@@ -106,7 +106,7 @@ class HubRefused(Expected):
         self.text = text
 
 
-class HubClosed(Expected):
+class HubAccessDenied(UserError):
     """The hub is there and does not let this device in; says why and what to do."""
 
 
@@ -120,7 +120,7 @@ class HubClient:
 
     def __init__(
         self,
-        endpoint: str | DirectHub | None = None,
+        endpoint: str | NetworkHub | None = None,
         *,
         folders: Folders | None = None,
         timeout_s: float = 5.0,
@@ -135,15 +135,15 @@ class HubClient:
                 works on it, seconds.
             stuck_s: How long a hub that says so may get on with nothing, seconds.
         """
-        self.on_working: Callable[[Working | None], object] = _nobody
-        hub = endpoint or ipc(view_socket(folders or find_folders()))
-        self.endpoint = hub.address.endpoint if isinstance(hub, DirectHub) else hub
+        self.on_working: Callable[[ReplyPending | None], object] = _nobody
+        hub = endpoint or ipc_endpoint(view_socket_path(folders or find_folders()))
+        self.endpoint = hub.address.endpoint if isinstance(hub, NetworkHub) else hub
         self._timeout_s = timeout_s
         self._stuck_s = stuck_s
-        self._link = ViewLink(hub)
+        self._link = ViewSocket(hub)
         self._asked = 0
         self._busy: ErrorMessage | None = None
-        self._working: Working | None = None
+        self._working: ReplyPending | None = None
         self._stuck_since_s = math.inf
 
     def __enter__(self) -> Self:
@@ -161,15 +161,15 @@ class HubClient:
         """Close the socket."""
         self._link.close()
 
-    def hub(self, *, stop: bool = False) -> HubTold:
+    def hub(self, *, stop: bool = False) -> HubReply:
         """The hub's own condition; with `stop` it also ends. Raises: `HubUnreachable`."""
-        return self._ask(HubAsked(ask=self._next(), stop=stop), HubTold)
+        return self._ask(HubRequest(ask=self._next(), stop=stop), HubReply)
 
     def runs(self, since_change: int = 0) -> list[RunSummary]:
         """Summaries that changed after `since_change`, oldest start first, all pages."""
         found: dict[str, RunSummary] = {}
         while True:
-            told = self._ask(RunsAsked(ask=self._next(), since_change=since_change), RunsTold)
+            told = self._ask(RunsRequest(ask=self._next(), since_change=since_change), RunsReply)
             found.update((run.run, run) for run in told.runs)
             if not told.more:
                 return sorted(found.values(), key=lambda run: run.started_wall_s)
@@ -182,14 +182,14 @@ class HubClient:
         runs: Sequence[str] = (),
         kinds: Sequence[str] = (),
         limit: int = 1000,
-    ) -> RowsTold:
+    ) -> RowsReply:
         """One page of rows behind `cursor`."""
-        asked = RowsAsked(
+        asked = RowsRequest(
             ask=self._next(), cursor=cursor, limit=limit, runs=list(runs), kinds=list(kinds)
         )
-        return self._ask(asked, RowsTold)
+        return self._ask(asked, RowsReply)
 
-    def all_rows(self, run: str, kinds: Sequence[str] = ()) -> Iterator[Row]:
+    def all_rows(self, run: str, kinds: Sequence[str] = ()) -> Iterator[EventRow]:
         """Every stored row of a run, page by page."""
         cursor = 0
         while True:
@@ -207,9 +207,9 @@ class HubClient:
         from_s: float = 0.0,
         to_s: float | None = None,
         buckets: int = 600,
-    ) -> SeriesTold:
+    ) -> SeriesReply:
         """Columns of a run, thinned. Raises: `HubRefused` when the run is not known."""
-        asked = SeriesAsked(
+        asked = SeriesRequest(
             ask=self._next(),
             run=run,
             columns=list(columns),
@@ -217,11 +217,11 @@ class HubClient:
             to_s=to_s,
             buckets=buckets,
         )
-        return self._ask(asked, SeriesTold)
+        return self._ask(asked, SeriesReply)
 
     def verdicts(self, run: str) -> list[Verdict]:
         """How a run stands now, one verdict a metric. Raises: `HubRefused`, not known there."""
-        return self._ask(VerdictsAsked(ask=self._next(), run=run), VerdictsTold).verdicts
+        return self._ask(VerdictsRequest(ask=self._next(), run=run), VerdictsReply).verdicts
 
     def command(
         self,
@@ -234,7 +234,7 @@ class HubClient:
         asked_by: str = "",
     ) -> CommandStatus:
         """Ask once for a command; the same `id` asked again only tells where it stands."""
-        asked = CommandAsked(
+        asked = CommandRequest(
             ask=self._next(),
             id=id or new_id(),
             run=run.run,
@@ -244,7 +244,7 @@ class HubClient:
             ttl_s=ttl_s,
             asked_by=asked_by,
         )
-        return self._ask(asked, CommandTold).status
+        return self._ask(asked, CommandReply).status
 
     def wait_for(self, asked: CommandStatus, *, timeout_s: float) -> CommandStatus:
         """Ask again until the command is final, or `timeout_s` seconds have passed."""
@@ -253,10 +253,10 @@ class HubClient:
         while status.state not in FINAL_STATES and time.monotonic() < end_s:
             self._link.wait(_POLL_S)
             # The hub knows the command by its id and ignores the rest.
-            again = CommandAsked(
+            again = CommandRequest(
                 ask=self._next(), id=asked.id, run=asked.run, name=asked.name, boot="known"
             )
-            status = self._ask(again, CommandTold).status
+            status = self._ask(again, CommandReply).status
         return status
 
     def edit(
@@ -269,10 +269,12 @@ class HubClient:
         delete: bool = False,
     ) -> None:
         """Rename, annotate, pin or delete a run. Raises: `HubRefused`."""
-        asked = EditAsked(ask=self._next(), run=run, name=name, note=note, pin=pin, delete=delete)
-        self._ask(asked, EditTold)
+        asked = EditRequest(
+            ask=self._next(), run=run, name=name, note=note, pin=pin, delete=delete
+        )
+        self._ask(asked, EditReply)
 
-    def keys(self, *, authorize: KeyGrant | None = None, revoke: str = "") -> KeysTold:
+    def keys(self, *, authorize: KeyGrant | None = None, revoke: str = "") -> KeysReply:
         """Who may connect over the network, after a change if one is named.
 
         Args:
@@ -282,12 +284,12 @@ class HubClient:
         Raises:
             HubRefused: It cannot be done, with the reason.
         """
-        asked = KeysAsked(ask=self._next(), authorize=authorize, revoke=revoke)
-        return self._ask(asked, KeysTold)
+        asked = KeysRequest(ask=self._next(), authorize=authorize, revoke=revoke)
+        return self._ask(asked, KeysReply)
 
-    def audit(self, *, before: int = 0, limit: int = 200) -> AuditTold:
+    def audit(self, *, before: int = 0, limit: int = 200) -> AuditReply:
         """What was done through the hub, newest first: a page behind row `before` (0: all)."""
-        return self._ask(AuditAsked(ask=self._next(), before=before, limit=limit), AuditTold)
+        return self._ask(AuditRequest(ask=self._next(), before=before, limit=limit), AuditReply)
 
     def _next(self) -> int:
         self._asked += 1
@@ -310,18 +312,18 @@ class HubClient:
                 send_s = now_s + _ASK_AGAIN_S
             self._link.wait(min(end_s - now_s, send_s - now_s, _LOOK_S))
             found = self._answer(self._asked, answer)
-            if isinstance(found, Working):
+            if isinstance(found, ReplyPending):
                 heard_s = time.monotonic()
                 self._hear(found, heard_s)
             elif found is not None:
                 return found
             if self._link.refusal:
-                raise HubClosed(self._link.refusal)
+                raise HubAccessDenied(self._link.refusal)
         if self._busy is not None:
             raise HubRefused(self._busy.code, self._busy.text)
         raise HubUnreachable(self.endpoint, self._timeout_s)
 
-    def _hear(self, working: Working, now_s: float) -> None:
+    def _hear(self, working: ReplyPending, now_s: float) -> None:
         before, self._working = self._working, working
         if before is None or before.beat != working.beat:
             self._stuck_since_s = now_s
@@ -329,7 +331,7 @@ class HubClient:
             raise HubStuck(self.endpoint, self._stuck_s)
         self.on_working(working)
 
-    def _answer(self, ask: int, answer: type[T]) -> T | Working | None:
+    def _answer(self, ask: int, answer: type[T]) -> T | ReplyPending | None:
         while (told := self._link.receive()) is not None:
             if isinstance(told, ErrorMessage) and told.ask == ask:
                 if not told.retry_ms:
@@ -337,9 +339,9 @@ class HubClient:
                 self._busy = told
             if isinstance(told, ErrorMessage) and (told.code, told.ask) == ("unsupported", 0):
                 raise HubRefused(told.code, told.text)  # an older hub, which cannot read `ask`
-            if isinstance(told, (answer, Working)) and getattr(told, "ask", 0) == ask:
+            if isinstance(told, (answer, ReplyPending)) and getattr(told, "ask", 0) == ask:
                 return told
         return None
 
 
-def _nobody(_working: Working | None) -> None: ...
+def _nobody(_working: ReplyPending | None) -> None: ...

@@ -11,10 +11,10 @@ import msgspec
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.host_identity import KeyPair, key_z85, keys_folder, own_keys
-from kmonitor_agent.wire.local.hub_address import DirectAddress, parse_direct
+from kmonitor_agent.wire.local.hub_address import DirectAddress, parse_direct_address
 from kmonitor_agent.wire.local.private_files import NotPrivate
 from kmonitor_agent.wire.messages.access_messages import Role
 from kmonitor_agent.wire.messages.codec import (
@@ -36,7 +36,7 @@ _SURE_AFTER = 3
 
 
 @dataclass(frozen=True, slots=True)
-class DirectHub:
+class NetworkHub:
     """A hub on the network.
 
     Attributes:
@@ -50,23 +50,23 @@ class DirectHub:
     role: Role = "viewer"
 
 
-def direct_hub(url: str, folders: Folders) -> DirectHub:
+def network_hub(url: str, folders: Folders) -> NetworkHub:
     """The hub behind `tcp://HOST:PORT?key=KEY`, with this device's keys, made on first use.
 
     Raises:
         Expected: The address is none, or this device's keys cannot be used; says what to do.
     """
     try:
-        address = parse_direct(url)
+        address = parse_direct_address(url)
     except ValueError as exc:
-        raise Expected(f"{exc}.") from exc
-    return DirectHub(address, device_keys(folders))
+        raise UserError(f"{exc}.") from exc
+    return NetworkHub(address, device_keys(folders))
 
 
-def direct_ingest(url: str, folders: Folders) -> DirectHub:
+def network_ingest(url: str, folders: Folders) -> NetworkHub:
     """The same hub as trainings on this device reach it, with their keys. Raises: `Expected`."""
-    hub = direct_hub(url, folders)
-    return DirectHub(hub.address, _made(folders, "agent"), role="agent")
+    hub = network_hub(url, folders)
+    return NetworkHub(hub.address, _made(folders, "agent"), role="agent")
 
 
 def device_keys(folders: Folders) -> KeyPair:
@@ -82,18 +82,18 @@ def _made(folders: Folders, owner: Literal["desktop", "agent"]) -> KeyPair:
     try:
         return own_keys(folders, owner)
     except NotPrivate as exc:
-        raise Expected(f"{exc.path} {exc.why}.") from exc
+        raise UserError(f"{exc.path} {exc.why}.") from exc
     except OSError as exc:
         place = exc.filename or keys_folder(folders)
         what = f"This device's keys cannot be kept in {place}: {exc.strerror}."
         remedy = "Free some space there, or set KMONITOR_HOME to a folder that you can write to."
-        raise Expected(what, remedy) from exc
+        raise UserError(what, remedy) from exc
 
 
 class Handshake:
     """Encrypts a socket, and hears how its handshakes end. Owned by the socket's thread."""
 
-    def __init__(self, socket: "zmq.Socket[bytes]", hub: DirectHub) -> None:
+    def __init__(self, socket: "zmq.Socket[bytes]", hub: NetworkHub) -> None:
         """Before the socket is connected."""
         self._socket = socket
         self._hub = hub
@@ -146,14 +146,14 @@ _MAX_ANSWER_BYTES = 16 * 1024 * 1024
 _HIGH_WATER = 64
 
 
-class ViewLink:
+class ViewSocket:
     """Owned by one thread, with a context of its own.
 
     Attributes:
         malformed: Answers that were no message of ours.
     """
 
-    def __init__(self, hub: str | DirectHub) -> None:
+    def __init__(self, hub: str | NetworkHub) -> None:
         """Args: `hub`: ZeroMQ address of a near one, or one on the network with its keys."""
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self.socket = self._context.socket(zmq.DEALER)
@@ -169,7 +169,7 @@ class ViewLink:
             self.socket.setsockopt(option, value)
         self.malformed = 0
         self._handshake: Handshake | None = None
-        if isinstance(hub, DirectHub):
+        if isinstance(hub, NetworkHub):
             self._handshake = Handshake(self.socket, hub)
             self.socket.connect(hub.address.endpoint)
         else:
@@ -215,10 +215,10 @@ class ViewLink:
 # ingest_link: One DEALER socket to a hub's ingest door: for who ships what others left.
 
 
-class IngestLink:
+class IngestSocket:
     """Owned by one thread, with a context of its own."""
 
-    def __init__(self, hub: str | DirectHub) -> None:
+    def __init__(self, hub: str | NetworkHub) -> None:
         """Connect to a ZeroMQ address, or to a hub on the network with trainings' keys.
 
         That nobody is there is noticed by who waits.
@@ -235,7 +235,7 @@ class IngestLink:
         ):
             self._socket.setsockopt(option, value)
         self._handshake: Handshake | None = None
-        if isinstance(hub, DirectHub):
+        if isinstance(hub, NetworkHub):
             self._handshake = Handshake(self._socket, hub)
             self._socket.connect(hub.address.endpoint)
         else:

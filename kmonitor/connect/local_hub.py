@@ -14,10 +14,10 @@ from typing import Final
 
 import psutil
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.connect.hub_client import HubClient, HubUnreachable
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.hub_address import hub_lock, view_socket
+from kmonitor_agent.wire.local.hub_address import hub_lock_path, view_socket_path
 from kmonitor_agent.wire.local.private_files import (
     KEY_BYTES,
     UnsafePath,
@@ -27,7 +27,7 @@ from kmonitor_agent.wire.local.private_files import (
     open_own,
     read_own,
 )
-from kmonitor_agent.wire.messages.unions import HubTold
+from kmonitor_agent.wire.messages.unions import HubReply
 
 # home: This user's folders as a hub needs them: made, and what is wrong where they cannot be.
 
@@ -40,11 +40,11 @@ _NEEDED_BYTES = 4 * 1024 * 1024
 _PROBE_BYTES = 256 * 1024
 
 
-class HomeUnusable(Expected):
+class HomeUnusable(UserError):
     """A folder of this user's kmonitor cannot be made or entered; says which and what to do."""
 
 
-def make_home(folders: Folders) -> None:
+def make_hub_folders(folders: Folders) -> None:
     """Make the folders that are needed before a hub is started.
 
     Raises:
@@ -65,7 +65,7 @@ def make_home(folders: Folders) -> None:
         raise HomeUnusable(f"{place} cannot be made: {exc.strerror}.", _ELSEWHERE) from exc
 
 
-def lack_of_room(folders: Folders) -> str:
+def disk_space_problem(folders: Folders) -> str:
     """Which folder's disk has no room for a hub, as a sentence; empty when all have."""
     for folder in (folders.state, folders.runtime):
         try:
@@ -97,10 +97,10 @@ def _file_in_the_way(folder: Path) -> Path | None:
 
 _TERM_S: Final = 5.0
 _KILL_S: Final = 5.0
-_SILENT_HUB_LOOK_S: Final = 0.02
+_LOCK_POLL_S: Final = 0.02
 
 
-class HubSilent(Expected):
+class HubSilent(UserError):
     """A hub is there, so that no other can start, and it does not answer.
 
     Attributes:
@@ -120,7 +120,7 @@ def lock_holder(folders: Folders) -> int | None:
 
     None: nobody, or nobody that can be seen from here.
     """
-    path = hub_lock(folders)
+    path = hub_lock_path(folders)
     try:
         pid = int(read_own(path, KEY_BYTES).decode("ascii").strip())
         process = psutil.Process(pid)
@@ -131,10 +131,10 @@ def lock_holder(folders: Folders) -> int | None:
     return pid if is_ours and os.path.realpath(path) in map(os.path.realpath, opened) else None
 
 
-def silence(folders: Folders) -> HubSilent | None:
+def silent_hub_error(folders: Folders) -> HubSilent | None:
     """What is to be told where no hub answered; None if nobody holds its place either."""
     pid = lock_holder(folders)
-    return None if pid is None else HubSilent(pid, hub_lock(folders))
+    return None if pid is None else HubSilent(pid, hub_lock_path(folders))
 
 
 def end_silent_hub(folders: Folders, *, term_s: float = _TERM_S) -> int | None:
@@ -158,8 +158,8 @@ def end_silent_hub(folders: Folders, *, term_s: float = _TERM_S) -> int | None:
         while time.monotonic() < end_s:
             if lock_holder(folders) != pid:
                 return pid
-            threading.Event().wait(_SILENT_HUB_LOOK_S)
-    raise HubSilent(pid, hub_lock(folders), f"It could not be ended. Try: kill -9 {pid}")
+            threading.Event().wait(_LOCK_POLL_S)
+    raise HubSilent(pid, hub_lock_path(folders), f"It could not be ended. Try: kill -9 {pid}")
 
 
 def _signal(pid: int, number: int) -> None:
@@ -172,7 +172,7 @@ def _signal(pid: int, number: int) -> None:
 
 
 _ANSWER_S = 2.0
-_LOOK_S = 0.25
+_ANSWER_TIMEOUT_S = 0.25
 _SILENT_S = 0.02
 _ANOTHER_STARTED_IT = 3
 """Exit status of a hub that found another one running (`kmonitor.hub.service.EXIT_ANOTHER`)."""
@@ -182,13 +182,13 @@ _started: "list[subprocess.Popen[bytes]]" = []
 """Hubs that this process started, kept so that they can be reaped when they end."""
 
 
-class HubDidNotStart(Expected):
+class HubDidNotStart(UserError):
     """A hub was started and does not answer; says why as far as it can be seen."""
 
 
-def hub_answers(folders: Folders, *, timeout_s: float = _ANSWER_S) -> HubTold | None:
+def ask_local_hub(folders: Folders, *, timeout_s: float = _ANSWER_S) -> HubReply | None:
     """What this user's hub says of itself; None if none answers within `timeout_s` seconds."""
-    if not somebody_listens(view_socket(folders)):
+    if not somebody_listens(view_socket_path(folders)):
         return None
     with HubClient(folders=folders, timeout_s=timeout_s) as client:
         try:
@@ -197,7 +197,7 @@ def hub_answers(folders: Folders, *, timeout_s: float = _ANSWER_S) -> HubTold | 
             return None
 
 
-def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubTold:
+def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubReply:
     """This user's hub; started as a process of its own when none answers.
 
     It outlives its starter: trainings go on when the window is closed. It ends by itself when for
@@ -208,28 +208,28 @@ def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubTold:
         HubSilent: One is there that does not answer.
         HubDidNotStart: It refuses to run here, or does not answer in `timeout_s` seconds.
     """
-    found = hub_answers(folders, timeout_s=_LOOK_S)
+    found = ask_local_hub(folders, timeout_s=_ANSWER_TIMEOUT_S)
     if found is not None:
         return found
-    make_home(folders)
+    make_hub_folders(folders)
     _reap()
     end_s = time.monotonic() + timeout_s
     process = _start(folders)
     while time.monotonic() < end_s:
-        found = hub_answers(folders, timeout_s=_ANSWER_S)
+        found = ask_local_hub(folders, timeout_s=_ANSWER_S)
         if found is not None:
             _withdraw(process, found)
             return found
         if process.poll() not in {None, _ANOTHER_STARTED_IT}:
             break
-        if somebody_listens(view_socket(folders)):
+        if somebody_listens(view_socket_path(folders)):
             continue
         threading.Event().wait(_SILENT_S)
         if process.poll() == _ANOTHER_STARTED_IT:
             # Another one has the lock and no socket: it just starts, or it ends and leaves the
             # place to ours.
             process = _start(folders)
-    raise silence(folders) or _failure(folders, process.poll(), timeout_s)
+    raise silent_hub_error(folders) or _failure(folders, process.poll(), timeout_s)
 
 
 def stop_hub(folders: Folders, *, timeout_s: float = 10.0) -> bool:
@@ -238,7 +238,7 @@ def stop_hub(folders: Folders, *, timeout_s: float = 10.0) -> bool:
     Raises:
         HubUnreachable: It was asked to end, and is still there after `timeout_s` seconds.
     """
-    if not somebody_listens(view_socket(folders)):
+    if not somebody_listens(view_socket_path(folders)):
         return False
     end_s = time.monotonic() + timeout_s
     with HubClient(folders=folders, timeout_s=_ANSWER_S) as client:
@@ -287,7 +287,7 @@ def _start(folders: Folders) -> "subprocess.Popen[bytes]":
 
 
 def _failure(folders: Folders, status: int | None, timeout_s: float) -> HubDidNotStart:
-    lack = lack_of_room(folders)
+    lack = disk_space_problem(folders)
     if lack:
         remedy = "Free some space, or set KMONITOR_HOME to a folder on another disk."
         return HubDidNotStart(f"The hub cannot start. {lack}", remedy)
@@ -318,7 +318,7 @@ def _said(folders: Folders) -> str:
     return words[-2000:].removeprefix("kmonitor hub: ")
 
 
-def _withdraw(process: "subprocess.Popen[bytes]", found: HubTold) -> None:
+def _withdraw(process: "subprocess.Popen[bytes]", found: HubReply) -> None:
     # Somebody else's hub was faster. Ours would end by itself, unless that one is stopped
     # meanwhile: then it would stay, unasked for.
     if process.pid != found.pid:

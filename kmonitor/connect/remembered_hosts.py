@@ -11,15 +11,15 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.connect.remote_hub import checked_command
 from kmonitor.connect.ssh import checked_address, is_forwardable
-from kmonitor_agent.wire.local.folder_lock import RunLock
+from kmonitor_agent.wire.local.folder_lock import FolderLock
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import SCHEME, parse_direct
+from kmonitor_agent.wire.local.hub_address import SCHEME, parse_direct_address
 from kmonitor_agent.wire.local.private_files import is_plain, make_own_folder, open_new, read_own
 
-__all__ = ["BookNotWritten", "HostBook", "NameTaken", "RememberedHost"]
+__all__ = ["HostNameTaken", "HostStore", "HostsNotSaved", "RememberedHost"]
 
 
 FILE_NAME: Final = "hosts.json"
@@ -66,7 +66,7 @@ class _File(msgspec.Struct, frozen=True):
     hosts: Annotated[list[RememberedHost], msgspec.Meta(max_length=MOST_HOSTS)] = []
 
 
-class BookNotWritten(Expected):
+class HostsNotSaved(UserError):
     """The file of hosts cannot be changed."""
 
 
@@ -104,7 +104,7 @@ class HostFile:
             raise ValueError(str(exc)) from exc
 
     def write(self, hosts: list[RememberedHost]) -> None:
-        """Replace it; by the holder of the lock. Raises: `BookNotWritten`."""
+        """Replace it; by the holder of the lock. Raises: `HostsNotSaved`."""
         new = self.path.with_suffix(f".{os.getpid()}.new")
         try:
             with os.fdopen(open_new(new), "wb") as file:
@@ -120,7 +120,7 @@ class HostFile:
 
     @contextmanager
     def locked(self) -> Generator[None]:
-        """Nobody else changes it meanwhile. Raises: `BookNotWritten`."""
+        """Nobody else changes it meanwhile. Raises: `HostsNotSaved`."""
         lock = self._lock()
         try:
             yield
@@ -134,7 +134,7 @@ class HostFile:
             The hosts in it that are sound, which are kept, and what became of it in words.
 
         Raises:
-            BookNotWritten: What is sound cannot be written.
+            HostsNotSaved: What is sound cannot be written.
         """
         kept = self._salvaged()
         aside = self.path.with_name(f"hosts-damaged-{time.strftime('%Y%m%d-%H%M%S')}.json")
@@ -158,13 +158,13 @@ class HostFile:
                 kept.append(_checked_host(host))
         return kept
 
-    def _lock(self) -> RunLock:
+    def _lock(self) -> FolderLock:
         end_s = time.monotonic() + _LOCK_S
         try:
             make_own_folder(self.path.parent)
-            while (lock := RunLock.take(self.path.parent, LOCK_NAME)) is None:
+            while (lock := FolderLock.take(self.path.parent, LOCK_NAME)) is None:
                 if time.monotonic() > end_s:
-                    raise BookNotWritten(
+                    raise HostsNotSaved(
                         f"{self.path} is being changed by another process.", "Try again."
                     )
                 time.sleep(_LOOK_S)
@@ -172,8 +172,8 @@ class HostFile:
             raise self._not_written(exc) from exc
         return lock
 
-    def _not_written(self, exc: OSError) -> BookNotWritten:
-        return BookNotWritten(
+    def _not_written(self, exc: OSError) -> HostsNotSaved:
+        return HostsNotSaved(
             f"{self.path} cannot be written: {exc.strerror or exc}.",
             "Free some space, or see who owns its folder.",
         )
@@ -192,9 +192,9 @@ def checked_host_address(address: str) -> str:
     if not address.strip().startswith(SCHEME):
         return checked_address(address)
     try:
-        return parse_direct(address).url
+        return parse_direct_address(address).url
     except ValueError as exc:
-        raise Expected(f"{exc}.") from exc
+        raise UserError(f"{exc}.") from exc
 
 
 def _checked(body: bytes) -> list[RememberedHost]:
@@ -207,7 +207,7 @@ def _checked_host(host: RememberedHost) -> RememberedHost:
         if checked_host_address(host.address) != host.address:
             raise ValueError(f"{host.address!r} has blanks around it")
         checked_command(host.command)
-    except Expected as exc:
+    except UserError as exc:
         raise ValueError(exc.what.rstrip(".")) from exc
     # Only a hint: without it the host is asked.
     socket = host.socket if is_forwardable(host.socket) else ""
@@ -225,7 +225,7 @@ def clean_name(name: str) -> str:
 Hosts = list[RememberedHost]
 
 
-class NameTaken(Expected):
+class HostNameTaken(UserError):
     """Another host is called so.
 
     Attributes:
@@ -240,7 +240,7 @@ class NameTaken(Expected):
         self.address = address
 
 
-class HostBook:
+class HostStore:
     """Reads the file anew with each call, and changes what another process has just written.
 
     Attributes:
@@ -270,7 +270,7 @@ class HostBook:
             try:
                 with self._file.locked():
                     return self._sound()
-            except BookNotWritten:
+            except HostsNotSaved:
                 self.trouble = f"{self._file.path} is damaged ({exc}). It cannot be put aside."
                 return []
 
@@ -300,14 +300,14 @@ class HostBook:
             if place < len(hosts):
                 return _replaced(hosts, place, changed)
             if len(hosts) >= MOST_HOSTS:
-                raise BookNotWritten(f"{MOST_HOSTS} hosts are remembered.", "Remove one of them.")
+                raise HostsNotSaved(f"{MOST_HOSTS} hosts are remembered.", "Remove one of them.")
             return _replaced([*hosts, RememberedHost(address)], place, changed)
 
         hosts = self._change(change)
         return hosts[_place(hosts, address)]
 
     def restore(self, known: Hosts) -> None:
-        """Remember these again, besides what is there. Raises: `BookNotWritten`."""
+        """Remember these again, besides what is there. Raises: `HostsNotSaved`."""
 
         def change(hosts: Hosts) -> Hosts:
             there = {host.address for host in hosts}
@@ -316,7 +316,7 @@ class HostBook:
         self._change(change)
 
     def rename(self, address: str, name: str) -> None:
-        """Call a host so; empty: by its address. Raises: `NameTaken`, `BookNotWritten`."""
+        """Call a host so; empty: by its address. Raises: `NameTaken`, `HostsNotSaved`."""
         name = clean_name(name)
 
         def change(hosts: Hosts) -> Hosts:
@@ -327,14 +327,14 @@ class HostBook:
         self._change(change)
 
     def note(self, address: str, *, socket: str | None = None, error: str = "") -> None:
-        """Keep what came of the last attempt. Raises: `BookNotWritten`."""
+        """Keep what came of the last attempt. Raises: `HostsNotSaved`."""
         changed: dict[str, Any] = {"error": error[:1000]}
         if socket is not None:
             changed["socket"] = socket
         self._set(address, **changed)
 
     def remove(self, address: str) -> bool:
-        """Forget a host; False if it was not known. Raises: `BookNotWritten`."""
+        """Forget a host; False if it was not known. Raises: `HostsNotSaved`."""
         found: Hosts = []
 
         def change(hosts: Hosts) -> Hosts:
@@ -365,7 +365,7 @@ class HostBook:
             return after
 
     def _sound(self) -> Hosts:
-        """All hosts, for the holder of the lock. Raises: `BookNotWritten`, it cannot be read."""
+        """All hosts, for the holder of the lock. Raises: `HostsNotSaved`, it cannot be read."""
         try:
             return self._file.read()
         except FileNotFoundError:
@@ -373,7 +373,7 @@ class HostBook:
         except OSError as exc:
             # Written over, all that it holds would be lost.
             what = f"{self._file.path} cannot be read: {exc.strerror or exc}."
-            raise BookNotWritten(what, "See who owns it.") from exc
+            raise HostsNotSaved(what, "See who owns it.") from exc
         except ValueError as exc:
             kept, told = self._file.put_aside()
             self.trouble = f"{self._file.path} is damaged ({exc}). {told}"
@@ -385,7 +385,7 @@ def _see_free(hosts: Hosts, address: str, *called: str) -> None:
     for host in hosts:
         for word in called if host.address != address else ():
             if word and word in (host.name, host.address):
-                raise NameTaken(word, host.address)
+                raise HostNameTaken(word, host.address)
 
 
 def _place(hosts: Hosts, address: str) -> int:

@@ -8,13 +8,13 @@ from typing import Final
 
 import msgspec
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.connect.host_errors import (
-    HostTrouble,
+    HostError,
     hub_silent,
     login_ended,
     not_found,
-    ssh_trouble,
+    ssh_error,
     too_new,
     too_old,
 )
@@ -128,7 +128,7 @@ class RemoteRefusal(msgspec.Struct, frozen=True):
     remedy: Text = ""
 
 
-class BadCommand(Expected):
+class BadCommand(UserError):
     """A command for a host that cannot be handed to every login shell."""
 
     def __init__(self, command: str) -> None:
@@ -138,7 +138,7 @@ class BadCommand(Expected):
         )
 
 
-class Stopped(Exception):
+class ConnectCancelled(Exception):
     """The one who asked does not want to know any more."""
 
 
@@ -170,7 +170,7 @@ def ensure_remote(
         stop: When it is set, the question is given up.
 
     Raises:
-        HostTrouble: There is none, and why.
+        HostError: There is none, and why.
         Expected: The address or the command cannot be used, or there is no ssh here.
         Stopped: `stop` was set.
     """
@@ -198,7 +198,7 @@ def read_answer(address: str, status: int, out: str, err: str) -> RemoteHub:
         err: Standard error, of ssh and of the host.
 
     Raises:
-        HostTrouble: There is no hub.
+        HostError: There is no hub.
     """
     lines = [line for line in out.splitlines() if line.startswith(_MARK)]
     _, is_told, rest = out.partition(f"{_MARK}told ")
@@ -206,7 +206,7 @@ def read_answer(address: str, status: int, out: str, err: str) -> RemoteHub:
         found_by, _, told = rest.partition(" ")
         return _told(address, found_by, told)
     if not lines and status == _SSH_FAILED:
-        raise ssh_trouble(address, err)
+        raise ssh_error(address, err)
     if not lines:
         raise login_ended(address, status, f"{out}\n{err}")
     tried = [line.split(" ", 3)[1:] for line in lines if line.startswith(f"{_MARK}tried ")]
@@ -231,7 +231,7 @@ def _output(
             process.kill()
             if is_late:
                 raise hub_silent(address, _ANSWER_S) from None
-            raise Stopped from None
+            raise ConnectCancelled from None
         return _text(out), _text(err)
 
 
@@ -253,20 +253,20 @@ def _told(address: str, found_by: str, told: str) -> RemoteHub:
         raise too_new(address, hub.version)
     if not is_forwardable(hub.socket):
         what = f"The hub on {address} has a socket that ssh cannot forward: {hub.socket[:200]!r}."
-        raise HostTrouble("hub_failed", address, what, "Set KMONITOR_HOME there to a shorter one.")
+        raise HostError("hub_failed", address, what, "Set KMONITOR_HOME there to a shorter one.")
     return msgspec.structs.replace(hub, found_by=found_by[:20])
 
 
-def _refusal(address: str, told: str) -> HostTrouble:
+def _refusal(address: str, told: str) -> HostError:
     try:
         refusal = msgspec.json.decode(told, type=RemoteRefusal)
     except (msgspec.MsgspecError, RecursionError):
         what = f"kmonitor on {address} answered what this one does not understand."
-        return HostTrouble(
+        return HostError(
             "broken", address, what, f"See what it says: ssh {address} kmonitor doctor"
         )
     code = "disabled" if refusal.error == "disabled" else "hub_failed"
-    return HostTrouble(
+    return HostError(
         code, address, f"On {address}: {_plain(refusal.what)}", _plain(refusal.remedy)
     )
 

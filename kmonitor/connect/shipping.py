@@ -14,22 +14,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from kmonitor.base.errors import Expected
-from kmonitor.connect.hub_client import HubClosed, HubUnreachable
-from kmonitor.connect.hub_socket import DirectHub, IngestLink
-from kmonitor_agent.wire.local.file_system import is_shared
+from kmonitor.base.errors import UserError
+from kmonitor.connect.hub_client import HubAccessDenied, HubUnreachable
+from kmonitor.connect.hub_socket import IngestSocket, NetworkHub
+from kmonitor_agent.wire.local.file_system import is_on_network_file_system
 from kmonitor_agent.wire.local.private_files import UnsafePath
-from kmonitor_agent.wire.local.spool_folder import RunSpool, SpooledEvent, lost_body
+from kmonitor_agent.wire.local.spool_folder import RunSpool, SpooledEvent, encode_lost_event
 from kmonitor_agent.wire.local.spool_format import (
-    BootFacts,
+    SessionFacts,
     parse_segment,
-    read_facts,
     read_segment,
+    read_session_facts,
     segments_in,
 )
-from kmonitor_agent.wire.local.spool_reader import Piece, SpoolTail
+from kmonitor_agent.wire.local.spool_reader import SpoolChunk, SpoolReader
 from kmonitor_agent.wire.messages.codec import ProtocolError, UnsupportedType, decode_event
-from kmonitor_agent.wire.messages.events import BootDied, BootEnded
+from kmonitor_agent.wire.messages.events import SessionDied, SessionEnded
 from kmonitor_agent.wire.messages.fields import (
     MAX_BATCH_BYTES,
     MAX_BATCH_EVENTS,
@@ -39,11 +39,11 @@ from kmonitor_agent.wire.messages.fields import (
 )
 from kmonitor_agent.wire.messages.unions import (
     Ack,
-    Again,
     Batch,
     Bye,
     ErrorMessage,
     Hello,
+    HelloAgain,
     Nack,
     ToAgent,
     Welcome,
@@ -67,7 +67,7 @@ def _all_is_well() -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class IngestDoor:
+class IngestEndpoint:
     """A hub's door for trainings.
 
     Attributes:
@@ -75,17 +75,17 @@ class IngestDoor:
         trouble: Why the way there has ended; None while it holds.
     """
 
-    hub: str | DirectHub
-    trouble: Callable[[], Expected | None] = _all_is_well
+    hub: str | NetworkHub
+    trouble: Callable[[], UserError | None] = _all_is_well
 
     @property
     def endpoint(self) -> str:
         """As ZeroMQ takes it."""
-        return self.hub.address.endpoint if isinstance(self.hub, DirectHub) else self.hub
+        return self.hub.address.endpoint if isinstance(self.hub, NetworkHub) else self.hub
 
 
 @dataclass(slots=True)
-class Shipped:
+class ShippingProgress:
     """What was done with one run's spool, over however many connections.
 
     Attributes:
@@ -104,9 +104,9 @@ class Shipped:
     waits: str = ""
     refused: str = ""
     _had: int = 0
-    _piece: Piece | None = None
+    _piece: SpoolChunk | None = None
 
-    def begin(self, piece: Piece) -> None:
+    def begin(self, piece: SpoolChunk) -> None:
         """This is being sent; the way may be lost before the hub says what it has of it."""
         self._piece = piece
 
@@ -125,7 +125,7 @@ class Shipped:
 class Shipper:
     """One connection to a hub's ingest door, for one thread. Use as a context manager."""
 
-    def __init__(self, door: IngestDoor, *, timeout_s: float = 10.0) -> None:
+    def __init__(self, door: IngestEndpoint, *, timeout_s: float = 10.0) -> None:
         """Connect; that no hub is there is noticed at the first spool.
 
         Args:
@@ -134,7 +134,7 @@ class Shipper:
         """
         self._door = door
         self._timeout_s = timeout_s
-        self._link = IngestLink(door.hub)
+        self._link = IngestSocket(door.hub)
 
     def __enter__(self) -> Self:
         return self
@@ -151,7 +151,7 @@ class Shipper:
         """Close the connection."""
         self._link.close(linger_s=0.2)
 
-    def ship(self, tail: SpoolTail, done: Shipped) -> None:
+    def ship(self, tail: SpoolReader, done: ShippingProgress) -> None:
         """Send all that is there now and that the hub has not.
 
         Args:
@@ -160,7 +160,7 @@ class Shipper:
 
         Raises:
             HubUnreachable: No hub answers.
-            HubClosed: It does not let this device in.
+            HubAccessDenied: It does not let this device in.
             Expected: The way there has ended, and why.
             OSError: The spool cannot be read.
         """
@@ -181,7 +181,7 @@ class Shipper:
         done.waits = tail.waits
         self._link.send(Bye(run=tail.run, last=tail.seq, why="finished"))
 
-    def _send_all(self, tail: SpoolTail, facts: BootFacts, done: Shipped) -> None:
+    def _send_all(self, tail: SpoolReader, facts: SessionFacts, done: ShippingProgress) -> None:
         stalls = 0
         while stalls < _STALLS:
             piece = tail.read(MAX_WINDOW_EVENTS)
@@ -203,7 +203,7 @@ class Shipper:
                 tail.go_on_after(welcomed)
         done.refused = f"the hub does not take event {tail.seq + 1}"
 
-    def _greet(self, facts: BootFacts, first: int, done: Shipped) -> int | None:
+    def _greet(self, facts: SessionFacts, first: int, done: ShippingProgress) -> int | None:
         """What the hub has of a run, or None if it does not want it from us."""
         hello = Hello(
             run=done.run,
@@ -240,7 +240,7 @@ class Shipper:
             return None
         raise HubUnreachable(self._door.endpoint, self._timeout_s)
 
-    def _send(self, run: str, facts: BootFacts, events: list[SpooledEvent]) -> int:
+    def _send(self, run: str, facts: SessionFacts, events: list[SpooledEvent]) -> int:
         """Send events and wait; up to where the hub has confirmed then."""
         last, acked = events[-1].seq, events[0].seq - 1
         for batch in _batches(events):
@@ -254,7 +254,7 @@ class Shipper:
             match self._link.receive(_ANSWER_S):
                 case Ack(run=told_run, acked=seq) if told_run == run:
                     acked = seq
-                case Nack() | Again() | ErrorMessage() | None:
+                case Nack() | HelloAgain() | ErrorMessage() | None:
                     break
                 case _:
                     continue
@@ -268,7 +268,7 @@ class Shipper:
             if trouble is not None:
                 raise trouble
             if self._link.refusal:
-                raise HubClosed(self._link.refusal)
+                raise HubAccessDenied(self._link.refusal)
             if now_s >= send_s:
                 self._link.send(hello)
                 send_s = now_s + _ANSWER_S
@@ -277,10 +277,10 @@ class Shipper:
                 yield told
 
 
-def newest_facts(tail: SpoolTail) -> BootFacts | None:
+def newest_facts(tail: SpoolReader) -> SessionFacts | None:
     """The boot that wrote the newest segment that can be read. Raises: OSError."""
     for path in reversed(segments_in(tail.folder)):
-        facts = read_facts(path)
+        facts = read_session_facts(path)
         if facts is not None and facts.run == tail.run:
             return facts
     return None
@@ -293,19 +293,19 @@ def checked(event: SpooledEvent) -> SpooledEvent:
     except UnsupportedType:
         return event  # of a newer agent: kept as it is
     except ProtocolError as exc:
-        return event._replace(body=lost_body(event.seq, 0.0, str(exc)))
+        return event._replace(body=encode_lost_event(event.seq, 0.0, str(exc)))
     return event
 
 
-def ends(body: bytes) -> bool:
+def ends_run(body: bytes) -> bool:
     """Whether an event says that the run's process ended, and none follows."""
     try:
         event = decode_event(body)
     except ProtocolError:
         return False
-    if isinstance(event, BootDied):
+    if isinstance(event, SessionDied):
         return not event.supervisor
-    return isinstance(event, BootEnded) and event.why != "restart"
+    return isinstance(event, SessionEnded) and event.why != "restart"
 
 
 def _batches(events: list[SpooledEvent]) -> Iterator[list[SpooledEvent]]:
@@ -325,7 +325,7 @@ def _batches(events: list[SpooledEvent]) -> Iterator[list[SpooledEvent]]:
 # Shipped spools.
 
 
-def why_kept(path: Path, tail: SpoolTail, done: Shipped) -> str:
+def why_kept(path: Path, tail: SpoolReader, done: ShippingProgress) -> str:
     """Why a spool that was shipped has to stay; empty when it may go.
 
     A lock is only asked for where it tells something: on a disk of this machine, of a process of
@@ -344,10 +344,10 @@ def why_kept(path: Path, tail: SpoolTail, done: Shipped) -> str:
     if done.waits or tail.read(1).events:
         return "more of it has come meanwhile"
     records = parse_segment(read_segment(segments_in(path)[-1])).records
-    if records and ends(records[-1].body):
+    if records and ends_run(records[-1].body):
         return ""
     is_ours = tail.facts is not None and tail.facts.host == socket.gethostname()
-    if not is_ours or is_shared(path):
+    if not is_ours or is_on_network_file_system(path):
         return f"its process on {done.host} may still write"
     return _why_taken(path)
 

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from kmonitor.base.errors import Expected
-from kmonitor.connect.host_errors import HostTrouble, ssh_trouble
+from kmonitor.base.errors import UserError
+from kmonitor.connect.host_errors import HostError, ssh_error
 from kmonitor_agent.wire.local.folders import SOCKET_PATH_LIMIT_BYTES, Folders
 from kmonitor_agent.wire.local.private_files import make_private_folder
 
@@ -56,7 +56,7 @@ _WITH_PORT = re.compile(r"[^:\[\]]+:\d+|\[.*\]:\d+")
 """`host:port`: ssh would look for a host of that name."""
 
 
-class BadAddress(Expected):
+class BadAddress(UserError):
     """What was typed is no host that ssh should be given."""
 
     def __init__(self, address: str) -> None:
@@ -79,7 +79,7 @@ class BadAddress(Expected):
         )
 
 
-class NoSsh(Expected):
+class NoSsh(UserError):
     """There is no ssh client on this machine."""
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class NoSsh(Expected):
         )
 
 
-class NoForwarding(Expected):
+class NoForwarding(UserError):
     """This system has no sockets that ssh could forward."""
 
     def __init__(self) -> None:
@@ -212,7 +212,7 @@ class SshTunnel:
         """Wait until the socket is there; False when `stop` was set first.
 
         Raises:
-            HostTrouble: ssh ended, or took longer than `timeout_s` seconds.
+            HostError: ssh ended, or took longer than `timeout_s` seconds.
         """
         end_s = time.monotonic() + timeout_s
         while not stop.wait(_LOOK_S):
@@ -222,19 +222,19 @@ class SshTunnel:
             if self.local.exists():
                 return True
             if time.monotonic() > end_s:
-                raise HostTrouble("silent", self.address, f"{self.address} does not answer.")
+                raise HostError("silent", self.address, f"{self.address} does not answer.")
         return False
 
-    def trouble(self) -> HostTrouble | None:
+    def trouble(self) -> HostError | None:
         """Why ssh ended; None while it runs."""
         process = self._process
         if process is None:
-            return HostTrouble("broken", self.address, f"No connection to {self.address}.")
+            return HostError("broken", self.address, f"No connection to {self.address}.")
         self._listen()
         if process.poll() is None:
             return None
         self._listen()
-        return ssh_trouble(self.address, self._said.decode("utf-8", "replace"))
+        return ssh_error(self.address, self._said.decode("utf-8", "replace"))
 
     @property
     def leads_nowhere(self) -> bool:

@@ -3,11 +3,11 @@
 import msgspec
 
 
-class Told(msgspec.Struct, frozen=True, tag_field="told"):
+class DemoReport(msgspec.Struct, frozen=True, tag_field="told"):
     """Common part."""
 
 
-class Began(Told, frozen=True, tag="began"):
+class Began(DemoReport, frozen=True, tag="began"):
     """The data are there and the training begins.
 
     Attributes:
@@ -21,7 +21,7 @@ class Began(Told, frozen=True, tag="began"):
     folds: int
 
 
-class FoldDone(Told, frozen=True, tag="fold"):
+class FoldDone(DemoReport, frozen=True, tag="fold"):
     """One model of the cross-validation is trained and given up.
 
     Attributes:
@@ -43,7 +43,7 @@ class FoldDone(Told, frozen=True, tag="fold"):
     digest: str
 
 
-class LimitTaken(Told, frozen=True, tag="limit"):
+class LimitTaken(DemoReport, frozen=True, tag="limit"):
     """The limit that the rest of the training runs under.
 
     Attributes:
@@ -55,17 +55,17 @@ class LimitTaken(Told, frozen=True, tag="limit"):
     growth: int
 
 
-AnyTold = Began | FoldDone | LimitTaken
+AnyDemoReport = Began | FoldDone | LimitTaken
 
-_decoder: "msgspec.json.Decoder[AnyTold]" = msgspec.json.Decoder(AnyTold)
+_decoder: "msgspec.json.Decoder[AnyDemoReport]" = msgspec.json.Decoder(AnyDemoReport)
 
 
-def as_line(told: AnyTold) -> str:
+def as_line(told: AnyDemoReport) -> str:
     """As one line of JSON."""
     return msgspec.json.encode(told).decode()
 
 
-def from_line(line: str) -> AnyTold | None:
+def from_line(line: str) -> AnyDemoReport | None:
     """What a line tells; None for anything else that a process prints."""
     try:
         return _decoder.decode(line)

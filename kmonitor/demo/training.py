@@ -19,9 +19,9 @@ import numpy as np
 import psutil
 from cyclopts import Parameter
 
-from kmonitor.cli.common.terminal import say
+from kmonitor.cli.common.terminal import print_text
 from kmonitor.demo.digits import SIDE, DigitSet, draw_digits
-from kmonitor.demo.reports import AnyTold, Began, FoldDone, LimitTaken, as_line
+from kmonitor.demo.reports import AnyDemoReport, Began, FoldDone, LimitTaken, as_line
 from kmonitor_agent.frameworks.detection import framework_for
 
 RUN_NAME = "demo cross-validation"
@@ -40,7 +40,7 @@ COOLDOWN_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TrainingPlan:
     """How long the training is.
 
     Attributes:
@@ -54,7 +54,7 @@ class Plan:
     pace_s: float
 
 
-def train(plan: Plan, *, monitored: bool, tell: Callable[[AnyTold], None]) -> None:
+def train(plan: TrainingPlan, *, monitored: bool, tell: Callable[[AnyDemoReport], None]) -> None:
     """Train all models, with kmonitor or without; the same models either way.
 
     Args:
@@ -78,7 +78,7 @@ def train(plan: Plan, *, monitored: bool, tell: Callable[[AnyTold], None]) -> No
             tell(callbacks.take_limit(grown))
 
 
-def _train_one(fold: int, plan: Plan, digits: DigitSet, callbacks: list[Any]) -> FoldDone:
+def _train_one(fold: int, plan: TrainingPlan, digits: DigitSet, callbacks: list[Any]) -> FoldDone:
     import keras
 
     began = time.monotonic()
@@ -211,8 +211,8 @@ def main(
         plain: Without kmonitor.
     """
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
-    plan = Plan(folds=folds, epochs=epochs, pace_s=pace)
-    train(plan, monitored=not plain, tell=lambda told: say(as_line(told)))
+    plan = TrainingPlan(folds=folds, epochs=epochs, pace_s=pace)
+    train(plan, monitored=not plain, tell=lambda told: print_text(as_line(told)))
 
 
 if __name__ == "__main__":

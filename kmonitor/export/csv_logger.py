@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.export.events import read_event
-from kmonitor.export.table_formats import harmless, written_as_text
+from kmonitor.export.events import decode_row
+from kmonitor.export.table_formats import atomic_text_file, spreadsheet_safe
 from kmonitor_agent.wire.messages.events import EpochEnded
 from kmonitor_agent.wire.messages.unions import RunSummary
 
@@ -33,7 +33,7 @@ class CsvLoggerExport:
     def into_file(self, output: Path) -> int:
         """Write into a file, which is replaced; returns lines. Raises: as `as_text`."""
         epochs = self._epochs()
-        with written_as_text(output) as text:
+        with atomic_text_file(output) as text:
             return write_csv_logger(epochs, text)
 
     def as_text(self, file: TextIO) -> int:
@@ -48,20 +48,20 @@ class CsvLoggerExport:
         ended = list(self._ended())
         fits = sorted({epoch.fit for epoch in ended})
         if not fits:
-            raise Expected(f"No epoch of {self._run.name} has ended: there is nothing to write.")
+            raise UserError(f"No epoch of {self._run.name} has ended: there is nothing to write.")
         fit = fits[-1] if self._fit is None else self._fit
         # An epoch that a restarted process ran again counts as it was the last time.
         found = {epoch.epoch: epoch for epoch in ended if epoch.fit == fit}
         if not found:
             listed = ", ".join(map(str, fits))
-            raise Expected(
+            raise UserError(
                 f"No epoch of fit {fit} of {self._run.name} has ended.", f"Write --fit {listed}."
             )
         return [found[epoch] for epoch in sorted(found)]
 
     def _ended(self) -> Iterator[EpochEnded]:
         for row in self._client.all_rows(self._run.run, ("epoch_end",)):
-            event = read_event(row)
+            event = decode_row(row)
             if isinstance(event, EpochEnded):
                 yield event
 
@@ -81,7 +81,7 @@ def write_csv_logger(epochs: Iterable[EpochEnded], file: TextIO) -> int:
         if writer is None:
             names = _names(ended)
             writer = csv.writer(file, csv.excel)
-            writer.writerow(["epoch", *map(harmless, names)])
+            writer.writerow(["epoch", *map(spreadsheet_safe, names)])
         writer.writerow([ended.epoch, *(ended.logs.get(name, _ABSENT) for name in names)])
         written += 1
     return written

@@ -5,15 +5,15 @@ from typing import Any, Final
 import msgspec
 
 from kmonitor.base.plain_data import fields_of
-from kmonitor_agent.wire.messages.codec import ProtocolError, check_foreign, decode_event
+from kmonitor_agent.wire.messages.codec import ProtocolError, check_unknown_event, decode_event
 from kmonitor_agent.wire.messages.events import AnyEvent
-from kmonitor_agent.wire.messages.unions import Row
+from kmonitor_agent.wire.messages.unions import EventRow
 
 UNREADABLE: Final = "unreadable"
 """Field of a stored event that cannot be read: why."""
 
 
-def read_event(row: Row) -> AnyEvent | None:
+def decode_row(row: EventRow) -> AnyEvent | None:
     """The event of a row; None for one that this version does not know."""
     try:
         return decode_event(row.body)
@@ -21,13 +21,13 @@ def read_event(row: Row) -> AnyEvent | None:
         return None
 
 
-def event_object(row: Row) -> dict[str, Any]:
+def event_object(row: EventRow) -> dict[str, Any]:
     """A row as data: `seq`, `t_s` (run time), `type` and every field of the type.
 
     An event of a newer agent's unknown type keeps the fields that it came with; one that cannot be
     read has `unreadable`, which says why.
     """
-    event = read_event(row)
+    event = decode_row(row)
     fields: dict[str, Any]
     if event is None:
         fields = _foreign(row.body)
@@ -38,7 +38,7 @@ def event_object(row: Row) -> dict[str, Any]:
 
 def _foreign(body: bytes) -> dict[str, Any]:
     try:
-        check_foreign(body)
+        check_unknown_event(body)
     except ProtocolError as exc:
         return {UNREADABLE: str(exc)}
     return msgspec.msgpack.decode(body, type=dict[str, Any])

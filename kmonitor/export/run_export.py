@@ -6,25 +6,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TextIO
 
-from kmonitor.base.atomic_file import whole_file
-from kmonitor.base.errors import Expected
+from kmonitor.base.atomic_file import atomic_file
+from kmonitor.base.errors import UserError
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.export.events import UNREADABLE, event_object, read_event
+from kmonitor.export.events import UNREADABLE, decode_row, event_object
 from kmonitor.export.table_formats import (
     TABLE_KINDS,
     TableColumn,
+    atomic_text_file,
     cells,
-    see_parquet,
+    require_parquet,
     table_columns,
     write_csv,
     write_json_lines,
     write_parquet,
-    written_as_text,
 )
 from kmonitor.hub.store.row_checks import DAMAGED
-from kmonitor_agent.wire.messages.events import EpochEnded, Lost, Sample, SourceOf, Sources
-from kmonitor_agent.wire.messages.readings import SAMPLE_COLUMNS, is_extra
-from kmonitor_agent.wire.messages.unions import Row, RunSummary
+from kmonitor_agent.wire.messages.events import (
+    EpochEnded,
+    FieldSource,
+    FieldSources,
+    LostEvents,
+    Sample,
+)
+from kmonitor_agent.wire.messages.readings import SAMPLE_COLUMNS, is_extra_column
+from kmonitor_agent.wire.messages.unions import EventRow, RunSummary
 
 ExportFormat = Literal["csv", "json", "parquet"]
 """What a run can be written out as."""
@@ -56,7 +62,7 @@ class Exported:
     unreadable: Sequence[str] = ()
 
 
-class GivenUp(Expected):
+class ExportCancelled(UserError):
     """Nobody wants the file any more; nothing of it is left."""
 
     def __init__(self) -> None:
@@ -94,10 +100,10 @@ class RunExport:
     def into_file(self, output: Path, format_: ExportFormat) -> Exported:
         """Write into a file, which is replaced. Raises: `Expected`; it is as it was."""
         if format_ != "parquet":
-            with written_as_text(output) as text:
+            with atomic_text_file(output) as text:
                 return self.as_text(text, format_)
-        see_parquet()
-        with whole_file(output) as file:
+        require_parquet()
+        with atomic_file(output) as file:
             columns = self.columns()
             lines = write_parquet(columns, self.cells(), file, about=self._about())
             return Exported(lines, columns, self._unreadable)
@@ -111,17 +117,19 @@ class RunExport:
 
     def columns(self) -> list[TableColumn]:
         """Of the table, with their sources."""
-        logs, sources = dict[str, None](), list[SourceOf]()
+        logs, sources = dict[str, None](), list[FieldSource]()
         for row in self._client.all_rows(self._run.run, ("epoch_end", "sources")):
-            match read_event(row):
+            match decode_row(row):
                 case EpochEnded() as ended:
                     logs.update(dict.fromkeys(ended.logs))
-                case Sources() as told:
+                case FieldSources() as told:
                     sources += told.sources
                 case _:
                     pass
         have = self._client.series(self._run.run, [SAMPLE_COLUMNS[0]], buckets=1).have
-        return table_columns(logs, sources, extras=[name for name in have if is_extra(name)])
+        return table_columns(
+            logs, sources, extras=[name for name in have if is_extra_column(name)]
+        )
 
     def objects(self) -> Iterator[dict[str, Any]]:
         """All events as data."""
@@ -136,24 +144,24 @@ class RunExport:
     def cells(self) -> Iterator[dict[str, Any]]:
         """Lines of the table: cells by column."""
         for row in self._rows((*TABLE_KINDS, "lost")):
-            match read_event(row):
+            match decode_row(row):
                 case Sample() | EpochEnded():
                     yield cells(event_object(row))
-                case Lost(why=why):
+                case LostEvents(why=why):
                     if why == DAMAGED:
                         self._note(row, DAMAGED)
                 case _:
                     self._note(row, "neither a sample nor an epoch's end")
 
-    def _note(self, row: Row, why: str) -> None:
+    def _note(self, row: EventRow, why: str) -> None:
         if len(self._unreadable) < _MOST_NAMED:
             self._unreadable.append(f"row {row.row}: {why}")
 
-    def _rows(self, kinds: Sequence[str]) -> Iterator[Row]:
+    def _rows(self, kinds: Sequence[str]) -> Iterator[EventRow]:
         from_s, to_s = self._between or (0.0, math.inf)
         for row in self._client.all_rows(self._run.run, kinds):
             if self._is_given_up is not None and self._is_given_up():
-                raise GivenUp
+                raise ExportCancelled
             if from_s <= row.t_s <= to_s:
                 yield row
 
@@ -189,10 +197,10 @@ class RunsExport:
     def into_file(self, output: Path, format_: ExportFormat) -> Exported:
         """Write into a file, which is replaced. Raises: `Expected`; it is as it was."""
         if format_ != "parquet":
-            with written_as_text(output) as text:
+            with atomic_text_file(output) as text:
                 return self._as_text(text, format_)
-        see_parquet()
-        with whole_file(output) as file:
+        require_parquet()
+        with atomic_file(output) as file:
             columns = self._columns()
             lines = write_parquet(columns, self._cells(), file, about=self._about())
             return Exported(lines, columns)

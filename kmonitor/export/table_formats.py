@@ -17,19 +17,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, TextIO
 
-from kmonitor.base.atomic_file import whole_file
-from kmonitor.base.errors import Expected
+from kmonitor.base.atomic_file import atomic_file
+from kmonitor.base.errors import UserError
 from kmonitor.base.installation import how_to_add
 from kmonitor.base.plain_data import json_text
 from kmonitor_agent.wire.messages.events import (
-    DeviceNow,
+    DeviceSample,
     EpochEnded,
     Event,
+    FieldSource,
     Sample,
-    SourceOf,
     StepTimes,
 )
-from kmonitor_agent.wire.messages.readings import STEP_LOG_PREFIX, extra_values
+from kmonitor_agent.wire.messages.readings import STEP_LOG_PREFIX, extra_sample_values
 from kmonitor_agent.wire.text import printable
 
 TABLE_KINDS: Final = ("sample", "epoch_end")
@@ -70,7 +70,7 @@ class TableColumn:
 
 
 def table_columns(
-    log_names: Iterable[str], sources: Iterable[SourceOf], *, extras: Iterable[str] = ()
+    log_names: Iterable[str], sources: Iterable[FieldSource], *, extras: Iterable[str] = ()
 ) -> list[TableColumn]:
     """The columns of a run; the same for every run but for its logs and further devices.
 
@@ -97,8 +97,8 @@ def cells(event: dict[str, Any]) -> dict[str, Any]:
     flat = {key: value for key, value in event.items() if key not in _APART}
     flat |= _prefixed(_STEPS, event.get("step_times"))
     if event.get("type") == "sample":
-        devices = [DeviceNow(**each) for each in event.get("more_devices", [])]
-        return flat | dict(extra_values(event.get("logs", {}), devices))
+        devices = [DeviceSample(**each) for each in event.get("more_devices", [])]
+        return flat | dict(extra_sample_values(event.get("logs", {}), devices))
     return flat | _prefixed(_LOG, event.get("logs"))
 
 
@@ -106,7 +106,7 @@ def _fields_of(kind: type[Event]) -> list[str]:
     return [name for name in kind.__struct_fields__ if name not in _APART]
 
 
-def _column(name: str, source: SourceOf | None) -> TableColumn:
+def _column(name: str, source: FieldSource | None) -> TableColumn:
     kind = "text" if name == "type" else "whole" if name in _WHOLE else "number"
     if source is None:
         return TableColumn(name, kind, _unit(name))
@@ -133,9 +133,9 @@ _BEFORE: Final = frozenset("\t\r\n")
 
 
 @contextmanager
-def written_as_text(output: Path) -> Generator[TextIO]:
+def atomic_text_file(output: Path) -> Generator[TextIO]:
     """A file to write UTF-8 to, which takes its name once all is in it. Raises: `Expected`."""
-    with whole_file(output) as file:
+    with atomic_file(output) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         try:
             yield text
@@ -157,16 +157,16 @@ def write_csv(columns: Sequence[TableColumn], rows: Iterable[dict[str, Any]], fi
     """
     names = [column.name for column in columns]
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(map(harmless, names))
+    writer.writerow(map(spreadsheet_safe, names))
     written = 0
     for row in rows:
         # The module writes an empty cell for None.
-        writer.writerow([harmless(row.get(name)) for name in names])
+        writer.writerow([spreadsheet_safe(row.get(name)) for name in names])
         written += 1
     return written
 
 
-def harmless(cell: Any) -> Any:
+def spreadsheet_safe(cell: Any) -> Any:
     """A cell as a spreadsheet shows it and a terminal prints it: no text of a training acts there.
 
     A text that a spreadsheet would take for a formula begins with an apostrophe. Numbers stay.
@@ -192,7 +192,7 @@ def write_json_lines(events: Iterable[dict[str, Any]], file: TextIO) -> int:
 _ROWS_A_GROUP: Final = 32_768
 
 
-def see_parquet() -> None:
+def require_parquet() -> None:
     """See that Parquet can be written here. Raises: `Expected`, with the line to run."""
     _pyarrow("pyarrow")
 
@@ -234,7 +234,7 @@ def _pyarrow(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as exc:
-        raise Expected(
+        raise UserError(
             "Parquet needs pyarrow, not installed here.",
             f"{how_to_add('parquet')}   Or export as CSV or JSON.",
         ) from exc

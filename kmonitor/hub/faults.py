@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 
 from kmonitor.hub.log import LOG
-from kmonitor.hub.store.connection import CANNOT_NOW, Connection
+from kmonitor.hub.store.connection import RETRYABLE_ERRORS, StoreConnection
 from kmonitor_agent.wire.messages.codec import ProtocolError
 
 _MAX_PLACES = 64
@@ -17,7 +17,7 @@ _MAX_NAMED = 1000
 _MAX_WORDS = 500
 _READ_AGAIN_S = 1.0
 
-_NOT_OUR_FAULT = (ProtocolError, OSError, *CANNOT_NOW)
+_NOT_OUR_FAULT = (ProtocolError, OSError, *RETRYABLE_ERRORS)
 """A peer's bytes or the disk: where in our code it was noticed helps nobody."""
 
 
@@ -66,11 +66,11 @@ class HubFaults:
             self.record(where, exc, of=of)
 
 
-def keep_reading(
+def run_reader_thread(
     what: str,
-    open_reader: Callable[[], Connection],
+    open_reader: Callable[[], StoreConnection],
     is_stopping: threading.Event,
-    turn: Callable[[Connection], None],
+    turn: Callable[[StoreConnection], None],
 ) -> None:
     """The main of a thread that reads the database: one turn after the other until it is to stop.
 

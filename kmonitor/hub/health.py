@@ -4,23 +4,23 @@ from collections.abc import Callable
 
 from kmonitor.hub.log import LOG
 from kmonitor.hub.options import KeepUnreadable, stored_keep
-from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.runs.event_log import HubEventLog
 from kmonitor.hub.runs.retention import Retention
 from kmonitor_agent.wire.local.folders import Folders
 
-LOOK_EVERY_S = 2.0
+HEALTH_CHECK_EVERY_S = 2.0
 """How often the settings are asked for what is to be kept: window and command line change it."""
 
 _MOST_WORDS = 2000
 
 
-class Condition:
+class HubHealth:
     """Owned by the hub's main thread."""
 
     def __init__(
         self,
         folders: Folders,
-        ledger: Ledger,
+        ledger: HubEventLog,
         retention: Retention,
         *,
         is_fixed: bool,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.hub.runs.run_record import read_record, record_body
 from kmonitor.hub.store.postgresql.team_database import TeamDatabase, put_events
 from kmonitor.hub.store.schema import open_writer
@@ -42,7 +42,7 @@ _SUM_OF_BLOCKS: Final = (
 )
 
 
-class CannotMove(Expected):
+class CannotMove(UserError):
     """The history cannot be moved, or what arrived differs; nothing of it is shown then."""
 
 
@@ -64,7 +64,7 @@ class Moved:
     ahead: int = 0
 
 
-def move_history(path: Path, database: TeamDatabase, tell: Callable[[int, int], object]) -> Moved:
+def copy_history(path: Path, database: TeamDatabase, tell: Callable[[int, int], object]) -> Moved:
     """Copy all runs of a hub's own database to the team's, in the name of this hub.
 
     The file is not changed. What was copied by a call that did not come to its end stays, and is
@@ -77,7 +77,7 @@ def move_history(path: Path, database: TeamDatabase, tell: Callable[[int, int], 
 
     Raises:
         CannotMove: Another history was moved here, or what arrived is not what was sent.
-        StoreAway: The server is away.
+        StoreUnavailable: The server is away.
     """
     try:
         source = open_writer(path)

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor_agent.wire.local.private_files import KEY_BYTES, open_plain
 
 _LOCKED_BYTE = 4096
@@ -13,7 +13,7 @@ _HELD = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 """How the systems say that somebody else has a lock; others mean that there are none."""
 
 
-class AnotherHub(Expected):
+class AnotherHub(UserError):
     """Another hub holds the lock.
 
     Attributes:

@@ -11,40 +11,39 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from kmonitor.base.wakeup import Wake
-from kmonitor.hub.access.endpoints import LOOK_EVERY_S, Doors
+from kmonitor.base.wakeup import WakeupPipe
+from kmonitor.hub.access.endpoints import MEMORY_CHECK_EVERY_S, HubEndpoints
 from kmonitor.hub.faults import HubFaults
-from kmonitor.hub.health import LOOK_EVERY_S as CONDITION_EVERY_S
-from kmonitor.hub.health import Condition
-from kmonitor.hub.ingest.agents import Ingest
-from kmonitor.hub.ingest.folder_reader import FolderFeed
+from kmonitor.hub.health import HEALTH_CHECK_EVERY_S as CONDITION_EVERY_S
+from kmonitor.hub.health import HubHealth
+from kmonitor.hub.ingest.agents import AgentService
+from kmonitor.hub.ingest.folder_reader import FolderReader
 from kmonitor.hub.ingest.liveness import Liveness, ProcessWatch
-from kmonitor.hub.ingest.spools import SpoolShipping
-from kmonitor.hub.judge.judge_thread import Judging, VerdictDesk
-from kmonitor.hub.judge.stalls import Stalls
+from kmonitor.hub.ingest.spools import SpoolIngest
+from kmonitor.hub.judge.judge_thread import JudgeDispatcher, JudgeThread
+from kmonitor.hub.judge.stalls import StallMonitor
 from kmonitor.hub.log import LOG
-from kmonitor.hub.metrics.exporters import PUBLISH_EVERY_S, Outlets
-from kmonitor.hub.metrics.snapshot import HubNow
+from kmonitor.hub.metrics.exporters import PUBLISH_EVERY_S, MetricsExporters
+from kmonitor.hub.metrics.snapshot import HubSnapshot
 from kmonitor.hub.options import HubOptions, Keep
-from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.runs.event_log import HubEventLog
 from kmonitor.hub.runs.retention import Retention
 from kmonitor.hub.runs.team_runs import TAKE_EVERY_S as TEAM_EVERY_S
-from kmonitor.hub.runs.team_runs import TeamWatch
+from kmonitor.hub.runs.team_runs import TeamRuns
 from kmonitor.hub.runs.verification import STEP_EVERY_S as VERIFY_EVERY_S
-from kmonitor.hub.runs.verification import Verification
+from kmonitor.hub.runs.verification import EventVerifier
 from kmonitor.hub.store.store_choice import open_database
-from kmonitor.hub.views.access_requests import KeysDesk
-from kmonitor.hub.views.series import LOOK_EVERY_S as PACK_EVERY_S
-from kmonitor.hub.views.series import SamplePacking, SeriesDesk
-from kmonitor.hub.views.viewers import Views
-from kmonitor_agent.wire.local.clock import Clock, ClockDoubt
+from kmonitor.hub.views.access_requests import AccessService
+from kmonitor.hub.views.series import PACK_EVERY_S, SamplePacker, SeriesThread
+from kmonitor.hub.views.viewers import ViewerService
+from kmonitor_agent.wire.local.clock import Clock, WallClockCheck
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.unions import (
-    AuditAsked,
+    AuditRequest,
     ErrorMessage,
-    HubAsked,
-    HubTold,
-    KeysAsked,
+    HubReply,
+    HubRequest,
+    KeysRequest,
 )
 from kmonitor_agent.wire.release import VERSION
 
@@ -63,7 +62,7 @@ class _Task:
     next_s: float
 
 
-class Schedule:
+class LoopSchedule:
     """Repeated tasks, run by the loop that owns it."""
 
     def __init__(self, faults: HubFaults) -> None:
@@ -104,14 +103,14 @@ class HubLoop:
         hub: The hub's id.
     """
 
-    _outlets: Outlets | None = None
+    _outlets: MetricsExporters | None = None
     _is_stopping = _is_moved = False
 
     def __init__(
         self,
         folders: Folders,
         context: "zmq.Context[zmq.Socket[bytes]]",
-        wake: Wake,
+        wake: WakeupPipe,
         faults: HubFaults,
         clock: Clock,
         options: HubOptions | None = None,
@@ -135,31 +134,31 @@ class HubLoop:
         self._options = options = options or HubOptions()
         database = open_database(folders, options.store or "")
         self.hub = database.hub
-        self._ledger = Ledger(database, faults, clock, is_lenient=options.is_lenient)
-        self._doors = doors = Doors(folders, context, faults, clock)
-        self._series = SeriesDesk(database.open_reader, wake.wake)
-        self._verdicts = VerdictDesk(database.open_reader, wake.wake)
-        self._packing = SamplePacking(self._ledger, self._series, clock)
-        self._judging = Judging(self._ledger, self._verdicts, faults, doors.to_desktop)
+        self._ledger = HubEventLog(database, faults, clock, is_lenient=options.is_lenient)
+        self._doors = doors = HubEndpoints(folders, context, faults, clock)
+        self._series = SeriesThread(database.open_reader, wake.wake)
+        self._verdicts = JudgeThread(database.open_reader, wake.wake)
+        self._packing = SamplePacker(self._ledger, self._series, clock)
+        self._judging = JudgeDispatcher(self._ledger, self._verdicts, faults, doors.to_desktop)
         processes = ProcessWatch(folders.state)
         self._host = processes.host
-        self._ingest = Ingest(self._ledger, faults, clock, doors.to_agent)
-        self._views = Views(self._ledger, self._series, faults, clock, doors.to_desktop)
-        self._keys = KeysDesk(doors, self._ledger, clock)
+        self._ingest = AgentService(self._ledger, faults, clock, doors.to_agent)
+        self._views = ViewerService(self._ledger, self._series, faults, clock, doors.to_desktop)
+        self._keys = AccessService(doors, self._ledger, clock)
         self._join(doors)
         self._liveness = Liveness(self._ledger, self._ingest.sessions, processes, clock)
         self._folders, sessions = folders, self._ingest.sessions
-        doubt = ClockDoubt(clock, folders.database)
-        self._spools = SpoolShipping(folders.spool, self._ledger, sessions, faults, clock, doubt)
+        doubt = WallClockCheck(clock, folders.database)
+        self._spools = SpoolIngest(folders.spool, self._ledger, sessions, faults, clock, doubt)
         keep, may_go = options.keep or Keep(), self._liveness.is_abandoned
         self._retention = Retention(self._ledger, keep, clock, may_go, doubt)
         self._condition = self._made_condition()
-        self._team = TeamWatch(self._ledger, clock) if database.is_shared else None
+        self._team = TeamRuns(self._ledger, clock) if database.is_shared else None
         self._feed = self._made_feed(options.folder)
         self._busy_s = clock.monotonic_s()
 
-    def _join(self, doors: Doors) -> None:
-        self._ledger.listeners.append(Stalls(self._ledger).heard)
+    def _join(self, doors: HubEndpoints) -> None:
+        self._ledger.listeners.append(StallMonitor(self._ledger).heard)
         self._views.host = self._host
         self._views.judges = self._verdicts
         self._views.on_hub_asked = self._tell_hub
@@ -172,7 +171,7 @@ class HubLoop:
         """Also serve the network at `ADDRESS:PORT`, for keys that were let in; before `run`.
 
         Raises:
-            DirectRefused: Not there, or not safely.
+            NetworkRefused: Not there, or not safely.
         """
         self._doors.listen(bind)
         LOG.info("listening at %s", self._doors.address)
@@ -181,9 +180,9 @@ class HubLoop:
         """Let figures leave on the ways that the options name; before `run`.
 
         Raises:
-            OutletRefused: One of them cannot be opened.
+            ExporterRefused: One of them cannot be opened.
         """
-        self._outlets = outlets = Outlets(self._faults)
+        self._outlets = outlets = MetricsExporters(self._faults)
         self._ledger.listeners.append(outlets.heard)
         self._condition.of_outlets = outlets.trouble
         if self._options.prometheus:
@@ -244,11 +243,11 @@ class HubLoop:
             with self._faults.guarded("close"):
                 close()
 
-    def _made_condition(self) -> Condition:
-        self._verification = Verification(
+    def _made_condition(self) -> HubHealth:
+        self._verification = EventVerifier(
             self._ledger, self._folders.spool, self._faults, self._clock
         )
-        found = Condition(
+        found = HubHealth(
             self._folders,
             self._ledger,
             self._retention,
@@ -260,19 +259,19 @@ class HubLoop:
         self._views.troubles = found.troubles
         return found
 
-    def _made_feed(self, folder: Path | None) -> FolderFeed | None:
+    def _made_feed(self, folder: Path | None) -> FolderReader | None:
         self._liveness.is_settled = self._spools.is_settled
         self._spools.is_far = self._liveness.is_far
         self._views.commands.is_gone = self._liveness.is_gone
         self._views.edits.is_abandoned = self._liveness.is_abandoned
         if folder is None:
             return None
-        feed = FolderFeed(folder, self._ledger, self._faults, self._clock)
+        feed = FolderReader(folder, self._ledger, self._faults, self._clock)
         self._liveness.is_settled = feed.is_settled
         self._views.edits.is_read_only = True
         return feed
 
-    def _schedule(self, is_in_place: Callable[[], bool]) -> Schedule:
+    def _schedule(self, is_in_place: Callable[[], bool]) -> LoopSchedule:
         def look_around() -> None:
             doors = self._doors.is_in_place()
             if not (doors and is_in_place() and self._ledger.database.is_in_place()):
@@ -283,7 +282,7 @@ class HubLoop:
             live = {record.run for record in self._ledger.registry.live()}
             self._ingest.sessions.expire(self._clock.monotonic_s(), live)
 
-        schedule = Schedule(self._faults)
+        schedule = LoopSchedule(self._faults)
         schedule.every(0.1, "commands", self._ingest.send_commands)
         schedule.every(0.2, "hints", self._views.hint)
         schedule.every(0.5, "liveness", self._liveness.look)
@@ -302,12 +301,12 @@ class HubLoop:
         schedule.every(_WORKING_EVERY_S, "working", self._tell_late)
         schedule.every(0.2, "keys", self._doors.look_at_keys)
         schedule.every(3600.0, "audit", self._bound_audit)
-        schedule.every(LOOK_EVERY_S, "memory", self._look_at_memory)
+        schedule.every(MEMORY_CHECK_EVERY_S, "memory", self._look_at_memory)
         if self._options.idle_s is not None:
             schedule.every(1.0, "idle", self._end_when_idle)
         return schedule
 
-    def _schedule_upkeep(self, schedule: Schedule) -> None:
+    def _schedule_upkeep(self, schedule: LoopSchedule) -> None:
         schedule.every(PACK_EVERY_S, "packing", self._packing.step)
         schedule.every(VERIFY_EVERY_S, "verifying", self._verification.step)
 
@@ -351,7 +350,7 @@ class HubLoop:
     def _publish(self) -> None:
         if self._outlets is None:
             return
-        now = HubNow(
+        now = HubSnapshot(
             version=VERSION,
             started_wall_s=self._started_wall_s,
             wall_s=self._clock.wall_s(),
@@ -386,7 +385,7 @@ class HubLoop:
     def _is_reading(self) -> bool:
         return self._feed is not None and self._feed.is_reading()
 
-    def _tell_hub(self, identity: bytes, asked: HubAsked) -> None:
+    def _tell_hub(self, identity: bytes, asked: HubRequest) -> None:
         peer = self._doors.gate.who(identity)
         if asked.stop and (peer is None or peer.is_far):
             text = "only its own user, on its own host, can end this hub"
@@ -397,7 +396,7 @@ class HubLoop:
             return
         if asked.stop:
             self.stop()
-        told = HubTold(
+        told = HubReply(
             ask=asked.ask,
             hub=self.hub,
             version=VERSION,
@@ -424,7 +423,7 @@ class HubLoop:
         )
         self._doors.to_desktop(identity, told)
 
-    def _answer_about_access(self, identity: bytes, asked: KeysAsked | AuditAsked) -> None:
+    def _answer_about_access(self, identity: bytes, asked: KeysRequest | AuditRequest) -> None:
         peer = self._doors.gate.who(identity)
         if peer is not None:
             self._keys.serve(peer, asked, lambda told: self._doors.to_desktop(identity, told))

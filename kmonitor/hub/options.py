@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.private_files import make_own_folder, read_own, write_private
 from kmonitor_agent.wire.messages.fields import Amount, Count
@@ -53,7 +53,7 @@ class HubOptions:
     is_lenient: bool = False
 
 
-class KeepUnreadable(Expected):
+class KeepUnreadable(UserError):
     """What was set to be kept is not known; `what` has no full stop, `remedy` is the command."""
 
 

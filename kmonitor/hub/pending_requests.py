@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from kmonitor_agent.wire.messages.unions import SeriesAsked, VerdictsAsked, Working
+from kmonitor_agent.wire.messages.unions import ReplyPending, SeriesRequest, VerdictsRequest
 
 
 @dataclass(eq=False, slots=True)
-class OpenQuestion:
+class PendingRequest:
     """One of them.
 
     Attributes:
@@ -20,13 +20,13 @@ class OpenQuestion:
     """
 
     identity: bytes
-    asked: SeriesAsked | VerdictsAsked
+    asked: SeriesRequest | VerdictsRequest
     n_events: int
     done: int = 0
     is_late: bool = False
 
 
-class OpenQuestions:
+class PendingRequests:
     """Owned by the hub's main thread.
 
     Attributes:
@@ -37,7 +37,7 @@ class OpenQuestions:
         """Args: `most`: So many at a time."""
         self.beat = 0
         self._most = most
-        self._open: list[OpenQuestion] = []
+        self._open: list[PendingRequest] = []
 
     def __len__(self) -> int:
         return len(self._open)
@@ -52,25 +52,25 @@ class OpenQuestions:
         return any(each.identity == identity and each.asked == asked for each in self._open)
 
     def add(
-        self, identity: bytes, asked: SeriesAsked | VerdictsAsked, n_events: int
-    ) -> OpenQuestion:
+        self, identity: bytes, asked: SeriesRequest | VerdictsRequest, n_events: int
+    ) -> PendingRequest:
         """Take a question."""
-        question = OpenQuestion(identity, asked, n_events)
+        question = PendingRequest(identity, asked, n_events)
         self._open.append(question)
         return question
 
-    def end(self, question: OpenQuestion) -> None:
+    def end(self, question: PendingRequest) -> None:
         """It was answered."""
         self._open.remove(question)
 
-    def late(self) -> list[tuple[bytes, Working]]:
+    def late(self) -> list[tuple[bytes, ReplyPending]]:
         """(routing id, message) for each that was open at the last call too."""
         told = [(each.identity, self._working(each)) for each in self._open if each.is_late]
         for each in self._open:
             each.is_late = True
         return told
 
-    def _working(self, question: OpenQuestion) -> Working:
+    def _working(self, question: PendingRequest) -> ReplyPending:
         of = question.n_events
         done = min(question.done, of)
-        return Working(ask=question.asked.ask, done=done, of=of, beat=self.beat)
+        return ReplyPending(ask=question.asked.ask, done=done, of=of, beat=self.beat)

@@ -15,22 +15,22 @@ from pathlib import Path
 
 import zmq
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.base.standard_streams import fill_standard_streams
-from kmonitor.base.wakeup import Wake
+from kmonitor.base.wakeup import WakeupPipe
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.lock import AnotherHub, HubLock
 from kmonitor.hub.log import LOG, close_log, open_log
 from kmonitor.hub.loop import HubLoop
 from kmonitor.hub.options import HubOptions
-from kmonitor.hub.store.connection import READ_ANEW, StoreAway
+from kmonitor.hub.store.connection import OUT_OF_SYNC_ERRORS, StoreUnavailable
 from kmonitor.hub.store.salvage import DAMAGE, is_of_tables, salvage
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME
 from kmonitor.hub.store.store_choice import store_named, stored_store
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.free_resources import MIB, Needs, what_is_short
-from kmonitor_agent.wire.local.hub_address import hub_lock
+from kmonitor_agent.wire.local.free_resources import MIB, RequiredResources, missing_resources
+from kmonitor_agent.wire.local.hub_address import hub_lock_path
 from kmonitor_agent.wire.local.private_files import (
     UnsafePath,
     check_own_folder,
@@ -47,7 +47,7 @@ EXIT_REFUSED = 4
 """Exit status when the hub cannot run here: a folder is not private, say."""
 
 _MIN_FILES = 4096
-_NEEDS = Needs(descriptors=64, threads=4, n_bytes=64 * MIB)
+_NEEDS = RequiredResources(descriptors=64, threads=4, n_bytes=64 * MIB)
 """Below it libzmq would end the process by a signal."""
 
 _DIFFERS_AGAIN_S = 60.0
@@ -62,7 +62,7 @@ class Ending(Enum):
     DIFFERS = "database and memory differ"
 
 
-class CannotStart(Expected):
+class HubCannotStart(UserError):
     """The hub refuses to run here; says why and what to do."""
 
 
@@ -86,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 otlp=options.otlp,
             ),
         )
-    except Expected as exc:
+    except UserError as exc:
         sys.stderr.write(f"kmonitor hub: {exc}\n")
         return EXIT_ANOTHER if isinstance(exc, AnotherHub) else EXIT_REFUSED
     return 0
@@ -142,8 +142,8 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
         options: How; None: as this user's hub, for ever.
 
     Raises:
-        DirectRefused: It cannot listen there, or not safely.
-        OutletRefused: Figures cannot leave on a way that was asked for.
+        NetworkRefused: It cannot listen there, or not safely.
+        ExporterRefused: Figures cannot leave on a way that was asked for.
         AnotherHub: One is running already.
         CannotStart: The runtime folder is not private, or a folder cannot be made.
         OtherDatabase: Another version wrote the database.
@@ -152,10 +152,10 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
     options = options or HubOptions()
     os.umask(0o077)
     _raise_file_limit()
-    if why := what_is_short(_NEEDS):
-        raise CannotStart(f"The hub cannot start: {why}. See `ulimit -a`.")
+    if why := missing_resources(_NEEDS):
+        raise HubCannotStart(f"The hub cannot start: {why}. See `ulimit -a`.")
     if options.folder is not None and not options.folder.is_dir():
-        raise CannotStart(f"{options.folder} is not a folder.")
+        raise HubCannotStart(f"{options.folder} is not a folder.")
     handler = _open_log(folders)
     # To standard error: a stopped process has no business with the rotated file.
     if not faulthandler.is_enabled():
@@ -163,7 +163,7 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
     try:
         options = replace(options, store=_store(folders, options))
         _run_again_and_again(folders, options)
-    except Expected as exc:
+    except UserError as exc:
         LOG.error("cannot run: %s", exc)
         raise
     except Exception:
@@ -197,9 +197,9 @@ def _open_log(folders: Folders) -> logging.Handler:
         warnings = check_own_folder(folders.state)
         handler = open_log(folders.logs)
     except UnsafePath as exc:
-        raise CannotStart(f"{exc.path} {exc.why}.") from exc
+        raise HubCannotStart(f"{exc.path} {exc.why}.") from exc
     except OSError as exc:
-        raise CannotStart(f"{folders.logs} cannot be written: {exc.strerror}.") from exc
+        raise HubCannotStart(f"{folders.logs} cannot be written: {exc.strerror}.") from exc
     for words in warnings:
         LOG.warning("%s", words)
     return handler
@@ -218,10 +218,10 @@ def _run_once(folders: Folders, options: HubOptions) -> Ending:
             make_private_folder(folders.database.parent)  # in a folder that all users share
         make_own_folder(folders.database)
     except UnsafePath as exc:
-        raise CannotStart(f"{exc.path} {exc.why}.") from exc
+        raise HubCannotStart(f"{exc.path} {exc.why}.") from exc
     except OSError as exc:
-        raise CannotStart(f"{exc.filename} cannot be made: {exc.strerror}.") from exc
-    lock = _lock(hub_lock(folders))
+        raise HubCannotStart(f"{exc.filename} cannot be made: {exc.strerror}.") from exc
+    lock = _lock(hub_lock_path(folders))
     try:
         # The runtime folder may be cleaned away under a living hub; the database's own lock
         # keeps a second one from writing meanwhile.
@@ -238,25 +238,27 @@ def _lock(path: Path) -> HubLock:
     try:
         return HubLock(path)
     except UnsafePath as exc:
-        raise CannotStart(f"{path} {exc.why}.") from exc
+        raise HubCannotStart(f"{path} {exc.why}.") from exc
     except OSError as exc:
         what = f"{path} cannot be written and locked: {exc.strerror}."
-        raise CannotStart(what, "KMONITOR_HOME may name a folder on a disk of this host.") from exc
+        raise HubCannotStart(
+            what, "KMONITOR_HOME may name a folder on a disk of this host."
+        ) from exc
 
 
 def _loop(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions) -> Ending:
     try:
         return _serve(folders, locks, options)
     except UnsafePath as exc:
-        raise CannotStart(f"{exc.path} {exc.why}.") from exc
+        raise HubCannotStart(f"{exc.path} {exc.why}.") from exc
     except sqlite3.OperationalError as exc:
         if not is_of_tables(exc):
             what = f"The database in {folders.database} cannot be used: {exc}."
-            raise CannotStart(what) from exc
+            raise HubCannotStart(what) from exc
         salvage(folders.database / DATABASE_NAME, exc)
-    except StoreAway as exc:
-        raise CannotStart(f"The team's database cannot be used: {exc}.") from exc
-    except READ_ANEW:
+    except StoreUnavailable as exc:
+        raise HubCannotStart(f"The team's database cannot be used: {exc}.") from exc
+    except OUT_OF_SYNC_ERRORS:
         # Rows that this hub does not know of: what it knows is read again, agents resend.
         LOG.exception("database and memory differ")
         return Ending.DIFFERS
@@ -267,7 +269,7 @@ def _loop(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions)
 
 def _serve(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions) -> Ending:
     with ExitStack() as opening, _named(folders):
-        wake = Wake()
+        wake = WakeupPipe()
         opening.callback(wake.close)
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         opening.callback(context.destroy, linger=0)
@@ -297,10 +299,10 @@ def _named(folders: Folders) -> Generator[None]:
         raise
     except zmq.ZMQError as exc:
         what = f"The sockets in {folders.runtime} cannot be bound: {exc}."
-        raise CannotStart(what) from exc
+        raise HubCannotStart(what) from exc
     except OSError as exc:
         where = exc.filename or folders.state
-        raise CannotStart(f"{where} cannot be used: {exc.strerror}.") from exc
+        raise HubCannotStart(f"{where} cannot be used: {exc.strerror}.") from exc
 
 
 def _raise_file_limit() -> None:

@@ -12,11 +12,11 @@ from kmonitor_agent.wire.local.private_files import check_plain, is_plain, make_
 _CHUNK: Final = 2**24
 
 
-class NoArray(TypeError):
+class NotAnArray(TypeError):
     """Data that are no array of numbers or texts."""
 
 
-def kept(folder: Path, name: str, data: Any) -> str:
+def store_array(folder: Path, name: str, data: Any) -> str:
     """Path of an array's file; it is written unless it is there.
 
     Args:
@@ -25,12 +25,12 @@ def kept(folder: Path, name: str, data: Any) -> str:
         data: What numpy makes an array of.
 
     Raises:
-        NoArray: It makes one of objects, or a single value.
+        NotAnArray: It makes one of objects, or a single value.
         OSError: It cannot be written.
     """
     array = np.ascontiguousarray(data)
     if array.dtype.hasobject or array.ndim == 0:
-        raise NoArray(name)
+        raise NotAnArray(name)
     digest = hashlib.sha256(f"{array.dtype.str}{array.shape}".encode())
     flat = array.reshape(-1).view(np.uint8)
     for begin in range(0, flat.size, _CHUNK):
@@ -44,7 +44,7 @@ def kept(folder: Path, name: str, data: Any) -> str:
     return str(path)
 
 
-def mapped(path: str) -> Any:
+def map_array(path: str) -> Any:
     """A kept array `[...]`, read as it is used; what is written to it stays with this process."""
     check_plain(Path(path), None)
     return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))

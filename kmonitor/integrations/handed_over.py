@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, cast
 
-from kmonitor.integrations.array_files import NoArray, kept, mapped
-from kmonitor_agent.studies.values import NotPlain, packed
+from kmonitor.integrations.array_files import NotAnArray, map_array, store_array
+from kmonitor_agent.studies.values import NotPlainData, pack_value
 
 _DEEPEST: Final = 16
 _PLAIN: Final = (str, bytes, bool, int, float, type(None))
@@ -86,12 +86,12 @@ class HandedOver:
     def _array(self, where: str, value: Any) -> list[Any]:
         name = "".join(each if each.isalnum() else "-" for each in where).strip("-")
         try:
-            return ["array", kept(self._folder, name, value)]
-        except NoArray:
+            return ["array", store_array(self._folder, name, value)]
+        except NotAnArray:
             pass
         try:
-            packed(value)  # one of numpy's own numbers
-        except NotPlain:
+            pack_value(value)  # one of numpy's own numbers
+        except NotPlainData:
             raise NotTold(where, type(value).__name__) from None
         return ["plain", value]
 
@@ -137,7 +137,7 @@ def taken(told: list[Any], parts: dict[str, Callable[..., Any]]) -> Any:
     if kind == "dict":
         return {key[1]: taken(each, parts) for key, each in what}
     if kind == "array":
-        return mapped(what)
+        return map_array(what)
     if kind == "object":
         return _object(cast("type[Any]", parts[what]), told[2], parts)
     return parts[what] if kind == "part" else what

@@ -10,15 +10,15 @@ import msgspec
 
 from kmonitor.integrations.handed_over import taken
 from kmonitor.integrations.model_size import (
-    LeastSize,
-    TooLarge,
-    check_step,
-    check_training,
-    least_of,
-    without_values,
+    MinimumSize,
+    ModelTooLarge,
+    build_without_values,
+    check_step_fits,
+    check_training_fits,
+    find_minimum_size,
 )
 from kmonitor_agent.studies.fold import Fold
-from kmonitor_agent.studies.host_resources import devices
+from kmonitor_agent.studies.host_resources import visible_gpus
 
 FAILED: Final = "failed"
 FATAL: Final = "fatal"
@@ -59,10 +59,10 @@ def size_in_a_process(fold: Fold, *, told: list[Any], **parts: Any) -> dict[str,
         parts: Likewise.
     """
     asked, given = fold.ask("size"), taken(told, parts)
-    found, least = _made_hypermodel(given), LeastSize()
+    found, least = _made_hypermodel(given), MinimumSize()
     if _is_bounded(found):
         hp = kt.HyperParameters.from_config(asked[HYPERPARAMETERS])
-        least = least_of(_keras3(), lambda: found.build(hp.copy()), asked["memory_bytes"])
+        least = find_minimum_size(_keras3(), lambda: found.build(hp.copy()), asked["memory_bytes"])
     return msgspec.to_builtins(least)
 
 
@@ -83,7 +83,7 @@ def trial_in_a_process(fold: Fold, *, told: list[Any], **parts: Any) -> dict[str
     tuner = _tuner(given, asked, size, fold.directory)
     try:
         results = tuner.run_trial(trial, *_args(given), **_named(given))
-    except TooLarge as exc:
+    except ModelTooLarge as exc:
         fold.came_to("too_large", exc.why)
         return {FAILED: f"{TOO_LARGE}{exc.why}"}
     except kt.errors.FailedTrialError as exc:
@@ -122,14 +122,14 @@ def _hypermodel(given: dict[str, Any], bound: int | None, size: Any) -> Any:
         return found
     build, fit = found.build, found.fit
     is_own_fit = type(found).fit is not kt.HyperModel.fit
-    least = msgspec.convert(size, LeastSize)
+    least = msgspec.convert(size, MinimumSize)
 
     def built(hp: Any, *args: Any, **named: Any) -> Any:
-        check_training(least, bound)
+        check_training_fits(least, bound)
         return build(hp, *args, **named)
 
     def fitted(hp: Any, model: Any, *args: Any, **named: Any) -> Any:
-        check_step(model, _batch(hp, named, args, is_own_fit=is_own_fit), bound)
+        check_step_fits(model, _batch(hp, named, args, is_own_fit=is_own_fit), bound)
         return fit(hp, model, *args, **named)
 
     found.build, found.fit = built, fitted
@@ -144,7 +144,7 @@ def _hypermodel_of_space(given: dict[str, Any], bound: int | None) -> Any:
     build = found.build
 
     def built(hp: Any, *args: Any, **named: Any) -> Any:
-        return without_values(_keras3(), lambda: build(hp, *args, **named), bound)
+        return build_without_values(_keras3(), lambda: build(hp, *args, **named), bound)
 
     found.build = built
     return found
@@ -161,7 +161,7 @@ def _made_hypermodel(given: dict[str, Any]) -> Any:
 
 def _is_bounded(hypermodel: Any) -> bool:
     """Whether a bound of RAM holds for its models; a GPU has them itself."""
-    return hypermodel is not None and _keras3() is not None and not devices()
+    return hypermodel is not None and _keras3() is not None and not visible_gpus()
 
 
 def results_of(plain: Any) -> Any:
@@ -177,7 +177,7 @@ def results_of(plain: Any) -> Any:
     return history
 
 
-def shortened(message: str) -> str:
+def failure_reason(message: str) -> str:
     """The reason alone: KerasTuner keeps the traceback of the process that only waited."""
     last = message.strip().rpartition("FailedTrialError: ")[2].rpartition("RuntimeError: ")[2]
     return last or message

@@ -17,12 +17,12 @@ import keras_tuner as kt
 
 from kmonitor.integrations import keras_trial
 from kmonitor.integrations.handed_over import HandedOver, NotTold
-from kmonitor_agent.studies.attempts import Ledger
+from kmonitor_agent.studies.attempts import Attempts
 from kmonitor_agent.studies.function_source import FoldsRefused, Usage, source_of
-from kmonitor_agent.studies.host_resources import memory_bound
+from kmonitor_agent.studies.host_resources import parse_memory_bound
 from kmonitor_agent.studies.rereading import stop_if_loading
 from kmonitor_agent.studies.run_folds import FoldResult
-from kmonitor_agent.studies.searches import Trials
+from kmonitor_agent.studies.searches import TrialRunner
 
 __all__ = ["BayesianOptimization", "GridSearch", "Hyperband", "InProcesses", "RandomSearch"]
 
@@ -104,18 +104,18 @@ class InProcesses:
                 " make the model within its scope in the function that builds it."
             )
         self._how = {"memory": memory, "timeout_s": timeout_s, "retries": retries}
-        self._memory_bytes = memory_bound(memory)
+        self._memory_bytes = parse_memory_bound(memory)
         self._hypermodel_given = kwargs.get("hypermodel") or next(
             (each for each in args if not isinstance(each, kt.Oracle)), None
         )
-        self._trials: Trials | None = None
-        self._sizes: Trials | None = None
+        self._trials: TrialRunner | None = None
+        self._sizes: TrialRunner | None = None
         self._ended: set[str] = set()
-        self._ledger = Ledger()
+        self._ledger = Attempts()
         super().__init__(*args, **kwargs)
 
     @property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> Attempts:
         """Every attempt of every trial of the searches of this tuner; prints as a table."""
         return self._ledger if self._trials is None else self._trials.ledger
 
@@ -134,7 +134,7 @@ class InProcesses:
             KeyboardInterrupt: Ctrl+C; the same tuner with `overwrite=False` goes on.
         """
         function = self._function(keras_trial.trial_in_a_process, list(args), dict(kwargs))
-        self._trials = Trials(
+        self._trials = TrialRunner(
             function, study=self._folder(), usage=USAGE, called=self._called(), **self._how
         )
         try:
@@ -142,7 +142,7 @@ class InProcesses:
                 looked_at = self._function(keras_trial.size_in_a_process, [], {})
                 how = {**self._how, "retries": 0}
                 folder = self._folder() / "sizes"
-                self._sizes = Trials(looked_at, study=folder, usage=USAGE, quiet=True, **how)
+                self._sizes = TrialRunner(looked_at, study=folder, usage=USAGE, quiet=True, **how)
             super().search(*args, **kwargs)  # pyright: ignore[reportAttributeAccessIssue]
         except KeyboardInterrupt as exc:
             raise exc.with_traceback(None) from None  # where we waited says nothing to the user
@@ -178,7 +178,7 @@ class InProcesses:
         if self._is_worker():
             super().on_trial_end(trial)  # pyright: ignore[reportAttributeAccessIssue]
             return
-        trial.message = trial.message and keras_trial.shortened(trial.message)
+        trial.message = trial.message and keras_trial.failure_reason(trial.message)
         # It would count all that failed since the search began, at the end of every trial.
         most, oracle.max_consecutive_failed_trials = oracle.max_consecutive_failed_trials, -1
         try:
@@ -222,7 +222,7 @@ class InProcesses:
         }
         function = self._function(keras_trial.space_in_a_process, [], {})
         folder = self._folder() / "space"
-        trials = Trials(function, study=folder, usage=USAGE, quiet=True, **self._how)
+        trials = TrialRunner(function, study=folder, usage=USAGE, quiet=True, **self._how)
         try:
             result = trials.run(0, lambda _: asked)
         finally:

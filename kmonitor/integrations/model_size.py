@@ -18,11 +18,11 @@ from kmonitor.memory.estimate import MemoryMap, Plan, estimate
 from kmonitor.memory.tensor_sizes import item_bytes
 from kmonitor.memory.traced_step import Traced
 from kmonitor_agent.frameworks.layout_reader import read_layout
-from kmonitor_agent.frameworks.tensorflow.step_program import CannotTrace, trace
+from kmonitor_agent.frameworks.tensorflow.step_program import CannotTrace, trace_training_step
 from kmonitor_agent.wire.text import bytes_text
 
 
-class TooLarge(Exception):
+class ModelTooLarge(Exception):
     """The model does not fit.
 
     Attributes:
@@ -34,12 +34,12 @@ class TooLarge(Exception):
         self.why = why
 
 
-def held_bytes() -> int:
+def process_resident_bytes() -> int:
     """What this process holds already."""
     return psutil.Process(os.getpid()).memory_info().rss
 
 
-class LeastSize(msgspec.Struct, frozen=True):
+class MinimumSize(msgspec.Struct, frozen=True):
     """What a training needs at least: weights, their gradients, the optimizer's slots.
 
     Attributes:
@@ -55,7 +55,7 @@ class LeastSize(msgspec.Struct, frozen=True):
     refused: str = ""
 
 
-def least_of(keras: Any, build: Callable[[], Any], bound_bytes: int) -> LeastSize:
+def find_minimum_size(keras: Any, build: Callable[[], Any], bound_bytes: int) -> MinimumSize:
     """What a training of a model needs at least; in a process where nothing is trained.
 
     Args:
@@ -64,20 +64,20 @@ def least_of(keras: Any, build: Callable[[], Any], bound_bytes: int) -> LeastSiz
         bound_bytes: For this process, all in all, where the model can only be made with values.
     """
     try:
-        found = estimate(read_layout(without_values(keras, build, bound_bytes)), Plan(1))
-    except TooLarge as exc:
-        return LeastSize(refused=exc.why)
+        found = estimate(read_layout(build_without_values(keras, build, bound_bytes)), Plan(1))
+    except ModelTooLarge as exc:
+        return MinimumSize(refused=exc.why)
     except Exception:  # noqa: BLE001 - it is built in earnest, where its own error shows
-        return LeastSize()
+        return MinimumSize()
     if not found.optimizer:
-        return LeastSize()
+        return MinimumSize()
     # Gradients need not all be there at one time.
     all_bytes = found.parameter_bytes + found.gradient_bytes + found.slot_bytes
     least = min(found.low_bytes, all_bytes)
-    return LeastSize(found.parameter_bytes, least, found.optimizer)
+    return MinimumSize(found.parameter_bytes, least, found.optimizer)
 
 
-def check_training(size: LeastSize, bound_bytes: int) -> None:
+def check_training_fits(size: MinimumSize, bound_bytes: int) -> None:
     """What a training needs at least must fit beside what this process holds.
 
     Args:
@@ -88,11 +88,11 @@ def check_training(size: LeastSize, bound_bytes: int) -> None:
         TooLarge: It does not; nothing of its size was made.
     """
     if size.refused:
-        raise TooLarge(size.refused)
-    held = held_bytes()
+        raise ModelTooLarge(size.refused)
+    held = process_resident_bytes()
     if held + size.least_bytes <= bound_bytes:
         return
-    raise TooLarge(
+    raise ModelTooLarge(
         f"the weights of this model ({bytes_text(size.parameter_bytes)}), their gradients and"
         f" what {size.optimizer} keeps of them take {bytes_text(size.least_bytes)} or more, beside"
         f" {bytes_text(held)} that its process holds already, of memory={bytes_text(bound_bytes)};"
@@ -100,7 +100,7 @@ def check_training(size: LeastSize, bound_bytes: int) -> None:
     )
 
 
-def without_values(keras: Any, build: Callable[[], Any], bound_bytes: int) -> Any:
+def build_without_values(keras: Any, build: Callable[[], Any], bound_bytes: int) -> Any:
     """The model without values, whatever its size; with them where it cannot be made otherwise.
 
     In a process where nothing is trained.
@@ -114,15 +114,15 @@ def without_values(keras: Any, build: Callable[[], Any], bound_bytes: int) -> An
         TooLarge: The values do not fit.
     """
     try:
-        with weights_within(keras, None, are_made=False):
+        with weights_bounded(keras, None, are_made=False):
             return build()
     except Exception:  # noqa: BLE001 - likewise
-        with weights_within(keras, bound_bytes):
+        with weights_bounded(keras, bound_bytes):
             return build()
 
 
 @contextmanager
-def weights_within(
+def weights_bounded(
     keras: Any, bound_bytes: int | None, *, are_made: bool = True
 ) -> Generator[None]:
     """While a model is built: its weights alone must fit, else they are not even made.
@@ -138,7 +138,7 @@ def weights_within(
     Raises:
         TooLarge: They do not.
     """
-    add_weight, held, made = keras.layers.Layer.add_weight, held_bytes(), [0]
+    add_weight, held, made = keras.layers.Layer.add_weight, process_resident_bytes(), [0]
 
     def counted(layer: Any, shape: Any = None, *args: Any, **named: Any) -> Any:
         size = item_bytes(str(named.get("dtype") or layer.variable_dtype))
@@ -146,7 +146,7 @@ def weights_within(
             size *= length or 1
         made[0] += size
         if bound_bytes is not None and held + made[0] > bound_bytes:
-            raise TooLarge(
+            raise ModelTooLarge(
                 f"the weights of this model take {bytes_text(made[0])} or more, beside"
                 f" {bytes_text(held)} that its process holds already, of"
                 f" memory={bytes_text(bound_bytes)}; it was not built"
@@ -163,7 +163,7 @@ def weights_within(
         keras.layers.Layer.add_weight = add_weight
 
 
-def check_step(model: Any, batch: int, bound_bytes: int) -> None:
+def check_step_fits(model: Any, batch: int, bound_bytes: int) -> None:
     """A training step must fit, even by the low end of what the memory map tells.
 
     Args:
@@ -174,7 +174,7 @@ def check_step(model: Any, batch: int, bound_bytes: int) -> None:
     Raises:
         TooLarge: It does not.
     """
-    held = held_bytes()
+    held = process_resident_bytes()
     found = _map_of(model, batch, bound_bytes - held)
     if found is None:
         return
@@ -184,7 +184,7 @@ def check_step(model: Any, batch: int, bound_bytes: int) -> None:
         return
     low, high = bytes_text(found.low_bytes), found.high_bytes
     most = f" to {bytes_text(high)}" if high is not None else " or more"
-    raise TooLarge(
+    raise ModelTooLarge(
         f"a step of this model would take about {bytes_text(found.peak_bytes)} ({low}{most}, tier"
         f" {found.tier}: {found.method}) at batch {batch}; its process holds {bytes_text(held)}"
         f" with its weights, of memory={bytes_text(bound_bytes)}; it was not trained"
@@ -199,7 +199,7 @@ def _map_of(model: Any, batch: int, left_bytes: int) -> MemoryMap | None:
         if found.peak_bytes - found.parameter_bytes <= left_bytes:
             return None
         try:
-            traced = Traced(trace(model), layout)
+            traced = Traced(trace_training_step(model), layout)
         except CannotTrace:
             return found
         return estimate(layout, Plan(batch, traced=traced))

@@ -19,12 +19,12 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import BaseTrial, Trial
 from typing_extensions import override
 
-from kmonitor_agent.studies.attempts import Cause, Ledger
+from kmonitor_agent.studies.attempts import AttemptCause, Attempts
 from kmonitor_agent.studies.fold import Fold, NotAnswered
 from kmonitor_agent.studies.function_source import Usage, note_handed_over, source_of
 from kmonitor_agent.studies.rereading import stop_if_loading
 from kmonitor_agent.studies.run_folds import FoldResult
-from kmonitor_agent.studies.searches import Trials
+from kmonitor_agent.studies.searches import TrialRunner
 from kmonitor_agent.wire.text import printable
 
 __all__ = ["TrialError", "in_processes"]
@@ -225,10 +225,10 @@ class TrialError(RuntimeError):
         output: File with what it printed, the traceback too.
     """
 
-    def __init__(self, cause: Cause, why: str, output: Path) -> None:
+    def __init__(self, cause: AttemptCause, why: str, output: Path) -> None:
         told = printable(f"{cause.replace('_', ' ')}: {why} (what it printed: {output})")
         super().__init__(told)
-        self.cause: Cause = cause
+        self.cause: AttemptCause = cause
         self.why = why
         self.output = output
 
@@ -252,10 +252,10 @@ class _NoValue(float):
         return f"nan ({self.why})"
 
 
-class InProcesses:
+class ObjectiveInProcesses:
     """An objective whose every call is a process; made by `in_processes`."""
 
-    def __init__(self, trials: Trials, raises: frozenset[str], first: int) -> None:
+    def __init__(self, trials: TrialRunner, raises: frozenset[str], first: int) -> None:
         """Keep the parts.
 
         Args:
@@ -276,7 +276,7 @@ class InProcesses:
         return self._trials.directory
 
     @property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> Attempts:
         """Every attempt of every trial so far; prints as a table."""
         return self._trials.ledger
 
@@ -326,7 +326,7 @@ def in_processes(
     retries: int = 1,
     study: str | Path | None = None,
     raises: Sequence[Literal["error", "out_of_memory", "timeout", "hang", "killed"]] = ("error",),
-) -> InProcesses:
+) -> ObjectiveInProcesses:
     """An objective for `study.optimize` that runs each trial in a fresh process.
 
     The objective's `trial` is answered by the real one: `suggest_float`, `suggest_int`,
@@ -352,7 +352,7 @@ def in_processes(
     stop_if_loading(objective)
     source_of(objective, USAGE)
     function = functools.partial(objective_in_a_process, objective=objective)
-    trials = Trials(
+    trials = TrialRunner(
         function, study=study, memory=memory, timeout_s=timeout_s, retries=retries, usage=USAGE
     )
     first = 1 + max((each.fold for each in trials.ledger), default=-1)
@@ -362,7 +362,7 @@ def in_processes(
         trials.close()
         raise
     note_handed_over()
-    return InProcesses(trials, frozenset(raises), first)
+    return ObjectiveInProcesses(trials, frozenset(raises), first)
 
 
 def _answered(trial: Trial, question: Any) -> Any:

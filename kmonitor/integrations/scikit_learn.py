@@ -16,10 +16,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from kmonitor.integrations.array_files import NoArray, kept
+from kmonitor.integrations.array_files import NotAnArray, store_array
 from kmonitor_agent.studies.fold import Fold
 from kmonitor_agent.studies.rereading import stop_if_loading
-from kmonitor_agent.studies.run_folds import Study, place_of, run_folds
+from kmonitor_agent.studies.run_folds import Study, run_folds, study_path
 from kmonitor_agent.wire.local.folders import find_folders
 
 __all__ = ["cross_validate"]
@@ -79,7 +79,7 @@ def cross_validate(  # noqa: PLR0913 - the user's arguments
     if "callbacks" in (fit or {}):
         raise TypeError(_NO_CALLBACKS)
     _check_names(how)
-    folder = place_of(study, find_folders())
+    folder = study_path(study, find_folders())
     splits = list(_splits(cv, x, y, groups))
     data = {name: _kept(folder / "data", name, each) for name, each in _named(x, y)}
     function = functools.partial(_trained, build=build_model, data=data, fit=dict(fit or {}))
@@ -121,8 +121,8 @@ def _named(x: Any, y: Any) -> list[tuple[str, Any]]:
 
 def _kept(folder: Path, name: str, data: Any) -> str:
     try:
-        return kept(folder, name, data)
-    except NoArray as exc:
+        return store_array(folder, name, data)
+    except NotAnArray as exc:
         raise TypeError(
             f"cross_validate: {name} is no array of numbers or texts; for other data write a"
             " function for run_folds that reads them itself."

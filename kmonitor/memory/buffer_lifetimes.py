@@ -43,7 +43,7 @@ def doubtful(step: Step) -> Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class StepUsage:
     """What a step was found to take.
 
     Attributes:
@@ -90,7 +90,7 @@ class _Heap:
             self.peak = max(self.peak, self.current + n_bytes)
 
 
-def play(
+def simulate_step(
     layout: ModelLayout,
     steps: Sequence[Step],
     sizes: Sequence[int],
@@ -98,7 +98,7 @@ def play(
     *,
     loss_bytes: int,
     unseen_bytes: int = 0,
-) -> Played:
+) -> StepUsage:
     """Play the forward pass and, where something is trained, the backward pass.
 
     Args:
@@ -115,7 +115,7 @@ def play(
     player.heap.work(loss_bytes)
     kept_by_call = player.kept_by_call()
     player.backward()
-    return Played(player.heap.peak, kept, kept_by_call)
+    return StepUsage(player.heap.peak, kept, kept_by_call)
 
 
 class _Player:

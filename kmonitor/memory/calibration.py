@@ -19,7 +19,11 @@ import msgspec
 from kmonitor.memory.estimate import MemoryMap, Plan, backend_of, estimate, unmeasured
 from kmonitor.memory.tensor_sizes import OpenShape, with_length
 from kmonitor_agent.wire.messages.events import AnyEvent, FitStarted, LayoutPart, StepPeak
-from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout, layout_of_parts
+from kmonitor_agent.wire.messages.model_layout import (
+    ModelLayout,
+    OptimizerLayout,
+    join_layout_parts,
+)
 
 STEPS_NEEDED: Final = 5
 """Of one batch size: the first traces, and the same step differs by up to 18 %."""
@@ -51,7 +55,7 @@ _NEAR: Final = 4.0
 _NEARER: Final = 2.0
 
 
-class Measured(msgspec.Struct, frozen=True):
+class PeakMeasurement(msgspec.Struct, frozen=True):
     """The peak of a training at one batch size.
 
     Attributes:
@@ -91,7 +95,9 @@ class Calibration:
     the scatter of one and the same step.
     """
 
-    def __init__(self, layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> None:
+    def __init__(
+        self, layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]
+    ) -> None:
         """Weigh what was measured.
 
         Args:
@@ -207,7 +213,7 @@ def _along(points: Sequence[tuple[int, int]], batch: int) -> int:
     return max(0, y0 + (y1 - y0) * (batch - x0) // (x1 - x0))
 
 
-def calibrated(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> MemoryMap:
+def calibrated(layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]) -> MemoryMap:
     """The estimate, corrected by what was measured of the same model, backend and device.
 
     Args:
@@ -221,7 +227,9 @@ def calibrated(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) ->
     return Calibration(layout, plan, measured).at(plan.batch)
 
 
-def foretold(layout: ModelLayout, plan: Plan, measured: Sequence[Measured] = ()) -> MemoryMap:
+def best_estimate(
+    layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement] = ()
+) -> MemoryMap:
     """The estimate, corrected where something was measured.
 
     Raises:
@@ -230,7 +238,9 @@ def foretold(layout: ModelLayout, plan: Plan, measured: Sequence[Measured] = ())
     return calibrated(layout, plan, measured) if measured else estimate(layout, plan)
 
 
-def telling(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> tuple[Measured, ...]:
+def usable_measurements(
+    layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]
+) -> tuple[PeakMeasurement, ...]:
     """Those that tell of feature maps; none where all were the update's, or had too few steps.
 
     None either where the model leaves a length open: how long the data were was not told.
@@ -241,8 +251,8 @@ def telling(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> tu
         return ()
 
 
-def foreteller(
-    layout: ModelLayout, plan: Plan, measured: Sequence[Measured] = ()
+def estimate_by_batch(
+    layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement] = ()
 ) -> Callable[[int], MemoryMap]:
     """The estimate as a function of the batch size, corrected where something was measured.
 
@@ -251,12 +261,14 @@ def foreteller(
         plan: How it is trained; its batch does not count.
         measured: Of this training; those that tell nothing of feature maps are passed over.
     """
-    if usable := telling(layout, plan, measured):
+    if usable := usable_measurements(layout, plan, measured):
         return Calibration(layout, plan, usable).at
     return lambda batch: estimate(layout, replace(plan, batch=batch))
 
 
-def _usable(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> list[Measured]:
+def _usable(
+    layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]
+) -> list[PeakMeasurement]:
     enough = [each for each in measured if each.steps >= STEPS_NEEDED]
     if not enough:
         raise NotIdentifiable(f"no batch size was measured for {STEPS_NEEDED} steps")
@@ -281,14 +293,14 @@ def _floor(layout: ModelLayout, plan: Plan) -> int:
     ).transient_bytes
 
 
-def _base(layout: ModelLayout, plan: Plan, measured: Measured) -> int:
+def _base(layout: ModelLayout, plan: Plan, measured: PeakMeasurement) -> int:
     """What stays between steps: as measured, else what is known to."""
     if measured.between_bytes is not None:
         return measured.between_bytes
     return estimate(layout, replace(plan, batch=1)).resident_bytes
 
 
-def _unseen(plan: Plan, layout: ModelLayout, measured: Measured) -> int:
+def _unseen(plan: Plan, layout: ModelLayout, measured: PeakMeasurement) -> int:
     """What the allocator that was measured does not count, bytes."""
     is_tensorflow = (plan.backend or backend_of(layout)) != "torch" and layout.backend != "jax"
     return METER_BYTES if measured.device == "CPU" and is_tensorflow else 0
@@ -301,9 +313,9 @@ class Measurements(msgspec.Struct, frozen=True):
         by_key: Key of `measurement_key` to the peaks.
     """
 
-    by_key: Mapping[str, tuple[Measured, ...]] = {}
+    by_key: Mapping[str, tuple[PeakMeasurement, ...]] = {}
 
-    def with_one(self, key: str, measured: Measured) -> "Measurements":
+    def with_one(self, key: str, measured: PeakMeasurement) -> "Measurements":
         """The same with another; of one batch size the highest peak stays."""
         same = [each for each in self.by_key.get(key, ()) if each.batch == measured.batch]
         others = [each for each in self.by_key.get(key, ()) if each.batch != measured.batch]
@@ -314,7 +326,7 @@ class Measurements(msgspec.Struct, frozen=True):
         rest = {name: told for name, told in self.by_key.items() if name != key}
         return Measurements({**rest, key: (*others, kept)})
 
-    def of(self, layout: ModelLayout, plan: Plan) -> tuple[Measured, ...]:
+    def of(self, layout: ModelLayout, plan: Plan) -> tuple[PeakMeasurement, ...]:
         """What was measured of a model's training, on the device that was measured last.
 
         Args:
@@ -369,7 +381,7 @@ def _key_of(optimizer: OptimizerLayout | None) -> list[Any] | None:
 # Telemetry.
 
 
-KINDS = ("fit_start", "layout", "step_peak")
+MEMORY_EVENT_KINDS = ("fit_start", "layout", "step_peak")
 """Types of the events that are looked at, as a hub is asked for them."""
 
 
@@ -390,7 +402,7 @@ class FitMemory:
     fit: int
     layout: ModelLayout
     batch: int | None
-    measured: Measured | None = None
+    measured: PeakMeasurement | None = None
     device: str = ""
     open_layout: ModelLayout | None = None
 
@@ -418,7 +430,7 @@ def fit_memories(events: Iterable[AnyEvent]) -> tuple[FitMemory, ...]:
     found: list[FitMemory] = []
     for fit in sorted({*begun, *parts, *peaks}):
         if fit in parts:
-            layout = layout_of_parts(parts[fit])
+            layout = join_layout_parts(parts[fit])
         if layout is not None:
             found.append(_memory(fit, layout, begun.get(fit), peaks.get(fit)))
     return tuple(found)
@@ -461,10 +473,10 @@ def measurements_of(fits: Iterable[FitMemory]) -> Measurements:
     return found
 
 
-def _measured(peak: StepPeak | None) -> Measured | None:
+def _measured(peak: StepPeak | None) -> PeakMeasurement | None:
     if peak is None:
         return None
-    return Measured(
+    return PeakMeasurement(
         batch=peak.batch,
         peak_bytes=int(peak.peak_bytes),
         steps=peak.steps,

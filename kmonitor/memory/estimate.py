@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from kmonitor.memory.buffer_lifetimes import Played, Step, doubtful, play
+from kmonitor.memory.buffer_lifetimes import Step, StepUsage, doubtful, simulate_step
 from kmonitor.memory.layer_rules import Backend, Effect, Use, assumed, effect_of
 from kmonitor.memory.layer_table import LayerMemory, layer_rows
 from kmonitor.memory.optimizer_slots import Slots, early_copies, real_slot_bytes, slots_of
@@ -302,8 +302,8 @@ class _Estimate:
             notes=tuple(self._notes(slots)),
         )  # fmt: skip
 
-    def _played(self, steps: list[Step]) -> Played:
-        return play(
+    def _played(self, steps: list[Step]) -> StepUsage:
+        return simulate_step(
             self._layout,
             steps,
             self._sizes,
@@ -312,7 +312,7 @@ class _Estimate:
             unseen_bytes=self._plan.unseen_bytes,
         )
 
-    def _transient(self, played: Played, resident: int) -> int:
+    def _transient(self, played: StepUsage, resident: int) -> int:
         """What a step takes on top, with what the allocator adds."""
         held = self._held_gradients() + self._early_bytes()
         transient = max(played.peak_bytes + held, self._update_floor())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kmonitor.memory.tensor_sizes import item_bytes
-from kmonitor_agent.wire.messages.model_layout import OptimizerLayout, Setting, VariableLayout
+from kmonitor_agent.wire.messages.model_layout import ConfigValue, OptimizerLayout, VariableLayout
 
 _PLAIN: Final = {
     "sgd": (),
@@ -100,7 +100,7 @@ def early_copies(optimizer: OptimizerLayout | None) -> int:
     return _EARLY.get(optimizer.kind.lower(), 0) + sum(map(bool, settings))
 
 
-def _chosen(kind: str, settings: dict[str, Setting]) -> tuple[str, ...]:
+def _chosen(kind: str, settings: dict[str, ConfigValue]) -> tuple[str, ...]:
     """Slots that a setting adds."""
     added: list[str] = []
     if kind in ("adam", "adamw") and settings.get("amsgrad"):

@@ -8,9 +8,9 @@ import msgspec
 
 from kmonitor.memory.layer_table import LayerMemory
 from kmonitor.memory.simulation import operation_kinds
-from kmonitor.memory.simulation.graph import Graphs
+from kmonitor.memory.simulation.graph import PreparedGraphCache
 from kmonitor.memory.simulation.operation_kinds import waiting_bytes
-from kmonitor.memory.simulation.step_simulation import PLAYS, Outcome, Simulation
+from kmonitor.memory.simulation.step_simulation import PLAYS, SimulatedPeak, Simulation
 from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout
 from kmonitor_agent.wire.messages.step_program import StepProgram
 
@@ -40,7 +40,7 @@ class Traced:
         self.program = program
         self._layout = layout
         self._training = (optimizer, precision)
-        self._graphs = Graphs(program)
+        self._graphs = PreparedGraphCache(program)
         self._simulations: dict[int, Simulation] = {}
         self._kept: dict[int, dict[str, int]] = {}
 
@@ -51,7 +51,7 @@ class Traced:
         same = layout is self._layout or layout == self._layout
         return same and self._training == (optimizer, precision)
 
-    def taken(self, batch: int, unseen_bytes: int = 0) -> "Taken":
+    def taken(self, batch: int, unseen_bytes: int = 0) -> "TracedPeak":
         """What a step takes of an allocator that does not count tensors below a size."""
         counted = self._simulation(unseen_bytes).outcome(batch)
         whole = counted if not unseen_bytes else self._simulation(0, plays=1).outcome(batch)
@@ -61,7 +61,7 @@ class Traced:
             for graph in self.program.graphs for each in graph.operations
         )  # fmt: skip
         waiting = waiting_bytes(self.program, batch)
-        return Taken(counted, whole, left_out, has_loops, waiting)
+        return TracedPeak(counted, whole, left_out, has_loops, waiting)
 
     def kept_bytes(self, batch: int) -> dict[str, int]:
         """Feature maps kept for the backward pass, by the name of a layer or of a part of one."""
@@ -78,7 +78,7 @@ class Traced:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TracedPeak:
     """A step of one batch.
 
     Attributes:
@@ -89,8 +89,8 @@ class Taken:
         waiting_bytes: What then waits to be added up, at most.
     """
 
-    counted: Outcome
-    whole: Outcome
+    counted: SimulatedPeak
+    whole: SimulatedPeak
     left_out_bytes: int
     has_loops: bool
     waiting_bytes: int = 0

@@ -6,9 +6,9 @@ from typing import Final
 
 import msgspec
 
-from kmonitor.memory.calibration import Measured, foreteller
+from kmonitor.memory.calibration import PeakMeasurement, estimate_by_batch
 from kmonitor.memory.estimate import MemoryMap, Plan, estimate
-from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout, Setting
+from kmonitor_agent.wire.messages.model_layout import ConfigValue, ModelLayout, OptimizerLayout
 
 LARGEST_BATCH: Final = 2**20
 """Beyond it nobody asks."""
@@ -32,7 +32,7 @@ class BatchPeak:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class BatchFit:
     """The largest batches within a limit.
 
     Attributes:
@@ -45,7 +45,10 @@ class Fit:
 
 
 def peaks_over_batch(
-    layout: ModelLayout, plan: Plan, batches: Sequence[int], measured: Sequence[Measured] = ()
+    layout: ModelLayout,
+    plan: Plan,
+    batches: Sequence[int],
+    measured: Sequence[PeakMeasurement] = (),
 ) -> tuple[BatchPeak, ...]:
     """The curve of the peak over batch sizes.
 
@@ -55,7 +58,7 @@ def peaks_over_batch(
         batches: Sizes, each at least 1.
         measured: Of this training, to correct the estimate by.
     """
-    at = foreteller(layout, plan, measured)
+    at = estimate_by_batch(layout, plan, measured)
     found = [at(each) for each in batches]
     return tuple(
         BatchPeak(each.batch, each.peak_bytes, each.low_bytes, each.high_bytes) for each in found
@@ -63,8 +66,8 @@ def peaks_over_batch(
 
 
 def largest_batches(
-    layout: ModelLayout, plan: Plan, limit_bytes: int, measured: Sequence[Measured] = ()
-) -> Fit:
+    layout: ModelLayout, plan: Plan, limit_bytes: int, measured: Sequence[PeakMeasurement] = ()
+) -> BatchFit:
     """The largest batch sizes whose peak stays within a limit.
 
     Args:
@@ -78,13 +81,13 @@ def largest_batches(
         try:
             next(search)
         except StopIteration as ended:
-            found: Fit = ended.value
+            found: BatchFit = ended.value
             return found
 
 
 def searching_batches(
-    layout: ModelLayout, plan: Plan, limit_bytes: int, measured: Sequence[Measured] = ()
-) -> Generator[None, None, Fit]:
+    layout: ModelLayout, plan: Plan, limit_bytes: int, measured: Sequence[PeakMeasurement] = ()
+) -> Generator[None, None, BatchFit]:
     """The same in steps of one estimate each, for who has other things to do meanwhile.
 
     Args:
@@ -94,7 +97,7 @@ def searching_batches(
         measured: As there.
     """
     known: dict[int, MemoryMap] = {}
-    foretell = foreteller(layout, plan, measured)
+    foretell = estimate_by_batch(layout, plan, measured)
 
     def at(batch: int) -> Generator[None, None, MemoryMap]:
         if batch not in known:
@@ -111,7 +114,7 @@ def searching_batches(
 
     certain = yield from _largest(fits_certainly)
     likely = yield from _largest(fits_likely)
-    return Fit(certain, likely)
+    return BatchFit(certain, likely)
 
 
 def _largest(
@@ -135,7 +138,7 @@ _LEAST_SAVED: Final = 2**20
 """Less than this is no advice, bytes."""
 
 
-class Advice(msgspec.Struct, frozen=True):
+class PeakReduction(msgspec.Struct, frozen=True):
     """One change and what it is estimated to save.
 
     Attributes:
@@ -155,7 +158,7 @@ def advise(
     layout: ModelLayout,
     plan: Plan,
     smaller_inputs: Mapping[str, ModelLayout] | None = None,
-) -> tuple[Advice, ...]:
+) -> tuple[PeakReduction, ...]:
     """Changes that save memory, the largest saving first; none that would take more.
 
     Args:
@@ -168,7 +171,7 @@ def advise(
         try:
             next(work)
         except StopIteration as ended:
-            found: tuple[Advice, ...] = ended.value
+            found: tuple[PeakReduction, ...] = ended.value
             return found
 
 
@@ -176,7 +179,7 @@ def advising(
     layout: ModelLayout,
     plan: Plan,
     smaller_inputs: Mapping[str, ModelLayout] | None = None,
-) -> Generator[None, None, tuple[Advice, ...]]:
+) -> Generator[None, None, tuple[PeakReduction, ...]]:
     """The same in steps of one estimate each, for who has other things to do meanwhile.
 
     Args:
@@ -185,11 +188,11 @@ def advising(
         smaller_inputs: As there.
     """
     now = estimate(layout, plan).peak_bytes
-    found: list[Advice] = []
+    found: list[PeakReduction] = []
     for change in _changes(layout, plan, smaller_inputs or {}):
         yield
         peak = estimate(change.layout, change.plan).peak_bytes
-        found.append(Advice(change.kind, change.words, now - peak, peak))
+        found.append(PeakReduction(change.kind, change.words, now - peak, peak))
     useful = [each for each in found if each.saved_bytes >= _LEAST_SAVED]
     return tuple(sorted(useful, key=lambda each: -each.saved_bytes))
 
@@ -245,5 +248,5 @@ def _optimizers(optimizer: OptimizerLayout) -> Iterator[tuple[str, OptimizerLayo
         yield "amsgrad=False", _other(optimizer, {**optimizer.settings, "amsgrad": False})
 
 
-def _other(optimizer: OptimizerLayout, settings: dict[str, Setting]) -> OptimizerLayout:
+def _other(optimizer: OptimizerLayout, settings: dict[str, ConfigValue]) -> OptimizerLayout:
     return OptimizerLayout(optimizer.kind, settings, loss_scaling=optimizer.loss_scaling)

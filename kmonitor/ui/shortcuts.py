@@ -12,7 +12,7 @@ _OF_THE_MAIN_WINDOW: Final[tuple[KeyPlace, ...]] = ("charts", "history", "compar
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class Shortcut:
     """A shortcut.
 
     Attributes:
@@ -23,7 +23,7 @@ class Key:
     keys: str
     place: KeyPlace
 
-    def meets(self, other: "Key") -> bool:
+    def meets(self, other: "Shortcut") -> bool:
         """Whether both are asked for by the same keys at the same place."""
         if self.keys.lower() != other.keys.lower():
             return False
@@ -33,59 +33,59 @@ class Key:
         )
 
 
-KEYS: Final[dict[str, Key]] = {
-    "guide": Key("F1", "anywhere"),
-    "keyboard": Key("?", "anywhere"),
-    "settings": Key("Ctrl+,", "anywhere"),
-    "next_region": Key("F6", "anywhere"),
-    "previous_region": Key("Shift+F6", "anywhere"),
-    "connect": Key("Ctrl+H", "anywhere"),
-    "folder": Key("Ctrl+O", "anywhere"),
-    "history": Key("Ctrl+Shift+H", "anywhere"),
-    "alerts": Key("Ctrl+L", "anywhere"),
-    "memory_map": Key("Ctrl+M", "anywhere"),
-    "model_file": Key("Ctrl+Shift+O", "anywhere"),
-    "audit": Key("Ctrl+U", "anywhere"),
-    "find_run": Key("Ctrl+F", "charts"),
-    "next_run": Key("Alt+Down", "charts"),
-    "previous_run": Key("Alt+Up", "charts"),
-    "hold": Key("Space", "charts"),
-    "events": Key("Ctrl+1", "charts"),
-    "reclaims": Key("Ctrl+2", "charts"),
-    "export": Key("Ctrl+E", "charts"),
-    "export_all": Key("Ctrl+Alt+E", "charts"),
-    "report": Key("Ctrl+Shift+E", "charts"),
-    "add_chart": Key("Ctrl+N", "charts"),
-    "save": Key("Ctrl+S", "charts"),
-    "save_export": Key("Ctrl+Shift+S", "charts"),
-    "reload": Key("Ctrl+R", "charts"),
-    "reload_recreate": Key("Ctrl+Alt+R", "charts"),
-    "collect": Key("Ctrl+Shift+C", "charts"),
-    "auto": Key("Ctrl+Shift+A", "charts"),
-    "restart": Key("Ctrl+Shift+R", "charts"),
-    "diagnose": Key("Ctrl+D", "charts"),
-    "pause": Key("Ctrl+P", "charts"),
-    "stop": Key("Ctrl+.", "charts"),
-    "history_find": Key("Ctrl+F", "history"),
-    "history_close": Key("Esc", "history"),
-    "history_compare": Key("Ctrl+K", "history"),
-    "history_rename": Key("F2", "history"),
-    "history_note": Key("Ctrl+E", "history"),
-    "history_pin": Key("Ctrl+P", "history"),
-    "history_delete": Key("Del", "history"),
-    "compare_close": Key("Esc", "compare"),
-    "map_close": Key("Esc", "map"),
-    "guide_back": Key("Alt+Left", "guide"),
-    "guide_find": Key("Ctrl+F", "guide"),
-    "guide_next": Key("F3", "guide"),
-    "diagnosis_before": Key("Alt+Left", "diagnosis"),
-    "diagnosis_after": Key("Alt+Right", "diagnosis"),
-    "note_save": Key("Ctrl+Return", "note"),
+KEYS: Final[dict[str, Shortcut]] = {
+    "guide": Shortcut("F1", "anywhere"),
+    "keyboard": Shortcut("?", "anywhere"),
+    "settings": Shortcut("Ctrl+,", "anywhere"),
+    "next_region": Shortcut("F6", "anywhere"),
+    "previous_region": Shortcut("Shift+F6", "anywhere"),
+    "connect": Shortcut("Ctrl+H", "anywhere"),
+    "folder": Shortcut("Ctrl+O", "anywhere"),
+    "history": Shortcut("Ctrl+Shift+H", "anywhere"),
+    "alerts": Shortcut("Ctrl+L", "anywhere"),
+    "memory_map": Shortcut("Ctrl+M", "anywhere"),
+    "model_file": Shortcut("Ctrl+Shift+O", "anywhere"),
+    "audit": Shortcut("Ctrl+U", "anywhere"),
+    "find_run": Shortcut("Ctrl+F", "charts"),
+    "next_run": Shortcut("Alt+Down", "charts"),
+    "previous_run": Shortcut("Alt+Up", "charts"),
+    "hold": Shortcut("Space", "charts"),
+    "events": Shortcut("Ctrl+1", "charts"),
+    "reclaims": Shortcut("Ctrl+2", "charts"),
+    "export": Shortcut("Ctrl+E", "charts"),
+    "export_all": Shortcut("Ctrl+Alt+E", "charts"),
+    "report": Shortcut("Ctrl+Shift+E", "charts"),
+    "add_chart": Shortcut("Ctrl+N", "charts"),
+    "save": Shortcut("Ctrl+S", "charts"),
+    "save_export": Shortcut("Ctrl+Shift+S", "charts"),
+    "reload": Shortcut("Ctrl+R", "charts"),
+    "reload_recreate": Shortcut("Ctrl+Alt+R", "charts"),
+    "collect": Shortcut("Ctrl+Shift+C", "charts"),
+    "auto": Shortcut("Ctrl+Shift+A", "charts"),
+    "restart": Shortcut("Ctrl+Shift+R", "charts"),
+    "diagnose": Shortcut("Ctrl+D", "charts"),
+    "pause": Shortcut("Ctrl+P", "charts"),
+    "stop": Shortcut("Ctrl+.", "charts"),
+    "history_find": Shortcut("Ctrl+F", "history"),
+    "history_close": Shortcut("Esc", "history"),
+    "history_compare": Shortcut("Ctrl+K", "history"),
+    "history_rename": Shortcut("F2", "history"),
+    "history_note": Shortcut("Ctrl+E", "history"),
+    "history_pin": Shortcut("Ctrl+P", "history"),
+    "history_delete": Shortcut("Del", "history"),
+    "compare_close": Shortcut("Esc", "compare"),
+    "map_close": Shortcut("Esc", "map"),
+    "guide_back": Shortcut("Alt+Left", "guide"),
+    "guide_find": Shortcut("Ctrl+F", "guide"),
+    "guide_next": Shortcut("F3", "guide"),
+    "diagnosis_before": Shortcut("Alt+Left", "diagnosis"),
+    "diagnosis_after": Shortcut("Alt+Right", "diagnosis"),
+    "note_save": Shortcut("Ctrl+Return", "note"),
 }
 """By name; what a page or a window does with keys of its own stands in `keyboard_map`."""
 
 
-def key_of(name: str) -> str:
+def shortcut_keys(name: str) -> str:
     """The keys of a shortcut, as Qt writes them.
 
     Raises:
@@ -95,7 +95,7 @@ def key_of(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyLine:
+class ShortcutRow:
     """What some keys do.
 
     Attributes:
@@ -108,39 +108,39 @@ class KeyLine:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyGroup:
+class ShortcutGroup:
     """Keys that belong together."""
 
     title: str
-    lines: tuple[KeyLine, ...]
+    lines: tuple[ShortcutRow, ...]
 
 
-def keyboard_map() -> tuple[KeyGroup, ...]:
+def shortcut_groups() -> tuple[ShortcutGroup, ...]:
     """Every key there is, by group, in the order of the keyboard page."""
     return (
-        KeyGroup(tr("Everywhere"), _everywhere()),
-        KeyGroup(tr("Runs and charts"), _runs_and_charts()),
-        KeyGroup(tr("The selected run"), _selected_run()),
-        KeyGroup(tr("A limit's grip"), _grip()),
-        KeyGroup(tr("Tables and lists"), _tables()),
-        KeyGroup(tr("History and comparison"), _history()),
-        KeyGroup(tr("Guide and other windows"), _windows()),
+        ShortcutGroup(tr("Everywhere"), _everywhere()),
+        ShortcutGroup(tr("Runs and charts"), _runs_and_charts()),
+        ShortcutGroup(tr("The selected run"), _selected_run()),
+        ShortcutGroup(tr("A limit's grip"), _grip()),
+        ShortcutGroup(tr("Tables and lists"), _tables()),
+        ShortcutGroup(tr("History and comparison"), _history()),
+        ShortcutGroup(tr("Guide and other windows"), _windows()),
     )
 
 
-def _line(names: str, words: str, *others: str) -> KeyLine:
-    return KeyLine((*(key_of(name) for name in names.split()), *others), words)
+def _line(names: str, words: str, *others: str) -> ShortcutRow:
+    return ShortcutRow((*(shortcut_keys(name) for name in names.split()), *others), words)
 
 
-def _everywhere() -> tuple[KeyLine, ...]:
+def _everywhere() -> tuple[ShortcutRow, ...]:
     return (
         _line("guide", tr("Guide, at the page about what is looked at")),
         _line("keyboard", tr("This page")),
         _line("settings", tr("Settings")),
         _line("next_region previous_region", tr("Next, previous part of the window")),
-        KeyLine(("Tab", "Shift+Tab"), tr("Next, previous control")),
-        KeyLine(("Space", "Return"), tr("Press the button that has the focus")),
-        KeyLine(("Esc",), tr("Close a page, a menu, a window; empty a search")),
+        ShortcutRow(("Tab", "Shift+Tab"), tr("Next, previous control")),
+        ShortcutRow(("Space", "Return"), tr("Press the button that has the focus")),
+        ShortcutRow(("Esc",), tr("Close a page, a menu, a window; empty a search")),
         _line("history", tr("History of all runs")),
         _line("connect", tr("Connect to a host")),
         _line("folder", tr("Open a folder")),
@@ -151,14 +151,14 @@ def _everywhere() -> tuple[KeyLine, ...]:
     )
 
 
-def _runs_and_charts() -> tuple[KeyLine, ...]:
+def _runs_and_charts() -> tuple[ShortcutRow, ...]:
     return (
         _line("find_run", tr("Find a run or host")),
-        KeyLine(("Up", "Down"), tr("Previous, next run, where no list has the focus")),
+        ShortcutRow(("Up", "Down"), tr("Previous, next run, where no list has the focus")),
         _line("previous_run next_run", tr("Previous, next run, wherever the focus is")),
-        KeyLine(("Left", "Right"), tr("Move the crosshair of all charts")),
-        KeyLine(("+", "-"), tr("Zoom in, out")),
-        KeyLine(("0",), tr("All of the run, and follow it")),
+        ShortcutRow(("Left", "Right"), tr("Move the crosshair of all charts")),
+        ShortcutRow(("+", "-"), tr("Zoom in, out")),
+        ShortcutRow(("0",), tr("All of the run, and follow it")),
         _line("hold", tr("Hold the charts; follow again")),
         _line("add_chart", tr("Add a chart, or take one away")),
         _line("events", tr("Events below the charts")),
@@ -166,7 +166,7 @@ def _runs_and_charts() -> tuple[KeyLine, ...]:
     )
 
 
-def _selected_run() -> tuple[KeyLine, ...]:
+def _selected_run() -> tuple[ShortcutRow, ...]:
     return (
         _line("save", tr("Save a checkpoint")),
         _line("save_export", tr("Save a checkpoint and a .keras file")),
@@ -181,44 +181,44 @@ def _selected_run() -> tuple[KeyLine, ...]:
         _line("export", tr("Export its data")),
         _line("export_all", tr("Export the data of all runs drawn")),
         _line("report", tr("Report as one HTML file")),
-        KeyLine(("Down",), tr("Other ways to save or reload, on its button")),
+        ShortcutRow(("Down",), tr("Other ways to save or reload, on its button")),
     )
 
 
-def _grip() -> tuple[KeyLine, ...]:
+def _grip() -> tuple[ShortcutRow, ...]:
     return (
-        KeyLine(("Up", "Down"), tr("Higher, lower")),
-        KeyLine(("PgUp", "PgDown"), tr("Much higher, much lower")),
-        KeyLine(("Return", "Space"), tr("Set the limit")),
-        KeyLine(("Esc",), tr("Leave it as it was")),
+        ShortcutRow(("Up", "Down"), tr("Higher, lower")),
+        ShortcutRow(("PgUp", "PgDown"), tr("Much higher, much lower")),
+        ShortcutRow(("Return", "Space"), tr("Set the limit")),
+        ShortcutRow(("Esc",), tr("Leave it as it was")),
     )
 
 
-def _tables() -> tuple[KeyLine, ...]:
+def _tables() -> tuple[ShortcutRow, ...]:
     return (
-        KeyLine(("Up", "Down"), tr("Next, previous row")),
-        KeyLine(("Home", "End"), tr("First, last row")),
-        KeyLine(("Return",), tr("Open the row in full")),
-        KeyLine(("Ctrl+C",), tr("Copy the selected rows as text")),
-        KeyLine(("Ctrl+A",), tr("Select all rows")),
-        KeyLine(("Menu",), tr("What can be done with it")),
+        ShortcutRow(("Up", "Down"), tr("Next, previous row")),
+        ShortcutRow(("Home", "End"), tr("First, last row")),
+        ShortcutRow(("Return",), tr("Open the row in full")),
+        ShortcutRow(("Ctrl+C",), tr("Copy the selected rows as text")),
+        ShortcutRow(("Ctrl+A",), tr("Select all rows")),
+        ShortcutRow(("Menu",), tr("What can be done with it")),
     )
 
 
-def _history() -> tuple[KeyLine, ...]:
+def _history() -> tuple[ShortcutRow, ...]:
     return (
         _line("history_find", tr("Find runs")),
-        KeyLine(("Return",), tr("Open the run on the charts")),
+        ShortcutRow(("Return",), tr("Open the run on the charts")),
         _line("history_compare", tr("Compare the selected runs")),
         _line("history_rename", tr("Rename")),
         _line("history_note", tr("Note")),
         _line("history_pin", tr("Pin, unpin")),
         _line("history_delete", tr("Delete (asked first)")),
-        KeyLine((key_of("history_close"),), tr("Back")),
+        ShortcutRow((shortcut_keys("history_close"),), tr("Back")),
     )
 
 
-def _windows() -> tuple[KeyLine, ...]:
+def _windows() -> tuple[ShortcutRow, ...]:
     return (
         _line("guide_find", tr("Find in the guide")),
         _line("guide_next", tr("Next place that was found")),

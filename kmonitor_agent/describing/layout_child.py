@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from kmonitor_agent.describing.model_source import NoModel, Source, model_from
+from kmonitor_agent.describing.model_source import ModelOrigin, NoModel, construct_model
 from kmonitor_agent.frameworks.layout_reader import WrongShape, read_layout
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 
@@ -22,7 +22,7 @@ _USUAL_SIDE: int = 224
 _USUAL_LENGTH: int = 128
 
 
-class Asked(msgspec.Struct, frozen=True):
+class LayoutRequest(msgspec.Struct, frozen=True):
     """What is to be described.
 
     Attributes:
@@ -35,14 +35,14 @@ class Asked(msgspec.Struct, frozen=True):
         sys_path: Of who asks.
     """
 
-    source: Source
+    source: ModelOrigin
     shapes: list[list[list[int]]]
     sequence: int = 0
     scales: list[float] = []
     sys_path: list[str] = []
 
 
-class Told(msgspec.Struct, frozen=True):
+class LayoutReply(msgspec.Struct, frozen=True):
     """The answer.
 
     Attributes:
@@ -60,28 +60,28 @@ def main() -> None:
     """Read `Asked` from standard input, write `Told` to standard output, nothing else there."""
     answers = os.dup(1)
     os.dup2(2, 1)  # what the user's code prints is no answer
-    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=Asked)
+    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=LayoutRequest)
     told = _told(asked)
     with os.fdopen(answers, "wb") as file:
         file.write(msgspec.json.encode(told))
 
 
-def _told(asked: Asked) -> Told:
+def _told(asked: LayoutRequest) -> LayoutReply:
     try:
-        model = model_from(asked.source)
+        model = construct_model(asked.source)
         _build_optimizer(model)
         shapes = [model_shapes(model, each, asked.sequence) for each in asked.shapes]
         layouts = [read_layout(model, each) for each in shapes]
-        return Told(layouts, list(_scaled(model, asked.scales)))
+        return LayoutReply(layouts, list(_scaled(model, asked.scales)))
     except (NoModel, WrongShape) as exc:
-        return Told(error=exc.why)
+        return LayoutReply(error=exc.why)
     except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
-        return Told(error=error_words(exc))
+        return LayoutReply(error=user_code_error_text(exc))
     except SystemExit:
-        return Told(error="the code ended its process before there was a model")
+        return LayoutReply(error="the code ended its process before there was a model")
 
 
-def error_words(exc: BaseException) -> str:
+def user_code_error_text(exc: BaseException) -> str:
     """What was raised, in a line, with the place in the user's own code if it was there.
 
     Keras' wrapping words and the configurations that it prints are left out.

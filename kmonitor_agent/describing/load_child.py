@@ -13,14 +13,19 @@ from typing import Any
 import msgspec
 import psutil
 
-from kmonitor_agent.describing.layout_child import error_words
-from kmonitor_agent.describing.model_source import NoModel, Source, model_from, run_own_classes
+from kmonitor_agent.describing.layout_child import user_code_error_text
+from kmonitor_agent.describing.model_source import (
+    ModelOrigin,
+    NoModel,
+    construct_model,
+    load_custom_classes,
+)
 
 _HIGHEST = "VmHWM:"
 _KIB = 1024
 
 
-class LoadAsked(msgspec.Struct, frozen=True):
+class LoadRequest(msgspec.Struct, frozen=True):
     """What is to be loaded, and how.
 
     Attributes:
@@ -32,10 +37,10 @@ class LoadAsked(msgspec.Struct, frozen=True):
 
     file: str
     way: str
-    source: Source
+    source: ModelOrigin
 
 
-class LoadTold(msgspec.Struct, frozen=True):
+class LoadReply(msgspec.Struct, frozen=True):
     """What it took.
 
     Attributes:
@@ -56,25 +61,25 @@ class LoadTold(msgspec.Struct, frozen=True):
 
 
 def main() -> None:
-    """Read `LoadAsked` from standard input, write `LoadTold` to standard output."""
+    """Read `LoadRequest` from standard input, write `LoadReply` to standard output."""
     answers = os.dup(1)
     os.dup2(2, 1)  # what the user's classes print is no answer
-    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=LoadAsked)
+    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=LoadRequest)
     try:
         told = _measured(asked)
     except NoModel as exc:
-        told = LoadTold(error=exc.why)
+        told = LoadReply(error=exc.why)
     except Exception as exc:  # noqa: BLE001 - Keras and the user's code may raise anything
-        told = LoadTold(error=error_words(exc))
+        told = LoadReply(error=user_code_error_text(exc))
     with os.fdopen(answers, "wb") as file:
         file.write(msgspec.json.encode(told))
 
 
-def _measured(asked: LoadAsked) -> LoadTold:
+def _measured(asked: LoadRequest) -> LoadReply:
     import keras
 
     if asked.way in ("compiled", "uncompiled"):
-        run_own_classes(asked.source)
+        load_custom_classes(asked.source)
     if asked.source.is_trusted:
         keras.config.enable_unsafe_deserialization()
     keras.ops.ones((1,)) + 1  # the backend makes its device, which is no cost of a load
@@ -86,7 +91,7 @@ def _measured(asked: LoadAsked) -> LoadTold:
     highest = _highest()
     kept = _settled()
     state, steps = _optimizer(model, _stored_steps(Path(asked.file)))
-    return LoadTold(
+    return LoadReply(
         peak_bytes=max(0, max(highest, kept) - before),
         kept_bytes=max(0, kept - before),
         seconds=seconds,
@@ -95,14 +100,14 @@ def _measured(asked: LoadAsked) -> LoadTold:
     )
 
 
-def _load(keras: Any, asked: LoadAsked) -> Any:
+def _load(keras: Any, asked: LoadRequest) -> Any:
     if asked.way in ("compiled", "uncompiled"):
         safe = not asked.source.is_trusted
         return keras.saving.load_model(asked.file, compile=asked.way == "compiled", safe_mode=safe)
     source = asked.source
     if asked.way != "recompiled":
         source = msgspec.structs.replace(source, compile_config="")
-    model = model_from(source)
+    model = construct_model(source)
     if asked.way != "built":
         model.load_weights(asked.file)
     return model

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from kmonitor_agent.frameworks.layout_reader import NoShapes, check_shapes
-from kmonitor_agent.frameworks.model_building import model_of_legacy
+from kmonitor_agent.frameworks.layout_reader import ModelNotBuilt, check_is_built
+from kmonitor_agent.frameworks.model_building import model_from_legacy_config
 
 # Own classes.
 
@@ -26,7 +26,7 @@ _STRINGS_OF = (
 """Parts of Keras whose members a configuration may name by a bare text."""
 
 
-def provide(module: ModuleType, *configs: str) -> list[str]:
+def register_classes(module: ModuleType, *configs: str) -> list[str]:
     """Let Keras find what a module defines, whatever module and package a file says it is from.
 
     What was registered by a decorator is found as ever.
@@ -96,7 +96,7 @@ def _named(configs: list[Any]) -> Iterator[str]:
 _MOST_NAMED = 5
 
 
-class Source(msgspec.Struct, frozen=True):
+class ModelOrigin(msgspec.Struct, frozen=True):
     """Where a model comes from: a configuration or a script.
 
     Attributes:
@@ -128,18 +128,18 @@ class NoModel(Exception):
         self.why = why
 
 
-def model_from(source: Source) -> Any:
+def construct_model(source: ModelOrigin) -> Any:
     """The model, with its optimizer if it has one; weights are those of a new model.
 
     Raises:
         NoModel: The script has no such function, or it returns something else.
         Exception: Whatever Keras or the user's code raises.
     """
-    run_own_classes(source)
+    load_custom_classes(source)
     return _from_script(source) if source.script else _from_config(source)
 
 
-def run_own_classes(source: Source) -> None:
+def load_custom_classes(source: ModelOrigin) -> None:
     """Run the Python file with custom classes, if there is one, for Keras to find them.
 
     Raises:
@@ -148,7 +148,7 @@ def run_own_classes(source: Source) -> None:
     """
     if not source.module:
         return
-    missing = provide(run_module(source.module), source.config, source.compile_config)
+    missing = register_classes(run_module(source.module), source.config, source.compile_config)
     if missing and not source.is_trusted:
         raise NoModel(f"{source.module} does not define {', '.join(missing[:_MOST_NAMED])}")
 
@@ -170,7 +170,7 @@ def run_module(path: str) -> ModuleType:
     return module
 
 
-def _from_script(source: Source) -> Any:
+def _from_script(source: ModelOrigin) -> Any:
     made = getattr(run_module(source.script), source.function, None)
     if made is None:
         raise NoModel(f"{source.script} has no {source.function}")
@@ -182,8 +182,8 @@ def _from_script(source: Source) -> Any:
             f"{source.function} gives {type(model).__name__}, which is no model of Keras 3"
         )
     try:
-        check_shapes(model)
-    except NoShapes as exc:
+        check_is_built(model)
+    except ModelNotBuilt as exc:
         raise NoModel(f"{source.function}: {exc.why}") from exc
     return model
 
@@ -194,7 +194,7 @@ def _is_function(made: Any) -> bool:
     return callable(made) and not isinstance(made, keras.Model)
 
 
-def _from_config(source: Source) -> Any:
+def _from_config(source: ModelOrigin) -> Any:
     import keras
 
     config = json.loads(source.config)
@@ -203,7 +203,7 @@ def _from_config(source: Source) -> Any:
     if "module" in config:
         model = keras.saving.deserialize_keras_object(config, safe_mode=not source.is_trusted)
     else:
-        model = model_of_legacy(config)
+        model = model_from_legacy_config(config)
     if not getattr(model, "built", False):
         raise NoModel("the file does not say the shape of the model's inputs")
     if source.compile_config:

@@ -7,15 +7,19 @@ from typing import Any
 
 import msgspec
 
-from kmonitor_agent.describing.layout_child import error_words, model_shapes
-from kmonitor_agent.describing.model_source import NoModel, Source, model_from
+from kmonitor_agent.describing.layout_child import model_shapes, user_code_error_text
+from kmonitor_agent.describing.model_source import ModelOrigin, NoModel, construct_model
 from kmonitor_agent.frameworks.layout_reader import WrongShape, read_layout
-from kmonitor_agent.frameworks.tensorflow.step_program import CannotTrace, retrained, trace
+from kmonitor_agent.frameworks.tensorflow.step_program import (
+    CannotTrace,
+    set_optimizer,
+    trace_training_step,
+)
 from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout
 from kmonitor_agent.wire.messages.step_program import StepProgram
 
 
-class TraceAsked(msgspec.Struct, frozen=True):
+class TraceRequest(msgspec.Struct, frozen=True):
     """What is to be described and traced.
 
     Attributes:
@@ -26,14 +30,14 @@ class TraceAsked(msgspec.Struct, frozen=True):
         precision: Another dtype policy; empty: its own.
     """
 
-    source: Source
+    source: ModelOrigin
     shape: list[list[int]] = []
     sequence: int = 0
     optimizer: OptimizerLayout | None = None
     precision: str = ""
 
 
-class TraceTold(msgspec.Struct, frozen=True):
+class TraceReply(msgspec.Struct, frozen=True):
     """The answer.
 
     Attributes:
@@ -50,49 +54,49 @@ class TraceTold(msgspec.Struct, frozen=True):
 
 
 def main() -> None:
-    """Read `TraceAsked` from standard input, write `TraceTold` to standard output."""
+    """Read `TraceRequest` from standard input, write `TraceReply` to standard output."""
     answers = os.dup(1)
     os.dup2(2, 1)  # what the user's code prints is no answer
-    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=TraceAsked)
+    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=TraceRequest)
     try:
         told = _told(asked)
     except (NoModel, WrongShape) as exc:
-        told = TraceTold(error=exc.why)
+        told = TraceReply(error=exc.why)
     except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
-        told = TraceTold(error=error_words(exc))
+        told = TraceReply(error=user_code_error_text(exc))
     except SystemExit:
-        told = TraceTold(error="the code ended its process before there was a model")
+        told = TraceReply(error="the code ended its process before there was a model")
     with os.fdopen(answers, "wb") as file:
         file.write(msgspec.json.encode(told))
 
 
-def _told(asked: TraceAsked) -> TraceTold:
+def _told(asked: TraceRequest) -> TraceReply:
     if asked.precision and asked.source.script:
         import keras
 
         keras.config.set_dtype_policy(asked.precision)
-    model = model_from(asked.source)
+    model = construct_model(asked.source)
     optimizer = getattr(model, "optimizer", None)
     if optimizer is not None and not getattr(optimizer, "built", True):
         optimizer.build(model.trainable_variables)
     shapes = model_shapes(model, asked.shape, asked.sequence)
     layout = read_layout(model, shapes)
     try:
-        return TraceTold(layout, _traced(model, asked, shapes))
+        return TraceReply(layout, _traced(model, asked, shapes))
     except CannotTrace as exc:
-        return TraceTold(layout, untraced=exc.why)
+        return TraceReply(layout, untraced=exc.why)
     except Exception as exc:  # noqa: BLE001 - frameworks change, and so does the user's code
-        return TraceTold(layout, untraced=error_words(exc))
+        return TraceReply(layout, untraced=user_code_error_text(exc))
 
 
 def _traced(
-    model: Any, asked: TraceAsked, shapes: list[tuple[int | None, ...]] | None
+    model: Any, asked: TraceRequest, shapes: list[tuple[int | None, ...]] | None
 ) -> StepProgram:
     if asked.precision and str(model.dtype_policy.name) != asked.precision:
         raise CannotTrace(f"the model is in {model.dtype_policy.name}, not {asked.precision}")
     if asked.optimizer is not None:
-        retrained(model, asked.optimizer)
-    return trace(model, shapes)
+        set_optimizer(model, asked.optimizer)
+    return trace_training_step(model, shapes)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ KerasModel = Any
 """A Keras model; typed loosely since no framework is imported at module level."""
 
 
-EmptyArray = Callable[[tuple[int, ...], Any], Any]
+EmptyArrayFactory = Callable[[tuple[int, ...], Any], Any]
 """Makes a numpy array of this shape and dtype to be filled."""
 
 
@@ -114,7 +114,7 @@ class AllocatorReadings:
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
+class FrameworkInfo:
     """What was found of a framework when it was first met.
 
     Attributes:
@@ -144,7 +144,7 @@ class StateVariable:
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class ReleasedTraces:
     """What a release of retained traces did.
 
     Attributes:
@@ -205,7 +205,7 @@ class ReclaimSteps(Protocol):
         """Make those step functions anew; they are traced when they are called."""
         ...
 
-    def release_retained(self) -> Released:
+    def release_retained(self) -> ReleasedTraces:
         """Let go of traces of dead models; users' own and live models' stay."""
         ...
 
@@ -233,7 +233,7 @@ class RecreatesVariables(Protocol):
         self,
         model: KerasModel,
         state: Sequence[StateVariable],
-        values: Callable[[EmptyArray | None], Iterator[Any]],
+        values: Callable[[EmptyArrayFactory | None], Iterator[Any]],
     ) -> bool:
         """Let all variables go, then make each anew with its value, in the same Keras objects.
 
@@ -266,7 +266,7 @@ class HoldsValues(Protocol):
 
 
 @runtime_checkable
-class KnowsWorkers(Protocol):
+class VetoesActions(Protocol):
     """What reclaim steps may also know: that other processes train the same model."""
 
     def why_not_here(self, model: KerasModel, action: str) -> str:
@@ -275,7 +275,7 @@ class KnowsWorkers(Protocol):
 
 
 @runtime_checkable
-class KnowsParts(Protocol):
+class HasModelParts(Protocol):
     """What reclaim steps may also know: what a model consists of, and what trains it beside."""
 
     def models_in(self, model: KerasModel) -> list[KerasModel]:
@@ -288,7 +288,7 @@ class KnowsParts(Protocol):
 
 
 @runtime_checkable
-class TracesAgain(Protocol):
+class ChecksRetracing(Protocol):
     """What reclaim steps may also know: whether a step that is traced again is the same step."""
 
     def trace_again(self, model: KerasModel) -> str:
@@ -323,7 +323,7 @@ class TraceHolder:
 
 
 @runtime_checkable
-class KnowsHolders(Protocol):
+class HasTraceHolders(Protocol):
     """What a framework may also know: which functions of the script hold many traces."""
 
     def trace_holders(self) -> tuple[TraceHolder, ...]:
@@ -337,7 +337,7 @@ class Framework(Protocol):
     None of them raises for a missing private name: the answer then says why it is absent.
     """
 
-    def probed(self) -> Probed:
+    def probed(self) -> FrameworkInfo:
         """What is here and what is not; computed once."""
         ...
 
@@ -383,7 +383,7 @@ class CannotBuild(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class IteratorBegan:
+class IteratorStart:
     """Where the iterator began that serves several epochs of a fit, and what it drew from.
 
     Attributes:
@@ -411,7 +411,7 @@ _MODULES: Final = {
 }
 
 
-def not_available(framework: str, why: str) -> str:
+def unavailable_text(framework: str, why: str) -> str:
     """Not available with this version, and why.
 
     Args:
@@ -422,11 +422,11 @@ def not_available(framework: str, why: str) -> str:
     return f"not available with {f'{framework} {version}'.strip()} because {why}"
 
 
-def lacking(framework: str, name: object) -> str:
+def missing_name_text(framework: str, name: object) -> str:
     """Not available since a name is not there.
 
     Args:
         framework: As for `not_available`.
         name: The name, or the error that says which.
     """
-    return not_available(framework, f"it lacks a name that kmonitor reads ({name})")
+    return unavailable_text(framework, f"it lacks a name that kmonitor reads ({name})")

@@ -9,10 +9,10 @@ from kmonitor_agent.frameworks.base import (
     AllocatorReadings,
     FitFacts,
     Framework,
+    FrameworkInfo,
     GraphCount,
     KerasModel,
     ModelDescription,
-    Probed,
     ReclaimSteps,
 )
 from kmonitor_agent.frameworks.jax.framework import JaxFramework
@@ -37,13 +37,13 @@ class UnknownFramework:
         self, why: str, *, backend: str = "", versions: dict[str, str] | None = None
     ) -> None:
         self._why = why
-        self._probed = Probed(
+        self._probed = FrameworkInfo(
             backend=backend,
             versions=versions or {},
             unavailable=dict.fromkeys(("save", "collect", "reload", "graph", "allocator"), why),
         )
 
-    def probed(self) -> Probed:
+    def probed(self) -> FrameworkInfo:
         """What is here; everything that needs internals is unavailable."""
         return self._probed
 

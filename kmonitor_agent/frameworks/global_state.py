@@ -55,7 +55,7 @@ def write_random_states(found: Mapping[str, Any]) -> list[str]:
 
 
 @contextmanager
-def draws_undone() -> Generator[None]:
+def random_state_kept() -> Generator[None]:
     """What code of the script draws in the block, called by us alone, is as not drawn.
 
     Only a generator that moved is put back: what other threads draw from the others stays.
@@ -189,16 +189,16 @@ _KERAS_NAMES_KERAS2: Final = ("tf_keras", "keras")
 """Packages that may be a Keras 2."""
 
 
-Names = list[dict[str, int]]
+NameCounters = list[dict[str, int]]
 """A thread's counters, one for each Keras that is here."""
 
 
-def read_names() -> Names:
+def read_name_counters() -> NameCounters:
     """How far this thread has counted."""
     return [dict(each) for each in _counters()]
 
 
-def write_names(names: Names) -> None:
+def write_name_counters(names: NameCounters) -> None:
     """Count on from there: the script's next layer has the name that it would have had."""
     for counters, known in zip(_counters(), names, strict=False):
         counters.clear()
@@ -206,7 +206,7 @@ def write_names(names: Names) -> None:
 
 
 @contextmanager
-def names_kept(*, from_zero: bool = False) -> Generator[None]:
+def name_counters_kept(*, from_zero: bool = False) -> Generator[None]:
     """What is made in the block moves no counter.
 
     In Keras 3 the counters are this thread's own, so that no other thread notices.
@@ -216,13 +216,13 @@ def names_kept(*, from_zero: bool = False) -> Generator[None]:
             that is built a second time then mostly has the names of the first, and never one that
             the script will still give.
     """
-    before = read_names()
+    before = read_name_counters()
     if from_zero:
-        write_names([{} for _ in before])
+        write_name_counters([{} for _ in before])
     try:
         yield
     finally:
-        write_names(before)
+        write_name_counters(before)
 
 
 def _counters() -> Generator[Any]:
@@ -245,7 +245,7 @@ _SHUFFLING: Final = ("python", "numpy", "torch")
 _TOLD: Final = ("on_epoch_begin", "on_epoch_end")
 
 
-class PartStart:
+class GlobalStateSnapshot:
     """Stands between two calls of Keras' `fit`; on the training thread."""
 
     def __init__(self, data: object) -> None:
@@ -256,7 +256,7 @@ class PartStart:
         """
         states = read_random_states()
         self._states = {name: states.get(name) for name in _SHUFFLING}
-        self._names = read_names()
+        self._names = read_name_counters()
         self._data = data if _is_py_dataset(data) else None
         self._hidden: list[str] = []
         for name in _TOLD if self._data is not None else ():
@@ -272,7 +272,7 @@ class PartStart:
         self._hidden = []
         write_random_states(self._states)
         self._states = {}
-        write_names(self._names)
+        write_name_counters(self._names)
 
 
 def _is_py_dataset(data: object) -> bool:

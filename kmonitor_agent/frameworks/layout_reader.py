@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel
-from kmonitor_agent.frameworks.global_state import names_kept
-from kmonitor_agent.frameworks.model_building import nothing_imported
+from kmonitor_agent.frameworks.global_state import name_counters_kept
+from kmonitor_agent.frameworks.model_building import lazy_imports_blocked
 from kmonitor_agent.frameworks.model_facts import optimizer_name, read_fit_facts, variables_of
 from kmonitor_agent.wire.messages.model_layout import (
     CallLayout,
+    ConfigValue,
     LayerLayout,
     ModelLayout,
     OptimizerLayout,
-    Setting,
     TensorLayout,
     VariableLayout,
 )
@@ -40,8 +40,8 @@ class WrongShape(Exception):
         self.why = why
 
 
-@nothing_imported()
-@names_kept()  # symbolic tensors that are made to follow the shapes have names
+@lazy_imports_blocked()
+@name_counters_kept()  # symbolic tensors that are made to follow the shapes have names
 def read_layout(
     model: KerasModel, shapes: Sequence[tuple[int | None, ...]] | None = None
 ) -> ModelLayout:
@@ -77,7 +77,7 @@ def read_layout(
     )
 
 
-def layout_of(model: KerasModel) -> ModelLayout | None:
+def fit_layout(model: KerasModel) -> ModelLayout | None:
     """What a model of a running fit is made of; None for one that is not of Keras 3."""
     keras = sys.modules.get("keras")
     kind: Any = getattr(keras, "Model", None)
@@ -322,7 +322,7 @@ def _layer(layer: Any, path: str, variables: dict[int, int]) -> LayerLayout:
     )
 
 
-def _settings(layer: Any) -> dict[str, Setting]:
+def _settings(layer: Any) -> dict[str, ConfigValue]:
     """Plain settings, and whether there are regularizers.
 
     Those of a wrapped layer go in between, under their own names.
@@ -399,7 +399,7 @@ def _backend() -> str:
 # Keras shapes.
 
 
-class NoShapes(Exception):
+class ModelNotBuilt(Exception):
     """A model that was never called, so that layers of it have no variables yet.
 
     Attributes:
@@ -411,15 +411,15 @@ class NoShapes(Exception):
         self.why = why
 
 
-def check_shapes(model: KerasModel) -> None:
+def check_is_built(model: KerasModel) -> None:
     """See that a model's layers have their variables; the model stays as it is.
 
     Raises:
-        NoShapes: They have not, also where `build` marked the model itself as built.
+        ModelNotBuilt: They have not, also where `build` marked the model itself as built.
     """
     if getattr(model, "built", False) and (_was_passed_through(model) or not _waits(model)):
         return
-    raise NoShapes(
+    raise ModelNotBuilt(
         f"the model {model.name} has no shapes yet: call it on an Input first, for example"
         " model(keras.Input((200,))), with the shape of one example"
     )

@@ -10,7 +10,7 @@ from threading import get_ident
 from types import FunctionType
 from typing import Any, Final, cast
 
-from kmonitor_agent.call_stacks import call_stacks, locals_of
+from kmonitor_agent.call_stacks import call_stacks, frame_locals
 from kmonitor_agent.frameworks.base import KerasModel
 
 # Instances.
@@ -65,7 +65,7 @@ def models_in_use(*, elsewhere: bool = False) -> set[int]:
         for frame in itertools.chain.from_iterable(stacks.values()):
             # Only methods of models are looked into: reading all locals of every frame costs.
             if frame.f_code.co_varnames[:1] == ("self",):
-                with locals_of(frame) as found:
+                with frame_locals(frame) as found:
                     owner = found.get("self")
                 if kinds and issubclass(type(owner), kinds):
                     used.add(id(owner))
@@ -90,7 +90,7 @@ _CONTAINERS: Final = (list, dict, set, deque)
 _PART: Final = 0.5
 
 
-def keeper_of(objects: tuple[Any, ...]) -> str:
+def container_name(objects: tuple[Any, ...]) -> str:
     """Name of the variable or attribute whose container refers to at least half of them.
 
     Empty where there is none, or nothing names it. Tens of milliseconds in a large process.

@@ -23,7 +23,7 @@ _LAZY: Final = "keras.src.utils.module_utils"
 
 
 @contextmanager
-def nothing_imported() -> Iterator[None]:
+def lazy_imports_blocked() -> Iterator[None]:
     """Within it Keras takes modules that nobody has imported to be missing.
 
     A call of one of their functions imports them as ever. Where Keras has them otherwise than
@@ -58,11 +58,11 @@ _RETURNS: Final = (
     " compiled (model.compile(...))"
 )
 
-Rebuild = Callable[[], KerasModel]
+ModelFactory = Callable[[], KerasModel]
 """The script's own way to make the model, built and compiled."""
 
 
-class CannotCopy(Exception):
+class CannotRebuild(Exception):
     """A model that cannot be made a second time.
 
     Attributes:
@@ -83,7 +83,7 @@ class _Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompileArguments:
     """How a model is compiled, holding nothing of its variables.
 
     Attributes:
@@ -97,44 +97,44 @@ class Compiled:
         model.compile(**_thawed(self.arguments))
 
 
-def keras_of(model: KerasModel) -> Any:
+def keras_module(model: KerasModel) -> Any:
     """The Keras that a model is of: keras or tf_keras."""
     roots = [cls.__module__.partition(".")[0] for cls in type(model).__mro__]
     return importlib.import_module("tf_keras" if "tf_keras" in roots else "keras")
 
 
-def made_by(script: Rebuild) -> KerasModel:
+def call_model_factory(script: ModelFactory) -> KerasModel:
     """What the script's own function returns.
 
     Raises:
-        CannotCopy: It failed, or returned no model that is built; the message says whose fault.
+        CannotRebuild: It failed, or returned no model that is built; the message says whose fault.
     """
     try:
         made = script()
     except Exception as exc:
-        raise CannotCopy(
+        raise CannotRebuild(
             f"the function given as rebuild= raised {type(exc).__name__}: {exc}; {_RETURNS}"
         ) from exc
     if not callable(getattr(made, "fit", None)):
         found = "None" if made is None else f"{type(made).__name__}, which is no Keras model"
-        raise CannotCopy(f"the function given as rebuild= returned {found}; {_RETURNS}")
+        raise CannotRebuild(f"the function given as rebuild= returned {found}; {_RETURNS}")
     if not getattr(made, "built", True):
-        raise CannotCopy(
+        raise CannotRebuild(
             f"the function given as rebuild= returned a model that is not built; {_RETURNS}"
         )
     return made
 
 
-@nothing_imported()
-def compiled_as(model: KerasModel) -> Compiled:
+@lazy_imports_blocked()
+def compile_arguments(model: KerasModel) -> CompileArguments:
     """How a model is compiled.
 
     Raises:
-        CannotCopy: It is not compiled, or with something that has no configuration.
+        CannotRebuild: It is not compiled, or with something that has no configuration.
     """
     if getattr(model, "optimizer", None) is None:
-        raise CannotCopy("the model is not compiled; call model.compile(...) before")
-    keras = keras_of(model)
+        raise CannotRebuild("the model is not compiled; call model.compile(...) before")
+    keras = keras_module(model)
     kinds = (keras.optimizers.Optimizer, keras.metrics.Metric)
     legacy = getattr(getattr(keras.optimizers, "legacy", None), "Optimizer", None)
     if isinstance(legacy, type):
@@ -143,15 +143,15 @@ def compiled_as(model: KerasModel) -> Compiled:
     optimizer = arguments.get("optimizer")
     if not isinstance(optimizer, (str, dict, *kinds)):
         name = type(optimizer).__name__
-        raise CannotCopy(f"{name} is no optimizer of Keras that could be made anew; {_WRITE}")
+        raise CannotRebuild(f"{name} is no optimizer of Keras that could be made anew; {_WRITE}")
     frozen = _frozen(arguments, kinds)
     outputs = list(getattr(model, "output_names", None) or ())
     if hasattr(model, "_get_compile_args") and len(outputs) > 1:
         _drop_prefixes(frozen, tuple(f"{name}_" for name in outputs))
-    return Compiled(frozen)
+    return CompileArguments(frozen)
 
 
-def why_no_structure(model: KerasModel) -> str:
+def why_not_copyable(model: KerasModel) -> str:
     """Why a model's layers cannot be made from their configurations; empty when they can."""
     if _is_plain(model) or _has_config_of_its_own(model):
         return ""
@@ -161,30 +161,30 @@ def why_no_structure(model: KerasModel) -> str:
     )
 
 
-@nothing_imported()
-def copied(model: KerasModel, compiled: Compiled) -> KerasModel:
+@lazy_imports_blocked()
+def copy_model(model: KerasModel, compiled: CompileArguments) -> KerasModel:
     """A new model of the same layers, built and compiled; its variables have first values.
 
     Raises:
-        CannotCopy: The configuration makes no such model.
+        CannotRebuild: The configuration makes no such model.
     """
     try:
         made = _structure_of(model)
         compiled.apply_to(made)
-    except CannotCopy:
+    except CannotRebuild:
         raise
     except Exception as exc:
-        raise CannotCopy(
+        raise CannotRebuild(
             f"the model's configuration cannot be read back ({exc}); {_WRITE}"
         ) from exc
     return made
 
 
 def _structure_of(model: KerasModel) -> KerasModel:
-    if why := why_no_structure(model):
-        raise CannotCopy(why)
+    if why := why_not_copyable(model):
+        raise CannotRebuild(why)
     if _is_plain(model):
-        return keras_of(model).models.clone_model(model)
+        return keras_module(model).models.clone_model(model)
     made = type(model).from_config(model.get_config())
     if not made.built:
         build = getattr(model, "get_build_config", None)
@@ -211,7 +211,7 @@ def _arguments(model: KerasModel) -> dict[str, Any]:
     if isinstance(kept, dict):
         return kept
     if v1 is None:
-        raise CannotCopy(f"this Keras does not tell how the model is compiled; {_WRITE}")
+        raise CannotRebuild(f"this Keras does not tell how the model is compiled; {_WRITE}")
     extra = getattr(model, "_function_kwargs", None) or {}
     return {**v1(), "optimizer": model.optimizer, **extra}
 
@@ -227,7 +227,7 @@ def _frozen(value: Any, kinds: tuple[type, ...]) -> Any:
         recipe = _Recipe(type(value), value.get_config())
     except Exception as exc:
         name = type(value).__name__
-        raise CannotCopy(
+        raise CannotRebuild(
             f"{name} has no configuration to make it anew from ({exc}); {_WRITE}"
         ) from exc
     return recipe
@@ -257,17 +257,17 @@ def _thawed(value: Any) -> Any:
 # Keras architecture.
 
 
-@nothing_imported()
-def architecture_of(model: KerasModel) -> str:
+@lazy_imports_blocked()
+def model_architecture(model: KerasModel) -> str:
     """Layers, losses, metrics and optimizer as JSON; empty where the model cannot tell them."""
     try:
-        return json.dumps(keras_of(model).saving.serialize_keras_object(model))
+        return json.dumps(keras_module(model).saving.serialize_keras_object(model))
     except Exception:  # noqa: BLE001 - a script's own get_config may raise anything
         return ""
 
 
-@nothing_imported()
-def model_of(keras: Any, architecture: str) -> KerasModel:
+@lazy_imports_blocked()
+def model_from_architecture(keras: Any, architecture: str) -> KerasModel:
     """A model of that making, compiled as it was; classes of a script must be registered.
 
     Raises:
@@ -279,7 +279,7 @@ def model_of(keras: Any, architecture: str) -> KerasModel:
     return keras.saving.deserialize_keras_object(found, safe_mode=True)
 
 
-def model_of_legacy(config: dict[str, Any]) -> KerasModel:
+def model_from_legacy_config(config: dict[str, Any]) -> KerasModel:
     """A Keras 3 model of what a `.h5` file says, where classes have no modules.
 
     Raises:
@@ -330,7 +330,7 @@ def _build_from(model: KerasModel, config: Any) -> None:
             part.build_from_config(how)
 
 
-def build_as_before(
+def build_with_optimizers(
     model: KerasModel,
     config: Any,
     trained: Sequence[Sequence[int]],

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kmonitor_agent.call_stacks import locals_of
+from kmonitor_agent.call_stacks import frame_locals
 from kmonitor_agent.frameworks.base import FitFacts, KerasModel, ModelDescription
-from kmonitor_agent.frameworks.global_state import draws_undone, names_kept
-from kmonitor_agent.frameworks.script_values import attribute_of, count_of, is_true, text_in
+from kmonitor_agent.frameworks.global_state import name_counters_kept, random_state_kept
+from kmonitor_agent.frameworks.script_values import safe_bool, safe_count, safe_getattr, safe_text
 from kmonitor_agent.wire.messages.events import LayerFacts, SlotFacts
 from kmonitor_agent.wire.messages.readings import Reading
 
@@ -89,22 +89,22 @@ _FIT_FRAMES: Final = 40
 
 def read_fit_facts(model: KerasModel) -> FitFacts:
     """How a model is compiled, and its data's sizes if its `fit` is among our callers."""
-    optimizer = attribute_of(model, "optimizer")
-    jit_compile = attribute_of(model, "jit_compile")
+    optimizer = safe_getattr(model, "optimizer")
+    jit_compile = safe_getattr(model, "jit_compile")
     batch_size, sequence_length = _of_data(model)
     return FitFacts(
-        model=text_in(attribute_of(model, "name", "")),
-        batch_size=count_of(batch_size),
+        model=safe_text(safe_getattr(model, "name", "")),
+        batch_size=safe_count(batch_size),
         steps_per_execution=_steps_per_execution(model),
         optimizer=optimizer_name(optimizer),
         learning_rate=read_learning_rate(model).value,
         jit_compile=jit_compile if type(jit_compile) is bool else None,
-        run_eagerly=is_true(attribute_of(model, "run_eagerly")),
+        run_eagerly=safe_bool(safe_getattr(model, "run_eagerly")),
         dtype_policy=_policy_name(model),
-        loss=_loss_text(attribute_of(model, "loss")),
-        is_built=is_true(attribute_of(model, "built", otherwise=True))
-        and is_true(attribute_of(optimizer, "built", otherwise=True)),
-        sequence_length=count_of(sequence_length),
+        loss=_loss_text(safe_getattr(model, "loss")),
+        is_built=safe_bool(safe_getattr(model, "built", otherwise=True))
+        and safe_bool(safe_getattr(optimizer, "built", otherwise=True)),
+        sequence_length=safe_count(sequence_length),
     )
 
 
@@ -113,34 +113,34 @@ def optimizer_name(optimizer: Any) -> str:
     if optimizer is None:
         return ""
     name = type(optimizer).__name__
-    inner = attribute_of(optimizer, "inner_optimizer")
+    inner = safe_getattr(optimizer, "inner_optimizer")
     return f"{name}({type(inner).__name__})" if inner is not None else name
 
 
 def read_learning_rate(model: KerasModel) -> Reading:
     """The optimizer's learning rate now, schedules evaluated, or why it cannot be read."""
-    optimizer = attribute_of(model, "optimizer")
+    optimizer = safe_getattr(model, "optimizer")
     if optimizer is None:
         return Reading.missing("1", "the model has no optimizer")
     try:
-        with schedule_aside(optimizer):
+        with schedule_effects_undone(optimizer):
             rate = optimizer.learning_rate
             value = float(rate.numpy() if hasattr(rate, "numpy") else rate)
     except _UNREADABLE as exc:
         return Reading.missing("1", f"the optimizer does not tell it ({type(exc).__name__})")
-    return rate_reading(value)
+    return learning_rate_reading(value)
 
 
 @contextlib.contextmanager
-def schedule_aside(optimizer: Any) -> Generator[None]:
+def schedule_effects_undone(optimizer: Any) -> Generator[None]:
     """For a look at the learning rate: calling a schedule counts names, and one may draw."""
     rate = getattr(optimizer, "_learning_rate", None)
     is_scripts = callable(rate) and type(rate).__module__.partition(".")[0] not in _KERAS
-    with names_kept(), draws_undone() if is_scripts else contextlib.nullcontext():
+    with name_counters_kept(), random_state_kept() if is_scripts else contextlib.nullcontext():
         yield
 
 
-def rate_reading(value: float) -> Reading:
+def learning_rate_reading(value: float) -> Reading:
     """A learning rate as a reading."""
     if not math.isfinite(value):
         return Reading.missing("1", "it is not finite")
@@ -156,7 +156,7 @@ def read_description(model: KerasModel) -> ModelDescription:
     rest = [w for w in _list(model, "weights") if id(w) not in seen]
     slots = _readable(_slots(model))
     return ModelDescription(
-        name=text_in(attribute_of(model, "name", "")),
+        name=safe_text(safe_getattr(model, "name", "")),
         kind=type(model).__name__,
         layers=layers,
         parameters=sum(facts.parameters for facts in layers) + _elements(rest),
@@ -192,10 +192,10 @@ def variables_of(optimizer: Any) -> list[Any]:
 def _steps_per_execution(model: KerasModel) -> int:
     # tf_keras keeps a variable, of a strategy's own kind under one.
     for name in ("steps_per_execution", "_steps_per_execution"):
-        steps = attribute_of(model, name)
+        steps = safe_getattr(model, name)
         try:
             if steps is not None:
-                return count_of(int(steps.numpy() if hasattr(steps, "numpy") else steps)) or 1
+                return safe_count(int(steps.numpy() if hasattr(steps, "numpy") else steps)) or 1
         except _UNREADABLE:
             continue
     return 1
@@ -209,7 +209,7 @@ def _of_data(model: KerasModel) -> tuple[int | None, int | None]:
         if frame is None:
             break
         if frame.f_code.co_name == "fit":
-            with locals_of(frame) as found:
+            with frame_locals(frame) as found:
                 if found.get("self") is model:
                     return _batch_size_in(found), _sequence_length_in(model, found)
         frame = frame.f_back
@@ -249,12 +249,12 @@ def _batch_size_of(dataset: Any) -> int | None:
 
 
 def _policy_name(model: KerasModel) -> str:
-    return text_in(attribute_of(attribute_of(model, "dtype_policy"), "name", ""))
+    return safe_text(safe_getattr(safe_getattr(model, "dtype_policy"), "name", ""))
 
 
 def _loss_text(loss: Any) -> str:
     try:
-        return text_in(_loss_name(loss))
+        return safe_text(_loss_name(loss))
     except _UNREADABLE:
         return type(loss).__name__
 
@@ -265,7 +265,7 @@ def _loss_name(loss: Any) -> str:
     if isinstance(loss, str):
         return loss
     if isinstance(loss, dict):
-        return ", ".join(f"{text_in(key)}: {_loss_text(value)}" for key, value in loss.items())
+        return ", ".join(f"{safe_text(key)}: {_loss_text(value)}" for key, value in loss.items())
     if isinstance(loss, list | tuple):
         return ", ".join(_loss_text(value) for value in loss)
     return str(getattr(loss, "name", None) or getattr(loss, "__name__", type(loss).__name__))
@@ -273,7 +273,7 @@ def _loss_name(loss: Any) -> str:
 
 def _flat_layers(model: KerasModel, prefix: str, above: set[int]) -> Iterator[tuple[str, Any]]:
     for layer in _list(model, "layers"):
-        path = prefix + text_in(attribute_of(layer, "name", type(layer).__name__))
+        path = prefix + safe_text(safe_getattr(layer, "name", type(layer).__name__))
         if _list(layer, "layers") and id(layer) not in above:
             yield from _flat_layers(layer, f"{path}/", above | {id(layer)})
         else:
@@ -296,8 +296,8 @@ def _layer_facts(path: str, layer: Any, seen: set[int]) -> LayerFacts:
 
 
 def _dtype_text(layer: Any) -> str:
-    dtype = attribute_of(layer, "compute_dtype")
-    return "" if dtype is None else text_in(dtype)
+    dtype = safe_getattr(layer, "compute_dtype")
+    return "" if dtype is None else safe_text(dtype)
 
 
 def _output_shape(layer: Any) -> str:

@@ -7,17 +7,17 @@ from typing import Protocol
 
 from kmonitor_agent.frameworks.base import KerasModel, StateVariable
 from kmonitor_agent.frameworks.global_state import (
-    names_kept,
+    name_counters_kept,
     read_random_states,
     write_random_states,
 )
 from kmonitor_agent.frameworks.model_building import (
-    CannotCopy,
-    Rebuild,
-    compiled_as,
-    copied,
-    made_by,
-    why_no_structure,
+    CannotRebuild,
+    ModelFactory,
+    call_model_factory,
+    compile_arguments,
+    copy_model,
+    why_not_copyable,
 )
 
 _NOT_OF_THE_MODEL = ("metrics", "seed")
@@ -50,7 +50,7 @@ class VariableShape:
         return self.group == "seed"
 
 
-class Rebuilding(Protocol):
+class ModelRebuilder(Protocol):
     """How a model of one framework is replaced by a new one; on the training thread only.
 
     Attributes:
@@ -63,24 +63,24 @@ class Rebuilding(Protocol):
         """Why this point of the program forbids it; empty when it may be done."""
         ...
 
-    def try_out(self, model: KerasModel, script: Rebuild | None) -> None:
+    def try_out(self, model: KerasModel, script: ModelFactory | None) -> None:
         """See, as far as is cheap, whether `make` will work; changes nothing.
 
         Raises:
-            CannotCopy: It will not; the message says what to write.
+            CannotRebuild: It will not; the message says what to write.
         """
         ...
 
-    def make(self, model: KerasModel, script: Rebuild | None) -> KerasModel:
+    def make(self, model: KerasModel, script: ModelFactory | None) -> KerasModel:
         """A new model, built and compiled, whose state can be assigned.
 
         Raises:
-            CannotCopy: It cannot be made.
+            CannotRebuild: It cannot be made.
         """
         ...
 
 
-class EagerRebuilding:
+class EagerRebuilder:
     """Keras 3 on any backend, and tf_keras in eager mode: implements `Rebuilding`."""
 
     destroys = False
@@ -89,27 +89,31 @@ class EagerRebuilding:
         """Nothing forbids it."""
         return ""
 
-    def try_out(self, model: KerasModel, script: Rebuild | None) -> None:
+    def try_out(self, model: KerasModel, script: ModelFactory | None) -> None:
         """Read the configurations; nothing is built, which would take the memory twice."""
         if script is not None:
             return
-        compiled_as(model)
-        if why := why_no_structure(model):
-            raise CannotCopy(why)
+        compile_arguments(model)
+        if why := why_not_copyable(model):
+            raise CannotRebuild(why)
 
-    def make(self, model: KerasModel, script: Rebuild | None) -> KerasModel:
+    def make(self, model: KerasModel, script: ModelFactory | None) -> KerasModel:
         """Build beside the old one; random numbers and names are as if nothing was built."""
         states = read_random_states()
         try:
-            with names_kept(from_zero=True):
-                made = made_by(script) if script is not None else copied(model, compiled_as(model))
+            with name_counters_kept(from_zero=True):
+                made = (
+                    call_model_factory(script)
+                    if script is not None
+                    else copy_model(model, compile_arguments(model))
+                )
                 _build_optimizer(made)
         finally:
             write_random_states(states)
         return made
 
 
-def shapes_of(state: Sequence[StateVariable]) -> list[VariableShape]:
+def variable_shapes(state: Sequence[StateVariable]) -> list[VariableShape]:
     """Groups, shapes and dtypes of a state, in order."""
     return [
         VariableShape(
@@ -125,12 +129,12 @@ def check_same_variables(old: Sequence[VariableShape], new: Sequence[VariableSha
     """See that a new model can take an old one's state.
 
     Raises:
-        CannotCopy: It has other variables.
+        CannotRebuild: It has other variables.
     """
     ours = [each for each in old if each.is_wanted]
     theirs = [each for each in new if each.is_wanted]
     if ours != theirs:
-        raise CannotCopy(
+        raise CannotRebuild(
             f"the rebuilt model has other variables than the one before ({len(theirs)} instead of"
             f" {len(ours)}, or of other shapes); write rebuild=make_model, a function that returns"
             " the model built, compiled, and with the same layers trainable"

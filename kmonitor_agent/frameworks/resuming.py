@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from kmonitor_agent.frameworks.base import IteratorBegan, KerasModel
+from kmonitor_agent.frameworks.base import IteratorStart, KerasModel
 from kmonitor_agent.frameworks.keras3 import resuming
 from kmonitor_agent.frameworks.keras3 import resuming as keras3_resuming
 from kmonitor_agent.frameworks.tf_keras import resuming as tf_keras_resuming
 
 
-class RunningData(Protocol):
+class FitData(Protocol):
     """The data of a running `fit`, brought to where an earlier process had left them."""
 
     @property
@@ -25,7 +25,7 @@ class RunningData(Protocol):
         """
         ...
 
-    def skip_epochs(self, epochs: int, *, goes_on: bool, began: IteratorBegan | None) -> None:
+    def skip_epochs(self, epochs: int, *, goes_on: bool, began: IteratorStart | None) -> None:
         """Make the iterators of the epochs that ran before.
 
         Args:
@@ -56,7 +56,7 @@ class RunningData(Protocol):
         ...
 
 
-class TakingUp(Protocol):
+class FitResumer(Protocol):
     """What another process needs of a Keras; implemented by a module for each."""
 
     def why_not_resumable(self, model: KerasModel, callbacks: Sequence[Any], /) -> str:
@@ -93,12 +93,12 @@ class TakingUp(Protocol):
         ...
 
 
-def taking_up(model: KerasModel) -> TakingUp:
+def fit_resumer(model: KerasModel) -> FitResumer:
     """Who takes up fits of this model's Keras."""
     return tf_keras_resuming if tf_keras_resuming.is_keras2(model) else keras3_resuming
 
 
-def find_data(model: KerasModel) -> RunningData | None:
+def find_data(model: KerasModel) -> FitData | None:
     """The data of the innermost `fit` among this function's callers; None if none is found."""
     if tf_keras_resuming.is_keras2(model):
         return tf_keras_resuming.find_fit_data()

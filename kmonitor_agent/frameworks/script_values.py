@@ -18,7 +18,7 @@ _LONGEST_NUMBER: Final = 400
 """Letters of a number that is given as a text."""
 
 
-def number_of(value: Any) -> float | None:
+def safe_float(value: Any) -> float | None:
     """A value as Keras has it in its logs, NaN and infinity included; None for what is no number.
 
     An array or tensor is one if it has a single element.
@@ -35,7 +35,7 @@ def number_of(value: Any) -> float | None:
         return None
 
 
-def count_of(value: Any) -> int | None:
+def safe_count(value: Any) -> int | None:
     """What Keras gave as a number of things; None when it is none, or none that can be sent."""
     try:
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_COUNT:
@@ -45,7 +45,7 @@ def count_of(value: Any) -> int | None:
     return None
 
 
-def text_in(value: Any) -> str:
+def safe_text(value: Any) -> str:
     """A name or text, of Python's own type; empty for what cannot be printed."""
     try:
         text = value if isinstance(value, str) else str(value)
@@ -54,7 +54,7 @@ def text_in(value: Any) -> str:
         return ""
 
 
-def attribute_of(owner: Any, name: str, otherwise: Any = None) -> Any:
+def safe_getattr(owner: Any, name: str, otherwise: Any = None) -> Any:
     """An attribute, or something else if there is none or it raises."""
     try:
         return getattr(owner, name, otherwise)
@@ -62,7 +62,7 @@ def attribute_of(owner: Any, name: str, otherwise: Any = None) -> Any:
         return otherwise
 
 
-def is_true(value: Any) -> bool:
+def safe_bool(value: Any) -> bool:
     """Whether a value counts as true; False for one that does not tell."""
     try:
         return bool(value)
@@ -70,7 +70,7 @@ def is_true(value: Any) -> bool:
         return False
 
 
-def item_of(mapping: Any, name: str) -> Any:
+def safe_get(mapping: Any, name: str) -> Any:
     """An item of what should be a dict; None where there is none."""
     try:
         return mapping.get(name) if isinstance(mapping, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
@@ -78,12 +78,12 @@ def item_of(mapping: Any, name: str) -> Any:
         return None
 
 
-def numbers_in(
+def numeric_logs(
     logs: Any,
     *,
     name_of: Callable[[str], str],
     most: int,
-    number: Callable[[Any], float | None] = number_of,
+    number: Callable[[Any], float | None] = safe_float,
 ) -> dict[str, float]:
     """The numbers in Keras' logs; of others, of ours and of what cannot be read nothing.
 
@@ -111,7 +111,7 @@ def _add(
     if number is None:
         return
     try:
-        text = name_of(text_in(name))
+        text = name_of(safe_text(name))
         if text:
             found[text] = number
     except Exception:  # noqa: BLE001, S110 - a name that cannot be printed

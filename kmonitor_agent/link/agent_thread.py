@@ -14,14 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from kmonitor_agent.link.delivery import Wire
-from kmonitor_agent.link.event_queue import Wake
+from kmonitor_agent.link.delivery import HubChannel
+from kmonitor_agent.link.event_queue import AgentWakeup
 from kmonitor_agent.link.hub_connection import (
+    ConnectionContext,
     HubConnection,
-    HubReach,
-    Sighting,
-    Surroundings,
-    look_for_hub,
+    HubDialer,
+    SocketIdentity,
+    find_hub_socket,
 )
 from kmonitor_agent.link.run_stream import RunStream
 from kmonitor_agent.link.timing import Timing
@@ -45,7 +45,7 @@ JOIN_SLACK_S: Final = 0.4
 """Beyond that, what a running task or a write may take then: the exit as a whole is bounded by the
 sum of both, below two seconds, also where the disk hangs."""
 
-_FAR_AWAY: Final = Sighting(0, 0, 0)
+_FAR_AWAY: Final = SocketIdentity(0, 0, 0)
 """A hub on the network leaves no file to look for: it is always tried."""
 
 Place = Path | DirectAddress
@@ -71,16 +71,16 @@ class AgentThread:
         self.clock: Final = SystemClock() if clock is None else clock
         self.timing: Final = Timing() if timing is None else timing
         self._lock = threading.Lock()
-        self._wake: Wake | None = None
+        self._wake: AgentWakeup | None = None
         self._streams: list[RunStream] = []
         self._thread: threading.Thread | None = None
 
     @property
-    def wake(self) -> Wake:
+    def wake(self) -> AgentWakeup:
         """Ends the thread's sleep."""
         with self._lock:
             if self._wake is None:
-                self._wake = Wake()
+                self._wake = AgentWakeup()
             return self._wake
 
     def add(self, stream: RunStream) -> None:
@@ -92,7 +92,7 @@ class AgentThread:
         wake = self.wake
         with self._lock:
             if self._thread is None:
-                work = Turns(self, wake)
+                work = AgentLoop(self, wake)
                 thread = threading.Thread(target=work.run, name=THREAD_NAME, daemon=True)
                 thread.start()
                 self._thread = thread
@@ -169,10 +169,10 @@ class AgentThread:
             stream.forget_in_child()
 
 
-class Turns:
+class AgentLoop:
     """What the thread does; everything belongs to it."""
 
-    def __init__(self, agent: AgentThread, wake: Wake) -> None:
+    def __init__(self, agent: AgentThread, wake: AgentWakeup) -> None:
         self._agent = agent
         self._wake = wake
         self._clock = agent.clock
@@ -250,22 +250,22 @@ class Turns:
         self._connections[place].add(stream.delivery)
         self._carried[stream] = self._connections[place]
 
-    def _surroundings(self, stream: RunStream) -> Surroundings:
+    def _surroundings(self, stream: RunStream) -> ConnectionContext:
         place, folders = stream.boot.socket, stream.boot.folders
 
-        def look() -> Sighting | None:
+        def look() -> SocketIdentity | None:
             if place is None or not self._transport.has(place):
                 return None
-            return _FAR_AWAY if isinstance(place, DirectAddress) else look_for_hub(place)
+            return _FAR_AWAY if isinstance(place, DirectAddress) else find_hub_socket(place)
 
-        def connect() -> Wire | None:
+        def connect() -> HubChannel | None:
             found = None if place is None else self._transport.socket(place)
             if found is not None:
                 is_far = isinstance(place, DirectAddress)
                 found.connect(own_keys(folders, "agent") if is_far else None)
             return found
 
-        return Surroundings(HubReach(look, connect), self._clock, self._agent.record)
+        return ConnectionContext(HubDialer(look, connect), self._clock, self._agent.record)
 
     def _prepare(self, now_s: float) -> None:
         """Make the sockets that are missing, if the process has what they take."""

@@ -25,7 +25,7 @@ COMMANDS_BYTES: Final = SEEN_LIMIT * 65
 _ID: Final = re.compile(r"^[0-9A-Za-z_-]{1,64}$")
 
 
-class CommandsSeen:
+class SeenCommands:
     """A bounded set of ids that survives the process; on the agent's thread only."""
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -91,7 +91,7 @@ class CommandInbox:
         now_s: Callable[[], float],
         faults: FaultLog,
     ) -> None:
-        self.seen = CommandsSeen()
+        self.seen = SeenCommands()
         self._boot = boot
         self._on_command = on_command
         self._emit = emit

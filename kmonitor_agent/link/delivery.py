@@ -17,7 +17,7 @@ from kmonitor_agent.link.outbox import Outbox
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.messages.commands import Command
-from kmonitor_agent.wire.messages.events import BootStarted, Event, Notice
+from kmonitor_agent.wire.messages.events import Event, Notice, SessionStarted
 from kmonitor_agent.wire.messages.fields import (
     MAX_BATCH_BYTES,
     MAX_BATCH_EVENTS,
@@ -26,11 +26,11 @@ from kmonitor_agent.wire.messages.fields import (
 )
 from kmonitor_agent.wire.messages.unions import (
     Ack,
-    Again,
     Batch,
     Bye,
     ErrorMessage,
     Hello,
+    HelloAgain,
     Nack,
     ToAgent,
     Welcome,
@@ -39,7 +39,7 @@ from kmonitor_agent.wire.messages.unions import (
 # Pace.
 
 
-class Pace:
+class SendWindow:
     """Numbers only; the sender asks before each batch.
 
     Attributes:
@@ -97,7 +97,7 @@ SEND_AT_ONCE: Final = 4
 # wire: A connection to a hub as the sender sees it.
 
 
-class Wire(Protocol):
+class HubChannel(Protocol):
     """One connection; `HubSocket` is the real one, tests script others."""
 
     @property
@@ -118,11 +118,11 @@ class Wire(Protocol):
         ...
 
 
-ToRun = Welcome | Ack | Again | Nack | Command
+ToRun = Welcome | Ack | HelloAgain | Nack | Command
 """Messages of a hub that are for one run."""
 
 
-class Phase(enum.Enum):
+class DeliveryPhase(enum.Enum):
     """How far a run has come with the hub."""
 
     AWAY = "no connection"
@@ -133,7 +133,7 @@ class Phase(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class RunParts:
+class DeliveryContext:
     """What a delivery needs of its run.
 
     Attributes:
@@ -147,7 +147,7 @@ class RunParts:
     """
 
     run: str
-    started: BootStarted
+    started: SessionStarted
     outbox: Outbox
     on_command: Callable[[Command], None]
     emit: Callable[[Event], None]
@@ -164,14 +164,14 @@ class RunDelivery:
         ping_s: How often the hub that welcomed it wants to be pinged.
     """
 
-    def __init__(self, parts: RunParts, clock: Clock, timing: Timing) -> None:
-        self.phase = Phase.AWAY
+    def __init__(self, parts: DeliveryContext, clock: Clock, timing: Timing) -> None:
+        self.phase = DeliveryPhase.AWAY
         self.hub_seen = False
         self.ping_s = timing.ping_s
         self._parts = parts
         self._clock = clock
         self._timing = timing
-        self._pace = Pace()
+        self._pace = SendWindow()
         self._said: set[str] = set()
         self._hello_at_s = self._not_before_s = float("-inf")
         self._read_at_s = self._progress_s = 0.0
@@ -185,37 +185,39 @@ class RunDelivery:
     def is_done(self) -> bool:
         """Whether the hub has everything, or will get nothing more from here."""
         outbox = self._parts.outbox
-        return self.phase is Phase.SUPERSEDED or outbox.acked >= outbox.last_seq
+        return self.phase is DeliveryPhase.SUPERSEDED or outbox.acked >= outbox.last_seq
 
     def greet(self, now_s: float, *, is_other_hub: bool = False) -> None:
         """There is a connection: say hello next, to a hub that refused this run not too soon."""
-        if self.phase is Phase.SUPERSEDED:
+        if self.phase is DeliveryPhase.SUPERSEDED:
             return
         if is_other_hub:
             self._not_before_s = now_s
-        self.phase = Phase.GREETING if now_s >= self._not_before_s else Phase.REFUSED
+        self.phase = (
+            DeliveryPhase.GREETING if now_s >= self._not_before_s else DeliveryPhase.REFUSED
+        )
         self._hello_at_s = max(now_s, self._not_before_s)
 
     def disconnected(self) -> None:
         """The connection is gone."""
-        if self.phase is not Phase.SUPERSEDED:
-            self.phase = Phase.AWAY
+        if self.phase is not DeliveryPhase.SUPERSEDED:
+            self.phase = DeliveryPhase.AWAY
 
     def due_s(self, now_s: float) -> float:
         """Monotonic time at which `write` has something to do by itself."""
-        if self.phase in (Phase.GREETING, Phase.REFUSED):
+        if self.phase in (DeliveryPhase.GREETING, DeliveryPhase.REFUSED):
             return self._hello_at_s
-        if self.phase is Phase.LIVE and self._has_more():
+        if self.phase is DeliveryPhase.LIVE and self._has_more():
             return max(self._read_at_s, now_s + self._timing.drain_s / 10)
         return float("inf")
 
-    def write(self, wire: Wire, now_s: float) -> None:
+    def write(self, wire: HubChannel, now_s: float) -> None:
         """Say what is due."""
-        if self.phase is Phase.REFUSED and now_s >= self._hello_at_s:
+        if self.phase is DeliveryPhase.REFUSED and now_s >= self._hello_at_s:
             self.greet(now_s)
-        if self.phase is Phase.GREETING:
+        if self.phase is DeliveryPhase.GREETING:
             self._say_hello(wire, now_s)
-        elif self.phase is Phase.LIVE:
+        elif self.phase is DeliveryPhase.LIVE:
             self._send_batches(wire, now_s)
 
     def handle(self, message: ToRun, now_s: float) -> None:
@@ -224,9 +226,9 @@ class RunDelivery:
             self._parts.on_command(message)
         elif isinstance(message, Welcome):
             self._on_welcome(message, now_s)
-        elif self.phase is not Phase.LIVE:
+        elif self.phase is not DeliveryPhase.LIVE:
             return
-        elif isinstance(message, Again):
+        elif isinstance(message, HelloAgain):
             self.greet(now_s)
         else:
             self._on_progress(message, now_s)
@@ -234,16 +236,16 @@ class RunDelivery:
     def refuse(self, error: ErrorMessage, now_s: float) -> None:
         """The hub cannot serve this run: pause it alone, or end it here."""
         if error.code == "superseded":
-            self.phase = Phase.SUPERSEDED
+            self.phase = DeliveryPhase.SUPERSEDED
             self.say_once("superseded", "Another process of this run reports to the hub now.")
         elif error.fatal or error.code == "unauthorised":
             self._reject(now_s, f"hub_{error.code}", f"The hub refuses: {error.text}")
         elif error.code in {"busy", "quota"}:
             self._pause(now_s, min(error.retry_ms / 1000, self._timing.refused_s))
 
-    def say_bye(self, wire: Wire, why: str) -> None:
-        """Report to a hub that is there that the run ends here (`why` of its `BootEnded`)."""
-        if self.phase is Phase.LIVE:
+    def say_bye(self, wire: HubChannel, why: str) -> None:
+        """Report to a hub that is there that the run ends here (`why` of its `SessionEnded`)."""
+        if self.phase is DeliveryPhase.LIVE:
             ending = _BYES.get(why, "finished")
             wire.send(Bye(run=self.run, last=self._parts.outbox.last_seq, why=ending))
 
@@ -259,12 +261,12 @@ class RunDelivery:
         self._pause(now_s, self._timing.refused_s)
 
     def _pause(self, now_s: float, seconds: float) -> None:
-        self.phase = Phase.REFUSED
+        self.phase = DeliveryPhase.REFUSED
         self._hello_at_s = self._not_before_s = now_s + seconds
 
     # --- writing ---
 
-    def _say_hello(self, wire: Wire, now_s: float) -> None:
+    def _say_hello(self, wire: HubChannel, now_s: float) -> None:
         if now_s < self._hello_at_s:
             return
         self._hello_at_s = now_s + self._timing.hello_s
@@ -287,7 +289,7 @@ class RunDelivery:
     def _has_more(self) -> bool:
         return self._pace.next_seq <= self._parts.outbox.last_seq and self._pace.allowed() > 0
 
-    def _send_batches(self, wire: Wire, now_s: float) -> None:
+    def _send_batches(self, wire: HubChannel, now_s: float) -> None:
         if now_s < self._read_at_s:
             return
         for _ in range(SEND_AT_ONCE):
@@ -300,7 +302,7 @@ class RunDelivery:
             self._progress_s = now_s
             self.greet(now_s)
 
-    def _send_batch(self, wire: Wire, now_s: float) -> bool:
+    def _send_batch(self, wire: HubChannel, now_s: float) -> bool:
         first = self._pace.next_seq
         try:
             bodies = self._parts.outbox.read(first, self._pace.allowed(), MAX_BATCH_BYTES)
@@ -318,7 +320,7 @@ class RunDelivery:
 
     def _on_welcome(self, welcome: Welcome, now_s: float) -> None:
         # A second one answers a hello from before the first: what was sent since holds.
-        if self.phase is not Phase.GREETING or welcome.boot != self._parts.started.boot:
+        if self.phase is not DeliveryPhase.GREETING or welcome.boot != self._parts.started.boot:
             return
         if not MINOR_VERSIONS[0] <= welcome.proto <= MINOR_VERSIONS[1]:
             self._reject(now_s, "hub_version", "The hub speaks another version; update it.")
@@ -328,7 +330,7 @@ class RunDelivery:
             self._reject(now_s, "hub_ahead", text)
             return
         self.hub_seen = True
-        self.phase = Phase.LIVE
+        self.phase = DeliveryPhase.LIVE
         self._parts.outbox.set_acked(welcome.acked)
         self._pace.rewind(welcome.acked, welcome.max_batch)
         self.ping_s = min(welcome.ping_ms / 1000, self._timing.ping_s)

@@ -18,7 +18,7 @@ Days of epochs: that thread reads the samples itself, so only a loop of emits ca
 _ONE: Final = (1).to_bytes(8, "little")
 
 
-class Wake:
+class AgentWakeup:
     """A descriptor that becomes readable when someone wants the agent's thread.
 
     It is closed when the last reference is gone and never before: a number that was closed could
@@ -69,7 +69,7 @@ def _pair() -> tuple[int, int]:
     return read, write
 
 
-class Inbox:
+class EventQueue:
     """Events in the order in which they were emitted; `put` is for any thread.
 
     To wake a thread costs the emitter 10 us, and up to 5 ms where that thread then takes the GIL
@@ -86,7 +86,7 @@ class Inbox:
 
     __slots__ = ("_events", "dropped", "is_shut", "is_sleeping", "wake")
 
-    def __init__(self, wake: Wake) -> None:
+    def __init__(self, wake: AgentWakeup) -> None:
         self.wake = wake
         self.is_shut = False
         self.is_sleeping = False

@@ -9,8 +9,8 @@ from kmonitor_agent.wire.local.folders import SOCKET_PATH_LIMIT_BYTES, Folders
 from kmonitor_agent.wire.local.hub_address import (
     SCHEME,
     DirectAddress,
-    ingest_socket,
-    parse_direct,
+    ingest_socket_path,
+    parse_direct_address,
 )
 
 HUB_VARIABLE = "KMONITOR_HUB"
@@ -37,7 +37,7 @@ class HubChoice:
             return None
         if self.direct is not None:
             return self.direct
-        return self.path if self.path is not None else ingest_socket(folders)
+        return self.path if self.path is not None else ingest_socket_path(folders)
 
 
 def parse_hub(value: str | None, environ: Mapping[str, str]) -> HubChoice:
@@ -66,7 +66,7 @@ def parse_hub(value: str | None, environ: Mapping[str, str]) -> HubChoice:
 
 def _direct(named: str, source: str) -> DirectAddress:
     try:
-        return parse_direct(named)
+        return parse_direct_address(named)
     except ValueError as exc:
         raise ValueError(f"{source}={exc}") from exc
 

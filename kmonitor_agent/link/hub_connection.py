@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kmonitor_agent.link.delivery import Phase, RunDelivery, Wire
+from kmonitor_agent.link.delivery import DeliveryPhase, HubChannel, RunDelivery
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.private_files import NotPrivate, check_private_folder
@@ -18,7 +18,7 @@ from kmonitor_agent.wire.messages.unions import ErrorMessage, Ping, Pong, ToAgen
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class SocketIdentity:
     """One socket file as it was seen; another one there later compares unequal.
 
     Attributes:
@@ -32,7 +32,7 @@ class Sighting:
     changed_ns: int
 
 
-def look_for_hub(path: Path) -> Sighting | None:
+def find_hub_socket(path: Path) -> SocketIdentity | None:
     """The hub's socket if it is there; a few microseconds, so it may be asked each half second.
 
     Raises:
@@ -49,7 +49,7 @@ def look_for_hub(path: Path) -> Sighting | None:
         raise NotPrivate(path, "is not a socket; remove it")
     if hasattr(os, "getuid") and found.st_uid != os.getuid():
         raise NotPrivate(path, f"belongs to user id {found.st_uid}; remove it")
-    return Sighting(found.st_dev, found.st_ino, found.st_ctime_ns)
+    return SocketIdentity(found.st_dev, found.st_ino, found.st_ctime_ns)
 
 
 # hub_search: Finds a hub, and after one was left decides when to try again.
@@ -61,7 +61,7 @@ from Python's global one: a number drawn there by a thread of ours changes the n
 
 
 @dataclass(frozen=True, slots=True)
-class HubReach:
+class HubDialer:
     """How a hub is found and connected to.
 
     Attributes:
@@ -70,8 +70,8 @@ class HubReach:
         jitter: A random number, 0.5..1, that spreads reconnections.
     """
 
-    look: Callable[[], Sighting | None]
-    connect: Callable[[], Wire | None]
+    look: Callable[[], SocketIdentity | None]
+    connect: Callable[[], HubChannel | None]
     jitter: Callable[[], float] = lambda: _OWN.uniform(0.5, 1.0)
 
 
@@ -82,10 +82,10 @@ class HubSearch:
         is_other: Whether the hub that was found last is another one than the one before.
     """
 
-    def __init__(self, reach: HubReach, timing: Timing) -> None:
+    def __init__(self, reach: HubDialer, timing: Timing) -> None:
         self._reach = reach
         self._timing = timing
-        self._sighting: Sighting | None = None
+        self._sighting: SocketIdentity | None = None
         self._pause_s = timing.backoff_s
         self._look_at_s = self._not_before_s = float("-inf")
         self.is_other = False
@@ -95,7 +95,7 @@ class HubSearch:
         """Monotonic time of the next look."""
         return self._look_at_s
 
-    def find(self, now_s: float) -> Wire | None:
+    def find(self, now_s: float) -> HubChannel | None:
         """A new connection if a hub's socket is there and it is time to try it.
 
         Raises:
@@ -137,7 +137,7 @@ SHORTEST_PING_S: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ConnectionContext:
     """What a connection needs of the rest.
 
     Attributes:
@@ -146,7 +146,7 @@ class Surroundings:
         on_fault: Records a fault of ours, with its place.
     """
 
-    reach: HubReach
+    reach: HubDialer
     clock: Clock
     on_fault: Callable[[str, Exception], None]
 
@@ -158,8 +158,8 @@ class HubConnection:
         wire: The connection, or None.
     """
 
-    def __init__(self, outside: Surroundings, timing: Timing) -> None:
-        self.wire: Wire | None = None
+    def __init__(self, outside: ConnectionContext, timing: Timing) -> None:
+        self.wire: HubChannel | None = None
         self._outside = outside
         self._timing = timing
         self._search = HubSearch(outside.reach, timing)
@@ -171,7 +171,7 @@ class HubConnection:
     @property
     def is_live(self) -> bool:
         """Whether the hub has welcomed a run over this connection."""
-        return any(each.phase is Phase.LIVE for each in self._deliveries.values())
+        return any(each.phase is DeliveryPhase.LIVE for each in self._deliveries.values())
 
     def add(self, delivery: RunDelivery) -> None:
         """Carry one more run."""
@@ -216,7 +216,9 @@ class HubConnection:
             wire.close()
 
     def _is_wanted(self) -> bool:
-        return any(each.phase is not Phase.SUPERSEDED for each in self._deliveries.values())
+        return any(
+            each.phase is not DeliveryPhase.SUPERSEDED for each in self._deliveries.values()
+        )
 
     # --- finding and leaving ---
 
@@ -249,7 +251,7 @@ class HubConnection:
 
     # --- writing ---
 
-    def _write(self, wire: Wire, now_s: float) -> None:
+    def _write(self, wire: HubChannel, now_s: float) -> None:
         if wire.is_bad:
             self._say_once("hub_broken", "The hub sent messages that make no sense; it was left.")
             self._leave(now_s)
@@ -260,7 +262,7 @@ class HubConnection:
                 delivery.write(wire, now_s)
             self._send_ping(wire, now_s)
 
-    def _send_ping(self, wire: Wire, now_s: float) -> None:
+    def _send_ping(self, wire: HubChannel, now_s: float) -> None:
         known = self._answered()
         if not known or now_s < self._ping_at_s:
             return
@@ -274,19 +276,19 @@ class HubConnection:
 
     def _answered(self) -> list[RunDelivery]:
         """Runs that the hub welcomed or refused: it is there, and pings keep it so."""
-        phases = (Phase.LIVE, Phase.REFUSED)
+        phases = (DeliveryPhase.LIVE, DeliveryPhase.REFUSED)
         return [each for each in self._deliveries.values() if each.phase in phases]
 
     # --- reading ---
 
-    def _read(self, wire: Wire, now_s: float) -> None:
+    def _read(self, wire: HubChannel, now_s: float) -> None:
         for message in wire.received():
             self._heard_s = now_s
             self._handle(wire, message, now_s)
             if self.wire is not wire:
                 return
 
-    def _handle(self, wire: Wire, message: ToAgent, now_s: float) -> None:
+    def _handle(self, wire: HubChannel, message: ToAgent, now_s: float) -> None:
         match message:
             case Ping():
                 wire.send(Pong(n=message.n, run=message.run))
@@ -299,7 +301,7 @@ class HubConnection:
                 if delivery is None:
                     return  # of a run that has ended here
                 delivery.handle(message, now_s)
-                if not self._live_since_s and delivery.phase is Phase.LIVE:
+                if not self._live_since_s and delivery.phase is DeliveryPhase.LIVE:
                     self._live_since_s = now_s
                     self._ping_at_s = now_s + max(SHORTEST_PING_S, delivery.ping_s)
 

@@ -9,7 +9,7 @@ import msgspec
 import zmq
 
 from kmonitor_agent.wire.local.host_identity import KeyPair, key_z85
-from kmonitor_agent.wire.local.hub_address import DirectAddress, ipc
+from kmonitor_agent.wire.local.hub_address import DirectAddress, ipc_endpoint
 from kmonitor_agent.wire.messages.codec import (
     ProtocolError,
     UnsupportedType,
@@ -70,7 +70,7 @@ class HubSocket:
         self.bad_frames = 0
         place = self._place
         if isinstance(place, Path):
-            endpoint = ipc(place)
+            endpoint = ipc_endpoint(place)
         elif keys is None:
             raise ValueError(place.endpoint)
         else:

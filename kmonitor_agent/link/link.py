@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.agent_thread import AGENT, EXIT_NETWORK_S, AgentThread
 from kmonitor_agent.link.command_inbox import OnCommand
-from kmonitor_agent.link.delivery import Phase
-from kmonitor_agent.link.event_queue import Inbox
+from kmonitor_agent.link.delivery import DeliveryPhase
+from kmonitor_agent.link.event_queue import EventQueue
 from kmonitor_agent.link.hub_choice import HubChoice
-from kmonitor_agent.link.run_stream import Boot, RunStream
+from kmonitor_agent.link.run_stream import RunStream, StreamContext
 from kmonitor_agent.link.timing import Task
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.messages.events import BootStarted, Event
+from kmonitor_agent.wire.messages.events import Event, SessionStarted
 
 # status: What a link can say of itself.
 
@@ -61,7 +61,7 @@ class Link:
         run: str,
         boot: str,
         folders: Folders,
-        started: BootStarted,
+        started: SessionStarted,
         hub: HubChoice,
         on_command: OnCommand,
         faults: FaultLog,
@@ -88,11 +88,11 @@ class Link:
         self._clock = agent.clock
         self._began_s = self._clock.monotonic_s() - started.t_s
         self._faults = faults
-        self._inbox = Inbox(agent.wake)
+        self._inbox = EventQueue(agent.wake)
         self.emit = self._inbox.put  # not a method that calls it: one frame less in the training
         self.is_started = False
         self._stream = RunStream(
-            Boot(run, started, folders, hub.socket(folders), self.now_s),
+            StreamContext(run, started, folders, hub.socket(folders), self.now_s),
             self._inbox,
             on_command,
             faults=faults,
@@ -154,7 +154,7 @@ class Link:
         outbox, delivery = self._stream.outbox, self._stream.delivery
         return LinkStatus(
             hub_seen=delivery.hub_seen,
-            connected=delivery.phase is Phase.LIVE,
+            connected=delivery.phase is DeliveryPhase.LIVE,
             last_seq=outbox.last_seq,
             acked=outbox.acked,
             spooled_bytes=outbox.spooled_bytes,

@@ -9,19 +9,24 @@ from typing import Final
 import msgspec
 
 from kmonitor_agent.guard import FaultLog
-from kmonitor_agent.wire.local.clock import Clock, ClockDoubt
+from kmonitor_agent.wire.local.clock import Clock, WallClockCheck
 from kmonitor_agent.wire.local.private_files import NotPrivate, UnsafePath
 from kmonitor_agent.wire.local.spool_folder import (
     WHY_MISSING,
     SpooledEvent,
-    lost_body,
-    time_of,
+    encode_lost_event,
+    event_time_s,
     trim_root,
 )
-from kmonitor_agent.wire.local.spool_format import Record
-from kmonitor_agent.wire.local.spool_writer import DiskReserve, SpoolHeld, SpoolWriter, means_full
-from kmonitor_agent.wire.messages.codec import TooLarge, encode_event
-from kmonitor_agent.wire.messages.events import BootStarted, Event, GraphSize, Notice, Sample
+from kmonitor_agent.wire.local.spool_format import SpoolRecord
+from kmonitor_agent.wire.local.spool_writer import (
+    DiskReserve,
+    SpoolLocked,
+    SpoolWriter,
+    means_full,
+)
+from kmonitor_agent.wire.messages.codec import MessageTooLarge, encode_event
+from kmonitor_agent.wire.messages.events import Event, GraphSize, Notice, Sample, SessionStarted
 
 # memory_ring: Numbered events that the disk refused, held in memory until it takes them again.
 
@@ -30,14 +35,14 @@ RING_BYTES: Final = 16 * 1024 * 1024
 """Encoded bytes held; half a day of a usual training."""
 
 
-def rank_of(event: Event) -> int:
+def drop_rank(event: Event) -> int:
     """What goes first when there is no room: 0 samples, 1 graph sizes, 2 never."""
     if isinstance(event, Sample):
         return 0
     return 1 if isinstance(event, GraphSize) else 2
 
 
-class MemoryRing:
+class MemoryBuffer:
     """Bodies by number; when it is full the oldest samples go, then the oldest graph sizes.
 
     Attributes:
@@ -54,7 +59,7 @@ class MemoryRing:
     def __len__(self) -> int:
         return sum(len(held) for held in self._by_rank)
 
-    def add(self, record: Record, rank: int) -> None:
+    def add(self, record: SpoolRecord, rank: int) -> None:
         """Hold one event of a `rank_of`."""
         self._by_rank[rank][record.seq] = record.body
         self.n_bytes += len(record.body)
@@ -74,9 +79,9 @@ class MemoryRing:
         """Lowest number held, or None."""
         return min((next(iter(held)) for held in self._by_rank if held), default=None)
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[SpoolRecord]:
         """All that is held, by number."""
-        return sorted(Record(*pair) for held in self._by_rank for pair in held.items())
+        return sorted(SpoolRecord(*pair) for held in self._by_rank for pair in held.items())
 
     def forget(self, up_to: int) -> None:
         """Let go of everything up to this number."""
@@ -108,7 +113,7 @@ UNREAD_LIMIT: Final = 3
 class Outbox:
     """Gives each event its number and keeps it until a hub has it; on the agent's thread only.
 
-    While the disk refuses, events wait in a `MemoryRing`; that begins and ends with a `Notice`.
+    While the disk refuses, events wait in a `MemoryBuffer`; that begins and ends with a `Notice`.
     While it is full, the weightiest are also written to what a `DiskReserve` kept back.
 
     Attributes:
@@ -126,7 +131,7 @@ class Outbox:
         now_s: Callable[[], float],
         faults: FaultLog,
         clock: Clock,
-        ring: MemoryRing | None = None,
+        ring: MemoryBuffer | None = None,
     ) -> None:
         """Begin with nothing; `open` finds what an earlier process of the run left.
 
@@ -147,8 +152,8 @@ class Outbox:
         self._now_s = now_s
         self._faults = faults
         self._clock = clock
-        self._doubt = ClockDoubt(clock)
-        self._ring = MemoryRing() if ring is None else ring
+        self._doubt = WallClockCheck(clock)
+        self._ring = MemoryBuffer() if ring is None else ring
         self._reserve = DiskReserve(writer.facts)
         self._is_full = False
         self._hot: dict[int, bytes] = {}
@@ -198,7 +203,7 @@ class Outbox:
             spool = self._writer.open()
             self.last_seq, self.acked = spool.last_seq, spool.acked
             self._reserve.hold(spool.folder)
-        except SpoolHeld:
+        except SpoolLocked:
             return False
         except (OSError, NotPrivate) as exc:
             self._degrade(exc)
@@ -210,9 +215,10 @@ class Outbox:
 
     def append(self, events: Sequence[Event]) -> None:
         """Number and keep events; never raises for what is wrong with one of them."""
-        records = [Record(self.last_seq + n, b"") for n in range(1, len(events) + 1)]
+        records = [SpoolRecord(self.last_seq + n, b"") for n in range(1, len(events) + 1)]
         records = [
-            Record(r.seq, self._encode(r.seq, e)) for r, e in zip(records, events, strict=True)
+            SpoolRecord(r.seq, self._encode(r.seq, e))
+            for r, e in zip(records, events, strict=True)
         ]
         if not records:
             return
@@ -220,11 +226,11 @@ class Outbox:
             try:
                 self._wake_up()
                 self._writer.write(records)
-            except (OSError, NotPrivate, SpoolHeld) as exc:
+            except (OSError, NotPrivate, SpoolLocked) as exc:
                 self._degrade(exc)
         if self.degraded:
             for record, event in zip(records, events, strict=True):
-                self._ring.add(record, rank_of(event))
+                self._ring.add(record, drop_rank(event))
             self._save_weighty(records, events)
         else:
             self._keep_hot(records)
@@ -255,7 +261,7 @@ class Outbox:
             waiting = self._ring.records()
             if waiting:
                 self._write_waiting(waiting)
-        except (OSError, NotPrivate, SpoolHeld):
+        except (OSError, NotPrivate, SpoolLocked):
             return
         if self.folder is not None:
             self._reserve.hold(self.folder)
@@ -288,7 +294,7 @@ class Outbox:
         """Send a `Lost` in the place of an event that the hub refused."""
         if len(self._replaced) >= REPLACED_LIMIT:
             self._replaced.pop(next(iter(self._replaced)))
-        self._replaced[seq] = lost_body(seq, self._now_s(), why)
+        self._replaced[seq] = encode_lost_event(seq, self._now_s(), why)
 
     def set_acked(self, seq: int) -> None:
         """What the hub has committed; lower than before when the hub lost some."""
@@ -360,14 +366,22 @@ class Outbox:
     def _encode(self, seq: int, event: Event) -> bytes:
         try:
             return encode_event(event)
-        except (TooLarge, TypeError, ValueError, OverflowError, msgspec.MsgspecError) as exc:
+        except (
+            MessageTooLarge,
+            TypeError,
+            ValueError,
+            OverflowError,
+            msgspec.MsgspecError,
+        ) as exc:
             self._faults.record("link.outbox.encode", exc)
-            if isinstance(event, BootStarted) and event.versions:
+            if isinstance(event, SessionStarted) and event.versions:
                 # Without its first event a run appears nowhere: tell the least of it.
                 return self._encode(seq, _least(event))
-            return lost_body(seq, self._now_s(), f"could not be encoded: {type(exc).__name__}")
+            return encode_lost_event(
+                seq, self._now_s(), f"could not be encoded: {type(exc).__name__}"
+            )
 
-    def _keep_hot(self, records: Sequence[Record]) -> None:
+    def _keep_hot(self, records: Sequence[SpoolRecord]) -> None:
         self._hot.update(records)
         self._hot_bytes += sum(len(record.body) for record in records)
         while len(self._hot) > HOT_EVENTS or self._hot_bytes > HOT_BYTES:
@@ -388,11 +402,11 @@ class Outbox:
         if found is not None:
             self._unread = 0
             return found
-        t_s = time_of(before) if before is not None else 0.0
-        return lost_body(seq, t_s, WHY_MISSING)
+        t_s = event_time_s(before) if before is not None else 0.0
+        return encode_lost_event(seq, t_s, WHY_MISSING)
 
     def _wake_up(self) -> None:
-        """Open the spool again after a rest. Raises: SpoolHeld, NotPrivate, OSError."""
+        """Open the spool again after a rest. Raises: SpoolLocked, NotPrivate, OSError."""
         if self._rested_first_seq is None:
             return
         if self._writer.spool is None:
@@ -404,7 +418,7 @@ class Outbox:
     def _from_disk(self, seq: int) -> bytes | None:
         try:
             self._wake_up()
-        except (NotPrivate, SpoolHeld) as exc:
+        except (NotPrivate, SpoolLocked) as exc:
             raise OSError(errno.EBUSY, str(exc)) from exc
         spool = self._writer.spool
         if spool is None:
@@ -424,7 +438,7 @@ class Outbox:
             return None
         return None if event is None else event.body
 
-    def _save_weighty(self, records: Sequence[Record], events: Sequence[Event]) -> None:
+    def _save_weighty(self, records: Sequence[SpoolRecord], events: Sequence[Event]) -> None:
         """Write what is worth the reserve: a process that is killed takes the ring with it."""
         pairs = zip(records, events, strict=True)
         weighty = [record for record, event in pairs if self._reserve.takes(event)]
@@ -435,7 +449,7 @@ class Outbox:
         with contextlib.suppress(OSError):
             self._reserve.save(weighty)
 
-    def _write_waiting(self, waiting: Sequence[Record]) -> None:
+    def _write_waiting(self, waiting: Sequence[SpoolRecord]) -> None:
         if not self._reserve.saved or waiting[0].seq > self._reserve.saved[-1]:
             self._writer.write(waiting)
             return
@@ -451,7 +465,7 @@ class Outbox:
         self.refused = why if isinstance(why, UnsafePath) else None
         plain = getattr(why, "strerror", None) or type(why).__name__
         self.degraded = getattr(why, "strerror", None) or str(why) or plain
-        if not isinstance(why, OSError | SpoolHeld | NotPrivate):
+        if not isinstance(why, OSError | SpoolLocked | NotPrivate):
             self._faults.record("link.spool", why)  # what the disk refuses is no fault of ours
         # No path in what leaves the process: the run may be private.
         text = (
@@ -480,8 +494,8 @@ class Outbox:
         self._tell(Notice(t_s=self._now_s(), level="info", code="spool_recovered", text=text))
 
 
-def _least(event: BootStarted) -> BootStarted:
-    return BootStarted(
+def _least(event: SessionStarted) -> SessionStarted:
+    return SessionStarted(
         t_s=event.t_s,
         boot=event.boot,
         name=event.name,

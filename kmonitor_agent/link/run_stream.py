@@ -12,17 +12,20 @@ from typing import Final
 
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.command_inbox import CommandInbox, OnCommand
-from kmonitor_agent.link.delivery import Phase, RunDelivery, RunParts
-from kmonitor_agent.link.event_queue import Inbox
+from kmonitor_agent.link.delivery import DeliveryContext, DeliveryPhase, RunDelivery
+from kmonitor_agent.link.event_queue import EventQueue
 from kmonitor_agent.link.outbox import Outbox
-from kmonitor_agent.link.timing import Schedule, Task, Timing
+from kmonitor_agent.link.timing import Task, TaskSchedule, Timing
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import DirectAddress
-from kmonitor_agent.wire.local.interpreter_record import Launcher, leave_launcher
-from kmonitor_agent.wire.local.spool_format import BootFacts
-from kmonitor_agent.wire.local.spool_writer import SpoolHeld, SpoolWriter
-from kmonitor_agent.wire.messages.events import BootEnded, BootStarted, Event, Notice
+from kmonitor_agent.wire.local.interpreter_record import (
+    InterpreterRecord,
+    write_interpreter_record,
+)
+from kmonitor_agent.wire.local.spool_format import SessionFacts
+from kmonitor_agent.wire.local.spool_writer import SpoolLocked, SpoolWriter
+from kmonitor_agent.wire.messages.events import Event, Notice, SessionEnded, SessionStarted
 from kmonitor_agent.wire.release import VERSION
 
 # unrecorded: The one line for the script's own log: this run is recorded nowhere.
@@ -32,7 +35,7 @@ LOGGER: Final = "kmonitor"
 """Name of the logger; a script silences it as it does any other."""
 
 
-class Unrecorded:
+class UnrecordedWarning:
     """Owned by the agent's thread.
 
     Args:
@@ -75,7 +78,7 @@ IDLE_LOOK_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Boot:
+class StreamContext:
     """What a stream is for.
 
     Attributes:
@@ -87,7 +90,7 @@ class Boot:
     """
 
     run: str
-    started: BootStarted
+    started: SessionStarted
     folders: Folders
     socket: Path | DirectAddress | None
     now_s: Callable[[], float]
@@ -116,8 +119,8 @@ class RunStream:
 
     def __init__(
         self,
-        boot: Boot,
-        inbox: Inbox,
+        boot: StreamContext,
+        inbox: EventQueue,
         on_command: OnCommand,
         *,
         faults: FaultLog,
@@ -131,9 +134,9 @@ class RunStream:
         self.ended = threading.Event()
         self._clock = clock
         self._timing = timing
-        self._idle_tasks = Schedule(faults.record)
-        self._upkeep = Schedule(faults.record)
-        self.schedule = Schedule(faults.record)
+        self._idle_tasks = TaskSchedule(faults.record)
+        self._upkeep = TaskSchedule(faults.record)
+        self.schedule = TaskSchedule(faults.record)
         self.outbox = Outbox(
             SpoolWriter(boot.folders.spool, _facts(boot), clock, state=boot.folders.state),
             tell=inbox.put,
@@ -144,7 +147,7 @@ class RunStream:
         self._commands = CommandInbox(
             boot.started.boot, on_command, emit=inbox.put, now_s=boot.now_s, faults=faults
         )
-        parts = RunParts(
+        parts = DeliveryContext(
             boot.run,
             boot.started,
             self.outbox,
@@ -154,7 +157,7 @@ class RunStream:
             faults,
         )
         self.delivery = RunDelivery(parts, clock, timing)
-        self._unrecorded = Unrecorded(boot.folders.spool, private=boot.started.private)
+        self._unrecorded = UnrecordedWarning(boot.folders.spool, private=boot.started.private)
         self._phase = _Phase.OPENING
         self._ended_why = "finished"
         self._told_dropped = 0
@@ -240,11 +243,11 @@ class RunStream:
                 self._say_unrecorded()
 
     def _is_settled(self) -> bool:
-        return self.delivery.phase is not Phase.LIVE or self.delivery.is_done
+        return self.delivery.phase is not DeliveryPhase.LIVE or self.delivery.is_done
 
     @property
     def ended_why(self) -> str:
-        """How the boot ended, as its `BootEnded` says."""
+        """How the boot ended, as its `SessionEnded` says."""
         return self._ended_why
 
     def forget_in_child(self) -> None:
@@ -286,7 +289,7 @@ class RunStream:
         if not self.outbox.open():
             if not self.is_ending and now_s <= self._lock_until_s:
                 return False
-            self.outbox.open_without_disk(SpoolHeld("another process has this run's spool"))
+            self.outbox.open_without_disk(SpoolLocked("another process has this run's spool"))
         self._phase = _Phase.OPEN
         self._upkeep.add(self._timing.retry_s, self._retry_disk)
         self._upkeep.add(self._timing.mark_s, self.outbox.save_mark)
@@ -304,9 +307,9 @@ class RunStream:
         if started.private:
             return  # its host has another name in each process: nobody could find the record
         with contextlib.suppress(OSError):  # a full or read-only disk is reported by the spool
-            leave_launcher(
+            write_interpreter_record(
                 self.boot.folders,
-                Launcher(
+                InterpreterRecord(
                     python=sys.executable or "",
                     version=VERSION,
                     host=started.host,
@@ -320,7 +323,7 @@ class RunStream:
         events = self.inbox.take()
         for event in events:
             self._commands.note(event)
-            if isinstance(event, BootEnded):
+            if isinstance(event, SessionEnded):
                 self._ended_why = event.why
         for begin in range(0, len(events), WRITTEN_AT_ONCE):
             self.outbox.append(events[begin : begin + WRITTEN_AT_ONCE])
@@ -362,8 +365,8 @@ class RunStream:
         self.inbox.put(self._notice("hub_waits", text))
 
 
-def _facts(boot: Boot) -> BootFacts:
-    return BootFacts(
+def _facts(boot: StreamContext) -> SessionFacts:
+    return SessionFacts(
         run=boot.run,
         boot=boot.started.boot,
         host=boot.started.host,

@@ -69,7 +69,7 @@ Task = Callable[[], None]
 OnError = Callable[[str, Exception], None]
 
 
-class Schedule:
+class TaskSchedule:
     """Runs each task at its interval, on the thread that calls `run_due`.
 
     Args:

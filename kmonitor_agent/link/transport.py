@@ -9,7 +9,12 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kmonitor_agent.wire.local.free_resources import MIB, Needs, is_memory_short, what_is_short
+from kmonitor_agent.wire.local.free_resources import (
+    MIB,
+    RequiredResources,
+    is_memory_short,
+    missing_resources,
+)
 from kmonitor_agent.wire.local.hub_address import DirectAddress
 
 if TYPE_CHECKING:
@@ -17,7 +22,7 @@ if TYPE_CHECKING:
 
     from kmonitor_agent.link.hub_socket import HubSocket
 
-NEEDS: Final = Needs(descriptors=24, threads=4, n_bytes=64 * MIB)
+NEEDS: Final = RequiredResources(descriptors=24, threads=4, n_bytes=64 * MIB)
 """What has to be free before a context or socket is made; libzmq itself takes about 9 descriptors,
 2 threads and 20 MiB of address space."""
 
@@ -50,7 +55,7 @@ class Transport:
         """Make the socket for a hub, unless something is short; see `shortage`."""
         if place in self._sockets:
             return
-        self.shortage = what_is_short(NEEDS)
+        self.shortage = missing_resources(NEEDS)
         if self.shortage:
             return
         # Imported here: with hub="off" ZeroMQ is never loaded into the training.
@@ -59,7 +64,7 @@ class Transport:
         from kmonitor_agent.link.hub_socket import HubSocket  # noqa: PLC0415
 
         # Once more: the import took a while.
-        self.shortage = what_is_short(NEEDS)
+        self.shortage = missing_resources(NEEDS)
         if self.shortage:
             return
         if self._context is None:

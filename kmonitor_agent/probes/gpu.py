@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kmonitor_agent.wire.messages.readings import MOST_MORE_DEVICES, DeviceNow, Reading
+from kmonitor_agent.wire.messages.readings import MOST_MORE_DEVICES, DeviceSample, Reading
 
 # gpu_load: How busy and how warm a device is, by the driver (NVML).
 
@@ -116,13 +116,13 @@ class OtherDevice:
     load: DeviceLoad
 
     def readings(self) -> dict[str, Reading]:
-        """By field of `DeviceNow`."""
+        """By field of `DeviceSample`."""
         return {"used_bytes": self.used, **self.load.readings()}
 
-    def now(self) -> DeviceNow:
+    def now(self) -> DeviceSample:
         """As a sample carries it."""
         values = {name: reading.value for name, reading in self.readings().items()}
-        return DeviceNow(number=self.number, **values)
+        return DeviceSample(number=self.number, **values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class _Mallinfo(ctypes.Structure):
     _fields_ = [(name, ctypes.c_size_t) for name in _FIELDS]
 
 
-class Heap:
+class HeapCounts:
     """Reads the counts; from any thread.
 
     Attributes:

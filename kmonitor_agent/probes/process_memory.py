@@ -76,7 +76,7 @@ class ProcessMemory:
 
     def read(self) -> MemoryReadings:
         """Read what costs microseconds; the rest as it was last read slowly."""
-        process = resident_bytes()
+        process = read_resident_set()
         host = psutil.virtual_memory()
         children = self._read_children()
         total = Reading(
@@ -140,7 +140,7 @@ def _direct_children() -> set[int]:
     return found
 
 
-def resident_bytes() -> Reading:
+def read_resident_set() -> Reading:
     """Resident set of this process, bytes; any thread, about 10 us."""
     try:
         pages = int(_STATM.read_bytes().split()[1])

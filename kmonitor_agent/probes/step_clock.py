@@ -5,7 +5,7 @@ from math import exp, log
 from time import perf_counter
 from typing import Any, Final
 
-from kmonitor_agent.guard import came_from_a_handler
+from kmonitor_agent.guard import is_from_signal_handler
 from kmonitor_agent.wire.messages.events import StepTimes
 
 _SHORTEST_S: Final = 1e-9
@@ -92,7 +92,7 @@ class StepClock:
             self._failed(exc)
 
     def _failed(self, exc: Exception) -> None:
-        if came_from_a_handler(exc):
+        if is_from_signal_handler(exc):
             raise exc
         if self.on_fault is not None:
             self.on_fault(exc)

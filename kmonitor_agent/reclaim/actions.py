@@ -17,41 +17,61 @@ import psutil
 
 from kmonitor_agent import guard
 from kmonitor_agent.frameworks.base import (
+    ChecksRetracing,
     Framework,
+    HasModelParts,
     HoldsValues,
     KerasModel,
-    KnowsParts,
-    KnowsWorkers,
     ReclaimSteps,
     RecreatesVariables,
-    Released,
+    ReleasedTraces,
     StateUnreadable,
     StateVariable,
-    TracesAgain,
+    VetoesActions,
 )
-from kmonitor_agent.frameworks.model_building import architecture_of
-from kmonitor_agent.reclaim.checkpoint_file import Checksum, NotAStateFile, StoredVariable, Tag
+from kmonitor_agent.frameworks.model_building import model_architecture
+from kmonitor_agent.reclaim.checkpoint_file import (
+    CheckpointTag,
+    Checksum,
+    NotACheckpoint,
+    VariableToStore,
+)
 from kmonitor_agent.reclaim.checkpoints import (
     Checkpoint,
     CheckpointStore,
-    NotExported,
+    ExportFailed,
     SaveRefused,
     export_model,
 )
 from kmonitor_agent.reclaim.deferred_signals import SIGNALS
-from kmonitor_agent.reclaim.outcome import ActionName, Mode, Outcome, gave_back, why_nothing
-from kmonitor_agent.reclaim.state_store import Agreement, HeldState, StateKeeper
+from kmonitor_agent.reclaim.outcome import (
+    Mode,
+    ReclaimAction,
+    ReclaimOutcome,
+    freed_something,
+    nothing_freed_text,
+)
+from kmonitor_agent.reclaim.state_store import InMemoryStateStore, ReloadAgreement, StateStore
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.free_resources import MIB, is_memory_short
 from kmonitor_agent.wire.messages.events import Footprint
 
-__all__ = ["Mode", "Outcome", "Tag", "collect", "foretell", "not_reloaded", "reload", "save"]
+__all__ = [
+    "CheckpointTag",
+    "Mode",
+    "ReclaimOutcome",
+    "collect",
+    "predict_reload_effect",
+    "reload",
+    "reload_not_begun",
+    "save",
+]
 
 
 # memory: The process's memory: how much is resident, and giving free pages back to the system.
 
 
-def footprint(framework: Framework, model: KerasModel | None) -> Footprint:
+def read_footprint(framework: Framework, model: KerasModel | None) -> Footprint:
     """Memory and graph size now; what cannot be read is None."""
     graph = framework.graph(model)
     has_functions = graph.operations is not None and framework.function_count().value is not None
@@ -89,7 +109,7 @@ def resident_bytes() -> float | None:
 # action_run: One save, collect or reload while it runs, and how it fails.
 
 
-class Failed(Exception):
+class ActionFailed(Exception):
     """An action that did not do what was asked; `why` for the user."""
 
     def __init__(self, why: str) -> None:
@@ -98,13 +118,13 @@ class Failed(Exception):
 
 
 @dataclass(slots=True)
-class Run:
+class ActionContext:
     """One action while it runs: what it works on, and the outcome as far as it is known."""
 
     framework: Framework
     steps: ReclaimSteps
     model: KerasModel
-    outcome: Outcome
+    outcome: ReclaimOutcome
     notes: list[str]
     held: list[Any] = field(default_factory=list[Any])
     """The state's values while they are in the variables' own memory; empty if they are not."""
@@ -115,22 +135,22 @@ class Run:
 
     def measure(self) -> None:
         """Take the footprint after the action."""
-        self.tell(after=footprint(self.framework, self.model))
+        self.tell(after=read_footprint(self.framework, self.model))
 
 
-def described(exc: BaseException) -> str:
+def failure_text(exc: BaseException) -> str:
     """Why an action failed, for the user."""
-    if isinstance(exc, Failed):
+    if isinstance(exc, ActionFailed):
         return exc.why
-    if isinstance(exc, NotAStateFile):
+    if isinstance(exc, NotACheckpoint):
         return f"the checkpoint is damaged: {exc.why}"
-    return guard.described(exc)
+    return guard.describe_exception(exc)
 
 
 # Put back.
 
 
-def hold(run: Run, state: Sequence[StateVariable]) -> list[Any]:
+def hold_values(run: ActionContext, state: Sequence[StateVariable]) -> list[Any]:
     """All values where they are, for `restore` to see that nobody wrote to them; or none."""
     held: list[Any] = []
     if isinstance(run.steps, HoldsValues):
@@ -142,10 +162,10 @@ def hold(run: Run, state: Sequence[StateVariable]) -> list[Any]:
     return held
 
 
-def restore(
-    run: Run,
+def restore_values(
+    run: ActionContext,
     state: Sequence[StateVariable],
-    store: StateKeeper,
+    store: StateStore,
     checkpoint: Checkpoint,
     mode: Mode,
 ) -> None:
@@ -160,13 +180,13 @@ def restore(
             _make_as_saved(run, state, store, checkpoint)
         run.tell(mode="recreate" if recreated else "assign")
     except Exception as exc:  # noqa: BLE001 - whatever a framework raises; the state is judged below
-        _settle(run, state, store, checkpoint, described(exc))
+        _settle(run, state, store, checkpoint, failure_text(exc))
 
 
 def _recreate(
-    run: Run,
+    run: ActionContext,
     state: Sequence[StateVariable],
-    store: StateKeeper,
+    store: StateStore,
     checkpoint: Checkpoint,
 ) -> bool:
     """Make the variables anew if that is safe; whether it was."""
@@ -186,9 +206,9 @@ def _recreate(
 
 
 def _settle(
-    run: Run,
+    run: ActionContext,
     state: Sequence[StateVariable],
-    store: StateKeeper,
+    store: StateStore,
     checkpoint: Checkpoint,
     why: str,
 ) -> None:
@@ -197,13 +217,13 @@ def _settle(
         _make_as_saved(run, state, store, checkpoint)
         is_whole = True
     except Exception as exc:  # noqa: BLE001 - whatever a framework raises: the state is not whole
-        is_whole, why = False, f"{why}; {described(exc)}"
+        is_whole, why = False, f"{why}; {failure_text(exc)}"
     if not is_whole:
-        raise Failed(f"the state is damaged, stop and load {checkpoint.path.name}: {why}")
-    raise Failed(f"restoring failed, the state is as it was saved: {why}")
+        raise ActionFailed(f"the state is damaged, stop and load {checkpoint.path.name}: {why}")
+    raise ActionFailed(f"restoring failed, the state is as it was saved: {why}")
 
 
-def _are_held(run: Run, state: Sequence[StateVariable]) -> bool:
+def _are_held(run: ActionContext, state: Sequence[StateVariable]) -> bool:
     """Whether no variable was written to since it was saved; nothing is held any more."""
     steps, held, run.held = run.steps, run.held, []
     return (
@@ -216,9 +236,9 @@ def _are_held(run: Run, state: Sequence[StateVariable]) -> bool:
 
 
 def _make_as_saved(
-    run: Run,
+    run: ActionContext,
     state: Sequence[StateVariable],
-    store: StateKeeper,
+    store: StateStore,
     checkpoint: Checkpoint,
 ) -> None:
     # Variables that still have every bit of what was saved need no second writing.
@@ -227,9 +247,9 @@ def _make_as_saved(
 
 
 def _assign(
-    run: Run,
+    run: ActionContext,
     state: Sequence[StateVariable],
-    store: StateKeeper,
+    store: StateStore,
     checkpoint: Checkpoint,
 ) -> None:
     # No loop variable and no zip: either would hold one value while the next is read.
@@ -237,15 +257,15 @@ def _assign(
     for each in state:
         run.steps.assign(each.variable, next(values))
     if next(values, None) is not None:
-        raise NotAStateFile("it holds more variables than the model")
+        raise NotACheckpoint("it holds more variables than the model")
     if not _is_as_saved(run, state, store, checkpoint):
-        raise Failed("the restored state differs from the saved one")
+        raise ActionFailed("the restored state differs from the saved one")
 
 
 def _is_as_saved(
-    run: Run,
+    run: ActionContext,
     state: Sequence[StateVariable],
-    store: StateKeeper,
+    store: StateStore,
     checkpoint: Checkpoint,
 ) -> bool:
     # Comparing is quicker; of a file that was damaged or removed since, the checksum is known.
@@ -253,7 +273,7 @@ def _is_as_saved(
     return store.holds(checkpoint, values) or _checksum(run, state) == checkpoint.checksum
 
 
-def _checksum(run: Run, state: Sequence[StateVariable]) -> str:
+def _checksum(run: ActionContext, state: Sequence[StateVariable]) -> str:
     checksum = Checksum()
     for each in state:
         checksum.add(run.steps.read(each.variable))
@@ -271,9 +291,9 @@ def save(
     model: KerasModel,
     store: CheckpointStore,
     *,
-    tag: Tag,
+    tag: CheckpointTag,
     export: bool = False,
-) -> Outcome:
+) -> ReclaimOutcome:
     """Write the model's exact state to the store; nothing else changes.
 
     Args:
@@ -285,8 +305,8 @@ def save(
             outcome says why.
     """
 
-    def work(run: Run) -> None:
-        _, checkpoint = _save(run, store, tag, architecture=architecture_of(model))
+    def work(run: ActionContext) -> None:
+        _, checkpoint = _save(run, store, tag, architecture=model_architecture(model))
         _name_not_saved(run)
         if export:
             _export(run, store, checkpoint)
@@ -294,7 +314,7 @@ def save(
     return _act("save", framework, model, work)
 
 
-def collect(framework: Framework, model: KerasModel | None) -> Outcome:
+def collect(framework: Framework, model: KerasModel | None) -> ReclaimOutcome:
     """Let go of traces of dead models, collect garbage and give free pages back."""
     return _act("collect", framework, model, _collect)
 
@@ -304,10 +324,10 @@ def reload(
     model: KerasModel,
     store: CheckpointStore,
     *,
-    tag: Tag,
+    tag: CheckpointTag,
     mode: Mode | None = None,
-    agreement: Agreement | None = None,
-) -> Outcome:
+    agreement: ReloadAgreement | None = None,
+) -> ReclaimOutcome:
     """Save, drop the model's functions, clear the session, restore: training goes on the same.
 
     Args:
@@ -321,9 +341,9 @@ def reload(
         agreement: With the other workers that train the model; None: nobody else does. Who is not
             the chief keeps the state in memory and writes nothing.
     """
-    keeper = store if agreement is None or agreement.is_chief else HeldState()
+    keeper = store if agreement is None or agreement.is_chief else InMemoryStateStore()
 
-    def work(run: Run) -> None:
+    def work(run: ActionContext) -> None:
         had_functions = _reload(run, keeper, tag, mode or "assign", agreement)
         _name_not_saved(run)
         _judge_reload(run, had_functions=had_functions)
@@ -331,16 +351,16 @@ def reload(
     return _act("reload", framework, model, work, is_alone=agreement is None)
 
 
-def not_reloaded(framework: Framework, model: KerasModel, why: str) -> Outcome:
+def reload_not_begun(framework: Framework, model: KerasModel, why: str) -> ReclaimOutcome:
     """The outcome of a reload that was not begun, for this reason."""
 
-    def work(run: Run) -> None:
-        raise Failed(why)
+    def work(run: ActionContext) -> None:
+        raise ActionFailed(why)
 
     return _act("reload", framework, model, work, is_alone=False)
 
 
-def foretell(framework: Framework, model: KerasModel) -> str:
+def predict_reload_effect(framework: Framework, model: KerasModel) -> str:
     """What a reload of this model would change in its result, before one is asked for.
 
     Known once a step was traced. Empty when a reload is exact, or nothing can be told.
@@ -353,63 +373,63 @@ def foretell(framework: Framework, model: KerasModel) -> str:
 
 
 def _act(
-    action: ActionName,
+    action: ReclaimAction,
     framework: Framework,
     model: KerasModel | None,
-    work: Callable[[Run], None],
+    work: Callable[[ActionContext], None],
     *,
     is_alone: bool = True,
-) -> Outcome:
+) -> ReclaimOutcome:
     clock = SystemClock()
     started_s = clock.monotonic_s()
-    nothing = Outcome(ok=False, action=action, seconds=0.0, before=Footprint())
-    run: Run | None = None
+    nothing = ReclaimOutcome(ok=False, action=action, seconds=0.0, before=Footprint())
+    run: ActionContext | None = None
     SIGNALS.watch()
     try:
-        nothing = replace(nothing, before=footprint(framework, model))
+        nothing = replace(nothing, before=read_footprint(framework, model))
         steps = _steps(framework, model if is_alone else None, action)
-        run = Run(framework, steps, model, replace(nothing, ok=True), [])
+        run = ActionContext(framework, steps, model, replace(nothing, ok=True), [])
         work(run)
         outcome = replace(run.outcome, why="; ".join(run.notes)[:_MOST_WHY])
-    except (Failed, SaveRefused, StateUnreadable) as exc:
+    except (ActionFailed, SaveRefused, StateUnreadable) as exc:
         outcome = _failed(run, nothing, exc.why)
     except Exception as exc:  # noqa: BLE001 - a reclaim that fails must never end the training
-        outcome = _failed(run, nothing, described(exc))
+        outcome = _failed(run, nothing, failure_text(exc))
     return replace(outcome, seconds=clock.monotonic_s() - started_s)
 
 
-def _steps(framework: Framework, model: KerasModel | None, action: ActionName) -> ReclaimSteps:
+def _steps(framework: Framework, model: KerasModel | None, action: ReclaimAction) -> ReclaimSteps:
     steps = framework.reclaim_steps()
     why = framework.probed().unavailable.get(action, "")
     if steps is None or why:
-        raise Failed(why or f"{action} is not available here")
-    if model is not None and isinstance(steps, KnowsWorkers):
+        raise ActionFailed(why or f"{action} is not available here")
+    if model is not None and isinstance(steps, VetoesActions):
         why = steps.why_not_here(model, action)
         if why:
-            raise Failed(why)
+            raise ActionFailed(why)
     return steps
 
 
-def _failed(run: Run | None, nothing: Outcome, why: str) -> Outcome:
+def _failed(run: ActionContext | None, nothing: ReclaimOutcome, why: str) -> ReclaimOutcome:
     known = run.outcome if run is not None else nothing
     notes = run.notes if run is not None else []
     return replace(known, ok=False, why="; ".join([why, *notes])[:_MOST_WHY])
 
 
 def _save(
-    run: Run,
-    store: StateKeeper,
-    tag: Tag,
+    run: ActionContext,
+    store: StateStore,
+    tag: CheckpointTag,
     *,
     architecture: str = "",
     drop: bool = True,
     held: bool = False,
 ) -> tuple[list[StateVariable], Checkpoint]:
     state = run.steps.state(run.model)
-    run.held = hold(run, state) if held else []
+    run.held = hold_values(run, state) if held else []
     given = run.held or [each.variable for each in state]
     pairs = zip(state, given, strict=True)
-    stored = [StoredVariable(each.path, each.n_bytes, value) for each, value in pairs]
+    stored = [VariableToStore(each.path, each.n_bytes, value) for each, value in pairs]
     read = _itself if run.held else run.steps.read
     checkpoint = store.save(stored, read, tag=tag, architecture=architecture, drop=drop)
     run.tell(
@@ -425,38 +445,38 @@ def _itself(value: Any) -> Any:
     return value
 
 
-def _export(run: Run, store: CheckpointStore, checkpoint: Checkpoint) -> None:
+def _export(run: ActionContext, store: CheckpointStore, checkpoint: Checkpoint) -> None:
     try:
-        if isinstance(run.steps, KnowsWorkers) and (
+        if isinstance(run.steps, VetoesActions) and (
             why := run.steps.why_not_here(run.model, "export")
         ):
-            raise NotExported(why)  # noqa: TRY301 - as when Keras cannot
+            raise ExportFailed(why)  # noqa: TRY301 - as when Keras cannot
         exported = export_model(run.model, checkpoint.path, store.free_bytes)
-    except NotExported as exc:
+    except ExportFailed as exc:
         run.notes.append(f"saved, but not exported: {exc.why}")
     else:
         run.tell(export=exported.name)
 
 
-def _collect(run: Run) -> None:
+def _collect(run: ActionContext) -> None:
     SIGNALS.hold()
     collect_garbage()
     _release(run)
     collect_garbage()
     give_pages_back()
     run.measure()
-    if not gave_back(run.outcome):
-        run.tell(unchanged=why_nothing(run.outcome))
+    if not freed_something(run.outcome):
+        run.tell(unchanged=nothing_freed_text(run.outcome))
 
 
-def _name_not_saved(run: Run) -> None:
-    if isinstance(run.steps, KnowsParts):
+def _name_not_saved(run: ActionContext) -> None:
+    if isinstance(run.steps, HasModelParts):
         run.tell(not_saved=run.steps.not_saved(run.model))
 
 
-def _release(run: Run) -> bool:
+def _release(run: ActionContext) -> bool:
     """Whether there was something that a collection now frees."""
-    released: Released = run.steps.release_retained()
+    released: ReleasedTraces = run.steps.release_retained()
     run.tell(
         released_traces=run.outcome.released_traces + released.traces,
         released_models=run.outcome.released_models + released.models,
@@ -470,7 +490,11 @@ def _release(run: Run) -> bool:
 
 
 def _reload(
-    run: Run, store: StateKeeper, tag: Tag, mode: Mode, agreement: Agreement | None
+    run: ActionContext,
+    store: StateStore,
+    tag: CheckpointTag,
+    mode: Mode,
+    agreement: ReloadAgreement | None,
 ) -> bool:
     """Whether the model had step functions of Keras, which were made again."""
     if inexact := run.steps.inexact(run.model):
@@ -478,33 +502,33 @@ def _reload(
     with contextlib.nullcontext() if inexact else _traced_again(run, mode):
         state, checkpoint = _save(run, store, tag, drop=False, held=True)
         if agreement is not None and (why := agreement.all_prepared()):
-            raise Failed(why)
+            raise ActionFailed(why)
         SIGNALS.hold()
         with store.dropping(), _functions_made_again(run) as dropped:
             _clear(run)
-            restore(run, state, store, checkpoint, mode)
+            restore_values(run, state, store, checkpoint, mode)
     run.measure()
     return bool(dropped)
 
 
 @contextlib.contextmanager
-def _traced_again(run: Run, mode: Mode) -> Generator[None]:
+def _traced_again(run: ActionContext, mode: Mode) -> Generator[None]:
     """The step functions are the same when they are traced again, and are traced already.
 
     Raises:
         Failed: They are not the same.
     """
     steps = run.steps
-    if not isinstance(steps, TracesAgain):
+    if not isinstance(steps, ChecksRetracing):
         yield
         return
     if is_memory_short(_TRACE_BYTES):
         short = f"less than {_TRACE_BYTES // MIB} MiB of memory can be had"
-        raise Failed(f"{short}, too little to trace the step again")
+        raise ActionFailed(f"{short}, too little to trace the step again")
     try:
         for model in _parts(run):
             if why := steps.trace_again(model):
-                raise Failed(why)
+                raise ActionFailed(why)
         if mode == "recreate":  # which makes variables that they do not know
             steps.forget_traced()
         yield
@@ -512,21 +536,21 @@ def _traced_again(run: Run, mode: Mode) -> Generator[None]:
         steps.forget_traced()
 
 
-def _parts(run: Run) -> list[KerasModel]:
-    return run.steps.models_in(run.model) if isinstance(run.steps, KnowsParts) else [run.model]
+def _parts(run: ActionContext) -> list[KerasModel]:
+    return run.steps.models_in(run.model) if isinstance(run.steps, HasModelParts) else [run.model]
 
 
-def _judge_reload(run: Run, *, had_functions: bool) -> None:
-    if gave_back(run.outcome) or run.outcome.mode == "recreate":
+def _judge_reload(run: ActionContext, *, had_functions: bool) -> None:
+    if freed_something(run.outcome) or run.outcome.mode == "recreate":
         return
     if not had_functions:
         # A loop that calls a step of the script's own: there was nothing to reload.
-        raise Failed(f"{_NO_STEP}; {why_nothing(run.outcome)}")
-    run.tell(unchanged=why_nothing(run.outcome))
+        raise ActionFailed(f"{_NO_STEP}; {nothing_freed_text(run.outcome)}")
+    run.tell(unchanged=nothing_freed_text(run.outcome))
 
 
 @contextlib.contextmanager
-def _functions_made_again(run: Run) -> Generator[list[str]]:
+def _functions_made_again(run: ActionContext) -> Generator[list[str]]:
     # Whatever happens between: a fit that goes on needs its step function.
     with contextlib.ExitStack() as made_again:
         names: list[str] = []
@@ -537,7 +561,7 @@ def _functions_made_again(run: Run) -> Generator[list[str]]:
         yield names
 
 
-def _clear(run: Run) -> None:
+def _clear(run: ActionContext) -> None:
     _release(run)
     left_out = run.steps.clear_session()
     if left_out:

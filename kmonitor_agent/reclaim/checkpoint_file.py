@@ -22,36 +22,36 @@ import numpy as np
 
 from kmonitor_agent.reclaim.checkpoint_seal import (
     BLOCK_BYTES,
-    NotAStateFile,
-    Piece,
-    Sealed,
-    StateHeader,
-    StoredFacts,
-    StoredVariable,
-    Tag,
+    CheckpointHeader,
+    CheckpointTag,
+    NotACheckpoint,
+    SealedContents,
+    SealedValue,
+    StoredVariableFacts,
+    VariableToStore,
     open_checkpoint,
-    opened,
+    open_sealed,
     read_header,
     write_seal,
 )
-from kmonitor_agent.reclaim.disk_file import Beside, DiskFile
+from kmonitor_agent.reclaim.disk_file import BackgroundTask, DiskFile
 
 __all__ = [
     "ARCHITECTURE",
     "FORMAT",
+    "CheckpointHeader",
+    "CheckpointTag",
     "Checksum",
-    "NotAStateFile",
-    "StateHeader",
-    "StoredFacts",
-    "StoredVariable",
-    "Tag",
-    "check_whole",
-    "dtype_named",
+    "NotACheckpoint",
+    "StoredVariableFacts",
+    "VariableToStore",
     "holds_values",
+    "parse_dtype",
     "read_architecture",
-    "read_facts",
     "read_header",
+    "read_variable_facts",
     "read_variables",
+    "verify_checkpoint",
     "write_state",
 ]
 
@@ -91,23 +91,23 @@ class Checksum:
 
 def write_state(
     disk: DiskFile,
-    variables: Sequence[StoredVariable],
+    variables: Sequence[VariableToStore],
     read: Callable[[Any], Any],
     *,
-    tag: Tag,
+    tag: CheckpointTag,
     wall_s: float,
     architecture: str = "",
-) -> StateHeader:
+) -> CheckpointHeader:
     """Fill a new file, one variable in memory at a time; the caller flushes it.
 
     `architecture` is a text that `read_architecture` gives back. What the disk refuses is told
     when the file is flushed: what is there then is no checkpoint.
 
     Raises:
-        NotAStateFile: The tag is too long for a file's block.
+        NotACheckpoint: The tag is too long for a file's block.
     """
     checksum = Checksum()
-    pieces: list[Piece] = []
+    pieces: list[SealedValue] = []
     making = None
     with _hdf5().File(disk, "w", userblock_size=BLOCK_BYTES) as file:
         for ordinal, variable in enumerate(variables):
@@ -119,9 +119,9 @@ def write_state(
             text = np.frombuffer(architecture.encode(), np.uint8)
             making = _write_variable(file, ARCHITECTURE, ARCHITECTURE, text)
         state_bytes = sum(piece.n_bytes for piece in pieces)
-        header = StateHeader(tag, wall_s, len(variables), state_bytes, checksum.text())
+        header = CheckpointHeader(tag, wall_s, len(variables), state_bytes, checksum.text())
         _write_header(file, header)
-    write_seal(disk, Sealed(header, tuple(pieces), making))
+    write_seal(disk, SealedContents(header, tuple(pieces), making))
     return header
 
 
@@ -133,16 +133,16 @@ def read_variables(path: Path, empty: Callable[..., Any] = np.empty) -> Iterator
         empty: Makes the array of shape and dtype in whose memory a large one is read and checked.
 
     Raises:
-        NotAStateFile: One is missing or damaged.
+        NotACheckpoint: One is missing or damaged.
         OSError: The file cannot be read.
     """
     checksum = Checksum()
-    with opened(path) as (sealed, raw):
+    with open_sealed(path) as (sealed, raw):
         for ordinal, piece in enumerate(sealed.pieces):
             yield _read_piece(raw, piece, f"variable {ordinal}", empty)
             checksum.add_crc(piece.crc32)
     if checksum.text() != sealed.header.checksum:
-        raise NotAStateFile(f"its state is {checksum.text()}, not {sealed.header.checksum}")
+        raise NotACheckpoint(f"its state is {checksum.text()}, not {sealed.header.checksum}")
 
 
 def holds_values(path: Path, values: Iterator[Any]) -> bool:
@@ -151,11 +151,11 @@ def holds_values(path: Path, values: Iterator[Any]) -> bool:
     Read and compared slice by slice: quicker than checksums, and no second variable in memory.
 
     Raises:
-        NotAStateFile: It is not a whole checkpoint.
+        NotACheckpoint: It is not a whole checkpoint.
         OSError: The file cannot be read.
     """
     checksum = Checksum()
-    with opened(path) as (sealed, raw):
+    with open_sealed(path) as (sealed, raw):
         for piece in sealed.pieces:
             array = next(values, None)
             if array is None or not _holds(raw, piece, np.asarray(array, order="C"), path):
@@ -169,39 +169,39 @@ def read_architecture(path: Path) -> str:
     """What a file says of its model's making; empty if nothing.
 
     Raises:
-        NotAStateFile: It is damaged.
+        NotACheckpoint: It is damaged.
         OSError: The file cannot be read.
     """
-    with opened(path) as (sealed, raw):
+    with open_sealed(path) as (sealed, raw):
         if sealed.architecture is None:
             return ""
         text = _read_piece(raw, sealed.architecture, "what it says of the model", np.empty)
     return text.tobytes().decode()
 
 
-def read_facts(path: Path) -> list[StoredFacts]:
+def read_variable_facts(path: Path) -> list[StoredVariableFacts]:
     """What a file holds, in order, without reading the values.
 
     Raises:
-        NotAStateFile: It is not a whole checkpoint.
+        NotACheckpoint: It is not a whole checkpoint.
         OSError: The file cannot be read.
     """
-    with opened(path) as (sealed, _):
+    with open_sealed(path) as (sealed, _):
         return [piece.facts for piece in sealed.pieces]
 
 
-def check_whole(path: Path) -> None:
+def verify_checkpoint(path: Path) -> None:
     """Read every byte of a file and compare its checksums.
 
     Raises:
-        NotAStateFile: It is damaged.
+        NotACheckpoint: It is damaged.
         OSError: The file cannot be read.
     """
     deque(read_variables(path), maxlen=0)  # a loop variable would hold two values at once
     read_architecture(path)
 
 
-def dtype_named(name: str) -> Any:
+def parse_dtype(name: str) -> Any:
     """The dtype that a file names. Raises: AttributeError, TypeError: there is none."""
     try:
         return np.dtype(name)
@@ -214,19 +214,21 @@ def _hdf5() -> Any:
     return importlib.import_module("h5py")  # comes with Keras
 
 
-def _write_variable(file: Any, name: str, path: str, array: Any) -> Piece:
+def _write_variable(file: Any, name: str, path: str, array: Any) -> SealedValue:
     """Write one with its checksum, which is computed meanwhile."""
     if array.nbytes < _SLICE_BYTES:
         dataset, crc = _write_array(file, name, array), _crc_of(array)
     else:
-        with Beside(partial(_crc_of, array)) as found:
+        with BackgroundTask(partial(_crc_of, array)) as found:
             dataset = _write_array(file, name, array)
         crc = found.result()
     dataset.attrs["path"] = path
     dataset.attrs["crc32"] = crc
     # An array without bytes has no place.
     offset = int(dataset.id.get_offset()) if array.nbytes else 0
-    return Piece(StoredFacts(path, array.shape, str(array.dtype)), offset, array.nbytes, crc)
+    return SealedValue(
+        StoredVariableFacts(path, array.shape, str(array.dtype)), offset, array.nbytes, crc
+    )
 
 
 def _write_array(file: Any, name: str, array: Any) -> Any:
@@ -237,12 +239,12 @@ def _write_array(file: Any, name: str, array: Any) -> Any:
     return dataset
 
 
-def _read_piece(raw: FileIO, piece: Piece, what: str, empty: Callable[..., Any]) -> Any:
-    """One as a numpy array, checked. Raises: NotAStateFile, OSError."""
+def _read_piece(raw: FileIO, piece: SealedValue, what: str, empty: Callable[..., Any]) -> Any:
+    """One as a numpy array, checked. Raises: NotACheckpoint, OSError."""
     with _sound(what):
-        dtype = dtype_named(piece.facts.dtype)
+        dtype = parse_dtype(piece.facts.dtype)
         if math.prod(piece.facts.shape) * dtype.itemsize != piece.n_bytes:
-            raise NotAStateFile(f"{what} is not of the length that its shape needs")
+            raise NotACheckpoint(f"{what} is not of the length that its shape needs")
         is_large = piece.n_bytes >= _SLICE_BYTES
         array = (empty if is_large else np.empty)(piece.facts.shape, dtype)
     raw.seek(piece.offset)
@@ -252,7 +254,7 @@ def _read_piece(raw: FileIO, piece: Piece, what: str, empty: Callable[..., Any])
         _read_into(raw, _bytes_of(array))
         crc = _crc_of(array)
     if crc != piece.crc32:
-        raise NotAStateFile(f"{what} has another checksum")
+        raise NotACheckpoint(f"{what} has another checksum")
     return array
 
 
@@ -262,13 +264,13 @@ def _sound(what: str) -> Generator[None]:
     try:
         yield
     except (AttributeError, ImportError, TypeError, ValueError) as exc:
-        raise NotAStateFile(f"{what} cannot be read here: {exc}") from exc
+        raise NotACheckpoint(f"{what} cannot be read here: {exc}") from exc
 
 
 def _fill(array: Any, raw: FileIO) -> int:
     """Read an array's bytes; the CRC-32 of what came, computed meanwhile slice by slice."""
     flat, came = _bytes_of(array), SimpleQueue[Any]()
-    with Beside(partial(_crc_of_slices, came), end=partial(came.put, None)) as crc:
+    with BackgroundTask(partial(_crc_of_slices, came), end=partial(came.put, None)) as crc:
         for start in range(0, flat.size, _SLICE_BYTES):
             part = flat[start : start + _SLICE_BYTES]
             _read_into(raw, part)
@@ -288,17 +290,17 @@ def _read_into(raw: FileIO, part: Any) -> None:
     while rest.nbytes:
         n_bytes = raw.readinto(rest)
         if not n_bytes:
-            raise NotAStateFile("it ends too early")
+            raise NotACheckpoint("it ends too early")
         rest = rest[n_bytes:]
 
 
-def _holds(raw: FileIO, piece: Piece, array: Any, path: Path) -> bool:
+def _holds(raw: FileIO, piece: SealedValue, array: Any, path: Path) -> bool:
     if piece.facts.shape != array.shape or piece.facts.dtype != str(array.dtype):
         return False
     flat, half = _bytes_of(array), array.nbytes // 2
     if array.nbytes < _SLICE_BYTES:
         return _is_at(raw, piece.offset, flat)
-    with Beside(partial(_is_at_path, path, piece.offset + half, flat[half:])) as second:
+    with BackgroundTask(partial(_is_at_path, path, piece.offset + half, flat[half:])) as second:
         is_first = _is_at(raw, piece.offset, flat[:half])
     return is_first and second.result()
 
@@ -338,7 +340,7 @@ def _crc_of(array: Any) -> int:
     return zlib.crc32(memoryview(_bytes_of(array)))
 
 
-def _write_header(file: Any, header: StateHeader) -> None:
+def _write_header(file: Any, header: CheckpointHeader) -> None:
     attributes = file.attrs
     attributes["run"] = header.tag.run
     attributes["fit"] = header.tag.fit

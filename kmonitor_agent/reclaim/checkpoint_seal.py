@@ -23,7 +23,7 @@ from kmonitor_agent.wire.local.private_files import open_plain
 
 
 @dataclass(frozen=True, slots=True)
-class Tag:
+class CheckpointTag:
     """Where in a run a state was taken.
 
     Attributes:
@@ -40,7 +40,7 @@ class Tag:
 
 
 @dataclass(frozen=True, slots=True)
-class StateHeader:
+class CheckpointHeader:
     """What a checkpoint file says of itself.
 
     Attributes:
@@ -51,7 +51,7 @@ class StateHeader:
         checksum: "crc32:..." over all of them in order.
     """
 
-    tag: Tag
+    tag: CheckpointTag
     wall_s: float
     variables: int
     state_bytes: int
@@ -59,7 +59,7 @@ class StateHeader:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredVariable:
+class VariableToStore:
     """One variable to be written.
 
     Attributes:
@@ -74,7 +74,7 @@ class StoredVariable:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredFacts:
+class StoredVariableFacts:
     """One variable that a file holds.
 
     Attributes:
@@ -88,7 +88,7 @@ class StoredFacts:
     dtype: str
 
 
-class NotAStateFile(Exception):
+class NotACheckpoint(Exception):
     """A file that is no whole checkpoint.
 
     Attributes:
@@ -116,7 +116,7 @@ _REST_BYTES: Final = 1024 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SealedValue:
     """One value in a file.
 
     Attributes:
@@ -126,14 +126,14 @@ class Piece:
         crc32: Of them.
     """
 
-    facts: StoredFacts
+    facts: StoredVariableFacts
     offset: int
     n_bytes: int
     crc32: int
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed:
+class SealedContents:
     """What a file says of itself, proved.
 
     Attributes:
@@ -142,9 +142,9 @@ class Sealed:
         architecture: Of the text on the model's making; None if there is none.
     """
 
-    header: StateHeader
-    pieces: tuple[Piece, ...]
-    architecture: Piece | None
+    header: CheckpointHeader
+    pieces: tuple[SealedValue, ...]
+    architecture: SealedValue | None
 
 
 class SeekableFile(Protocol):
@@ -169,18 +169,18 @@ class WritableFile(SeekableFile, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    header: StateHeader
+    header: CheckpointHeader
     n_bytes: int
     index_at: int
     index_crc32: int
     rest_crc32: int
 
 
-def write_seal(file: WritableFile, sealed: Sealed) -> None:
+def write_seal(file: WritableFile, sealed: SealedContents) -> None:
     """Add index and block to a file whose HDF5, behind room for the block, is written.
 
     Raises:
-        NotAStateFile: The header is longer than the block, or two values lie in one place.
+        NotACheckpoint: The header is longer than the block, or two values lie in one place.
     """
     index_at = file.seek(0, os.SEEK_END)
     rest_crc32 = _crc_of_rest(file, _all_pieces(sealed), index_at)
@@ -195,7 +195,7 @@ def write_seal(file: WritableFile, sealed: Sealed) -> None:
     block = _Block(sealed.header, index_at + len(index), index_at, zlib.crc32(index), rest_crc32)
     text = json.dumps({"format": _FORMAT, **asdict(block)}).encode()
     if len(text) > BLOCK_BYTES - _CRC_END:
-        raise NotAStateFile("the header of a checkpoint is longer than its block")
+        raise NotACheckpoint("the header of a checkpoint is longer than its block")
     text = text.ljust(BLOCK_BYTES - _CRC_END)
     file.seek(0)
     file.write(memoryview(MAGIC + zlib.crc32(text).to_bytes(4, "big") + text))
@@ -206,18 +206,18 @@ def open_checkpoint(path: Path) -> FileIO:
     return FileIO(open_plain(path), "rb")
 
 
-def read_header(path: Path) -> StateHeader:
+def read_header(path: Path) -> CheckpointHeader:
     """What a listing tells of a file; only its block is read, and its length compared.
 
     Raises:
-        NotAStateFile: It is not a whole checkpoint.
+        NotACheckpoint: It is not a whole checkpoint.
         OSError: It cannot be read.
     """
     with open_checkpoint(path) as file:
         return _read_block(file).header
 
 
-def begins_as_ours(path: Path) -> bool:
+def has_checkpoint_magic(path: Path) -> bool:
     """Whether a file can be read and says that it is sealed, whole or not."""
     try:
         with open_checkpoint(path) as file:
@@ -227,58 +227,58 @@ def begins_as_ours(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Generator[tuple[Sealed, Any]]:
+def open_sealed(path: Path) -> Generator[tuple[SealedContents, Any]]:
     """A file, of which everything but the values is proved: those are by who reads them.
 
     Raises:
-        NotAStateFile: It is not a whole checkpoint.
+        NotACheckpoint: It is not a whole checkpoint.
         OSError: It cannot be read.
     """
     with open_checkpoint(path) as file:
         yield _read_seal(file), file
 
 
-def _read_seal(file: SeekableFile) -> Sealed:
+def _read_seal(file: SeekableFile) -> SealedContents:
     block = _read_block(file)
     if block.n_bytes - block.index_at > _INDEX_BYTES:
-        raise NotAStateFile("its index is larger than any")
+        raise NotACheckpoint("its index is larger than any")
     index = b"".join(_chunks(file, block.index_at, block.n_bytes))
     if zlib.crc32(index) != block.index_crc32:
-        raise NotAStateFile("its index has another checksum")
+        raise NotACheckpoint("its index has another checksum")
     with _well_formed("its index"):
         found = json.loads(index)
         making = found["architecture"]
-        sealed = Sealed(
+        sealed = SealedContents(
             block.header,
             tuple(_as_piece(each) for each in found["variables"]),
             None if making is None else _as_piece(making),
         )
     if len(sealed.pieces) != block.header.variables:
-        raise NotAStateFile("its index is of another number of variables")
+        raise NotACheckpoint("its index is of another number of variables")
     if _crc_of_rest(file, _all_pieces(sealed), block.index_at) != block.rest_crc32:
-        raise NotAStateFile("what stands between its values has another checksum")
+        raise NotACheckpoint("what stands between its values has another checksum")
     return sealed
 
 
 def _read_block(file: SeekableFile) -> _Block:
     data = b"".join(_chunks(file, 0, BLOCK_BYTES))
     if not data.startswith(MAGIC):
-        raise NotAStateFile("it does not begin as a checkpoint does")
+        raise NotACheckpoint("it does not begin as a checkpoint does")
     text = data[_CRC_END:]
     if (
         len(data) < BLOCK_BYTES
         or zlib.crc32(text).to_bytes(4, "big") != data[len(MAGIC) : _CRC_END]
     ):
-        raise NotAStateFile("its first bytes have another checksum")
+        raise NotACheckpoint("its first bytes have another checksum")
     with _well_formed("its header"):
         found = json.loads(text)
         if found.pop("format") != _FORMAT:
-            raise NotAStateFile("it is of a form that this kmonitor does not know")
+            raise NotACheckpoint("it is of a form that this kmonitor does not know")
         header = found.pop("header")
-        block = _Block(StateHeader(Tag(**header.pop("tag")), **header), **found)
+        block = _Block(CheckpointHeader(CheckpointTag(**header.pop("tag")), **header), **found)
     length = file.seek(0, os.SEEK_END)
     if length != block.n_bytes:
-        raise NotAStateFile(f"it has {length} bytes of {block.n_bytes}")
+        raise NotACheckpoint(f"it has {length} bytes of {block.n_bytes}")
     return block
 
 
@@ -288,35 +288,35 @@ def _well_formed(what: str) -> Generator[None]:
     try:
         yield
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as exc:
-        raise NotAStateFile(f"{what} is not whole: {exc}") from exc
+        raise NotACheckpoint(f"{what} is not whole: {exc}") from exc
 
 
-def _as_list(piece: Piece) -> list[object]:
+def _as_list(piece: SealedValue) -> list[object]:
     facts = piece.facts
     return [facts.path, facts.shape, facts.dtype, piece.offset, piece.n_bytes, piece.crc32]
 
 
-def _as_piece(found: Sequence[Any]) -> Piece:
+def _as_piece(found: Sequence[Any]) -> SealedValue:
     path, shape, dtype, *numbers = found
     offset, n_bytes, crc32 = (int(number) for number in numbers)
-    return Piece(
-        StoredFacts(str(path), tuple(map(int, shape)), str(dtype)), offset, n_bytes, crc32
+    return SealedValue(
+        StoredVariableFacts(str(path), tuple(map(int, shape)), str(dtype)), offset, n_bytes, crc32
     )
 
 
-def _all_pieces(sealed: Sealed) -> list[Piece]:
+def _all_pieces(sealed: SealedContents) -> list[SealedValue]:
     pieces = [*sealed.pieces, *([sealed.architecture] if sealed.architecture else [])]
     return sorted((each for each in pieces if each.n_bytes), key=lambda each: each.offset)
 
 
-def _crc_of_rest(file: SeekableFile, pieces: Sequence[Piece], end: int) -> int:
+def _crc_of_rest(file: SeekableFile, pieces: Sequence[SealedValue], end: int) -> int:
     """The CRC-32 of what lies behind the block, before `end` and in no piece."""
     crc, at = 0, BLOCK_BYTES
     if end - at - sum(each.n_bytes for each in pieces) > _REST_BYTES:
-        raise NotAStateFile("too much lies between its values")
+        raise NotACheckpoint("too much lies between its values")
     for offset, n_bytes in [*((each.offset, each.n_bytes) for each in pieces), (end, 0)]:
         if offset < at:
-            raise NotAStateFile("two of its values lie in one place")
+            raise NotACheckpoint("two of its values lie in one place")
         for chunk in _chunks(file, at, offset):
             crc = zlib.crc32(chunk, crc)
         at = offset + n_bytes

@@ -21,20 +21,20 @@ from typing import Any, Final
 import numpy as np
 import psutil
 
-from kmonitor_agent.frameworks.base import EmptyArray, KerasModel
-from kmonitor_agent.frameworks.global_state import names_kept
-from kmonitor_agent.guard import described
+from kmonitor_agent.frameworks.base import EmptyArrayFactory, KerasModel
+from kmonitor_agent.frameworks.global_state import name_counters_kept
+from kmonitor_agent.guard import describe_exception
 from kmonitor_agent.reclaim.checkpoint_file import (
-    NotAStateFile,
-    StateHeader,
-    StoredVariable,
-    Tag,
+    CheckpointHeader,
+    CheckpointTag,
+    NotACheckpoint,
+    VariableToStore,
     holds_values,
     read_header,
     read_variables,
     write_state,
 )
-from kmonitor_agent.reclaim.disk_file import Beside, DiskFile, flush_folder
+from kmonitor_agent.reclaim.disk_file import BackgroundTask, DiskFile, fsync_folder
 from kmonitor_agent.wire.local.clock import Clock, SystemClock
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.local.private_files import make_folder, make_own_folder
@@ -68,7 +68,7 @@ class Checkpoint:
     wall_s: float
     epoch: int
     checksum: str
-    tag: Tag
+    tag: CheckpointTag
     variables: int
     state_bytes: int
 
@@ -128,10 +128,10 @@ class CheckpointStore:
 
     def save(
         self,
-        variables: Sequence[StoredVariable],
+        variables: Sequence[VariableToStore],
         read: Callable[[Any], Any],
         *,
-        tag: Tag,
+        tag: CheckpointTag,
         architecture: str = "",
         drop: bool = True,
     ) -> Checkpoint:
@@ -156,8 +156,8 @@ class CheckpointStore:
         try:
             header = self._write(unfinished, variables, read, tag, architecture)
             unfinished.replace(target)
-            flush_folder(self.folder)
-        except (NotAStateFile, OSError) as exc:
+            fsync_folder(self.folder)
+        except (NotACheckpoint, OSError) as exc:
             raise SaveRefused(f"the checkpoint could not be written: {exc}"[:1000]) from exc
         finally:
             # Whatever ended it, also an interrupt: nothing half-written stays.
@@ -170,11 +170,11 @@ class CheckpointStore:
     def _write(
         self,
         path: Path,
-        variables: Sequence[StoredVariable],
+        variables: Sequence[VariableToStore],
         read: Callable[[Any], Any],
-        tag: Tag,
+        tag: CheckpointTag,
         architecture: str,
-    ) -> StateHeader:
+    ) -> CheckpointHeader:
         """A new file, seen to read back the same while the disk takes it."""
         wall_s = self._clock.wall_s()
         with DiskFile(path) as disk:
@@ -188,10 +188,12 @@ class CheckpointStore:
     @contextlib.contextmanager
     def dropping(self) -> Generator[None]:
         """Drop the oldest while the block runs: giving back a large file's pages takes time."""
-        with Beside(partial(_remove, self._oldest())):
+        with BackgroundTask(partial(_remove, self._oldest())):
             yield
 
-    def read(self, checkpoint: Checkpoint, empty: EmptyArray | None = None) -> Iterator[Any]:
+    def read(
+        self, checkpoint: Checkpoint, empty: EmptyArrayFactory | None = None
+    ) -> Iterator[Any]:
         """The values of a checkpoint in the order of saving, one in memory at a time.
 
         Args:
@@ -199,7 +201,7 @@ class CheckpointStore:
             empty: Makes the arrays that large values are read into; None: numpy's.
 
         Raises:
-            NotAStateFile: It is damaged; what was given before is right.
+            NotACheckpoint: It is damaged; what was given before is right.
             OSError: It cannot be read.
         """
         return read_variables(checkpoint.path, empty or np.empty)
@@ -208,7 +210,7 @@ class CheckpointStore:
         """Whether a checkpoint can be read and holds these numpy arrays in order, every bit."""
         try:
             return holds_values(checkpoint.path, values)
-        except (NotAStateFile, OSError):
+        except (NotACheckpoint, OSError):
             return False
 
     def _files(self) -> list[Path]:
@@ -221,7 +223,7 @@ class CheckpointStore:
     def _checkpoint(self, path: Path) -> Checkpoint | None:
         try:
             return _as_checkpoint(path, read_header(path))
-        except (NotAStateFile, OSError):
+        except (NotACheckpoint, OSError):
             return None
 
     def _make_folder(self) -> None:
@@ -243,7 +245,7 @@ class CheckpointStore:
                 " checkpoint_dir"
             )
 
-    def _name(self, tag: Tag) -> str:
+    def _name(self, tag: CheckpointTag) -> str:
         ordinal = max((_ordinal(path) for path in self._files()), default=0) + 1
         return f"{ordinal:06d}-fit{tag.fit}-epoch{tag.epoch}-step{tag.step}{_SUFFIX}"
 
@@ -262,7 +264,7 @@ class CheckpointStore:
         if len(whole) < self._keep:
             return []
         older = files[: files.index(whole[-self._keep])]
-        return [path for path in older if path in whole or place_in_name(path)]
+        return [path for path in older if path in whole or parse_checkpoint_name(path)]
 
 
 def _remove(checkpoints: Sequence[Path]) -> None:
@@ -273,7 +275,7 @@ def _remove(checkpoints: Sequence[Path]) -> None:
             export_path(path).unlink()
 
 
-def place_in_name(path: Path) -> tuple[int, int, int] | None:
+def parse_checkpoint_name(path: Path) -> tuple[int, int, int] | None:
     """Fit, epoch and step that a checkpoint's name says, unproved; None if it is no such name."""
     named = _NAME.fullmatch(path.name)
     return None if named is None else (int(named[1]), int(named[2]), int(named[3]))
@@ -289,7 +291,7 @@ def unfinished_export_path(checkpoint: Path) -> Path:
     return checkpoint.with_name(f"{checkpoint.stem}.{os.getpid()}{_UNFINISHED}{_EXPORT_SUFFIX}")
 
 
-def _as_checkpoint(path: Path, header: StateHeader) -> Checkpoint:
+def _as_checkpoint(path: Path, header: CheckpointHeader) -> Checkpoint:
     return Checkpoint(
         path=path,
         n_bytes=path.lstat().st_size,
@@ -307,13 +309,13 @@ def _ordinal(path: Path) -> int:
     return int(first) if first.isdigit() else 0
 
 
-def _verify(path: Path, header: StateHeader, values: Iterator[Any]) -> None:
+def _verify(path: Path, header: CheckpointHeader, values: Iterator[Any]) -> None:
     try:
         # Another thread of the script may have changed a variable since it was written.
         if not holds_values(path, values):
             deque(read_variables(path), maxlen=0)  # a loop variable would hold two values at once
         found = read_header(path)
-    except NotAStateFile as exc:
+    except NotACheckpoint as exc:
         raise SaveRefused(
             f"the checkpoint did not read back as it was written: {exc.why}"
         ) from exc
@@ -328,7 +330,7 @@ def _free_bytes(folder: Path) -> int:
 # export: A `.keras` file beside a checkpoint, for other programs: whole, or not there at all.
 
 
-class NotExported(Exception):
+class ExportFailed(Exception):
     """The file was not written; nothing of it is left.
 
     Attributes:
@@ -354,18 +356,18 @@ def export_model(
         free_bytes: Free space there, bytes; None: not looked at.
 
     Raises:
-        NotExported: Keras cannot, or the disk does not take it.
+        ExportFailed: Keras cannot, or the disk does not take it.
     """
     unfinished, target = unfinished_export_path(checkpoint), export_path(checkpoint)
     try:
         _check_room(checkpoint, free_bytes)
-        with names_kept():  # Keras makes a layer, an optimizer and a metric to look at
+        with name_counters_kept():  # Keras makes a layer, an optimizer and a metric to look at
             model.save(unfinished)
-        keep_exported(unfinished, target)
-    except NotExported:
+        commit_export(unfinished, target)
+    except ExportFailed:
         raise
     except Exception as exc:
-        raise NotExported(described(exc)) from exc
+        raise ExportFailed(describe_exception(exc)) from exc
     finally:
         # Whatever ended it, also an interrupt: nothing half-written stays.
         with contextlib.suppress(OSError):
@@ -375,14 +377,14 @@ def export_model(
 
 def _check_room(checkpoint: Path, free_bytes: Callable[[], int] | None) -> None:
     if free_bytes is not None and free_bytes() < checkpoint.stat().st_size:
-        raise NotExported("there is no room for it beside the checkpoint")
+        raise ExportFailed("there is no room for it beside the checkpoint")
 
 
-def keep_exported(unfinished: Path, target: Path) -> None:
+def commit_export(unfinished: Path, target: Path) -> None:
     """Flush a file that Keras wrote, see that it is whole, and give it its name.
 
     Raises:
-        NotExported: It is not whole.
+        ExportFailed: It is not whole.
         OSError: The disk failed.
     """
     with unfinished.open("rb+") as file:
@@ -391,8 +393,8 @@ def keep_exported(unfinished: Path, target: Path) -> None:
         with zipfile.ZipFile(unfinished) as archive:
             damaged = archive.testzip()
     except zipfile.BadZipFile as exc:
-        raise NotExported(f"the file did not read back: {exc}") from exc
+        raise ExportFailed(f"the file did not read back: {exc}") from exc
     if damaged is not None or not unfinished.stat().st_size:
-        raise NotExported(f"the file did not read back: {damaged} is damaged")
+        raise ExportFailed(f"the file did not read back: {damaged} is damaged")
     unfinished.replace(target)
-    flush_folder(target.parent)
+    fsync_folder(target.parent)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Generator
 from types import FrameType
 from typing import Any, Final
 
-from kmonitor_agent.guard import FaultLog, came_from_a_handler
+from kmonitor_agent.guard import FaultLog, is_from_signal_handler
 
 # Signal actions.
 
@@ -25,7 +25,7 @@ from kmonitor_agent.guard import FaultLog, came_from_a_handler
 _BYTES: Final = 512  # of a `struct sigaction`, 152 with glibc; its handler comes first
 
 
-def action_of(number: int) -> bytes | None:
+def read_sigaction(number: int) -> bytes | None:
     """All that is set for a signal; None where that cannot be read."""
     found = ctypes.create_string_buffer(_BYTES)
     call = _sigaction()
@@ -34,7 +34,7 @@ def action_of(number: int) -> bytes | None:
     return found.raw
 
 
-def set_action(number: int, action: bytes | None) -> None:
+def write_sigaction(number: int, action: bytes | None) -> None:
     """Set what was read; None changes nothing."""
     call = _sigaction()
     if call is not None and action is not None:
@@ -60,7 +60,7 @@ _NUMBERS: Final = tuple(signal.valid_signals())
 Handler = Callable[[int, FrameType | None], Any]
 
 
-class Passing(BaseException):
+class HandlerException(BaseException):
     """Carries what a handler of the script raised through everything that answers for ours."""
 
     def __init__(self, error: Exception) -> None:
@@ -68,7 +68,7 @@ class Passing(BaseException):
         self.error = error
 
 
-class HeldSignals:
+class DeferredSignals:
     """The process' signals. Owned by the main thread.
 
     Nothing of it raises but what handlers of the script raise.
@@ -97,7 +97,7 @@ class HeldSignals:
         if is_watched:
             try:
                 self.watch()
-            except Passing as passing:
+            except HandlerException as passing:
                 self.close()
                 raise passing.error from None
         return True
@@ -131,7 +131,7 @@ class HeldSignals:
             finally:
                 if is_open:
                     self.close()
-        except Passing as passing:
+        except HandlerException as passing:
             if is_open:
                 raise passing.error from None
             raise
@@ -144,8 +144,8 @@ class HeldSignals:
             if _is_main_thread():
                 self._watch()
         except Exception as exc:  # noqa: BLE001 - the work goes on unwatched
-            if came_from_a_handler(exc):
-                raise Passing(exc) from None
+            if is_from_signal_handler(exc):
+                raise HandlerException(exc) from None
             self._failed = exc
 
     def hold(self) -> None:
@@ -162,10 +162,10 @@ class HeldSignals:
         for number in _NUMBERS:
             handler = signal.getsignal(number)
             if callable(handler):  # not one of C's, nor one that ends the process
-                action = self._actions[number] = action_of(number)
+                action = self._actions[number] = read_sigaction(number)
                 self._handlers[number] = handler
                 signal.signal(number, self._meet)
-                if not is_same_handler(action, action_of(number)):  # C's, set since
+                if not is_same_handler(action, read_sigaction(number)):  # C's, set since
                     self._put_back_one(number)
                     del self._handlers[number]
 
@@ -178,7 +178,7 @@ class HeldSignals:
         except Exception as exc:
             if not self._is_open:  # while handlers are put back
                 raise
-            raise Passing(exc) from None
+            raise HandlerException(exc) from None
 
     def _put_back(self) -> None:
         self._is_held = True  # until its own handler is back, nothing of a signal raises here
@@ -189,7 +189,7 @@ class HeldSignals:
                 if signal.getsignal(number) == self._meet:  # else somebody has set another since
                     self._put_back_one(number)
             except Exception as exc:  # noqa: BLE001 - the others must be put back all the same
-                if came_from_a_handler(exc):
+                if is_from_signal_handler(exc):
                     raised = exc
                 else:
                     self._failed = exc
@@ -203,7 +203,7 @@ class HeldSignals:
         try:
             signal.signal(number, self._handlers[number])
         finally:
-            set_action(number, self._actions.get(number))
+            write_sigaction(number, self._actions.get(number))
 
     def _raise_again(self, numbers: list[int]) -> None:
         # One handler that raises must not keep the others from being called.
@@ -212,7 +212,7 @@ class HeldSignals:
         try:
             signal.raise_signal(numbers[0])
         except Exception as exc:
-            if came_from_a_handler(exc):
+            if is_from_signal_handler(exc):
                 raise
             self._failed = exc
         finally:
@@ -223,4 +223,4 @@ def _is_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-SIGNALS: Final = HeldSignals()
+SIGNALS: Final = DeferredSignals()

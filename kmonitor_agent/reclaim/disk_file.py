@@ -17,7 +17,7 @@ from typing import Any, Final, Generic, Self, TypeVar
 Result = TypeVar("Result")
 
 
-class Beside(Generic[Result]):
+class BackgroundTask(Generic[Result]):
     """`with Beside(work) as done:` runs `work` beside the block; `done.result()` is its result."""
 
     def __init__(
@@ -131,7 +131,7 @@ class DiskFile:
         """
         if self._failure is not None:
             raise self._failure
-        with Beside(functools.partial(os.fsync, self._descriptor)) as flushed:
+        with BackgroundTask(functools.partial(os.fsync, self._descriptor)) as flushed:
             yield
         flushed.result()
         self._is_flushed = True
@@ -181,7 +181,7 @@ class DiskFile:
         """Nothing: there is no buffer, and the disk is flushed once at the end."""
 
 
-def flush_folder(folder: Path) -> None:
+def fsync_folder(folder: Path) -> None:
     """Let a renamed file's new name survive a power cut.
 
     Raises:

@@ -5,14 +5,14 @@ from typing import Literal
 
 from kmonitor_agent.wire.messages.events import Footprint
 
-ActionName = Literal["save", "collect", "reload"]
+ReclaimAction = Literal["save", "collect", "reload"]
 
 Mode = Literal["assign", "recreate"]
 """How a reload's variables come back: into those that there are, or made anew."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReclaimOutcome:
     """Result of one action; the fields mean what they mean in `ActionRecord`.
 
     Attributes:
@@ -37,7 +37,7 @@ class Outcome:
     """
 
     ok: bool
-    action: ActionName
+    action: ReclaimAction
     seconds: float
     before: Footprint
     after: Footprint | None = None
@@ -63,7 +63,7 @@ _FREED_PART = 0.01
 """Memory that fell by less than this part may have fallen by itself."""
 
 
-def gave_back(outcome: Outcome) -> bool:
+def freed_something(outcome: ReclaimOutcome) -> bool:
     """Whether models were released, or the graph or memory is smaller than it was."""
     before, after = outcome.before, outcome.after
     if outcome.released_models or after is None:
@@ -78,7 +78,7 @@ def gave_back(outcome: Outcome) -> bool:
     )
 
 
-def why_nothing(outcome: Outcome) -> str:
+def nothing_freed_text(outcome: ReclaimOutcome) -> str:
     """What a collect or reload that gave nothing back found, for its record."""
     operations = None if outcome.after is None else outcome.after.graph_operations
     if not operations:

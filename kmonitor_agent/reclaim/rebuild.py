@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kmonitor_agent.frameworks.base import Framework, KerasModel, ReclaimSteps, StateUnreadable
-from kmonitor_agent.frameworks.model_building import CannotCopy, Rebuild, keras_of
+from kmonitor_agent.frameworks.model_building import CannotRebuild, ModelFactory, keras_module
 from kmonitor_agent.frameworks.model_rebuilder import (
-    EagerRebuilding,
-    Rebuilding,
+    EagerRebuilder,
+    ModelRebuilder,
     VariableShape,
     check_same_variables,
-    shapes_of,
+    variable_shapes,
 )
-from kmonitor_agent.frameworks.tf_keras.graph_mode import V1GraphFramework, v1_rebuilding
-from kmonitor_agent.guard import described
-from kmonitor_agent.reclaim.actions import collect_garbage, footprint, give_pages_back, save
-from kmonitor_agent.reclaim.checkpoint_file import Tag
+from kmonitor_agent.frameworks.tf_keras.graph_mode import V1GraphFramework, v1_graph_rebuilder
+from kmonitor_agent.guard import describe_exception
+from kmonitor_agent.reclaim.actions import collect_garbage, give_pages_back, read_footprint, save
+from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import Checkpoint, CheckpointStore
-from kmonitor_agent.reclaim.outcome import Outcome
+from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.wire.local.clock import SystemClock
 
 _MODE = "rebuild"
@@ -38,7 +38,7 @@ class ModelLost(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class SavedModel:
+class SavedModelState:
     """A model's state on disk, ready to go into another object.
 
     Attributes:
@@ -47,45 +47,47 @@ class SavedModel:
         shapes: Of the saved variables, in order.
     """
 
-    outcome: Outcome
+    outcome: ReclaimOutcome
     checkpoint: Checkpoint | None = None
     shapes: tuple[VariableShape, ...] = ()
 
 
-def rebuilding_for(framework: Framework, model: KerasModel) -> Rebuilding | None:
+def rebuilder_for(framework: Framework, model: KerasModel) -> ModelRebuilder | None:
     """How this model is replaced; None where that changes the result, and `reload` does not.
 
     tf_keras in eager mode shuffles arrays by one iterator for the whole `fit`, which a second
     call would begin again.
     """
     if isinstance(framework, V1GraphFramework):
-        return v1_rebuilding(model)
-    return None if keras_of(model).__name__ == "tf_keras" else EagerRebuilding()
+        return v1_graph_rebuilder(model)
+    return None if keras_module(model).__name__ == "tf_keras" else EagerRebuilder()
 
 
 def save_for_rebuild(
-    framework: Framework, model: KerasModel, store: CheckpointStore, *, tag: Tag
-) -> SavedModel:
+    framework: Framework, model: KerasModel, store: CheckpointStore, *, tag: CheckpointTag
+) -> SavedModelState:
     """Write the exact state; nothing else changes. Never raises."""
-    steps, how = framework.reclaim_steps(), rebuilding_for(framework, model)
+    steps, how = framework.reclaim_steps(), rebuilder_for(framework, model)
     why = "" if how is None else how.why_not_now()
     outcome = replace(save(framework, model, store, tag=tag), action="reload")
     checkpoint = store.latest() if outcome.ok else None
     if steps is None or why or checkpoint is None:
-        return SavedModel(replace(outcome, ok=False, why=why or outcome.why))
+        return SavedModelState(replace(outcome, ok=False, why=why or outcome.why))
     notes = [text for text in (steps.inexact(model), outcome.why) if text]
-    return SavedModel(
-        replace(outcome, why="; ".join(notes)), checkpoint, tuple(shapes_of(steps.state(model)))
+    return SavedModelState(
+        replace(outcome, why="; ".join(notes)),
+        checkpoint,
+        tuple(variable_shapes(steps.state(model))),
     )
 
 
 def rebuild(
     framework: Framework,
     model: KerasModel,
-    saved: SavedModel,
+    saved: SavedModelState,
     store: CheckpointStore,
-    script: Rebuild | None,
-) -> tuple[KerasModel, Outcome]:
+    script: ModelFactory | None,
+) -> tuple[KerasModel, ReclaimOutcome]:
     """The new model, or the old one when that failed, and what was done.
 
     Args:
@@ -100,7 +102,7 @@ def rebuild(
     """
     clock = SystemClock()
     began_s = clock.monotonic_s()
-    steps, how = framework.reclaim_steps(), rebuilding_for(framework, model)
+    steps, how = framework.reclaim_steps(), rebuilder_for(framework, model)
     checkpoint = saved.checkpoint
     if steps is None or how is None or checkpoint is None:
         return model, saved.outcome
@@ -123,7 +125,7 @@ def rebuild(
     return made, replace(
         outcome,
         seconds=seconds,
-        after=footprint(framework, made),
+        after=read_footprint(framework, made),
         released_traces=released.traces,
         released_models=released.models,
         disused_traces=released.disused,
@@ -131,15 +133,15 @@ def rebuild(
     )
 
 
-def _why_not_rebuilt(exc: Exception, script: Rebuild | None) -> str:
+def _why_not_rebuilt(exc: Exception, script: ModelFactory | None) -> str:
     if isinstance(exc, StateUnreadable):
         made = "rebuild= returned a model that" if script else "the model that was made anew"
         return f"{made} cannot take the state: {exc.why}"
-    return exc.why if isinstance(exc, CannotCopy) else described(exc)
+    return exc.why if isinstance(exc, CannotRebuild) else describe_exception(exc)
 
 
 def _make(
-    steps: ReclaimSteps, model: KerasModel, how: Rebuilding, script: Rebuild | None
+    steps: ReclaimSteps, model: KerasModel, how: ModelRebuilder, script: ModelFactory | None
 ) -> KerasModel:
     if not how.destroys:
         steps.drop_functions(model)
@@ -157,7 +159,7 @@ def _restore(
     checkpoint: Checkpoint,
 ) -> None:
     state = steps.state(model)
-    new = shapes_of(state)
+    new = variable_shapes(state)
     check_same_variables(shapes, new)
     wanted = iter(
         [each.variable for each, shape in zip(state, new, strict=True) if shape.is_wanted]
@@ -169,4 +171,4 @@ def _restore(
             continue
         steps.assign(target, value)
         if steps.read(target).tobytes() != value.tobytes():
-            raise CannotCopy("a variable of the new model did not take the saved value")
+            raise CannotRebuild("a variable of the new model did not take the saved value")

@@ -5,13 +5,13 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
-from kmonitor_agent.frameworks.base import EmptyArray
-from kmonitor_agent.reclaim.checkpoint_file import Checksum, StoredVariable, Tag
+from kmonitor_agent.frameworks.base import EmptyArrayFactory
+from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag, Checksum, VariableToStore
 from kmonitor_agent.reclaim.checkpoints import Checkpoint
 from kmonitor_agent.wire.local.clock import SystemClock
 
 
-class HeldState:
+class InMemoryStateStore:
     """Takes the place of a `CheckpointStore` for one reload; goes with it."""
 
     def __init__(self) -> None:
@@ -20,10 +20,10 @@ class HeldState:
 
     def save(
         self,
-        variables: Sequence[StoredVariable],
+        variables: Sequence[VariableToStore],
         read: Callable[[Any], Any],
         *,
-        tag: Tag,
+        tag: CheckpointTag,
         architecture: str = "",
         drop: bool = True,
     ) -> Checkpoint:
@@ -47,7 +47,9 @@ class HeldState:
             state_bytes=state_bytes,
         )
 
-    def read(self, checkpoint: Checkpoint, empty: EmptyArray | None = None) -> Iterator[Any]:
+    def read(
+        self, checkpoint: Checkpoint, empty: EmptyArrayFactory | None = None
+    ) -> Iterator[Any]:
         """The values in the order of saving."""
         del checkpoint, empty
         return iter(self._values)
@@ -69,7 +71,7 @@ class HeldState:
 # agreement: What a reload by one of several workers takes from who knows the others.
 
 
-class Agreement(Protocol):
+class ReloadAgreement(Protocol):
     """What workers that train one model come to before they reload it."""
 
     @property
@@ -86,15 +88,15 @@ class Agreement(Protocol):
         ...
 
 
-class StateKeeper(Protocol):
+class StateStore(Protocol):
     """Where a reload's state is meanwhile; the methods are those of `CheckpointStore`."""
 
     def save(
         self,
-        variables: Sequence[StoredVariable],
+        variables: Sequence[VariableToStore],
         read: Callable[[Any], Any],
         *,
-        tag: Tag,
+        tag: CheckpointTag,
         architecture: str = "",
         drop: bool = True,
     ) -> Checkpoint:
@@ -105,7 +107,9 @@ class StateKeeper(Protocol):
         """Drop older states while the block runs."""
         ...
 
-    def read(self, checkpoint: Checkpoint, empty: EmptyArray | None = None) -> Iterator[Any]:
+    def read(
+        self, checkpoint: Checkpoint, empty: EmptyArrayFactory | None = None
+    ) -> Iterator[Any]:
         """The values in the same order, large ones in arrays that `empty` makes."""
         ...
 

@@ -7,21 +7,21 @@ from typing import Final
 import msgspec
 
 from kmonitor_agent.frameworks.base import KerasModel
-from kmonitor_agent.guard import described
-from kmonitor_agent.reclaim.actions import collect, footprint, not_reloaded, reload, save
-from kmonitor_agent.reclaim.checkpoint_file import Tag
+from kmonitor_agent.guard import describe_exception
+from kmonitor_agent.reclaim.actions import collect, read_footprint, reload, reload_not_begun, save
+from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.reclaim.deferred_signals import SIGNALS
-from kmonitor_agent.reclaim.outcome import ActionName, Outcome
-from kmonitor_agent.recording.action_requests import Request, RequestQueue, is_expired
-from kmonitor_agent.recording.action_results import Record, Records
-from kmonitor_agent.recording.auto_executor import Escalating
-from kmonitor_agent.recording.diagnosis import Diagnoses
-from kmonitor_agent.recording.fit import AskedReload, Fit, Parts, Stopping
-from kmonitor_agent.recording.limit_enforcer import LimitKeeper
+from kmonitor_agent.reclaim.outcome import ReclaimAction, ReclaimOutcome
+from kmonitor_agent.recording.action_requests import ActionRequest, RequestQueue, is_expired
+from kmonitor_agent.recording.action_results import ActionResult, ActionResults
+from kmonitor_agent.recording.auto_executor import AutoExecutor
+from kmonitor_agent.recording.diagnosis import Diagnoser
+from kmonitor_agent.recording.fit import Fit, FitInParts, FitStopper, PendingReload
+from kmonitor_agent.recording.limit_enforcer import LimitEnforcer
 from kmonitor_agent.recording.privacy import Privacy
-from kmonitor_agent.recording.resumable_fit import Saved
-from kmonitor_agent.recording.worker_agreement import Meeting
+from kmonitor_agent.recording.resumable_fit import SaveResult
+from kmonitor_agent.recording.worker_agreement import WorkerAgreement
 from kmonitor_agent.wire.messages.commands import CommandState
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
@@ -39,7 +39,7 @@ _MOST_HELD: Final = 32
 _NO_MEETING: Final = "the training ended before all workers had met; none of them reloaded"
 
 
-class Performer:
+class ActionExecutor:
     """Runs requests one at a time; owned by whichever training thread reached a safe point.
 
     Attributes:
@@ -55,7 +55,7 @@ class Performer:
         *,
         run: str,
         queue: RequestQueue,
-        limits: LimitKeeper,
+        limits: LimitEnforcer,
         emit: Callable[[Event], None],
         now_s: Callable[[], float],
         privacy: Privacy,
@@ -72,20 +72,20 @@ class Performer:
             privacy: What to leave out of records.
             open_fits: The run's open fits, in the order of their begin; without, a stop ends one.
         """
-        self.records = Records()
+        self.records = ActionResults()
         self.is_paused = False
-        self.acted: Callable[[Fit, ActionName], None] = _do_nothing
+        self.acted: Callable[[Fit, ReclaimAction], None] = _do_nothing
         self._run_id = run
         self._queue = queue
         self._limits = limits
         self._emit = emit
         self._now_s = now_s
         self._privacy = privacy
-        self.stopping = Stopping(open_fits, self._stop_settled)
-        self._escalating = Escalating(limits=limits, act=self._act, tell=self.tell)
-        self.diagnoses = Diagnoses(emit=emit, now_s=now_s, privacy=privacy)
+        self.stopping = FitStopper(open_fits, self._stop_settled)
+        self._escalating = AutoExecutor(limits=limits, act=self._act, tell=self.tell)
+        self.diagnoses = Diagnoser(emit=emit, now_s=now_s, privacy=privacy)
 
-    def perform(self, fit: Fit, request: Request, *, step: int = 0) -> set[str]:
+    def perform(self, fit: Fit, request: ActionRequest, *, step: int = 0) -> set[str]:
         """Do what was asked and tell the result; the actions that were recorded.
 
         Args:
@@ -101,11 +101,13 @@ class Performer:
         except Exception as exc:
             # Whoever asked hears of it; the caller's guard counts it.
             if known is None or len(self.records) == known:
-                self._finish(self._record(fit, request, step, why=described(exc)), request)
+                self._finish(
+                    self._record(fit, request, step, why=describe_exception(exc)), request
+                )
             raise
         return {each.action for each in self.records[known:]}
 
-    def _perform(self, fit: Fit, request: Request, step: int) -> None:
+    def _perform(self, fit: Fit, request: ActionRequest, step: int) -> None:
         if is_expired(request, self._now_s()):
             self.tell(request, "expired", "its time to live passed before a safe point came")
             return
@@ -127,15 +129,15 @@ class Performer:
             if request.command is None:
                 self._tell_not_done(request, why)
 
-    def _stop_settled(self, fit: Fit, request: Request, step: int, why: str) -> None:
+    def _stop_settled(self, fit: Fit, request: ActionRequest, step: int, why: str) -> None:
         self._finish(self._record(fit, request, step, why=why), request)
 
-    def _tell_not_done(self, request: Request, why: str) -> None:
+    def _tell_not_done(self, request: ActionRequest, why: str) -> None:
         # "reload follows" was said of a limit's; a script's would be lost without a word.
         text = f"{request.asked_by}: the {request.action} was not done: {why}."
         self._emit(Notice(t_s=self._now_s(), level="info", code="not_done", text=text))
 
-    def tell(self, request: Request, state: CommandState, why: str = "") -> None:
+    def tell(self, request: ActionRequest, state: CommandState, why: str = "") -> None:
         """Say where a command stands; nothing for requests of limits and scripts."""
         command = request.command
         if command is not None:
@@ -145,7 +147,7 @@ class Performer:
                 )
             )
 
-    def tell_collected(self, outcome: Outcome, *, fit: int, epoch: int) -> None:
+    def tell_collected(self, outcome: ReclaimOutcome, *, fit: int, epoch: int) -> None:
         """Tell of a `collect()` that the script called itself, between two fits or in one.
 
         Args:
@@ -165,7 +167,7 @@ class Performer:
         )
         self._keep(self._with_outcome(record, outcome, None))
 
-    def _do(self, fit: Fit, request: Request, step: int) -> None:
+    def _do(self, fit: Fit, request: ActionRequest, step: int) -> None:
         model = fit.model()
         if model is None:
             self._finish(self._record(fit, request, step, why=_MODEL_GONE), request)
@@ -187,7 +189,7 @@ class Performer:
         if request.watch is not None:
             self._limits.take_new_base(request.watch)
 
-    def _act(self, fit: Fit, request: Request, step: int) -> ActionRecord | None:
+    def _act(self, fit: Fit, request: ActionRequest, step: int) -> ActionRecord | None:
         """Carry out an action on the model and keep its record; None when it only is planned."""
         if request.action == "restart":
             self._plan_to_leave(fit, request, step)
@@ -218,13 +220,13 @@ class Performer:
         if meeting is None or not called_by:
             return
         store = CheckpointStore(fit.checkpoint_dir, keep=fit.keep_checkpoints)
-        tag = Tag(run=self._run_id, fit=fit.ordinal, epoch=fit.epoch, step=0)
+        tag = CheckpointTag(run=self._run_id, fit=fit.ordinal, epoch=fit.epoch, step=0)
         outcome = meeting.hold(
             lambda: reload(fit.framework, model, store, tag=tag, agreement=meeting),
-            lambda why: not_reloaded(fit.framework, model, why),
+            lambda why: reload_not_begun(fit.framework, model, why),
         )
         asked, meeting.asked = meeting.asked, []
-        for request in asked or [Request("reload", asked_by=called_by[:MAX_TEXT])]:
+        for request in asked or [ActionRequest("reload", asked_by=called_by[:MAX_TEXT])]:
             self._reloaded(fit, request, outcome)
         if outcome.ok:
             self.acted(fit, "reload")
@@ -237,20 +239,20 @@ class Performer:
             self._finish(self._record(fit, request, 0, why=_NO_MEETING), request)
         asked.clear()
 
-    def restart_begun(self, fit: Fit, request: Request) -> ActionRecord:
+    def restart_begun(self, fit: Fit, request: ActionRequest) -> ActionRecord:
         """What is known of a restart when the process begins to leave; the next one completes it.
 
         Args:
             fit: The fit that ends here.
             request: Who asked.
         """
-        before = footprint(fit.framework, fit.model())
+        before = read_footprint(fit.framework, fit.model())
         return msgspec.structs.replace(
             self._record(fit, request, 0),
             before=msgspec.structs.replace(before, step_time_s=fit.last_step_s),
         )
 
-    def restart_failed(self, fit: Fit, request: Request, saved: Saved) -> None:
+    def restart_failed(self, fit: Fit, request: ActionRequest, saved: SaveResult) -> None:
         """Tell that the process stays, and why.
 
         Args:
@@ -290,7 +292,7 @@ class Performer:
                 )
             )
 
-    def _plan_to_leave(self, fit: Fit, request: Request, step: int) -> None:
+    def _plan_to_leave(self, fit: Fit, request: ActionRequest, step: int) -> None:
         # At the epoch's end, when all callbacks have seen it; also when a batch was asked for.
         if fit.why_not_restart:
             self._finish(self._record(fit, request, step, why=fit.why_not_restart), request)
@@ -299,10 +301,10 @@ class Performer:
         else:
             self.tell(request, "failed", "a restart is under way already")
 
-    def _plan_to_rebuild(self, fit: Fit, parts: Parts, request: Request) -> None:
+    def _plan_to_rebuild(self, fit: Fit, parts: FitInParts, request: ActionRequest) -> None:
         # After the epoch, between two calls of Keras' fit; also when a batch was asked for.
         parts.asked.append(
-            AskedReload(
+            PendingReload(
                 fit=fit.ordinal,
                 run=self._run_id,
                 folder=fit.checkpoint_dir,
@@ -311,7 +313,9 @@ class Performer:
             )
         )
 
-    def _plan_to_meet(self, fit: Fit, meeting: Meeting, request: Request) -> ActionRecord | None:
+    def _plan_to_meet(
+        self, fit: Fit, meeting: WorkerAgreement, request: ActionRequest
+    ) -> ActionRecord | None:
         # At an epoch's end, which all workers reach at the same step; also if a batch was asked.
         why = meeting.call(request, fit.epoch)
         if not why:
@@ -320,7 +324,7 @@ class Performer:
         self._keep(record)
         return record
 
-    def _reloaded(self, fit: Fit, request: Request, outcome: Outcome) -> None:
+    def _reloaded(self, fit: Fit, request: ActionRequest, outcome: ReclaimOutcome) -> None:
         """Tell what a reload came to that was planned."""
         record = self._record(fit, request, 0, seconds=outcome.seconds, why=outcome.why)
         self._finish(self._with_outcome(record, outcome, fit.last_step_s), request)
@@ -328,8 +332,8 @@ class Performer:
         if request.watch is not None:
             self._limits.take_new_base(request.watch)
 
-    def _reclaim(self, fit: Fit, request: Request, step: int) -> Outcome:
-        tag = Tag(run=self._run_id, fit=fit.ordinal, epoch=fit.epoch, step=step)
+    def _reclaim(self, fit: Fit, request: ActionRequest, step: int) -> ReclaimOutcome:
+        tag = CheckpointTag(run=self._run_id, fit=fit.ordinal, epoch=fit.epoch, step=step)
         model = fit.model()
         if request.action == "collect":
             return collect(fit.framework, model)
@@ -338,7 +342,7 @@ class Performer:
             return save(fit.framework, model, store, tag=tag, export=request.export)
         return reload(fit.framework, model, store, tag=tag, mode=request.mode)
 
-    def _hold(self, fit: Fit, request: Request, step: int) -> None:
+    def _hold(self, fit: Fit, request: ActionRequest, step: int) -> None:
         """Keep the training thread here until it is resumed or stopped; Ctrl+C gets through."""
         began = perf_counter()
         try:  # Ctrl+C may come as soon as the pause is told
@@ -357,7 +361,7 @@ class Performer:
             self.tell(ending, "started")
             self._finish(self._record(fit, ending, step), ending)
 
-    def _wait_for_end(self, fit: Fit, step: int) -> Request:
+    def _wait_for_end(self, fit: Fit, step: int) -> ActionRequest:
         while True:
             request = self._queue.take_or_wait(_PAUSE_CHECK_S)
             if request is None:
@@ -369,20 +373,20 @@ class Performer:
             else:
                 self.perform(fit, request, step=step)
 
-    def _finish(self, record: ActionRecord, request: Request) -> None:
+    def _finish(self, record: ActionRecord, request: ActionRequest) -> None:
         self._keep(record)
         self._tell_end(record, request)
 
-    def _tell_end(self, record: ActionRecord, request: Request) -> None:
+    def _tell_end(self, record: ActionRecord, request: ActionRequest) -> None:
         why = "; ".join(filter(None, (record.unchanged, record.why)))[:MAX_TEXT]
         self.tell(request, "done" if record.ok else "failed", why)
 
     def _keep(self, record: ActionRecord) -> None:
-        self.records.append(Record(record))
+        self.records.append(ActionResult(record))
         self._emit(record)
 
     def _record(
-        self, fit: Fit, request: Request, step: int, *, seconds: float = 0.0, why: str = ""
+        self, fit: Fit, request: ActionRequest, step: int, *, seconds: float = 0.0, why: str = ""
     ) -> ActionRecord:
         # `auto` has no record of its own, but for a model that is gone.
         return ActionRecord(
@@ -400,7 +404,7 @@ class Performer:
         )
 
     def _with_outcome(
-        self, record: ActionRecord, outcome: Outcome, step_s: float | None
+        self, record: ActionRecord, outcome: ReclaimOutcome, step_s: float | None
     ) -> ActionRecord:
         hide = self._privacy.text
         return msgspec.structs.replace(
@@ -423,5 +427,5 @@ class Performer:
         )
 
 
-def _do_nothing(_fit: Fit, _action: ActionName) -> None:
+def _do_nothing(_fit: Fit, _action: ReclaimAction) -> None:
     """Before a session listens."""

@@ -20,7 +20,7 @@ MOST_WAITING: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ActionRequest:
     """One action that was asked for.
 
     Attributes:
@@ -61,9 +61,9 @@ class RequestQueue:
         """
         self._on_put = on_put
         self._changed = threading.Condition()
-        self._waiting: list[Request] = []
+        self._waiting: list[ActionRequest] = []
 
-    def put(self, request: Request) -> bool:
+    def put(self, request: ActionRequest) -> bool:
         """Add a request; False when too many wait, or the same limit action waits already."""
         with self._changed:
             if len(self._waiting) >= MOST_WAITING or self._is_repeated(request):
@@ -73,7 +73,7 @@ class RequestQueue:
         self._on_put()
         return True
 
-    def take(self, at: SafePoint, but_for: Collection[int] = ()) -> Request | None:
+    def take(self, at: SafePoint, but_for: Collection[int] = ()) -> ActionRequest | None:
         """The oldest request that this safe point serves; an epoch's end serves all.
 
         Args:
@@ -86,14 +86,14 @@ class RequestQueue:
                     return self._waiting.pop(place)
         return None
 
-    def take_or_wait(self, timeout_s: float) -> Request | None:
+    def take_or_wait(self, timeout_s: float) -> ActionRequest | None:
         """The oldest request of any kind, waiting for one; Ctrl+C interrupts the wait."""
         with self._changed:
             if not self._waiting:
                 self._changed.wait(timeout_s)
             return self._waiting.pop(0) if self._waiting else None
 
-    def take_expired(self, now_s: float) -> list[Request]:
+    def take_expired(self, now_s: float) -> list[ActionRequest]:
         """Remove and return what may not be started any more.
 
         Args:
@@ -104,7 +104,7 @@ class RequestQueue:
             self._waiting = [each for each in self._waiting if each not in late]
         return late
 
-    def take_all(self) -> list[Request]:
+    def take_all(self) -> list[ActionRequest]:
         """Remove and return everything: the process ends."""
         with self._changed:
             waiting, self._waiting = self._waiting, []
@@ -118,13 +118,13 @@ class RequestQueue:
         """Whether such an action waits."""
         return any(request.action == action for request in tuple(self._waiting))
 
-    def _is_repeated(self, request: Request) -> bool:
+    def _is_repeated(self, request: ActionRequest) -> bool:
         return request.watch is not None and any(
             each.watch is not None and each.action == request.action for each in self._waiting
         )
 
 
-def is_expired(request: Request, now_s: float) -> bool:
+def is_expired(request: ActionRequest, now_s: float) -> bool:
     """Whether a request's time to live has passed.
 
     Args:

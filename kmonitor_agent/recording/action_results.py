@@ -22,7 +22,7 @@ _MODES: Final = {"recreate": ", variables made anew,", "rebuild": ", model made 
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ActionResult:
     """One thing that was done, with what it changed; `print` shows it in a few lines.
 
     Attributes:
@@ -64,7 +64,7 @@ class Record:
         return str(self)
 
 
-class Records(list[Record]):
+class ActionResults(list[ActionResult]):
     """All records of a run, oldest first; prints one after the other."""
 
     def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride]

@@ -4,30 +4,30 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from kmonitor_agent.limit_watch import JUDGED_AT_ONCE, RELEASE_PART, Level, LimitWatch
-from kmonitor_agent.recording.action_requests import Request
+from kmonitor_agent.limit_watch import JUDGED_AT_ONCE, RELEASE_PART, EscalationLevel, LimitWatch
+from kmonitor_agent.recording.action_requests import ActionRequest
 from kmonitor_agent.recording.fit import Fit
-from kmonitor_agent.recording.limit_enforcer import LimitKeeper
+from kmonitor_agent.recording.limit_enforcer import LimitEnforcer
 from kmonitor_agent.wire.messages.commands import CommandState
 from kmonitor_agent.wire.messages.events import ActionRecord, Footprint
 from kmonitor_agent.wire.messages.fields import MAX_TEXT
 
 PART_OF: Final = "auto"
 
-Act = Callable[[Fit, Request, int], ActionRecord | None]
+Act = Callable[[Fit, ActionRequest, int], ActionRecord | None]
 """Carries out one level and keeps its record; None when it will be done after the safe point,
 by who then also tells how the request ended."""
 
 
-class Escalating:
+class AutoExecutor:
     """Carries out `auto`; on the training thread, one request at a time."""
 
     def __init__(
         self,
         *,
-        limits: LimitKeeper,
+        limits: LimitEnforcer,
         act: Act,
-        tell: Callable[[Request, CommandState, str], None],
+        tell: Callable[[ActionRequest, CommandState, str], None],
     ) -> None:
         """Keep who does what.
 
@@ -40,7 +40,7 @@ class Escalating:
         self._act = act
         self._tell = tell
 
-    def perform(self, fit: Fit, request: Request, step: int) -> None:
+    def perform(self, fit: Fit, request: ActionRequest, step: int) -> None:
         """Do what is due.
 
         Args:
@@ -53,7 +53,7 @@ class Escalating:
         else:
             self._collect_then_reload(fit, request, step)
 
-    def _escalate(self, fit: Fit, request: Request, watch: LimitWatch, step: int) -> None:
+    def _escalate(self, fit: Fit, request: ActionRequest, watch: LimitWatch, step: int) -> None:
         """Level after level until one may have helped; the readings that follow judge it."""
         why_not = _why_not(fit)
         while (level := self._limits.next_step(watch, why_not)) not in ("wait", "nothing"):
@@ -66,11 +66,11 @@ class Escalating:
         if level == "nothing":
             self._limits.tell_helpless(watch)
 
-    def _collect_then_reload(self, fit: Fit, request: Request, step: int) -> None:
+    def _collect_then_reload(self, fit: Fit, request: ActionRequest, step: int) -> None:
         # Nothing was measured that would call for a new process: never a restart.
         why_not = _why_not(fit)
         record: ActionRecord | None = None
-        levels: tuple[Level, ...] = ("collect", "reload")
+        levels: tuple[EscalationLevel, ...] = ("collect", "reload")
         for level in levels:
             if level in why_not:
                 continue
@@ -86,9 +86,9 @@ class Escalating:
             self._tell(request, "done" if record.ok else "failed", why)
 
 
-def _why_not(fit: Fit) -> dict[Level, str]:
+def _why_not(fit: Fit) -> dict[EscalationLevel, str]:
     unavailable = fit.framework.probed().unavailable
-    why_not: dict[Level, str] = {"restart": fit.why_not_restart}
+    why_not: dict[EscalationLevel, str] = {"restart": fit.why_not_restart}
     why_not["collect"] = unavailable.get("collect", "")
     if fit.parts is None:  # else another model object takes over, which needs nothing
         why_not["reload"] = unavailable.get("reload", "")

@@ -2,11 +2,11 @@
 
 from typing import Final, cast
 
-from kmonitor_agent.recording.action_executor import Performer
-from kmonitor_agent.recording.action_requests import ACTIONS, Action, Request, RequestQueue
-from kmonitor_agent.recording.limit_enforcer import LimitKeeper, refusal_of
+from kmonitor_agent.recording.action_executor import ActionExecutor
+from kmonitor_agent.recording.action_requests import ACTIONS, Action, ActionRequest, RequestQueue
+from kmonitor_agent.recording.limit_enforcer import LimitEnforcer, why_limits_invalid
 from kmonitor_agent.recording.process_facts import why_not_possible
-from kmonitor_agent.recording.process_session import Boot
+from kmonitor_agent.recording.process_session import ProcessSession
 from kmonitor_agent.wire.messages.commands import (
     Command,
     CommandName,
@@ -27,17 +27,17 @@ _SPECIAL: Final[dict[type, frozenset[CommandName]]] = {
 say no more than when."""
 
 
-class Intake:
+class CommandHandler:
     """Decides on each command; runs on the agent's thread and touches no model."""
 
     def __init__(
         self,
         *,
         takes_commands: bool,
-        boot: Boot,
+        boot: ProcessSession,
         queue: RequestQueue,
-        limits: LimitKeeper,
-        performer: Performer,
+        limits: LimitEnforcer,
+        performer: ActionExecutor,
     ) -> None:
         """Keep who can answer.
 
@@ -56,7 +56,7 @@ class Intake:
 
     def receive(self, command: Command) -> None:
         """Tell that a command arrived, and refuse, do or queue it."""
-        told = Request(action="stop", command=command)
+        told = ActionRequest(action="stop", command=command)
         self._performer.tell(told, "received")
         refusal = self._refusal(command)
         if refusal:
@@ -73,9 +73,9 @@ class Intake:
         for request in self._queue.take_expired(self._boot.now_s()):
             self._performer.tell(request, "expired", "no safe point came within its time to live")
 
-    def _request(self, command: Command) -> Request:
+    def _request(self, command: Command) -> ActionRequest:
         args = command.args
-        return Request(
+        return ActionRequest(
             action=cast("Action", command.name),
             at="epoch" if isinstance(args, SetLimits) else args.at,
             asked_by=command.asked_by or "app",
@@ -94,7 +94,7 @@ class Intake:
         if takers is not None and command.name not in takers:
             return _OTHERS
         if isinstance(command.args, SetLimits):
-            return refusal_of(command.args)
+            return why_limits_invalid(command.args)
         if command.name not in ACTIONS:
             return f"{command.name} is not available in this version of kmonitor"
         if command.name == "resume" and not self._will_be_paused():

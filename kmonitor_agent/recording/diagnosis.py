@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from kmonitor_agent.frameworks.base import KerasModel, KnowsHolders, TraceHolder
-from kmonitor_agent.guard import described
+from kmonitor_agent.frameworks.base import HasTraceHolders, KerasModel, TraceHolder
+from kmonitor_agent.guard import describe_exception
 from kmonitor_agent.probes.heap import AllocationTrace, ObjectCounts
 from kmonitor_agent.reclaim.actions import collect_garbage
 from kmonitor_agent.recording.fit import Fit
@@ -34,7 +34,7 @@ _OF_NOBODY: Final = frozenset(
 """Packages whose type names say nothing private."""
 
 
-class Diagnoses:
+class Diagnoser:
     """Looks when asked, and again at the end of the epoch that follows; on the training thread.
 
     Nothing of a training's result depends on what this does: it reads, collects garbage, and has
@@ -71,7 +71,7 @@ class Diagnoses:
         try:
             self._look(fit, model, began)
         except Exception as exc:  # noqa: BLE001 - evidence that fails must never end the training
-            return perf_counter() - began, described(exc)
+            return perf_counter() - began, describe_exception(exc)
         return perf_counter() - began, ""
 
     def _look(self, fit: Fit, model: KerasModel, began: float) -> None:
@@ -131,7 +131,7 @@ class Diagnoses:
         many = [
             (sizes.get(each.name, 0), self._many(each))
             for each in (
-                fit.framework.trace_holders() if isinstance(fit.framework, KnowsHolders) else ()
+                fit.framework.trace_holders() if isinstance(fit.framework, HasTraceHolders) else ()
             )
         ]
         blamed = [each for each in dead if each[0]] + many

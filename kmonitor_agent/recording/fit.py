@@ -9,20 +9,20 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, Self
 
-from kmonitor_agent.call_stacks import DATA_NAMES, call_stacks, is_of_keras, locals_of
+from kmonitor_agent.call_stacks import DATA_NAMES, call_stacks, frame_locals, is_keras_frame
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
 from kmonitor_agent.frameworks.callback_base import with_keras_callback
-from kmonitor_agent.frameworks.script_values import attribute_of, count_of
+from kmonitor_agent.frameworks.script_values import safe_count, safe_getattr
 from kmonitor_agent.probes.step_clock import StepClock
-from kmonitor_agent.reclaim.outcome import Outcome
-from kmonitor_agent.recording.action_requests import Request
-from kmonitor_agent.recording.worker_agreement import Meeting
+from kmonitor_agent.reclaim.outcome import ReclaimOutcome
+from kmonitor_agent.recording.action_requests import ActionRequest
+from kmonitor_agent.recording.worker_agreement import WorkerAgreement
 
 # parts: One training in several calls of Keras' `fit`, with a new model object in each.
 
 
 @dataclass(frozen=True, slots=True)
-class AskedReload:
+class PendingReload:
     """A reload that waits for the end of the running call of `fit`.
 
     Attributes:
@@ -36,11 +36,11 @@ class AskedReload:
     fit: int
     run: str
     folder: Path
-    done: Callable[[Outcome], None]
+    done: Callable[[ReclaimOutcome], None]
     keep: int = 2
 
 
-class Parts:
+class FitInParts:
     """A training of `kmonitor_agent.fit`; owned by its thread.
 
     Attributes:
@@ -55,7 +55,7 @@ class Parts:
             model: Of the first part.
         """
         self.model = model
-        self.asked: list[AskedReload] = []
+        self.asked: list[PendingReload] = []
 
     def __enter__(self) -> Self:
         """Register for this thread."""
@@ -69,7 +69,7 @@ class Parts:
             del _RUNNING[threading.get_ident()]
 
 
-def parts_of(model: KerasModel) -> Parts | None:
+def fit_in_parts(model: KerasModel) -> FitInParts | None:
     """The training in parts that this thread runs for this model; None for a plain `fit`."""
     for parts in reversed(_RUNNING.get(threading.get_ident(), [])):
         if parts.model is model:
@@ -77,7 +77,7 @@ def parts_of(model: KerasModel) -> Parts | None:
     return None
 
 
-_RUNNING: Final[dict[int, list[Parts]]] = {}
+_RUNNING: Final[dict[int, list[FitInParts]]] = {}
 """By thread ident, innermost last."""
 
 
@@ -184,18 +184,18 @@ class Fit:
     is_traced: bool = False
     is_foretold: bool = False
     undescribed: FitFacts | None = None
-    parts: Parts | None = None
-    meeting: Meeting | None = None
+    parts: FitInParts | None = None
+    meeting: WorkerAgreement | None = None
     is_left_out: bool = False
     keep_checkpoints: int = 2
     why_not_restart: str = ""
-    leave: Request | None = None
+    leave: ActionRequest | None = None
     listed: int = 1
     heard: int = 0
     step_logs: Any = None
     why_no_rate: str | None = None
     peak: PeakWatch | None = None
-    stops: list[tuple[Request, int]] = field(default_factory=list[tuple[Request, int]])
+    stops: list[tuple[ActionRequest, int]] = field(default_factory=list[tuple[ActionRequest, int]])
     stop_tail: Any = field(default=None, repr=False)
     is_run_stopping: bool = False
     watch: Any = field(default=None, repr=False)
@@ -239,7 +239,7 @@ def find_origin(callback: object) -> FitOrigin:
         weakref.ref(token),
         batch_size,
         initial_epoch,
-        is_own_loop=not is_of_keras(fit_frame),
+        is_own_loop=not is_keras_frame(fit_frame),
     )
 
 
@@ -306,11 +306,11 @@ def _read_locals(frame: FrameType) -> tuple[int | None, int]:
     if not code.co_flags & inspect.CO_OPTIMIZED or DATA_NAMES.isdisjoint(code.co_varnames):
         # A script's own loop. Never look further: at module level the "locals" are its globals.
         return None, 0
-    with locals_of(frame) as found:
-        adapter = attribute_of(found.get("epoch_iterator"), "data_adapter")
-        batch_size = count_of(found.get("batch_size")) or attribute_of(adapter, "batch_size")
+    with frame_locals(frame) as found:
+        adapter = safe_getattr(found.get("epoch_iterator"), "data_adapter")
+        batch_size = safe_count(found.get("batch_size")) or safe_getattr(adapter, "batch_size")
         initial_epoch = found.get("initial_epoch")
-    return count_of(batch_size), count_of(initial_epoch) or 0
+    return safe_count(batch_size), safe_count(initial_epoch) or 0
 
 
 # stopping: Stops: which fits one ends, and how it is known that they end.
@@ -320,7 +320,7 @@ IGNORED: Final = "the loop goes on: it does not look at model.stop_training, whi
 ENDED_BEFORE: Final = "the fit that it was meant for had ended"
 
 
-class StopTail:
+class StopCallback:
     """Behind all other callbacks of a fit that was told to stop: none of them takes that back."""
 
     model: Any
@@ -347,13 +347,13 @@ class StopTail:
             model.stop_training = True
 
 
-class Stopping:
+class FitStopper:
     """Orders stops and settles their requests; on the threads that train."""
 
     def __init__(
         self,
         open_fits: Callable[[], Sequence[Fit]],
-        finish: Callable[[Fit, Request, int, str], None],
+        finish: Callable[[Fit, ActionRequest, int, str], None],
     ) -> None:
         """Keep who knows.
 
@@ -365,7 +365,7 @@ class Stopping:
         self._open_fits = open_fits
         self._finish = finish
 
-    def stop(self, fit: Fit, request: Request, step: int) -> None:
+    def stop(self, fit: Fit, request: ActionRequest, step: int) -> None:
         """End what was asked for.
 
         Args:
@@ -375,7 +375,7 @@ class Stopping:
         """
         targets = self._targets(fit, request)
         for each in targets:
-            order(each)
+            request_stop(each)
         unsure = [each for each in targets if each.origin.is_own_loop]
         if unsure:
             # The outermost ends last.
@@ -386,7 +386,7 @@ class Stopping:
     def fit_began(self, fit: Fit) -> None:
         """A fit within those that a stop of the run is about to end ends too, after a step."""
         if any(each.is_run_stopping for each in self._around(fit)):
-            order(fit)
+            request_stop(fit)
             fit.is_run_stopping = True
 
     def epoch_began(self, fit: Fit) -> None:
@@ -406,7 +406,7 @@ class Stopping:
         for request, step in stops:
             self._finish(fit, request, step, why)
 
-    def _targets(self, fit: Fit, request: Request) -> list[Fit]:
+    def _targets(self, fit: Fit, request: ActionRequest) -> list[Fit]:
         """The fits to end, the outermost first."""
         if request.of == "run":
             around = self._around(fit)
@@ -423,7 +423,7 @@ class Stopping:
         return [*(each for each in before if each.origin.thread == fit.origin.thread), fit]
 
 
-def order(fit: Fit) -> None:
+def request_stop(fit: Fit) -> None:
     """Have a fit stop at its next safe point."""
     model = fit.model()
     if model is None:
@@ -432,7 +432,7 @@ def order(fit: Fit) -> None:
     fit.stopped_by_us = True
     token = None if fit.origin.token is None else fit.origin.token()
     if token is not None and fit.stop_tail is None:
-        fit.stop_tail = with_keras_callback(StopTail)(fit)
+        fit.stop_tail = with_keras_callback(StopCallback)(fit)
         fit.stop_tail.set_model(model)
         # Keras may be going through this very list, and then comes to what is added to it.
         token.callbacks.append(fit.stop_tail)

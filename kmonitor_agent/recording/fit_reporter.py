@@ -11,18 +11,20 @@ from kmonitor_agent.frameworks.base import (
     KerasModel,
     ModelDescription,
 )
-from kmonitor_agent.frameworks.layout_reader import layout_of
-from kmonitor_agent.frameworks.script_values import numbers_in
-from kmonitor_agent.guard import FaultLog, text_of
-from kmonitor_agent.probes.heap import Heap
-from kmonitor_agent.probes.process_memory import resident_bytes
+from kmonitor_agent.frameworks.layout_reader import fit_layout
+from kmonitor_agent.frameworks.script_values import numeric_logs
+from kmonitor_agent.guard import FaultLog, exception_message
+from kmonitor_agent.probes.heap import HeapCounts
+from kmonitor_agent.probes.process_memory import read_resident_set
 from kmonitor_agent.recording.fit import Fit, PeakWatch
 from kmonitor_agent.recording.privacy import Privacy
-from kmonitor_agent.recording.settings import plain_text
+from kmonitor_agent.recording.settings import sendable_text
 from kmonitor_agent.wire.messages.events import (
     EpochEnded,
     EpochStarted,
     Event,
+    FieldSource,
+    FieldSources,
     FitEnded,
     FitStarted,
     FunctionTraces,
@@ -30,12 +32,10 @@ from kmonitor_agent.wire.messages.events import (
     LayerFacts,
     LayoutPart,
     ModelFacts,
-    SourceOf,
-    Sources,
     StepPeak,
 )
 from kmonitor_agent.wire.messages.fields import MAX_TEXT
-from kmonitor_agent.wire.messages.model_layout import MOST_PARTS, PART_BYTES, packed_layout
+from kmonitor_agent.wire.messages.model_layout import MOST_PARTS, PART_BYTES, encode_layout
 
 LAYERS_A_PART: Final = 200
 """Most layers in one `ModelFacts` event."""
@@ -51,7 +51,7 @@ _CAUGHT: Final = "left by an exception that the script caught (an error or Ctrl+
 _CUT_OFF: Final = "the process ended while it ran"
 
 
-class FitTeller:
+class FitReporter:
     """Emits the events of fits; on the threads that train."""
 
     def __init__(
@@ -60,7 +60,7 @@ class FitTeller:
         emit: Callable[[Event], None],
         now_s: Callable[[], float],
         privacy: Privacy,
-        heap: Heap,
+        heap: HeapCounts,
     ) -> None:
         """Keep where events go.
 
@@ -98,7 +98,9 @@ class FitTeller:
                 learning_rate=self._learning_rate(fit, model),
                 jit_compile=facts.jit_compile,
                 run_eagerly=facts.run_eagerly,
-                checkpoint_dir=self._privacy.text(plain_text(str(fit.checkpoint_dir)))[:MAX_TEXT],
+                checkpoint_dir=self._privacy.text(sendable_text(str(fit.checkpoint_dir)))[
+                    :MAX_TEXT
+                ],
                 sequence_length=facts.sequence_length,
             )
         )
@@ -164,7 +166,7 @@ class FitTeller:
                 logs=self._logs(logs),
                 learning_rate=self._learning_rate(fit, model),
                 step_times=fit.clock.step_times(),
-                ram_process_bytes=resident_bytes().value,
+                ram_process_bytes=read_resident_set().value,
                 **counts,
             )
         )
@@ -182,7 +184,7 @@ class FitTeller:
             how: In which way.
             exc: What it raised, if known.
         """
-        message = "" if exc is None else self._privacy.text(text_of(exc))
+        message = "" if exc is None else self._privacy.text(exception_message(exc))
         if exc is None:
             message = {"left": _CAUGHT + _place(fit), "interrupted": _CUT_OFF}.get(how, "")
         self._emit(
@@ -202,17 +204,17 @@ class FitTeller:
         rate = fit.framework.learning_rate(model)
         if rate.absent != fit.why_no_rate:
             fit.why_no_rate = rate.absent
-            source = SourceOf(
+            source = FieldSource(
                 field="learning_rate",
                 unit=rate.unit,
                 source=self._privacy.source(rate.source),
                 absent=self._privacy.source(rate.absent),
             )
-            self._emit(Sources(t_s=self._now_s(), sources=[source]))
+            self._emit(FieldSources(t_s=self._now_s(), sources=[source]))
         return rate.value
 
     def _logs(self, logs: object) -> dict[str, float]:
-        return numbers_in(logs, name_of=self._log_name, most=_MOST_LOGS)
+        return numeric_logs(logs, name_of=self._log_name, most=_MOST_LOGS)
 
     def _log_name(self, name: str) -> str:
         # Ours, which another callback of ours put there, are told as what they are.
@@ -260,7 +262,7 @@ STEPS_LOOKED_AT: Final = 5
 """The first traces, and the same step's peak differs by up to 18 % from one to the next."""
 
 
-class ModelTeller:
+class ModelReporter:
     """Tells facts, layout and the first steps' peak; on the threads that train.
 
     The allocator is only read, never reset: its peak is the script's to look at.
@@ -269,7 +271,7 @@ class ModelTeller:
     def __init__(
         self,
         *,
-        teller: FitTeller,
+        teller: FitReporter,
         faults: FaultLog,
         device: Callable[[], str],
         emit: Callable[[Event], None],
@@ -345,8 +347,8 @@ class ModelTeller:
         if seen == self._seen:
             return
         self._seen = seen
-        layout = layout_of(model)
-        body = b"" if layout is None else packed_layout(layout)
+        layout = fit_layout(model)
+        body = b"" if layout is None else encode_layout(layout)
         if body == self._body:
             return
         self._body = body

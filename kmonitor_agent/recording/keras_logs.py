@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from kmonitor_agent.reclaim.actions import resident_bytes
 from kmonitor_agent.recording.fit import Fit
 from kmonitor_agent.recording.fit_reporter import LOG_PREFIX
-from kmonitor_agent.recording.sampler import Sampler, Watched
+from kmonitor_agent.recording.sampler import Sampler, SamplerTarget
 from kmonitor_agent.wire.messages.events import Event, Notice
 from kmonitor_agent.wire.messages.fields import MAX_TEXT
 
@@ -31,13 +31,13 @@ _READERS: Final = frozenset(
 """Classes of callbacks that write down every log that they are given."""
 
 
-class LogFigures:
+class KerasLogWriter:
     """Fills logs for the callbacks that ask for it; on the threads that train."""
 
     def __init__(
         self,
         sampler: Sampler,
-        watched: Callable[[], Watched],
+        watched: Callable[[], SamplerTarget],
         emit: Callable[[Event], None],
         now_s: Callable[[], float],
     ) -> None:

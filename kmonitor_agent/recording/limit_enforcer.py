@@ -11,12 +11,12 @@ from kmonitor_agent.frameworks.base import GraphCount
 from kmonitor_agent.limit_watch import (
     GROWTH_PART,
     MOST_IN_VAIN,
-    Level,
-    LimitBook,
+    EscalationLevel,
+    EscalationStep,
     LimitWatch,
-    Step,
+    LimitWatches,
 )
-from kmonitor_agent.recording.action_requests import Action, Request
+from kmonitor_agent.recording.action_requests import Action, ActionRequest
 from kmonitor_agent.wire.limits import limit_text
 from kmonitor_agent.wire.messages.commands import LimitMetric, LimitSpec, SetLimits
 from kmonitor_agent.wire.messages.events import Event, LimitCrossed, LimitsInForce, Notice
@@ -38,14 +38,14 @@ _BEGAN_S: Final = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundedReading:
     """A metric's reading and what it is a part of, in the metric's unit; None where absent."""
 
     value: float | None
     of: float | None = None
 
 
-class LimitKeeper:
+class LimitEnforcer:
     """Holds the limits behind a lock that is only ever held for microseconds.
 
     RAM and VRAM are judged on the agent's thread, graph, functions and step time on the training
@@ -56,7 +56,7 @@ class LimitKeeper:
         self,
         *,
         emit: Callable[[Event], None],
-        request: Callable[[Request], bool],
+        request: Callable[[ActionRequest], bool],
         now_s: Callable[[], float],
     ) -> None:
         """Begin without limits.
@@ -70,7 +70,7 @@ class LimitKeeper:
         self._request = request
         self._now_s = now_s
         self._lock = threading.Lock()
-        self._book = LimitBook()
+        self._book = LimitWatches()
         self._script: tuple[LimitSpec, ...] = ()
         self._commanded: set[LimitMetric] = set()
         self._unwatched: set[LimitSpec] = set()
@@ -120,7 +120,7 @@ class LimitKeeper:
             specs = self._book.specs()
         self._emit(LimitsInForce(t_s=self._now_s(), limits=specs))
 
-    def observe(self, metric: LimitMetric, reading: Bound) -> None:
+    def observe(self, metric: LimitMetric, reading: BoundedReading) -> None:
         """Judge a reading: tell crossings and releases, and ask for what crossings want done."""
         now_s = self._now_s()
         found: list[tuple[LimitWatch, LimitCrossed]] = []
@@ -151,7 +151,9 @@ class LimitKeeper:
         with self._lock:
             watch.take_new_base()
 
-    def next_step(self, watch: LimitWatch, why_not: Mapping[Level, str]) -> Step:
+    def next_step(
+        self, watch: LimitWatch, why_not: Mapping[EscalationLevel, str]
+    ) -> EscalationStep:
         """What `auto` does next for a limit; a level that is returned counts as done now.
 
         "wait" for a limit that was released since it asked: something else has helped, and a
@@ -185,7 +187,7 @@ class LimitKeeper:
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="nothing_helps", text=text))
 
-    def why_dropped(self, request: Request) -> str:
+    def why_dropped(self, request: ActionRequest) -> str:
         """Why what a limit asked for is not to be done any more; empty when it is.
 
         Only of what is to free something: a stop or a save answers the crossing itself.
@@ -234,12 +236,12 @@ class LimitKeeper:
         if crossing.crossed and crossing.answered and crossing.action != "notify":
             action = cast("Action", crossing.action)
             asked_by = limit_text(watch.spec)
-            taken = self._request(Request(action, asked_by=asked_by, watch=watch, of="run"))
+            taken = self._request(ActionRequest(action, asked_by=asked_by, watch=watch, of="run"))
             if not taken:
                 # Another limit waits for the same action, which answers this one too.
                 self.take_new_base(watch)
 
-    def _tell_without_bound(self, watches: Iterable[LimitWatch], reading: Bound) -> None:
+    def _tell_without_bound(self, watches: Iterable[LimitWatch], reading: BoundedReading) -> None:
         for watch in watches:
             if reading.value is not None and watch.threshold(reading.of) is None:
                 why = (
@@ -256,7 +258,7 @@ class LimitKeeper:
         self._emit(Notice(t_s=self._now_s(), level="warning", code=code, text=text))
 
 
-def refusal_of(wanted: SetLimits) -> str:
+def why_limits_invalid(wanted: SetLimits) -> str:
     """Why limits from a command make no sense; empty when they do."""
     for spec in wanted.limits:
         if (spec.value is None) == (spec.fraction is None):
@@ -271,14 +273,14 @@ def refusal_of(wanted: SetLimits) -> str:
 # Graph limits.
 
 
-def judge_graph(limits: LimitKeeper, graph: GraphCount) -> None:
+def judge_graph(limits: LimitEnforcer, graph: GraphCount) -> None:
     """Judge the limits on `graph` and `functions`; without a count nothing is judged."""
     if graph.operations is not None:
-        limits.observe("graph", Bound(float(graph.operations)))
-        limits.observe("functions", Bound(float(graph.functions)))
+        limits.observe("graph", BoundedReading(float(graph.operations)))
+        limits.observe("functions", BoundedReading(float(graph.functions)))
 
 
-def tell_graph_unwatched(limits: LimitKeeper, graph: GraphCount) -> None:
+def report_graph_unwatched(limits: LimitEnforcer, graph: GraphCount) -> None:
     """Say once why there is no count, where there is none."""
     if graph.operations is None:
         limits.tell_unwatched("graph", graph.absent)

@@ -10,12 +10,12 @@ from pathlib import Path, PurePath
 from typing import Any, Final, get_args
 
 from kmonitor_agent.recording.privacy import Privacy
-from kmonitor_agent.recording.settings import elided, plain_name, plain_text
-from kmonitor_agent.wire.local.batch_job import find_job
-from kmonitor_agent.wire.local.fold_identity import fold_place
-from kmonitor_agent.wire.local.host_identity import group_mark, host_mark, make_salt
+from kmonitor_agent.recording.settings import elide_name, plain_name, sendable_text
+from kmonitor_agent.wire.local.batch_job import find_batch_job
+from kmonitor_agent.wire.local.fold_identity import fold_identity
+from kmonitor_agent.wire.local.host_identity import group_pseudonym, host_pseudonym, make_salt
 from kmonitor_agent.wire.messages.commands import CommandName
-from kmonitor_agent.wire.messages.events import BootStarted
+from kmonitor_agent.wire.messages.events import SessionStarted
 from kmonitor_agent.wire.messages.fields import MAX_TEXT
 from kmonitor_agent.wire.release import VERSION
 
@@ -34,7 +34,7 @@ _NEEDS: Final[dict[CommandName, tuple[str, ...]]] = {
 def script_path(environ: Mapping[str, str] | None = None) -> str:
     """Path or name of the running script or notebook; empty where there is none."""
     environ = os.environ if environ is None else environ
-    place = fold_place(environ)
+    place = fold_identity(environ)
     if place is not None:
         return place.script
     notebook = _notebook(environ)
@@ -50,29 +50,29 @@ def script_path(environ: Mapping[str, str] | None = None) -> str:
 def default_run_name(environ: Mapping[str, str] | None = None) -> str:
     """The script's or notebook's name, after the cluster's job if there is one; 200 characters."""
     environ = os.environ if environ is None else environ
-    job = find_job(environ)
-    place = fold_place(environ)
+    job = find_batch_job(environ)
+    place = fold_identity(environ)
     if place is not None:
-        return elided(f"{_script_name(environ)} \N{MIDDLE DOT} {place.text}")
+        return elide_name(f"{_script_name(environ)} \N{MIDDLE DOT} {place.text}")
     if not job.id:
         return _script_name(environ)
     is_named = bool(job.name) and not _notebook(environ)
     name = job.name if is_named else _script_name(environ)
-    return elided(plain_name(f"job {job.id} \N{MIDDLE DOT} {name}"))
+    return elide_name(plain_name(f"job {job.id} \N{MIDDLE DOT} {name}"))
 
 
 def _script_name(environ: Mapping[str, str]) -> str:
     script = script_path(environ)
     if script.startswith("python -m "):
-        return elided(plain_name(script))
+        return elide_name(plain_name(script))
     if script:
-        return elided(plain_name(PurePath(script).name)) or "python"
+        return elide_name(plain_name(PurePath(script).name)) or "python"
     return "notebook" if _ipython() is not None else "python"
 
 
-def boot_started(
+def session_started(
     *, boot: str, name: str, wall_s: float, interval_s: float, privacy: Privacy, state: Path
-) -> BootStarted:
+) -> SessionStarted:
     """The first event of this process, still without what the framework says of itself.
 
     Args:
@@ -83,9 +83,9 @@ def boot_started(
         privacy: What to leave out.
         state: This user's state folder, with the salt of a private process's host.
     """
-    job = find_job(os.environ)
-    place = fold_place(os.environ)
-    return BootStarted(
+    job = find_batch_job(os.environ)
+    place = fold_identity(os.environ)
+    return SessionStarted(
         t_s=0.0,
         boot=boot,
         name=privacy.name(name),
@@ -93,13 +93,13 @@ def boot_started(
         pid=os.getpid(),
         started_wall_s=wall_s,
         pid_namespace=_pid_namespace(),
-        user=privacy.name(elided(plain_name(_user()))),
-        script=privacy.text(plain_text(script_path()))[:MAX_TEXT],
+        user=privacy.name(elide_name(plain_name(_user()))),
+        script=privacy.text(sendable_text(script_path()))[:MAX_TEXT],
         argv=[] if privacy.private else _arguments(),
         versions={"python": platform.python_version(), "kmonitor": VERSION},
         sample_interval_s=interval_s,
         private=privacy.private,
-        job=privacy.name(elided(plain_name(job.label))),
+        job=privacy.name(elide_name(plain_name(job.label))),
         job_ends_wall_s=job.ends_wall_s,
         rank=job.rank,
         world_size=job.world_size,
@@ -138,7 +138,7 @@ def _arguments() -> list[str]:
     kept: list[str] = []
     left = _MOST_ARGUMENT_BYTES
     for given in sys.argv[:_MOST_ARGUMENTS]:
-        text = plain_text(str(given))[:MAX_TEXT]
+        text = sendable_text(str(given))[:MAX_TEXT]
         left -= len(text.encode())
         if left < 0:
             break
@@ -162,8 +162,8 @@ def _ipython() -> Any:
 
 def _host(boot: str, privacy: Privacy, state: Path) -> str:
     if privacy.private:
-        return host_mark(make_salt(state), boot)
-    return elided(plain_name(socket.gethostname()))
+        return host_pseudonym(make_salt(state), boot)
+    return elide_name(plain_name(socket.gethostname()))
 
 
 def _user() -> str:
@@ -176,8 +176,8 @@ def _user() -> str:
 def _group(group: str, privacy: Privacy, state: Path) -> str:
     if group and privacy.private:
         # Not the process's own salt: the others of the group must come to the same.
-        return group_mark(make_salt(state), group)
-    return elided(plain_name(group))
+        return group_pseudonym(make_salt(state), group)
+    return elide_name(plain_name(group))
 
 
 def _pid_namespace() -> int:

@@ -11,23 +11,23 @@ from typing import Any, Final, Literal
 import msgspec
 
 from kmonitor_agent.frameworks.base import Framework
-from kmonitor_agent.guard import FaultLog, text_of
+from kmonitor_agent.guard import FaultLog, exception_message
 from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.recording.privacy import Privacy
-from kmonitor_agent.recording.process_facts import boot_started, possible_actions
+from kmonitor_agent.recording.process_facts import possible_actions, session_started
 from kmonitor_agent.recording.settings import Settings
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.commands import Command
-from kmonitor_agent.wire.messages.events import BootEnded, BootStarted, Event, Fault
+from kmonitor_agent.wire.messages.events import Event, Fault, SessionEnded, SessionStarted
 from kmonitor_agent.wire.messages.fields import MAX_TEXT, new_id
 
 # Leaving.
 
 
 @dataclass(frozen=True, slots=True)
-class Uncaught:
+class UncaughtException:
     """An exception that nobody caught.
 
     Attributes:
@@ -41,19 +41,19 @@ class Uncaught:
     is_last: bool
 
 
-ExceptionMet = Callable[[Uncaught], None]
+OnUncaughtException = Callable[[UncaughtException], None]
 """Told of each."""
 
 _KEYBOARD: Final = (KeyboardInterrupt, GeneratorExit)
 
 
-class ExitWatch:
+class ExceptionHooks:
     """Chains the process's exception hooks; one per process, installed once, never removed.
 
     Hooks that were there before are always called.
     """
 
-    def __init__(self, met: ExceptionMet) -> None:
+    def __init__(self, met: OnUncaughtException) -> None:
         """Keep what to tell.
 
         Args:
@@ -110,11 +110,13 @@ class ExitWatch:
             _tell(self._met, exc, threading.get_ident(), is_last=False)
 
 
-def _tell(met: ExceptionMet, exc: BaseException, thread: int | None, *, is_last: bool) -> None:
+def _tell(
+    met: OnUncaughtException, exc: BaseException, thread: int | None, *, is_last: bool
+) -> None:
     # The hook that was there before, which prints the script's traceback, comes in every case.
     # Sessions count their own faults: what comes here is memory that `suppress` would need too.
     try:  # noqa: SIM105
-        met(Uncaught(exc, thread, is_last=is_last))
+        met(UncaughtException(exc, thread, is_last=is_last))
     except Exception:  # noqa: BLE001, S110
         pass
 
@@ -128,7 +130,7 @@ LOOK_AFTER_S: Final = 1.0
 """Time between rounds of the agent's own upkeep (expired requests, log file), seconds."""
 
 
-class Boot:
+class ProcessSession:
     """Opens the link at the first fit and closes it at exit; silent before, after and in forks.
 
     `emit` and `now_s` may be called from any thread.
@@ -253,13 +255,13 @@ class Boot:
             return
         how: Literal["finished", "failed", "interrupted", "stopped"]
         how = "stopped" if stopped else "finished"
-        ended = BootEnded(t_s=self.now_s(), why=how)
+        ended = SessionEnded(t_s=self.now_s(), why=how)
         if left_by is not None:
-            ended = BootEnded(
+            ended = SessionEnded(
                 t_s=self.now_s(),
                 why=how_ended(left_by),
                 error_type=type(left_by).__name__[:200],
-                message=self._privacy.text(text_of(left_by))[:MAX_TEXT],
+                message=self._privacy.text(exception_message(left_by))[:MAX_TEXT],
             )
         self.emit(ended)
         self._link.end(timeout_s=within_s)
@@ -271,12 +273,12 @@ class Boot:
             supervisor: Process id of who starts it.
         """
         if self._link is not None and self.is_ours:
-            self.emit(BootEnded(t_s=self.now_s(), why="restart", supervisor=supervisor))
+            self.emit(SessionEnded(t_s=self.now_s(), why="restart", supervisor=supervisor))
             self._link.close()
 
-    def _started_event(self, boot: str, framework: Framework) -> BootStarted:
+    def _started_event(self, boot: str, framework: Framework) -> SessionStarted:
         probed = framework.probed()
-        started = boot_started(
+        started = session_started(
             boot=boot,
             name=self._name,
             wall_s=SystemClock().wall_s(),

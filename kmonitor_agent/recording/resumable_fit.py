@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 from kmonitor_agent.frameworks.base import (
     CannotBuild,
-    IteratorBegan,
+    IteratorStart,
     KerasModel,
     ReclaimSteps,
     StateUnreadable,
@@ -15,32 +15,32 @@ from kmonitor_agent.frameworks.base import (
 )
 from kmonitor_agent.frameworks.global_state import read_random_states, write_random_states
 from kmonitor_agent.frameworks.model_building import read_build_config
-from kmonitor_agent.frameworks.resuming import RunningData, find_data, taking_up
-from kmonitor_agent.guard import described
+from kmonitor_agent.frameworks.resuming import FitData, find_data, fit_resumer
+from kmonitor_agent.guard import describe_exception
 from kmonitor_agent.reclaim.checkpoints import Checkpoint, SaveRefused
 from kmonitor_agent.reclaim.restart.callback_states import read_callbacks, write_callbacks
 from kmonitor_agent.reclaim.restart.fit_state import (
-    Asked,
     CannotResume,
     FitState,
-    FitStates,
+    FitStateStore,
+    RestartOrigin,
     SavedFit,
     VariableFacts,
-    facts_of,
-    shape_of,
+    shape_text,
+    variable_facts,
 )
 from kmonitor_agent.recording.fit import Fit
 
 # variables: A saved fit's variables put into the model that the script made again.
 
 
-def build_as_saved(steps: ReclaimSteps, model: KerasModel, saved: SavedFit) -> None:
+def build_model_like_saved(steps: ReclaimSteps, model: KerasModel, saved: SavedFit) -> None:
     """Give the model every variable that it had when it was saved.
 
     Raises:
         CannotResume: It is another model, or cannot be built.
     """
-    state, keras = saved.state, taking_up(model)
+    state, keras = saved.state, fit_resumer(model)
     try:
         keras.build_again(model, state.build_config, state.optimizers)
     except CannotBuild as exc:
@@ -84,7 +84,9 @@ def _targets(
             continue
         target = next(rest, None)
         if target is None or _differs(target, facts):
-            is_now = "nothing" if target is None else _told(target.path, shape_of(target.variable))
+            is_now = (
+                "nothing" if target is None else _told(target.path, shape_text(target.variable))
+            )
             raise CannotResume(
                 f"the model had {_told(facts.path, facts.shape)} where it now has {is_now}"
             )
@@ -97,7 +99,7 @@ def _targets(
 
 def _differs(target: StateVariable, facts: VariableFacts) -> bool:
     is_same = _group(target.path) == _group(facts.path)
-    return not is_same or shape_of(target.variable) != facts.shape
+    return not is_same or shape_text(target.variable) != facts.shape
 
 
 def _told(path: str, shape: str) -> str:
@@ -109,7 +111,7 @@ def _shapes(facts: Sequence[VariableFacts], group: str) -> list[str]:
 
 
 def _shapes_now(state: Sequence[StateVariable], group: str) -> list[str]:
-    return [shape_of(each.variable) for each in state if _group(each.path) == group]
+    return [shape_text(each.variable) for each in state if _group(each.path) == group]
 
 
 def _group(path: str) -> str:
@@ -121,7 +123,7 @@ _SAVING_PART: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SaveResult:
     """What a save of a fit's state did.
 
     Attributes:
@@ -137,14 +139,14 @@ class Saved:
     why: str = ""
 
 
-class Resumption:
+class ResumableFit:
     """Saves and restores one fit; on its training thread, in the hooks of a tail callback."""
 
     def __init__(
         self,
         fit: Fit,
         run: str,
-        states: FitStates,
+        states: FitStateStore,
         saved: SavedFit | None,
         resumed: Callable[[str], None],
     ) -> None:
@@ -162,7 +164,7 @@ class Resumption:
         self._states = states
         self._saved = saved
         self._resumed: Callable[[str], None] | None = resumed
-        self._data: RunningData | None = None
+        self._data: FitData | None = None
         self._iterator = None if saved is None else saved.state.iterator
         self._epochs_before = 0 if saved is None else saved.state.epochs_run
         self._evaluations = 0 if saved is None else saved.state.evaluations
@@ -187,7 +189,7 @@ class Resumption:
             self._tell_resumed(exc.why)
             raise
         except Exception as exc:
-            why = described(exc)
+            why = describe_exception(exc)
             self._tell_resumed(why)
             raise CannotResume(why) from exc
 
@@ -201,7 +203,7 @@ class Resumption:
                 " script's fits must come in the same order each time it is started"
             )
         steps = _steps(self._fit)
-        build_as_saved(steps, model, saved)
+        build_model_like_saved(steps, model, saved)
         restore_variables(steps, model, saved)
         goes_on = not self._is_over(data)
         data.skip_epochs(state.epochs_run, goes_on=goes_on, began=state.iterator)
@@ -213,7 +215,7 @@ class Resumption:
         if not state.stopped:
             data.settle()
         self._data = data
-        taking_up(model).begin_at(model, state.next_epoch if goes_on else data.epochs)
+        fit_resumer(model).begin_at(model, state.next_epoch if goes_on else data.epochs)
         model.stop_training = state.stopped
 
     def begun(self, model: KerasModel) -> None:
@@ -223,18 +225,20 @@ class Resumption:
             CannotResume: What was taken up would go on in another way.
         """
         try:
-            taking_up(model).begin_at(model, None)
+            fit_resumer(model).begin_at(model, None)
             if self._data is not None:
                 data, self._data = self._data, None
                 data.begin_first_epoch()
         except Exception as exc:
             if self._saved is None:
                 raise
-            raise CannotResume(described(exc)) from exc
+            raise CannotResume(describe_exception(exc)) from exc
         try:
             self._note_iterator(model)
         except Exception as exc:
-            self._fit.why_not_restart = f"where its data are read is not known: {described(exc)}"
+            self._fit.why_not_restart = (
+                f"where its data are read is not known: {describe_exception(exc)}"
+            )
             raise
         self._tell_resumed("")
 
@@ -243,7 +247,7 @@ class Resumption:
         data = find_data(model)
         is_begun = None if data is None else data.is_begun()
         if data is not None and is_begun is not None:
-            self._iterator = IteratorBegan(
+            self._iterator = IteratorStart(
                 self._epochs_run(), is_begun, read_random_states(), data.read_generators()
             )
 
@@ -259,7 +263,7 @@ class Resumption:
         """A validation of the fit ran."""
         self._evaluations += 1
 
-    def end(self, model: KerasModel, callbacks: Sequence[Any], limits: str) -> Saved:
+    def end(self, model: KerasModel, callbacks: Sequence[Any], limits: str) -> SaveResult:
         """The fit ended: commit that, or put back how it had ended in an earlier process.
 
         Raises:
@@ -267,7 +271,7 @@ class Resumption:
         """
         saved = self._saved
         if saved is None or not self.is_left_out:
-            taking_up(model).begin_at(model, None)
+            fit_resumer(model).begin_at(model, None)
             self._tell_resumed("")
             return self.save("end", model, callbacks, limits=limits)
         try:
@@ -275,11 +279,11 @@ class Resumption:
         except CannotResume:
             raise
         except Exception as exc:
-            raise CannotResume(described(exc)) from exc
-        return Saved(0.0)
+            raise CannotResume(describe_exception(exc)) from exc
+        return SaveResult(0.0)
 
     def _put_back_end(self, saved: SavedFit, model: KerasModel, callbacks: Sequence[Any]) -> None:
-        taking_up(model).begin_at(model, None)
+        fit_resumer(model).begin_at(model, None)
         self._tell_resumed("")
         restore_variables(_steps(self._fit), model, saved)
         write_callbacks(saved.state.callbacks, callbacks)
@@ -303,9 +307,9 @@ class Resumption:
         model: KerasModel,
         callbacks: Sequence[Any],
         *,
-        asked: Asked | None = None,
+        asked: RestartOrigin | None = None,
         limits: str = "",
-    ) -> Saved:
+    ) -> SaveResult:
         """Commit the fit's state; never raises for what a framework or disk does.
 
         Args:
@@ -317,32 +321,32 @@ class Resumption:
         """
         began_s = time.monotonic()
         try:
-            why = taking_up(model).why_not_resumable(model, callbacks)
+            why = fit_resumer(model).why_not_resumable(model, callbacks)
             if why:
-                return Saved(0.0, why=why)
+                return SaveResult(0.0, why=why)
             steps = _steps(self._fit)
             variables = steps.state(model)
             state = replace(
                 self._state(kind, model, callbacks),
-                variables=facts_of(variables),
+                variables=variable_facts(variables),
                 state_bytes=sum(each.n_bytes for each in variables),
                 limits=limits,
-                asked=asked or Asked(),
+                asked=asked or RestartOrigin(),
             )
             checkpoint = self._states.save(state, variables, steps.read)
         except (SaveRefused, StateUnreadable, CannotResume) as exc:
-            return Saved(time.monotonic() - began_s, why=exc.why)
+            return SaveResult(time.monotonic() - began_s, why=exc.why)
         except Exception as exc:  # noqa: BLE001 - a save that fails must never end the training
-            return Saved(time.monotonic() - began_s, why=described(exc))
+            return SaveResult(time.monotonic() - began_s, why=describe_exception(exc))
         seconds = time.monotonic() - began_s
         self._next_save_s = time.monotonic() + seconds / _SAVING_PART
-        return Saved(seconds, checkpoint, state.left_out)
+        return SaveResult(seconds, checkpoint, state.left_out)
 
     def _state(
         self, kind: Literal["epoch", "end"], model: KerasModel, callbacks: Sequence[Any]
     ) -> FitState:
         plain, left_out = read_callbacks(callbacks)
-        keras, data = taking_up(model), find_data(model)
+        keras, data = fit_resumer(model), find_data(model)
         return FitState(
             run=self._run,
             fit=self._fit.ordinal,
@@ -361,7 +365,7 @@ class Resumption:
             left_out=left_out,
         )
 
-    def _is_over(self, data: RunningData) -> bool:
+    def _is_over(self, data: FitData) -> bool:
         if self._saved is None:
             return False
         state = self._saved.state

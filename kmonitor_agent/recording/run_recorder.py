@@ -1,4 +1,4 @@
-"""RunSession: one run of this process, from its first fit to its exit."""
+"""RunRecorder: one run of this process, from its first fit to its exit."""
 
 import threading
 import weakref
@@ -8,40 +8,45 @@ from typing import Final, TypedDict
 
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
 from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.frameworks.script_values import count_of, item_of
-from kmonitor_agent.guard import FaultLog, came_from_a_handler
+from kmonitor_agent.frameworks.script_values import safe_count, safe_get
+from kmonitor_agent.guard import FaultLog, is_from_signal_handler
 from kmonitor_agent.probes.step_clock import StepClock
-from kmonitor_agent.reclaim.actions import foretell
-from kmonitor_agent.reclaim.deferred_signals import SIGNALS, Passing
-from kmonitor_agent.reclaim.outcome import ActionName, Outcome
-from kmonitor_agent.recording.action_executor import Performer
-from kmonitor_agent.recording.action_requests import Request, RequestQueue
-from kmonitor_agent.recording.action_results import Records
-from kmonitor_agent.recording.command_handler import Intake
+from kmonitor_agent.reclaim.actions import predict_reload_effect
+from kmonitor_agent.reclaim.deferred_signals import SIGNALS, HandlerException
+from kmonitor_agent.reclaim.outcome import ReclaimAction, ReclaimOutcome
+from kmonitor_agent.recording.action_executor import ActionExecutor
+from kmonitor_agent.recording.action_requests import ActionRequest, RequestQueue
+from kmonitor_agent.recording.action_results import ActionResults
+from kmonitor_agent.recording.command_handler import CommandHandler
 from kmonitor_agent.recording.fit import (
     Fit,
     FitOrigin,
     find_origin,
+    fit_in_parts,
     is_on_stack,
     is_running,
     is_same_fit,
-    parts_of,
     watch_end,
 )
-from kmonitor_agent.recording.fit_reporter import FitTeller, ModelTeller
-from kmonitor_agent.recording.keras_logs import LogFigures
+from kmonitor_agent.recording.fit_reporter import FitReporter, ModelReporter
+from kmonitor_agent.recording.keras_logs import KerasLogWriter
 from kmonitor_agent.recording.limit_enforcer import (
-    Bound,
-    LimitKeeper,
+    BoundedReading,
+    LimitEnforcer,
     judge_graph,
-    tell_graph_unwatched,
+    report_graph_unwatched,
 )
 from kmonitor_agent.recording.privacy import Privacy
-from kmonitor_agent.recording.process_session import LOOK_AFTER_S, Boot, Uncaught, how_ended
-from kmonitor_agent.recording.sampler import Sampler, Watched
+from kmonitor_agent.recording.process_session import (
+    LOOK_AFTER_S,
+    ProcessSession,
+    UncaughtException,
+    how_ended,
+)
+from kmonitor_agent.recording.sampler import Sampler, SamplerTarget
 from kmonitor_agent.recording.settings import Settings
-from kmonitor_agent.recording.supervised_fits import Restarting, SupervisedFits
-from kmonitor_agent.recording.worker_agreement import meeting_of
+from kmonitor_agent.recording.supervised_fits import SupervisedFits, SupervisorClient
+from kmonitor_agent.recording.worker_agreement import worker_agreement
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.commands import SafePoint, SetLimits
 from kmonitor_agent.wire.messages.events import Event, Notice
@@ -76,7 +81,7 @@ class ClosedRun:
     hasten: Callable[[], None] = lambda: None
 
 
-class RunSession:
+class RunRecorder:
     """A run in this process: its boot, limits, requests and fits.
 
     The hooks run on the threads that train and may raise: the callback guards them with `faults`.
@@ -92,14 +97,14 @@ class RunSession:
 
     def __init__(self, name: str, settings: Settings, before: ClosedRun | None = None) -> None:
         """Begin a run, with the settings of its first callback, or go on with a closed one."""
-        self._restarting = Restarting(name)
+        self._restarting = SupervisorClient(name)
         self.name: Final = name
         self.run_id: Final = self._restarting.run_id if before is None else before.run_id
         self._folders = find_folders()
         self.faults: Final = FaultLog(self._folders.logs / "agent.log", private=settings.private)
         self.privacy = privacy = Privacy(private=settings.private)
         self._interval_s = settings.sample_interval_s
-        self._boot = boot = Boot(
+        self._boot = boot = ProcessSession(
             run=self.run_id,
             name=name,
             settings=settings,
@@ -116,19 +121,19 @@ class RunSession:
         self._acting = threading.Lock()
         self._stopped_by_us = False
         self._left_by: BaseException | None = None
-        self._watched = Watched()
+        self._watched = SamplerTarget()
         self._queue = queue = RequestQueue(self._wake_batches)
-        self._limits = limits = LimitKeeper(emit=boot.emit, request=queue.put, now_s=boot.now_s)
+        self._limits = limits = LimitEnforcer(emit=boot.emit, request=queue.put, now_s=boot.now_s)
         ways: _Ways = {"emit": boot.emit, "now_s": boot.now_s, "privacy": privacy}
-        self._performer = Performer(
+        self._performer = ActionExecutor(
             run=self.run_id, queue=queue, limits=limits, open_fits=self.open_fits, **ways
         )
         self._performer.acted = self._acted
         self._intake = self._make_intake(takes_commands=settings.commands)
         self._sampler = Sampler(watched=self.watched_now, limits=limits, **ways)
-        self._teller = FitTeller(heap=self._sampler.heap, **ways)
-        self.log_figures = LogFigures(self._sampler, self.watched_now, boot.emit, boot.now_s)
-        self._models = ModelTeller(
+        self._teller = FitReporter(heap=self._sampler.heap, **ways)
+        self.log_figures = KerasLogWriter(self._sampler, self.watched_now, boot.emit, boot.now_s)
+        self._models = ModelReporter(
             teller=self._teller, faults=self.faults, device=self._sampler.device_name, **ways
         )
         self._supervised = SupervisedFits(
@@ -136,11 +141,11 @@ class RunSession:
         )
 
     @property
-    def records(self) -> Records:
+    def records(self) -> ActionResults:
         """What was done so far, oldest first."""
-        return Records(self._performer.records)
+        return ActionResults(self._performer.records)
 
-    def watched_now(self) -> Watched:
+    def watched_now(self) -> SamplerTarget:
         """What trains now; any thread."""
         return self._watched
 
@@ -148,7 +153,7 @@ class RunSession:
         """Those whose end was not told, in the order of their begin; any thread."""
         return tuple(self._fits)
 
-    def request(self, request: Request) -> None:
+    def request(self, request: ActionRequest) -> None:
         """Ask for an action, from any thread."""
         if not self._queue.put(request):
             text = f"{request.action} was not taken: too many requests wait for a safe point"
@@ -156,7 +161,7 @@ class RunSession:
                 Notice(t_s=self._boot.now_s(), level="warning", code="request_dropped", text=text)
             )
 
-    def tell_collected(self, outcome: Outcome) -> None:
+    def tell_collected(self, outcome: ReclaimOutcome) -> None:
         """The script collected by itself: show it with the run, if one has begun."""
         if self._boot.is_started and self._boot.is_ours:
             newest = self._fits[-1] if self._fits else None
@@ -214,11 +219,11 @@ class RunSession:
             model=weakref.ref(model),
             checkpoint_dir=settings.checkpoint_dir or self._folders.checkpoints / self.run_id,
             keep_checkpoints=settings.keep_checkpoints,
-            planned_steps=count_of(item_of(params, "steps")),
-            planned_epochs=count_of(item_of(params, "epochs")) or 0,
+            planned_steps=safe_count(safe_get(params, "steps")),
+            planned_epochs=safe_count(safe_get(params, "epochs")) or 0,
             undescribed=facts,
-            parts=parts_of(model),
-            meeting=meeting_of(framework, model),
+            parts=fit_in_parts(model),
+            meeting=worker_agreement(framework, model),
         )
 
     def _follow(self, fit: Fit, model: KerasModel) -> None:
@@ -269,7 +274,7 @@ class RunSession:
 
     def begin_epoch(self, fit: Fit, epoch: object) -> None:
         """An epoch begins; told again by a callback that is listed twice, nothing happens."""
-        index = count_of(epoch)
+        index = safe_count(epoch)
         if index is None:  # a loop of the script's own counts its epochs in its own way
             index = fit.epochs_before + fit.epochs_done
         if fit.is_in_epoch and fit.epoch == index:
@@ -293,7 +298,7 @@ class RunSession:
         # Each by itself: what fails costs neither the limits nor a stop that waits.
         guarded = self.faults.guarded
         with guarded("session.step_time"):
-            fit.planned_steps = count_of(item_of(params, "steps")) or fit.planned_steps
+            fit.planned_steps = safe_count(safe_get(params, "steps")) or fit.planned_steps
             step_times = fit.clock.step_times()
             fit.last_step_s = None if step_times is None else step_times.p50_s
         with guarded("session.epoch_told"):
@@ -317,7 +322,7 @@ class RunSession:
             self._performer.meet(fit, model)
 
     def _judge_step_time(self, fit: Fit) -> None:
-        self._limits.observe("step_time", Bound(fit.last_step_s))
+        self._limits.observe("step_time", BoundedReading(fit.last_step_s))
         if (why := fit.clock.why_untimed(fit.planned_steps)) and fit.last_step_s is None:
             self._limits.tell_unwatched("step_time", why)
 
@@ -331,7 +336,7 @@ class RunSession:
         if self._close(fit):
             self._teller.fit_ended(fit, "left" if exc is None else how_ended(exc), exc)
 
-    def met_exception(self, met: Uncaught) -> None:
+    def met_exception(self, met: UncaughtException) -> None:
         """Nobody caught an exception: the fits of its thread ended with it."""
         for fit in tuple(self._fits):
             if fit.origin.thread == met.thread:
@@ -378,8 +383,8 @@ class RunSession:
         with guarded("session.end"):
             self._boot.end(left_by=self._left_by, stopped=self._stopped_by_us, within_s=within_s)
 
-    def _make_intake(self, *, takes_commands: bool) -> Intake:
-        return Intake(
+    def _make_intake(self, *, takes_commands: bool) -> CommandHandler:
+        return CommandHandler(
             takes_commands=takes_commands,
             boot=self._boot,
             queue=self._queue,
@@ -393,7 +398,7 @@ class RunSession:
     def _start(self, model: KerasModel) -> None:
         if self._boot.is_started:
             return
-        rebuilds = parts_of(model) is not None
+        rebuilds = fit_in_parts(model) is not None
         self._boot.start(framework_for(model), self._intake.receive, rebuilds=rebuilds)
         if self._before.limits is not None:
             self._limits.take_over(self._before.limits)
@@ -433,16 +438,16 @@ class RunSession:
 
     def _watch(self, fit: Fit | None) -> None:
         framework = self._watched.framework if fit is None else fit.framework
-        self._watched = Watched(framework, fit, self._watched.graph)
+        self._watched = SamplerTarget(framework, fit, self._watched.graph)
 
     def _count_graph(self, fit: Fit, model: KerasModel, *, is_judged: bool = True) -> None:
         graph = fit.framework.graph(model)
-        self._watched = Watched(fit.framework, self._watched.fit, graph)
+        self._watched = SamplerTarget(fit.framework, self._watched.fit, graph)
         self._teller.graph_counted(fit, graph)
         if is_judged:
             judge_graph(self._limits, graph)
         if fit.is_traced:
-            tell_graph_unwatched(self._limits, graph)
+            report_graph_unwatched(self._limits, graph)
 
     def _serve_due(self, fit: Fit) -> None:
         is_open = False
@@ -451,13 +456,13 @@ class RunSession:
                 is_open = SIGNALS.open(is_watched=True)
                 self._serve_batch(fit)
             except Exception as exc:
-                if came_from_a_handler(exc):
+                if is_from_signal_handler(exc):
                     raise
                 self.faults.record("session.serve_due", exc)
             finally:
                 if is_open:
                     SIGNALS.close(self.faults)
-        except Passing as passing:
+        except HandlerException as passing:
             if is_open:
                 raise passing.error from None
             raise
@@ -487,7 +492,7 @@ class RunSession:
         """Say once, before anybody asks for a reload, that one would change the result."""
         if not fit.is_foretold:
             fit.is_foretold = True
-            if why := foretell(fit.framework, model):
+            if why := predict_reload_effect(fit.framework, model):
                 self._supervised.foretold(fit, model, why)
                 text = f"A reload in this fit is {why}"
                 now_s = self._boot.now_s()
@@ -506,13 +511,13 @@ class RunSession:
             self._acting.release()
             self._wake_batches()
 
-    def _perform(self, fit: Fit, request: Request, step: int) -> None:
+    def _perform(self, fit: Fit, request: ActionRequest, step: int) -> None:
         # An `auto`, or a pause, is several actions. A reloaded model's graph waits for its step.
         done = self._performer.perform(fit, request, step=step)
         if (graph := self._watched.graph) and "collect" in done and "reload" not in done:
             judge_graph(self._limits, graph)
 
-    def _acted(self, fit: Fit, action: ActionName) -> None:
+    def _acted(self, fit: Fit, action: ReclaimAction) -> None:
         model = fit.model()
         with self.faults.guarded("session.acted"):
             if model is not None:

@@ -14,10 +14,10 @@ import weakref
 from typing import Final
 
 from kmonitor_agent.link.agent_thread import AGENT, EXIT_NETWORK_S
-from kmonitor_agent.reclaim.outcome import Outcome
+from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.recording.process_facts import default_run_name
-from kmonitor_agent.recording.process_session import ExitWatch, Uncaught
-from kmonitor_agent.recording.run_recorder import ClosedRun, RunSession
+from kmonitor_agent.recording.process_session import ExceptionHooks, UncaughtException
+from kmonitor_agent.recording.run_recorder import ClosedRun, RunRecorder
 from kmonitor_agent.recording.settings import Settings
 
 CLOSES_WITHIN_S: Final = 30.0
@@ -27,19 +27,19 @@ CLOSED_LIMIT: Final = 4096
 """Closed runs that are remembered; an older one whose name comes again begins anew."""
 
 
-class RunsOfProcess:
+class ProcessRuns:
     """Run name to session; any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._sessions: dict[str, RunSession] = {}
+        self._sessions: dict[str, RunRecorder] = {}
         self._closed: dict[str, ClosedRun] = {}
         self._callbacks: dict[str, list[weakref.ref[object]]] = {}
-        self._active: RunSession | None = None
-        self._exits = ExitWatch(self._met_exception)
+        self._active: RunRecorder | None = None
+        self._exits = ExceptionHooks(self._met_exception)
         self._is_watching = False
 
-    def session(self, settings: Settings, callback: object | None = None) -> RunSession:
+    def session(self, settings: Settings, callback: object | None = None) -> RunRecorder:
         """The session of the run that a callback names; made when it is the first."""
         name = settings.run_name or default_run_name()
         with self._lock:
@@ -47,17 +47,17 @@ class RunsOfProcess:
                 before = self._closed.pop(name, None)
                 if before is not None:
                     before.hasten()
-                self._sessions[name] = RunSession(name, settings, before)
+                self._sessions[name] = RunRecorder(name, settings, before)
             session = self._sessions[name]
             if callback is not None:
                 self._callbacks.setdefault(name, []).append(weakref.ref(callback))
             return session
 
-    def sessions(self) -> list[RunSession]:
+    def sessions(self) -> list[RunRecorder]:
         """Those that there are now."""
         return list(self._sessions.values())
 
-    def fit_began(self, session: RunSession) -> None:
+    def fit_began(self, session: RunRecorder) -> None:
         """A fit of this run begins: the others rest, or end."""
         with self._lock:
             self._active = session
@@ -65,12 +65,12 @@ class RunsOfProcess:
             for other in tuple(self._sessions.values()):
                 self._settle(other)
 
-    def fit_ended(self, session: RunSession) -> None:
+    def fit_ended(self, session: RunRecorder) -> None:
         """A fit of this run ended; while another one is active it rests, or ends."""
         with self._lock:
             self._settle(session)
 
-    def _settle(self, session: RunSession) -> None:
+    def _settle(self, session: RunRecorder) -> None:
         if session is self._active or session.has_open_fit:
             return
         session.set_idle(is_idle=True)
@@ -90,7 +90,7 @@ class RunsOfProcess:
         self._callbacks[name] = living
         return bool(living)
 
-    def tell_collected(self, outcome: Outcome) -> None:
+    def tell_collected(self, outcome: ReclaimOutcome) -> None:
         """The script collected by itself: every run of this process shows it."""
         for session in tuple(self._sessions.values()):
             with session.faults.guarded("session.tell_collected"):
@@ -133,13 +133,13 @@ class RunsOfProcess:
         self._callbacks = {}
         self._active = None
 
-    def _met_exception(self, met: Uncaught) -> None:
+    def _met_exception(self, met: UncaughtException) -> None:
         for session in tuple(self._sessions.values()):
             with session.faults.guarded("session.met_exception"):
                 session.met_exception(met)
 
 
-RUNS: Final = RunsOfProcess()
+RUNS: Final = ProcessRuns()
 """Of this process."""
 
 if hasattr(os, "register_at_fork"):

@@ -6,16 +6,16 @@ from numbers import Real
 from typing import Final
 
 from kmonitor_agent.frameworks.base import AllocatorReadings, Framework, GraphCount
-from kmonitor_agent.frameworks.script_values import number_of, numbers_in
+from kmonitor_agent.frameworks.script_values import numeric_logs, safe_float
 from kmonitor_agent.probes.gpu import DeviceReadings, Gpu
-from kmonitor_agent.probes.heap import Heap
-from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory, resident_bytes
+from kmonitor_agent.probes.heap import HeapCounts
+from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory, read_resident_set
 from kmonitor_agent.recording.fit import Fit
 from kmonitor_agent.recording.fit_reporter import LONGEST_LOG_NAME
-from kmonitor_agent.recording.limit_enforcer import Bound, LimitKeeper
+from kmonitor_agent.recording.limit_enforcer import BoundedReading, LimitEnforcer
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.wire.messages.commands import LimitMetric
-from kmonitor_agent.wire.messages.events import Event, Sample, SourceOf, Sources
+from kmonitor_agent.wire.messages.events import Event, FieldSource, FieldSources, Sample
 from kmonitor_agent.wire.messages.readings import MOST_STEP_LOGS, Reading, device_column
 
 _NO_MODEL: Final = "no model was fitted yet"
@@ -43,7 +43,7 @@ _NEAR: Final = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class SamplerTarget:
     """What the sampler may look at; replaced as a whole by the training thread.
 
     Attributes:
@@ -68,9 +68,9 @@ class Sampler:
     def __init__(
         self,
         *,
-        watched: Callable[[], Watched],
+        watched: Callable[[], SamplerTarget],
         emit: Callable[[Event], None],
-        limits: LimitKeeper,
+        limits: LimitEnforcer,
         now_s: Callable[[], float],
         privacy: Privacy,
     ) -> None:
@@ -83,7 +83,7 @@ class Sampler:
             now_s: The boot's time, seconds.
             privacy: What to leave out of sources.
         """
-        self.heap: Final = Heap()
+        self.heap: Final = HeapCounts()
         self.newest: dict[str, float | None] = {}
         self._watched = watched
         self._emit = emit
@@ -92,7 +92,7 @@ class Sampler:
         self._privacy = privacy
         self._memory = ProcessMemory()
         self._gpu = Gpu()
-        self._told: dict[str, SourceOf] = {}
+        self._told: dict[str, FieldSource] = {}
         self._last: tuple[float | None, float | None] = (None, None)
 
     def device_name(self) -> str:
@@ -117,7 +117,7 @@ class Sampler:
 
     def sample_in_a_rush(self) -> None:
         """Sample if this process grew by much since the last one: it may be killed for it soon."""
-        resident, last, bound = resident_bytes().value, *self._last
+        resident, last, bound = read_resident_set().value, *self._last
         if resident is None or last is None or not bound:
             return
         grown = (resident - last) / bound
@@ -149,8 +149,8 @@ class Sampler:
                 **values,
             )
         )
-        self._limits.observe("ram", Bound(values["ram_bytes"], values["ram_of_bytes"]))
-        self._limits.observe("vram", Bound(values["vram_bytes"], values["vram_of_bytes"]))
+        self._limits.observe("ram", BoundedReading(values["ram_bytes"], values["ram_of_bytes"]))
+        self._limits.observe("vram", BoundedReading(values["vram_bytes"], values["vram_of_bytes"]))
         if watched.framework is not None:
             self._tell_unwatched("ram", readings["ram_bytes"])
             self._tell_unwatched("vram", readings["vram_bytes"])
@@ -162,14 +162,16 @@ class Sampler:
     def _step_logs(self, fit: Fit | None) -> dict[str, float]:
         """Logs of the running epoch that Keras had made numbers; one on the device is left."""
         found = None if fit is None or not fit.is_in_epoch else fit.step_logs
-        return numbers_in(
+        return numeric_logs(
             found, name_of=self._log_name, most=MOST_STEP_LOGS, number=_number_at_hand
         )
 
     def _log_name(self, name: str) -> str:
         return self._privacy.log_name(name)[:LONGEST_LOG_NAME]
 
-    def _read(self, watched: Watched, device: DeviceReadings) -> Iterator[tuple[str, Reading]]:
+    def _read(
+        self, watched: SamplerTarget, device: DeviceReadings
+    ) -> Iterator[tuple[str, Reading]]:
         yield from _memory_fields(self._memory.read())
         framework = watched.framework
         allocator = _no_allocator() if framework is None else framework.allocator()
@@ -179,9 +181,9 @@ class Sampler:
         yield "functions", missing if framework is None else framework.function_count()
 
     def _tell_sources(self, t_s: float, readings: dict[str, Reading]) -> None:
-        changed: list[SourceOf] = []
+        changed: list[FieldSource] = []
         for name, reading in readings.items():
-            source = SourceOf(
+            source = FieldSource(
                 field=name,
                 unit=reading.unit,
                 source=self._privacy.source(reading.source),
@@ -191,13 +193,13 @@ class Sampler:
                 self._told[name] = source
                 changed.append(source)
         if changed:
-            self._emit(Sources(t_s=t_s, sources=changed))
+            self._emit(FieldSources(t_s=t_s, sources=changed))
 
 
 def _number_at_hand(value: object) -> float | None:
     """A number that Keras has made one; none that would have to be fetched from a device."""
     try:
-        return number_of(value) if isinstance(value, Real) else None
+        return safe_float(value) if isinstance(value, Real) else None
     except Exception:  # noqa: BLE001 - a script's own object, which decides what it is
         return None
 

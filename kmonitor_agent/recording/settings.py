@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from kmonitor_agent.wire.limits import Limit
 from kmonitor_agent.wire.local.file_system import DISK
-from kmonitor_agent.wire.local.folders import PLACE_VARIABLES, home_without_place
+from kmonitor_agent.wire.local.folders import PLACE_VARIABLES, invalid_home_text
 from kmonitor_agent.wire.messages.commands import LimitSpec
 
 LONGEST_NAME: Final = 200
@@ -48,7 +48,7 @@ class Settings:
     logs: bool = False
 
 
-def checked_known(unknown: Iterable[str], known: Iterable[str]) -> None:
+def refuse_unknown_arguments(unknown: Iterable[str], known: Iterable[str]) -> None:
     """Refuse arguments that there are not.
 
     Args:
@@ -72,7 +72,7 @@ def check_home(environ: Mapping[str, str]) -> None:
         ValueError: It, or `KMONITOR_SPOOL`, is a file, or relative: it would be another folder
             from elsewhere.
     """
-    if why := home_without_place(environ):
+    if why := invalid_home_text(environ):
         raise ValueError(why)
     for variable in PLACE_VARIABLES:
         written = environ.get(variable, "")
@@ -94,10 +94,10 @@ def checked_name(run_name: object) -> str | None:
     name = plain_name(run_name)
     if not name:
         raise ValueError("MonitorCallback: run_name is empty; write a name or leave it out.")
-    return elided(name)
+    return elide_name(name)
 
 
-def plain_text(text: str) -> str:
+def sendable_text(text: str) -> str:
     """A text that can be sent: bytes that are no UTF-8 (in a file's name) are spelled out."""
     return text.encode("utf-8", "backslashreplace").decode()
 
@@ -108,10 +108,10 @@ def plain_name(name: str) -> str:
         c if unicodedata.category(c) != "Cc" else "\N{REPLACEMENT CHARACTER}"
         for c in " ".join(name.split())
     )
-    return plain_text("".join(kept))
+    return sendable_text("".join(kept))
 
 
-def elided(name: str) -> str:
+def elide_name(name: str) -> str:
     """A name of at most 200 characters; what is too much is cut from its middle."""
     if len(name) <= LONGEST_NAME:
         return name

@@ -13,23 +13,28 @@ import msgspec
 
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.callback_base import with_keras_callback
-from kmonitor_agent.frameworks.resuming import taking_up
-from kmonitor_agent.guard import FaultLog, came_from_a_handler, described
-from kmonitor_agent.reclaim.actions import footprint, foretell
-from kmonitor_agent.reclaim.restart.fit_state import Asked, CannotResume, FitStates, SavedFit
-from kmonitor_agent.recording.action_executor import Performer
-from kmonitor_agent.recording.action_requests import Request
+from kmonitor_agent.frameworks.resuming import fit_resumer
+from kmonitor_agent.guard import FaultLog, describe_exception, is_from_signal_handler
+from kmonitor_agent.reclaim.actions import predict_reload_effect, read_footprint
+from kmonitor_agent.reclaim.restart.fit_state import (
+    CannotResume,
+    FitStateStore,
+    RestartOrigin,
+    SavedFit,
+)
+from kmonitor_agent.recording.action_executor import ActionExecutor
+from kmonitor_agent.recording.action_requests import ActionRequest
 from kmonitor_agent.recording.fit import Fit
-from kmonitor_agent.recording.limit_enforcer import LimitKeeper
-from kmonitor_agent.recording.process_session import Boot
-from kmonitor_agent.recording.resumable_fit import Resumption, Saved
+from kmonitor_agent.recording.limit_enforcer import LimitEnforcer
+from kmonitor_agent.recording.process_session import ProcessSession
+from kmonitor_agent.recording.resumable_fit import ResumableFit, SaveResult
 from kmonitor_agent.wire.local.supervision import (
     LEAVE_WITHIN_S,
     RESTART_STATUS,
-    Leaving,
+    RestartRequest,
     Supervision,
-    supervision_of,
-    why_not_ours,
+    find_supervision,
+    why_not_direct_child,
 )
 from kmonitor_agent.wire.messages.commands import SetLimits
 from kmonitor_agent.wire.messages.events import ActionRecord, Notice
@@ -45,7 +50,7 @@ NOT_SUPERVISED: Final = (
 _FINISH: Final = "kmonitor-leave"
 
 
-class Restarting:
+class SupervisorClient:
     """What a run of this process has to do with the supervisor of the process.
 
     Attributes:
@@ -72,8 +77,8 @@ class Restarting:
         self.is_leaving = False
         self._within_s = LEAVE_WITHIN_S
         self._supervision: Supervision | None = None
-        self._states: FitStates | None = None
-        supervision = supervision_of(os.environ)
+        self._states: FitStateStore | None = None
+        supervision = find_supervision(os.environ)
         if self.why_not or supervision is None:
             return
         try:
@@ -82,7 +87,7 @@ class Restarting:
             self.why_not = f"kmonitor run's folder cannot be written: {exc}"
             return
         self._supervision = supervision
-        self._states = FitStates(supervision.states(self.run_id))
+        self._states = FitStateStore(supervision.states(self.run_id))
         left = supervision.left()
         if left is not None and left.run == self.run_id:
             self.started_by, self.in_vain = left.asked_by, left.in_vain
@@ -93,7 +98,7 @@ class Restarting:
             self._within_s = terms.leave_within_s
 
     @property
-    def states(self) -> FitStates | None:
+    def states(self) -> FitStateStore | None:
         """Where states of fits are committed; None when this process is not supervised."""
         return self._states
 
@@ -116,7 +121,7 @@ class Restarting:
             OSError: It cannot be told.
         """
         if self._supervision is not None:
-            self._supervision.leave(Leaving(self.run_id, asked_by[:200], in_vain))
+            self._supervision.leave(RestartRequest(self.run_id, asked_by[:200], in_vain))
 
     def leave(self) -> None:
         """Leave the process with status 75; comes back only by the `SystemExit` that it raises.
@@ -131,24 +136,24 @@ class Restarting:
                 target=_end_after, args=(self._within_s,), name=_FINISH, daemon=True
             ).start()
         if threading.current_thread() is not threading.main_thread():
-            end_now()
+            exit_for_restart()
         raise SystemExit(RESTART_STATUS)
 
     def end_if_leaving(self) -> None:
         """End the process when the script went on although it was told to leave."""
         if self.is_leaving:
-            end_now()
+            exit_for_restart()
 
 
 def why_not_restart() -> str:
     """Why this process cannot be started again; empty when it was started by `kmonitor run`."""
-    supervision = supervision_of(os.environ)
+    supervision = find_supervision(os.environ)
     if supervision is None:
         return NOT_SUPERVISED
-    return why_not_ours(supervision, supervision.terms())
+    return why_not_direct_child(supervision, supervision.terms())
 
 
-def end_now() -> None:
+def exit_for_restart() -> None:
     """Leave with status 75 at once, with what was printed written out."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):  # closed, broken, or not a stream at all
@@ -156,8 +161,8 @@ def end_now() -> None:
     os._exit(RESTART_STATUS)
 
 
-def read_saved(
-    restarting: Restarting, fit: int, faults: FaultLog
+def read_saved_fit(
+    restarting: SupervisorClient, fit: int, faults: FaultLog
 ) -> tuple[SavedFit | None, CannotResume | None]:
     """A fit's saved state, or why there is none that could be taken up."""
     try:
@@ -167,7 +172,7 @@ def read_saved(
         return None, exc
     except Exception as exc:  # noqa: BLE001 - as bad as a damaged one: nothing is known of it
         faults.record("session.resume", exc)
-        return None, CannotResume(described(exc))
+        return None, CannotResume(describe_exception(exc))
 
 
 def _end_after(seconds: float, wait: Callable[[float], object] | None = None) -> None:
@@ -175,7 +180,7 @@ def _end_after(seconds: float, wait: Callable[[float], object] | None = None) ->
         (wait or threading.Event().wait)(seconds)
     except Exception:  # noqa: BLE001 - no clock, no deadline: the process leaves by itself
         return
-    end_now()
+    exit_for_restart()
 
 
 # Tail.
@@ -192,7 +197,7 @@ class Tail:
 
     def __init__(
         self,
-        resumption: Resumption,
+        resumption: ResumableFit,
         callbacks: list[Any],
         at_epoch_end: Callable[[Any, list[Any]], None],
         at_fit_end: Callable[[Any, list[Any]], None],
@@ -254,7 +259,7 @@ class Tail:
         except CannotResume:
             raise
         except Exception as exc:
-            if came_from_a_handler(exc):
+            if is_from_signal_handler(exc):
                 raise
             self._faults.record("session.tail", exc)
 
@@ -273,12 +278,12 @@ class SupervisedFits:
 
     def __init__(
         self,
-        restarting: Restarting,
+        restarting: SupervisorClient,
         faults: FaultLog,
         *,
-        limits: LimitKeeper,
-        performer: Performer,
-        boot: Boot,
+        limits: LimitEnforcer,
+        performer: ActionExecutor,
+        boot: ProcessSession,
     ) -> None:
         """Keep the parts of the session.
 
@@ -311,7 +316,7 @@ class SupervisedFits:
         except Exception as exc:
             # No tail hears of a restart then: whoever asks for one, or asked for the last, is
             # told so.
-            fit.why_not_restart = f"{_NOT_FOLLOWED}: {described(exc)}"
+            fit.why_not_restart = f"{_NOT_FOLLOWED}: {describe_exception(exc)}"
             fit.is_left_out, fit.epochs_before, fit.origin = False, 0, origin
             self._tell_not_taken_up(fit)
             raise
@@ -327,12 +332,12 @@ class SupervisedFits:
         elif token is None or fit.origin.is_own_loop:
             fit.why_not_restart = _NO_FIT
         else:
-            fit.why_not_restart = taking_up(model).why_not_resumable(model, token.callbacks)
+            fit.why_not_restart = fit_resumer(model).why_not_resumable(model, token.callbacks)
         if token is None or fit.why_not_restart:
             self._tell_not_taken_up(fit)
             return
-        saved, failure = read_saved(self._restarting, fit.ordinal, self._faults)
-        resumption = Resumption(
+        saved, failure = read_saved_fit(self._restarting, fit.ordinal, self._faults)
+        resumption = ResumableFit(
             fit,
             self._restarting.run_id,
             states,
@@ -355,7 +360,7 @@ class SupervisedFits:
         self._add(tail, token, model)
 
     def _tell_not_taken_up(self, fit: Fit) -> None:
-        saved, _ = read_saved(self._restarting, fit.ordinal, self._faults)
+        saved, _ = read_saved_fit(self._restarting, fit.ordinal, self._faults)
         self._tell_resumed(fit, saved, fit.why_not_restart)
 
     def _add(self, tail: Any, token: Any, model: KerasModel) -> None:
@@ -382,7 +387,7 @@ class SupervisedFits:
             inexact: What a reload would change in the result; empty if nothing.
         """
         if not fit.why_not_restart:
-            fit.why_not_restart = taking_up(model).why_not_exact(inexact)
+            fit.why_not_restart = fit_resumer(model).why_not_exact(inexact)
 
     def _tell_resumed(self, fit: Fit, saved: SavedFit | None, why: str) -> None:
         """The restart that the process before began is over: tell of it, once."""
@@ -406,12 +411,12 @@ class SupervisedFits:
             seconds, after = 0.0, None
             with self._faults.guarded("session.resumed"):
                 seconds = time.time() - state.asked.left_wall_s
-                after = None if why else footprint(fit.framework, fit.model())
+                after = None if why else read_footprint(fit.framework, fit.model())
             begun = msgspec.structs.replace(begun, after=after)
             self._performer.tell_restarted(begun, seconds=seconds, why=why)
 
     def _end_epoch(
-        self, fit: Fit, resumption: Resumption, model: KerasModel, callbacks: list[Any]
+        self, fit: Fit, resumption: ResumableFit, model: KerasModel, callbacks: list[Any]
     ) -> None:
         request, fit.leave = fit.leave, None
         self._limits.epoch_ended()
@@ -427,30 +432,32 @@ class SupervisedFits:
     def _leave_or_tell(
         self,
         fit: Fit,
-        resumption: Resumption,
-        request: Request,
+        resumption: ResumableFit,
+        request: ActionRequest,
         model: KerasModel,
         callbacks: list[Any],
     ) -> None:
         try:
             self._leave(fit, resumption, request, model, callbacks)
         except Exception as exc:
-            self._performer.restart_failed(fit, request, Saved(0.0, why=described(exc)))
+            self._performer.restart_failed(
+                fit, request, SaveResult(0.0, why=describe_exception(exc))
+            )
             raise
 
-    def _end_fit(self, resumption: Resumption, model: KerasModel, callbacks: list[Any]) -> None:
+    def _end_fit(self, resumption: ResumableFit, model: KerasModel, callbacks: list[Any]) -> None:
         self._tell_unsaved(resumption.end(model, callbacks, self._limits_text()))
 
     def _leave(
         self,
         fit: Fit,
-        resumption: Resumption,
-        request: Request,
+        resumption: ResumableFit,
+        request: ActionRequest,
         model: KerasModel,
         callbacks: list[Any],
     ) -> None:
         others = [each for each in self._open if each.is_open and each is not fit]
-        saved = Saved(0.0, why=_SEVERAL)
+        saved = SaveResult(0.0, why=_SEVERAL)
         if not others:
             saved = resumption.save(
                 "epoch",
@@ -464,7 +471,7 @@ class SupervisedFits:
                 in_vain = 0 if request.watch is None else request.watch.restarts_in_vain
                 self._restarting.announce(request.asked_by, in_vain)
             except OSError as exc:
-                saved = Saved(saved.seconds, why=f"kmonitor run could not be told: {exc}")
+                saved = SaveResult(saved.seconds, why=f"kmonitor run could not be told: {exc}")
         if saved.checkpoint is None:
             self._performer.restart_failed(fit, request, saved)
             return
@@ -476,18 +483,18 @@ class SupervisedFits:
             self._faults.write_out()
         self._restarting.leave()
 
-    def _asked(self, fit: Fit, request: Request, model: KerasModel) -> Asked:
+    def _asked(self, fit: Fit, request: ActionRequest, model: KerasModel) -> RestartOrigin:
         begun = self._performer.restart_begun(fit, request)
-        inexact = foretell(fit.framework, model)
+        inexact = predict_reload_effect(fit.framework, model)
         begun = msgspec.structs.replace(begun, why=inexact[:MAX_TEXT])
-        return Asked(
+        return RestartOrigin(
             command="" if request.command is None else request.command.id,
             asked_by=request.asked_by,
             left_wall_s=time.time(),
             record=msgspec.json.encode(begun).decode(),
         )
 
-    def _tell_unsaved(self, saved: Saved) -> None:
+    def _tell_unsaved(self, saved: SaveResult) -> None:
         if saved.why:
             text = f"State for a restart was not saved: {saved.why}"
             self._boot.emit(

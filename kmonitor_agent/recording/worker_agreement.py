@@ -12,9 +12,14 @@ from time import monotonic
 from typing import Final
 
 from kmonitor_agent.frameworks.base import Framework, KerasModel
-from kmonitor_agent.frameworks.tensorflow.workers import Board, MeetsWorkers, NoBoard, Workers
-from kmonitor_agent.reclaim.outcome import Outcome
-from kmonitor_agent.recording.action_requests import Request
+from kmonitor_agent.frameworks.tensorflow.workers import (
+    CoordinationStore,
+    HasWorkerGroup,
+    NoCoordination,
+    WorkerGroup,
+)
+from kmonitor_agent.reclaim.outcome import ReclaimOutcome
+from kmonitor_agent.recording.action_requests import ActionRequest
 
 COMES_WITHIN_S: Final = 30.0
 """How long a worker waits for the others at the end of an epoch, seconds: they end it together."""
@@ -33,21 +38,21 @@ _COUNT: Final = itertools.count(1)
 """Fits of several workers in this process; all workers run the same ones in the same order."""
 
 
-class Meeting:
+class WorkerAgreement:
     """The other workers of one fit; implements `Agreement`; on the training thread.
 
     Attributes:
         asked: Requests of this worker that wait for a meeting.
     """
 
-    def __init__(self, workers: Workers, board: Board) -> None:
+    def __init__(self, workers: WorkerGroup, board: CoordinationStore) -> None:
         """Begin with nothing asked.
 
         Args:
             workers: Those of the fit.
             board: Theirs.
         """
-        self.asked: list[Request] = []
+        self.asked: list[ActionRequest] = []
         self._workers = workers
         self._board = board
         self._others = [name for name in workers.members if name != workers.name]
@@ -60,7 +65,7 @@ class Meeting:
         """Whether this worker writes for all."""
         return self._workers.is_chief
 
-    def call(self, request: Request, epoch: int) -> str:
+    def call(self, request: ActionRequest, epoch: int) -> str:
         """Call a meeting at this epoch's end, or at the next one's if some were past it.
 
         Args:
@@ -76,7 +81,7 @@ class Meeting:
                 if self._board.put(f"{place}/called", text) or self._called(place):
                     self.asked.append(request)
                     return ""
-        except NoBoard as exc:
+        except NoCoordination as exc:
             return exc.why
         return "the other workers are epochs ahead"
 
@@ -88,10 +93,12 @@ class Meeting:
             if self.is_chief and epoch >= 2:  # noqa: PLR2004 - nobody is two epochs behind
                 self._board.forget(f"{epoch - 2}/called")
             return "" if is_over else self._called(epoch)
-        except NoBoard:
+        except NoCoordination:
             return ""
 
-    def hold(self, act: Callable[[], Outcome], nothing: Callable[[str], Outcome]) -> Outcome:
+    def hold(
+        self, act: Callable[[], ReclaimOutcome], nothing: Callable[[str], ReclaimOutcome]
+    ) -> ReclaimOutcome:
         """Meet the others and act with them, or not at all.
 
         Args:
@@ -119,7 +126,7 @@ class Meeting:
             mine = self._missing or _YES
             self._board.put(f"{self._epoch}/here/{self._workers.name}", mine[:_MOST_TEXT])
             why = self._missing or self._heard("here", COMES_WITHIN_S)
-        except NoBoard as exc:
+        except NoCoordination as exc:
             return exc.why
         if why and not self._missing:
             # Not again in this fit: each time all would wait for it.
@@ -132,7 +139,7 @@ class Meeting:
             self._board.put(f"{self._epoch}/ready/{self._workers.name}", vote[:_MOST_TEXT])
             why = self._heard("ready", SAVES_WITHIN_S) if vote == _YES else vote
             return self._decide(why)
-        except NoBoard as exc:
+        except NoCoordination as exc:
             return exc.why
 
     def _heard(self, what: str, within_s: float) -> str:
@@ -155,15 +162,15 @@ class Meeting:
         return f"no worker reloaded: {decided or 'what was decided could not be read'}"
 
 
-def meeting_of(framework: Framework, model: KerasModel) -> Meeting | None:
+def worker_agreement(framework: Framework, model: KerasModel) -> WorkerAgreement | None:
     """Of a fit that begins; None where one process trains alone, or they cannot meet."""
     steps = framework.reclaim_steps()
-    if not isinstance(steps, MeetsWorkers):
+    if not isinstance(steps, HasWorkerGroup):
         return None
     workers = steps.workers(model)
     if len(workers.members) <= 1 or workers.name not in workers.members:
         return None
     try:
-        return Meeting(workers, workers.board(str(next(_COUNT))))
-    except NoBoard:
+        return WorkerAgreement(workers, workers.board(str(next(_COUNT))))
+    except NoCoordination:
         return None  # the action then says why

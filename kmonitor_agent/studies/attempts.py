@@ -20,15 +20,19 @@ from kmonitor_agent.wire.messages.fields import (
     Seconds,
     Text,
     Wall,
-    within,
+    clamp_fields,
 )
 from kmonitor_agent.wire.messages.study_events import TrialOutcome
 from kmonitor_agent.wire.text import bytes_text, printable
 
-Cause = Literal["finished", "error", "out_of_memory", "timeout", "hang", "killed", "interrupted"]
+AttemptCause = Literal[
+    "finished", "error", "out_of_memory", "timeout", "hang", "killed", "interrupted"
+]
 """How an attempt ended. "interrupted" is by Ctrl+C at the study, which a later start goes on."""
 
-TRIED_AGAIN: Final[frozenset[Cause]] = frozenset({"out_of_memory", "timeout", "hang", "killed"})
+TRIED_AGAIN: Final[frozenset[AttemptCause]] = frozenset(
+    {"out_of_memory", "timeout", "hang", "killed"}
+)
 """An error would come again."""
 
 
@@ -59,7 +63,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
     fold: Count
     attempt: Count
-    cause: Cause
+    cause: AttemptCause
     why: Text = ""
     signal: Name = ""
     seconds: Seconds = 0.0
@@ -80,7 +84,7 @@ _HEADS: Final = ("try", "ended", "seconds", "steps", "RAM peak", "growth", "VRAM
 _MOST_WORDS: Final = 60
 
 
-class Ledger(tuple[Attempt, ...]):  # noqa: SLOT001 - no tuple's subclass can have slots
+class Attempts(tuple[Attempt, ...]):  # noqa: SLOT001 - no tuple's subclass can have slots
     """Every attempt, in the order in which they ended; prints as a table.
 
     Attributes:
@@ -113,7 +117,7 @@ class Ledger(tuple[Attempt, ...]):  # noqa: SLOT001 - no tuple's subclass can ha
         return str(self)
 
 
-def how_text(attempt: Attempt) -> str:
+def ending_text(attempt: Attempt) -> str:
     """How an attempt ended, in a word or two."""
     words = (attempt.outcome or attempt.cause).replace("_", " ")
     return f"{words} ({attempt.signal})" if attempt.signal else words
@@ -130,7 +134,7 @@ def _cells(each: Attempt) -> tuple[str, ...]:
     return (
         str(each.fold),
         f"{each.attempt}{', resumed' if each.resumed else ''}",
-        how_text(each),
+        ending_text(each),
         seconds_text(each.seconds),
         str(each.steps) if each.steps else "-",
         bytes_text(each.peak_bytes) if each.peak_bytes else "-",
@@ -169,7 +173,7 @@ _MOST_BYTES: Final = 64 * 2**20
 _LINE: Final = (msgspec.json.Decoder(Attempt), msgspec.json.Decoder(_Began))
 
 
-class LedgerFile:
+class AttemptsFile:
     """Written by who holds the study's lock; what could not be written goes with the next line."""
 
     def __init__(self, path: Path) -> None:
@@ -224,7 +228,7 @@ class LedgerFile:
         self._write(attempt)
 
     def _write(self, line: Attempt | _Began) -> None:
-        self._unwritten += msgspec.json.encode(within(line)) + b"\n"
+        self._unwritten += msgspec.json.encode(clamp_fields(line)) + b"\n"
         # What failed before may have left a part of a line.
         lead = b"\n" if self._has_failed else b""
         self._has_failed = True
@@ -258,7 +262,7 @@ def _cut(began: _Began) -> Attempt:
 # followed: What those who follow a study see of an attempt, wherever it runs.
 
 
-class Followed(Protocol):
+class RunningAttempt(Protocol):
     """An attempt that runs."""
 
     @property
@@ -316,10 +320,10 @@ class Followed(Protocol):
 # listeners: Who hears how a study goes: the terminal and the hub, in one voice.
 
 
-class Listener(Protocol):
+class StudyListener(Protocol):
     """Told by the thread that runs the study; neither raises nor waits."""
 
-    def move(self, done: int, running: Sequence[Followed], finished_s: list[float]) -> None:
+    def move(self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]) -> None:
         """The study goes on; told many times a second.
 
         Args:
@@ -332,14 +336,14 @@ class Listener(Protocol):
         """An attempt ended; the fold is tried again, or over."""
 
 
-class Listeners:
+class StudyListenerGroup:
     """Several, as one."""
 
-    def __init__(self, *each: Listener) -> None:
+    def __init__(self, *each: StudyListener) -> None:
         """Tell these, in this order."""
         self._each = each
 
-    def move(self, done: int, running: Sequence[Followed], finished_s: list[float]) -> None:
+    def move(self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]) -> None:
         """See `Listener`."""
         for listener in self._each:
             listener.move(done, running, finished_s)

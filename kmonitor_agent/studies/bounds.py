@@ -5,7 +5,7 @@ from statistics import median
 from typing import Final, Literal
 
 from kmonitor_agent.studies.attempts import seconds_text
-from kmonitor_agent.studies.fold_messages import Phase, Stepped
+from kmonitor_agent.studies.fold_messages import FitPhase, StepProgress
 
 LEAST_S: Final = 60.0
 """No bound that was learned is shorter, seconds."""
@@ -52,42 +52,42 @@ def forecast_s(elapsed_s: float, share: float | None, finished_s: list[float]) -
 
 
 @dataclass(slots=True)
-class Habits:
+class StepGaps:
     """The longest gaps without a step, by where they were; of one fold, or of those that finished.
 
     Attributes:
         longest_s: Seconds.
     """
 
-    longest_s: dict[Phase, float] = field(default_factory=dict["Phase", float])
+    longest_s: dict[FitPhase, float] = field(default_factory=dict["FitPhase", float])
 
-    def note(self, phase: Phase, gap_s: float) -> None:
+    def note(self, phase: FitPhase, gap_s: float) -> None:
         """A gap is over, and the fold went on."""
         self.longest_s[phase] = max(gap_s, self.longest_s.get(phase, 0.0))
 
-    def learn(self, other: "Habits") -> None:
+    def learn(self, other: "StepGaps") -> None:
         """A fold finished that had these."""
         for phase, gap_s in other.longest_s.items():
             self.note(phase, gap_s)
 
 
-class Silence:
+class SilenceTracker:
     """Follows one fold's steps; knows when it has been silent for too long."""
 
-    def __init__(self, begun_s: float, others: Habits) -> None:
+    def __init__(self, begun_s: float, others: StepGaps) -> None:
         """Begin.
 
         Args:
             begun_s: When the fold began, on the clock of `Stepped.at_s`.
             others: Of the folds that finished.
         """
-        self.own = Habits()
+        self.own = StepGaps()
         self._others = others
         self._last_s = begun_s
-        self._phase: Phase = "begin"
+        self._phase: FitPhase = "begin"
         self._last = (0, "begin")
 
-    def heard(self, seen: Stepped) -> None:
+    def heard(self, seen: StepProgress) -> None:
         """The fold told how far it is."""
         if (seen.steps, seen.phase) == self._last:
             return
@@ -100,7 +100,7 @@ class Silence:
         self.own.note(self._phase, now_s - self._last_s)
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> FitPhase:
         """Where in a fit it is."""
         return self._phase
 
@@ -108,13 +108,13 @@ class Silence:
         """Since its last step, seconds."""
         return now_s - self._last_s
 
-    def quiet(self, now_s: float) -> "Quiet":
+    def quiet(self, now_s: float) -> "SilenceJudgement":
         """Its silence at this moment, to be judged."""
-        return Quiet(self._phase, self.silent_s(now_s), self.own, self._others)
+        return SilenceJudgement(self._phase, self.silent_s(now_s), self.own, self._others)
 
 
 @dataclass(frozen=True, slots=True)
-class Quiet:
+class SilenceJudgement:
     """A silence beside what is known of such.
 
     Attributes:
@@ -124,10 +124,10 @@ class Quiet:
         others: Those of the folds that finished.
     """
 
-    phase: Phase
+    phase: FitPhase
     silent_s: float
-    own: Habits
-    others: Habits
+    own: StepGaps
+    others: StepGaps
 
     def hang(self) -> str:
         """Why the fold hangs; empty when it does not, or there is no history of that place."""
@@ -170,7 +170,7 @@ class Quiet:
         return f"{told}, where the longest pause was {longest} s"
 
 
-_WHERE: Final[dict[Phase, str]] = {
+_WHERE: Final[dict[FitPhase, str]] = {
     "begin": "at its begin",
     "step": "within an epoch",
     "between": "between epochs",

@@ -54,7 +54,7 @@ class Fold:
             asks: Asks the study; None: nobody answers.
         """
         self.index = index
-        self.seed = seed_of(index)
+        self.seed = fold_seed(index)
         self.directory = directory
         self.attempt = attempt
         self._steps = 0
@@ -129,7 +129,7 @@ class Fold:
         return np.load(path, allow_pickle=False)
 
 
-def seed_of(index: int) -> int:
+def fold_seed(index: int) -> int:
     """The seed of a fold: the same in every study, on every machine."""
     digest = hashlib.sha256(f"kmonitor fold {index}".encode()).digest()
     return int.from_bytes(digest[:8]) % _SEEDS

@@ -20,20 +20,20 @@ from typing import Any, Final
 from kmonitor_agent.studies.fold import Fold, NotAnswered
 from kmonitor_agent.studies.fold_messages import (
     MOST_TEXT,
-    Mouth,
-    Order,
-    Phase,
-    Ready,
-    Refused,
-    Returned,
-    Stepped,
+    FitPhase,
+    FoldJob,
+    FoldReady,
+    FunctionNotFound,
+    FunctionReturned,
+    StepProgress,
+    StudyConnection,
 )
 from kmonitor_agent.studies.function_source import FoldsRefused, load
-from kmonitor_agent.studies.process_tree import peak_bytes
+from kmonitor_agent.studies.process_tree import peak_resident_bytes
 from kmonitor_agent.studies.rereading import loading
-from kmonitor_agent.studies.values import NotPlain, packed, sealed, unpacked
+from kmonitor_agent.studies.values import NotPlainData, pack_value, seal_value, unpack_value
 from kmonitor_agent.wire.local.private_files import make_folder, open_private
-from kmonitor_agent.wire.local.supervision import RESTART_STATUS, supervision_of
+from kmonitor_agent.wire.local.supervision import RESTART_STATUS, find_supervision
 
 # pulse: A thread in a fold's process that tells how far the function is.
 
@@ -42,10 +42,10 @@ _EVERY_S: Final = 0.25
 _NAME: Final = "kmonitor-fold"
 
 
-class Pulse:
+class StepProgressReporter:
     """Looks four times a second at the fits with MonitorCallback and at `fold.step()`."""
 
-    def __init__(self, fold: Fold, mouth: Mouth) -> None:
+    def __init__(self, fold: Fold, mouth: StudyConnection) -> None:
         """Begin.
 
         Args:
@@ -60,7 +60,7 @@ class Pulse:
         self._thread = threading.Thread(target=self._run, name=_NAME, daemon=True)
         self._thread.start()
 
-    def end(self) -> Stepped:
+    def end(self) -> StepProgress:
         """Stop, and how far it came."""
         self._stop.set()
         self._thread.join(timeout=1.0)
@@ -78,9 +78,9 @@ class Pulse:
                 last = now
                 self._mouth.tell(seen)
 
-    def _look(self) -> Stepped:
+    def _look(self) -> StepProgress:
         steps, of = self._fold.progress
-        phase: Phase = "step" if steps else "begin"
+        phase: FitPhase = "step" if steps else "begin"
         share = steps / of if of else None
         private = False
         for session in _sessions():
@@ -97,7 +97,7 @@ class Pulse:
             steps += begun
             phase = _phase(fit, begun)
             share = _share(fit, begun)
-        return Stepped(time.monotonic(), steps, phase, share, self._vram_bytes, private)
+        return StepProgress(time.monotonic(), steps, phase, share, self._vram_bytes, private)
 
 
 def _sessions() -> list[Any]:
@@ -105,7 +105,7 @@ def _sessions() -> list[Any]:
     return [] if runs is None else runs.RUNS.sessions()
 
 
-def _phase(fit: Any, begun: int) -> Phase:
+def _phase(fit: Any, begun: int) -> FitPhase:
     if fit.epochs_done == 0 and begun == 0:
         return "begin"
     is_last = fit.planned_steps is None or begun >= fit.planned_steps
@@ -143,7 +143,7 @@ def main(descriptor: int) -> None:
     Args:
         descriptor: Our end of the pair of sockets.
     """
-    mouth = Mouth(descriptor)
+    mouth = StudyConnection(descriptor)
     order = mouth.order()
     _die_with(order.parent)
     if hasattr(signal, "pthread_sigmask"):
@@ -158,12 +158,12 @@ def main(descriptor: int) -> None:
     function = _found(order, mouth)
     if function is None:
         return
-    mouth.tell(Ready())
+    mouth.tell(FoldReady())
     if mouth.wait():
         _call(function, order, mouth)
 
 
-def _found(order: Order, mouth: Mouth) -> Callable[..., Any] | None:
+def _found(order: FoldJob, mouth: StudyConnection) -> Callable[..., Any] | None:
     sys.argv[:] = order.argv
     with suppress(ImportError):
         importlib.import_module("numpy")  # so that it is there to be seeded
@@ -171,7 +171,7 @@ def _found(order: Order, mouth: Mouth) -> Callable[..., Any] | None:
         with loading():
             return load(order.source)
     except FoldsRefused as exc:
-        mouth.tell(Refused(exc.why))
+        mouth.tell(FunctionNotFound(exc.why))
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - whatever the script does at its top level, exit too
@@ -179,11 +179,11 @@ def _found(order: Order, mouth: Mouth) -> Callable[..., Any] | None:
         name = order.source.text
         begin = order.source.usage.begin.strip().rstrip(".")
         why = f"{begin}: {name} is not found, its file fails when it is read"
-        mouth.tell(Refused(f"{why} again by another process:\n{trace[-MOST_TEXT:]}"))
+        mouth.tell(FunctionNotFound(f"{why} again by another process:\n{trace[-MOST_TEXT:]}"))
     return None
 
 
-def _call(function: Callable[..., Any], order: Order, mouth: Mouth) -> None:
+def _call(function: Callable[..., Any], order: FoldJob, mouth: StudyConnection) -> None:
     fold = Fold(
         order.index,
         Path(order.directory),
@@ -191,7 +191,7 @@ def _call(function: Callable[..., Any], order: Order, mouth: Mouth) -> None:
         asks=functools.partial(_answered, mouth),
     )
     _seed(fold.seed)
-    pulse = Pulse(fold, mouth)
+    pulse = StepProgressReporter(fold, mouth)
     try:
         value = function(fold)
     except BaseException as exc:  # noqa: BLE001 - exit and Ctrl+C end the function too
@@ -202,15 +202,15 @@ def _call(function: Callable[..., Any], order: Order, mouth: Mouth) -> None:
         returned = _kept(value, order)
         if returned.how == "finished":
             outcome, why = fold.outcome
-            returned = Returned("finished", why[:MOST_TEXT], outcome=outcome)
+            returned = FunctionReturned("finished", why[:MOST_TEXT], outcome=outcome)
     seen = pulse.end()
     mouth.tell(
-        Returned(
+        FunctionReturned(
             returned.how,
             returned.error,
             returned.trace,
             steps=seen.steps,
-            peak_bytes=peak_bytes(os.getpid()),
+            peak_bytes=peak_resident_bytes(os.getpid()),
             vram_bytes=seen.vram_bytes,
             private=seen.private,
             outcome=returned.outcome,
@@ -218,32 +218,36 @@ def _call(function: Callable[..., Any], order: Order, mouth: Mouth) -> None:
     )
 
 
-def _answered(mouth: Mouth, question: object) -> Any:
-    kind, answer = unpacked(mouth.ask(packed(question)))
+def _answered(mouth: StudyConnection, question: object) -> Any:
+    kind, answer = unpack_value(mouth.ask(pack_value(question)))
     if kind:
         raise NotAnswered(kind, answer)
     return answer
 
 
-def _kept(value: object, order: Order) -> Returned:
+def _kept(value: object, order: FoldJob) -> FunctionReturned:
     try:
-        data = sealed(packed(value), order.study, order.index)
-    except NotPlain as exc:
-        return Returned(
+        data = seal_value(pack_value(value), order.study, order.index)
+    except NotPlainData as exc:
+        return FunctionReturned(
             "error",
             f"TypeError: the function returned a {exc.kind}; return plain data (None, numbers,"
             " texts, bytes, lists, dicts, arrays) and save the rest in fold.directory",
         )
     except MemoryError:
-        return Returned("out_of_memory", "MemoryError: no memory to keep what was returned")
+        return FunctionReturned(
+            "out_of_memory", "MemoryError: no memory to keep what was returned"
+        )
     try:
-        write_whole(Path(order.value), data)
+        replace_file(Path(order.value), data)
     except OSError as exc:
-        return Returned("error", f"{type(exc).__name__}: what was returned is not kept: {exc}")
-    return Returned("finished")
+        return FunctionReturned(
+            "error", f"{type(exc).__name__}: what was returned is not kept: {exc}"
+        )
+    return FunctionReturned("finished")
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes) -> None:
     """Replace a file in one step, on the disk when this returns. Raises: OSError."""
     fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
     for folder in (path.parent.parent, path.parent):
@@ -259,15 +263,15 @@ def write_whole(path: Path, data: bytes) -> None:
         raise
 
 
-def _ended_by(exc: BaseException) -> Returned:
+def _ended_by(exc: BaseException) -> FunctionReturned:
     traceback.print_exception(exc)
     text = _text_of(exc)
     trace = "".join(traceback.format_exception(exc))[-MOST_TEXT:]
     if isinstance(exc, KeyboardInterrupt):
-        return Returned("interrupted", text, trace)
+        return FunctionReturned("interrupted", text, trace)
     is_oom = any(kind.__name__ in _NO_MEMORY for kind in type(exc).__mro__)
     is_oom = is_oom or any(words in text for words in _NO_MEMORY_WORDS)
-    return Returned("out_of_memory" if is_oom else "error", text, trace)
+    return FunctionReturned("out_of_memory" if is_oom else "error", text, trace)
 
 
 def _text_of(exc: BaseException) -> str:
@@ -281,7 +285,7 @@ def _text_of(exc: BaseException) -> str:
 def _leaves_for_restart(exc: BaseException) -> bool:
     if not isinstance(exc, SystemExit) or exc.code != RESTART_STATUS:
         return False
-    supervision = supervision_of(os.environ)
+    supervision = find_supervision(os.environ)
     return supervision is not None and supervision.leaving() is not None
 
 

@@ -13,11 +13,11 @@ from kmonitor_agent.wire.messages.study_events import TrialOutcome
 MOST_TEXT: Final = 16_000
 """Characters of an exception's text that are kept."""
 
-Phase = Literal["begin", "step", "between", "after"]
+FitPhase = Literal["begin", "step", "between", "after"]
 """Before the first steps; within an epoch's steps; between epochs; behind a fit."""
 
 
-class Order(msgspec.Struct, frozen=True):
+class FoldJob(msgspec.Struct, frozen=True):
     """What a fold's process is to do.
 
     Attributes:
@@ -41,11 +41,11 @@ class Order(msgspec.Struct, frozen=True):
     parent: int
 
 
-class Ready(msgspec.Struct, frozen=True, tag="ready"):
+class FoldReady(msgspec.Struct, frozen=True, tag="ready"):
     """The function is found; the process waits for the word."""
 
 
-class Refused(msgspec.Struct, frozen=True, tag="refused"):
+class FunctionNotFound(msgspec.Struct, frozen=True, tag="refused"):
     """The function could not be found.
 
     Attributes:
@@ -55,7 +55,7 @@ class Refused(msgspec.Struct, frozen=True, tag="refused"):
     why: str
 
 
-class Stepped(msgspec.Struct, frozen=True, tag="stepped"):
+class StepProgress(msgspec.Struct, frozen=True, tag="stepped"):
     """How far the fold is; told when it changed.
 
     Attributes:
@@ -69,13 +69,13 @@ class Stepped(msgspec.Struct, frozen=True, tag="stepped"):
 
     at_s: float
     steps: int
-    phase: Phase
+    phase: FitPhase
     share: float | None = None
     vram_bytes: float | None = None
     private: bool = False
 
 
-class Returned(msgspec.Struct, frozen=True, tag="returned"):
+class FunctionReturned(msgspec.Struct, frozen=True, tag="returned"):
     """The function came back.
 
     Attributes:
@@ -99,7 +99,7 @@ class Returned(msgspec.Struct, frozen=True, tag="returned"):
     outcome: TrialOutcome = ""
 
 
-class Asked(msgspec.Struct, frozen=True, tag="asked"):
+class FoldQuestion(msgspec.Struct, frozen=True, tag="asked"):
     """The function asks the study, and waits for the answer.
 
     Attributes:
@@ -109,10 +109,10 @@ class Asked(msgspec.Struct, frozen=True, tag="asked"):
     question: bytes
 
 
-Tiding = Ready | Refused | Stepped | Returned | Asked
+FoldMessage = FoldReady | FunctionNotFound | StepProgress | FunctionReturned | FoldQuestion
 
 
-class Answer(msgspec.Struct, frozen=True):
+class FoldAnswer(msgspec.Struct, frozen=True):
     """What the study answers to `Asked`.
 
     Attributes:
@@ -122,16 +122,16 @@ class Answer(msgspec.Struct, frozen=True):
     answer: bytes
 
 
-_TIDINGS: Final = msgspec.json.Decoder(Tiding)
-_ORDER: Final = msgspec.json.Decoder(Order)
-_ANSWER: Final = msgspec.json.Decoder(Answer)
+_TIDINGS: Final = msgspec.json.Decoder(FoldMessage)
+_ORDER: Final = msgspec.json.Decoder(FoldJob)
+_ANSWER: Final = msgspec.json.Decoder(FoldAnswer)
 _ENCODER: Final = msgspec.json.Encoder()
 _GO: Final = b"go\n"
 _TAKES_WITHIN_S: Final = 5.0
 """How long a fold that asked may take to read its answer, seconds."""
 
 
-class Ear:
+class FoldConnection:
     """The study's end: hears one fold; never waits.
 
     Attributes:
@@ -149,7 +149,7 @@ class Ear:
         """To wait for it."""
         return self._end.fileno()
 
-    def hear(self) -> list[Tiding]:
+    def hear(self) -> list[FoldMessage]:
         """What was told since; lines that are none of ours (the function's own mischief) go."""
         while True:
             try:
@@ -163,7 +163,7 @@ class Ear:
                 break
             self._begun += part
         *lines, self._begun = self._begun.split(b"\n")
-        heard: list[Tiding] = []
+        heard: list[FoldMessage] = []
         for line in lines:
             try:
                 heard.append(_TIDINGS.decode(line))
@@ -171,7 +171,7 @@ class Ear:
                 continue
         return heard
 
-    def order(self, order: Order) -> None:
+    def order(self, order: FoldJob) -> None:
         """Tell a process that was just started what to do. Raises: OSError."""
         self._end.settimeout(None)
         self._end.sendall(_ENCODER.encode(order) + b"\n")
@@ -185,7 +185,7 @@ class Ear:
             return False
         return True
 
-    def answer(self, answer: Answer) -> bool:
+    def answer(self, answer: FoldAnswer) -> bool:
         """Answer what was asked; False when nobody takes it."""
         self._end.settimeout(_TAKES_WITHIN_S)
         try:
@@ -202,7 +202,7 @@ class Ear:
         self._end.close()
 
 
-class Mouth:
+class StudyConnection:
     """The fold's end; `tell` from any thread."""
 
     def __init__(self, descriptor: int) -> None:
@@ -213,7 +213,7 @@ class Mouth:
         self._telling = threading.Lock()
         self._asking = threading.Lock()
 
-    def order(self) -> Order:
+    def order(self) -> FoldJob:
         """What to do. Raises: msgspec.MsgspecError, OSError: nobody is there."""
         return _ORDER.decode(self._reader.readline())
 
@@ -221,7 +221,7 @@ class Mouth:
         """Wait for the word; False when the study is over."""
         return self._reader.readline() == _GO
 
-    def tell(self, tiding: Tiding) -> None:
+    def tell(self, tiding: FoldMessage) -> None:
         """Tell the study; nothing happens when it is gone."""
         with suppress(OSError), self._telling:
             self._end.sendall(_ENCODER.encode(tiding) + b"\n")
@@ -229,7 +229,7 @@ class Mouth:
     def ask(self, question: bytes) -> bytes:
         """Ask the study and wait for its answer. Raises: ConnectionError: The study is over."""
         with self._asking:
-            self.tell(Asked(question))
+            self.tell(FoldQuestion(question))
             line = self._reader.readline()
         if not line:
             raise ConnectionError("the study is over")

@@ -14,14 +14,14 @@ from typing import Final
 from uuid import uuid4
 
 from kmonitor_agent.studies.fold_child import SHOW_STACKS
-from kmonitor_agent.studies.fold_messages import Answer, Ear, Order, Tiding
+from kmonitor_agent.studies.fold_messages import FoldAnswer, FoldConnection, FoldJob, FoldMessage
 from kmonitor_agent.studies.process_tree import (
     MARK,
     descendants,
-    end_group,
-    is_told,
-    marked,
-    stopped,
+    has_procfs,
+    kill_process_tree,
+    marked_processes,
+    paused_process,
 )
 from kmonitor_agent.wire.local.control_groups import group_folders
 from kmonitor_agent.wire.local.private_files import open_private
@@ -44,7 +44,7 @@ class FoldProcess:
         mark: What all processes of it carry in their environment.
     """
 
-    def __init__(self, order: Order, environ: Mapping[str, str], output: Path) -> None:
+    def __init__(self, order: FoldJob, environ: Mapping[str, str], output: Path) -> None:
         """Start it; it looks for its function and waits for `go`.
 
         Args:
@@ -74,16 +74,16 @@ class FoldProcess:
             ours.close()
             raise
         self.pid = self._process.pid
-        self._ear = Ear(ours)
+        self._ear = FoldConnection(ours)
         with suppress(OSError):  # dead already: `exit_code` tells
             self._ear.order(order)
 
-    def hear(self) -> list[Tiding]:
+    def hear(self) -> list[FoldMessage]:
         """What it told since."""
         return self._ear.hear()
 
     @property
-    def ear(self) -> Ear:
+    def ear(self) -> FoldConnection:
         """To wait for it."""
         return self._ear
 
@@ -91,7 +91,7 @@ class FoldProcess:
         """Let it begin; False when it is gone."""
         return self._ear.go()
 
-    def answer(self, answer: Answer) -> bool:
+    def answer(self, answer: FoldAnswer) -> bool:
         """Answer what it asked; False when it does not take it."""
         return self._ear.answer(answer)
 
@@ -111,9 +111,9 @@ class FoldProcess:
 
     def end(self) -> None:
         """End it with all that it started; returns when they are gone."""
-        if self.exit_code() is None or marked(self.mark):
-            end_group(self.pid, self.mark)
-        if not is_told():
+        if self.exit_code() is None or marked_processes(self.mark):
+            kill_process_tree(self.pid, self.mark)
+        if not has_procfs():
             # Without procfs its group is all that is known. With it the group is left alone: the
             # resource tracker is of it, and must live to remove shared memory.
             with suppress(OSError):
@@ -134,7 +134,7 @@ class FoldProcess:
             if self._output.lstat().st_size <= _MOST_OUTPUT_BYTES:
                 return
             # What it printed between our look and the cut would be lost: it holds its breath.
-            with stopped(self.pid), open_private(self._output, "r+b") as file:
+            with paused_process(self.pid), open_private(self._output, "r+b") as file:
                 file.seek(-_KEPT_OUTPUT_BYTES, os.SEEK_END)
                 kept = file.read()
                 # It appends, so that what it prints next goes behind this.
@@ -154,7 +154,7 @@ _PREFIX: Final = "kmonitor-fold-"
 _EMPTY_WITHIN_S: Final = 2.0
 
 
-class MemoryGroup:
+class MemoryCgroup:
     """The group of one fold's processes; owned by the thread that runs the study."""
 
     def __init__(self, version: int, folder: Path) -> None:
@@ -163,7 +163,7 @@ class MemoryGroup:
         self._folder = folder
 
     @classmethod
-    def made(cls, bound_bytes: int, name: str) -> "MemoryGroup | None":
+    def made(cls, bound_bytes: int, name: str) -> "MemoryCgroup | None":
         """A group with this bound; None where none can be made, as is usual for plain users.
 
         Args:

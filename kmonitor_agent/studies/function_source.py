@@ -18,7 +18,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from kmonitor_agent.studies.values import NotPlain, packed, unpacked
+from kmonitor_agent.studies.values import NotPlainData, pack_value, unpack_value
 from kmonitor_agent.wire.local.fold_identity import Noun
 
 MAIN: Final = "__mp_main__"
@@ -255,7 +255,7 @@ def load(source: FunctionSource) -> Callable[..., Any]:
         Exception: Whatever the script or the module raises.
     """
     found = _load(source)
-    arguments: dict[str, Any] = unpacked(source.arguments) if source.arguments else {}
+    arguments: dict[str, Any] = unpack_value(source.arguments) if source.arguments else {}
     arguments |= {name: load(each) for name, each in source.functions.items()}
     return functools.partial(found, **arguments) if arguments else found
 
@@ -334,17 +334,17 @@ def _of_partial(given: "functools.partial[Any]", usage: Usage) -> FunctionSource
     named = {name: each for name, each in named.items() if name not in functions}
     for name, value in named.items():
         try:
-            packed(value)
-        except NotPlain as exc:
+            pack_value(value)
+        except NotPlainData as exc:
             raise FoldsRefused(
                 f"{usage.caller}: {name}= of partial(...) is or holds a {exc.kind}, which cannot"
                 " be given to another process as plain data (None, numbers, texts, bytes, lists,"
                 f" dicts, arrays). Make it in {inner.name} itself."
             ) from None
-    before: dict[str, Any] = unpacked(inner.arguments) if inner.arguments else {}
+    before: dict[str, Any] = unpack_value(inner.arguments) if inner.arguments else {}
     return msgspec.structs.replace(
         inner,
-        arguments=packed({**before, **named}),
+        arguments=pack_value({**before, **named}),
         functions={**inner.functions, **functions},
     )
 

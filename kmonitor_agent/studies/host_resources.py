@@ -10,7 +10,7 @@ from kmonitor_agent.wire.limits import Limit
 from kmonitor_agent.wire.local.control_groups import cgroup_limit
 
 
-def memory_bound(memory: str | float | None) -> int | None:
+def parse_memory_bound(memory: str | float | None) -> int | None:
     """What one fold may take, bytes; None: only what the host must keep bounds it.
 
     Args:
@@ -28,23 +28,23 @@ def memory_bound(memory: str | float | None) -> int | None:
         told = str(exc).removeprefix("Limit: ")
         raise type(exc)(f"run_folds: memory={memory!r}: {told}") from None
     if spec.fraction is not None:
-        return int(spec.fraction * total_bytes())
+        return int(spec.fraction * total_memory_bytes())
     return None if spec.value is None else int(spec.value)
 
 
-def total_bytes() -> float:
+def total_memory_bytes() -> float:
     """All memory: the host's, or the smaller limit of this control group."""
     host = float(psutil.virtual_memory().total)
     group = cgroup_limit().value
     return host if group is None else min(host, group)
 
 
-def available_bytes() -> float:
+def available_memory_bytes() -> float:
     """What the host could still give."""
     return float(psutil.virtual_memory().available)
 
 
-def devices(environ: Mapping[str, str] | None = None) -> list[str]:
+def visible_gpus(environ: Mapping[str, str] | None = None) -> list[str]:
     """The NVIDIA GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them.
 
     Args:

@@ -12,29 +12,29 @@ from uuid import uuid4
 
 import msgspec
 
-from kmonitor_agent.reclaim.restart.crash_diagnosis import Death, tell_death
+from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath, record_death
 from kmonitor_agent.recording.process_facts import script_path
 from kmonitor_agent.studies.attempts import Attempt
-from kmonitor_agent.studies.bounds import Habits, TimeBound
-from kmonitor_agent.studies.fold_messages import Order
-from kmonitor_agent.studies.fold_process import FoldProcess, MemoryGroup
+from kmonitor_agent.studies.bounds import StepGaps, TimeBound
+from kmonitor_agent.studies.fold_messages import FoldJob
+from kmonitor_agent.studies.fold_process import FoldProcess, MemoryCgroup
 from kmonitor_agent.studies.function_source import FunctionSource
-from kmonitor_agent.studies.local_attempt import Bounds, Running
-from kmonitor_agent.studies.process_tree import Warden
+from kmonitor_agent.studies.local_attempt import AttemptBounds, LocalAttempt
+from kmonitor_agent.studies.process_tree import Watchdog
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyPaths
-from kmonitor_agent.wire.local.fold_identity import VARIABLE as PLACE
-from kmonitor_agent.wire.local.fold_identity import FoldPlace, Noun
+from kmonitor_agent.wire.local.fold_identity import FOLD_VARIABLE as PLACE
+from kmonitor_agent.wire.local.fold_identity import FoldIdentity, Noun
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.private_files import NotPrivate, make_private_folder
-from kmonitor_agent.wire.local.supervision import VARIABLE as SUPERVISED
-from kmonitor_agent.wire.local.supervision import Supervision, Terms
+from kmonitor_agent.wire.local.supervision import SUPERVISED_VARIABLE as SUPERVISED
+from kmonitor_agent.wire.local.supervision import Supervision, SupervisorSettings
 
 _INTEGRATIONS: Final = "kmonitor.integrations."
 _DEVICES: Final = "CUDA_VISIBLE_DEVICES"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class StudyOptions:
     """What a study is to do.
 
     Attributes:
@@ -81,7 +81,7 @@ class Wanted:
 
 
 @dataclass(slots=True)
-class Known:
+class LearnedTimes:
     """What the folds that finished taught.
 
     Attributes:
@@ -89,16 +89,16 @@ class Known:
         finished_s: Their seconds.
     """
 
-    habits: Habits = field(default_factory=Habits)
+    habits: StepGaps = field(default_factory=StepGaps)
     finished_s: list[float] = field(default_factory=list[float])
 
 
-class Launch:
+class AttemptLauncher:
     """Starts attempts and tidies up behind them; owned by the thread that runs the study."""
 
     def __init__(
         self,
-        wanted: Wanted,
+        wanted: StudyOptions,
         facts: StudyFacts,
         folder: StudyPaths,
         places: Folders,
@@ -121,13 +121,13 @@ class Launch:
         self._folder = folder
         self._places = places
         self._attempts = tried
-        self._warden = Warden()
+        self._warden = Watchdog()
 
     def close(self) -> None:
         """The study is over."""
         self._warden.close()
 
-    def start(self, fold: int, device: str, known: Known) -> Running:
+    def start(self, fold: int, device: str, known: LearnedTimes) -> LocalAttempt:
         """Start a fold's next attempt; it waits for the word.
 
         Raises:
@@ -136,7 +136,7 @@ class Launch:
         attempt = self._attempts[fold] + 1
         self._folder.make()
         supervision = self._supervision(fold)
-        order = Order(
+        order = FoldJob(
             source=self._wanted.source,
             argv=sys.argv,
             index=fold,
@@ -150,14 +150,14 @@ class Launch:
         process = FoldProcess(order, environ, self._folder.output_file(fold))
         self._warden.began(process.pid, process.mark)
         bound = self._wanted.memory_bytes
-        bounds = Bounds(
+        bounds = AttemptBounds(
             bound,
             self._wanted.time,
             known.habits,
             known.finished_s,
             judges_silence=self._wanted.judges_silence,
         )
-        return Running(
+        return LocalAttempt(
             fold,
             attempt,
             process,
@@ -168,7 +168,7 @@ class Launch:
             answers=self._wanted.answers,
         )
 
-    def over(self, running: Running) -> Attempt | None:
+    def over(self, running: LocalAttempt) -> Attempt | None:
         """An attempt's process is gone: how it ended; None when it left to be started again."""
         supervision = self._kept_supervision(running.fold)
         attempt = msgspec.structs.replace(running.finish(time.monotonic()), noun=self._wanted.noun)
@@ -178,10 +178,10 @@ class Launch:
         self._attempts[running.fold] += attempt.cause != "interrupted"
         return attempt
 
-    def settle(self, running: Running, attempt: Attempt, *, again: bool) -> None:
+    def settle(self, running: LocalAttempt, attempt: Attempt, *, again: bool) -> None:
         """Tell those who watch the fold's run how it ended, and forget what is not needed."""
         runs = self.runs(running.fold).values()
-        tell_deaths(self._places, runs, attempt, running.death(attempt), again=again)
+        record_attempt_deaths(self._places, runs, attempt, running.death(attempt), again=again)
         self.forget(attempt)
 
     def runs(self, fold: int) -> dict[str, str]:
@@ -195,7 +195,7 @@ class Launch:
             # After an error the script is changed: nothing of before may be taken up.
             shutil.rmtree(self._folder.resume_folder(attempt.fold), ignore_errors=True)
 
-    def drop(self, running: Running) -> None:
+    def drop(self, running: LocalAttempt) -> None:
         """End a process that never began."""
         running.process.end()
         self._warden.ended(running.process.pid, running.process.mark)
@@ -209,7 +209,7 @@ class Launch:
         try:
             make_private_folder(supervision.folder.parent)
             make_private_folder(supervision.folder)
-            supervision.set_terms(Terms(os.getpid(), self._wanted.retries > 0))
+            supervision.set_terms(SupervisorSettings(os.getpid(), self._wanted.retries > 0))
         except (OSError, NotPrivate):
             return None  # then each attempt begins anew
         supervision.begin_next()
@@ -218,7 +218,7 @@ class Launch:
     def _environ(
         self, fold: int, attempt: int, device: str, supervision: Supervision | None
     ) -> dict[str, str]:
-        place = FoldPlace(
+        place = FoldIdentity(
             study=self._facts.id,
             fold=fold,
             folds=self._facts.folds,
@@ -234,16 +234,16 @@ class Launch:
             environ[_DEVICES] = device
         return environ
 
-    def _group(self, bound: int, process: FoldProcess) -> MemoryGroup | None:
-        group = MemoryGroup.made(bound, uuid4().hex[:12])
+    def _group(self, bound: int, process: FoldProcess) -> MemoryCgroup | None:
+        group = MemoryCgroup.made(bound, uuid4().hex[:12])
         if group is not None and not group.join(process.pid):
             group.remove()
             return None
         return group
 
 
-def tell_deaths(
-    places: Folders, runs: Iterable[str], attempt: Attempt, death: Death, *, again: bool
+def record_attempt_deaths(
+    places: Folders, runs: Iterable[str], attempt: Attempt, death: ProcessDeath, *, again: bool
 ) -> None:
     """Tell those who watch a fold's runs how an attempt ended, unless it finished.
 
@@ -257,7 +257,7 @@ def tell_deaths(
     if attempt.cause == "finished":
         return
     for run in runs:
-        tell_death(
+        record_death(
             places,
             run,
             death,

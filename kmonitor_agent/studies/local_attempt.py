@@ -6,28 +6,28 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kmonitor_agent.reclaim.restart.child_process import Ended
-from kmonitor_agent.reclaim.restart.crash_diagnosis import Death, cause_of, signal_name
-from kmonitor_agent.studies.attempts import Attempt, Cause
+from kmonitor_agent.reclaim.restart.child_process import ScriptExit
+from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath, diagnose_exit, signal_name
+from kmonitor_agent.studies.attempts import Attempt, AttemptCause
 from kmonitor_agent.studies.bounds import (
-    Habits,
-    Silence,
+    SilenceTracker,
+    StepGaps,
     TimeBound,
     too_much_memory,
 )
 from kmonitor_agent.studies.fold_messages import (
-    Answer,
-    Asked,
-    Ready,
-    Refused,
-    Returned,
-    Stepped,
-    Tiding,
+    FoldAnswer,
+    FoldMessage,
+    FoldQuestion,
+    FoldReady,
+    FunctionNotFound,
+    FunctionReturned,
+    StepProgress,
 )
-from kmonitor_agent.studies.fold_process import FoldProcess, MemoryGroup
-from kmonitor_agent.studies.process_tree import peak_bytes, resident_bytes
-from kmonitor_agent.studies.values import NotPlain, packed, unpacked
-from kmonitor_agent.wire.local.control_groups import MemoryKills, memory_kills
+from kmonitor_agent.studies.fold_process import FoldProcess, MemoryCgroup
+from kmonitor_agent.studies.process_tree import peak_resident_bytes, total_resident_bytes
+from kmonitor_agent.studies.values import NotPlainData, pack_value, unpack_value
+from kmonitor_agent.wire.local.control_groups import OomKillCounts, read_oom_kills
 from kmonitor_agent.wire.text import bytes_text
 
 _LEAVES_WITHIN_S: Final = 15.0
@@ -46,7 +46,7 @@ _NATIVE_NO_MEMORY: Final = ("bad_alloc", "Cannot allocate memory", "MemoryError"
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class AttemptBounds:
     """What an attempt may take.
 
     Attributes:
@@ -59,7 +59,7 @@ class Bounds:
 
     memory_bytes: int | None
     time: TimeBound
-    others: Habits
+    others: StepGaps
     finished_s: list[float]
     judges_silence: bool = True
 
@@ -70,18 +70,18 @@ class _Seen:
 
     ready: bool = False
     refused: str = ""
-    returned: Returned | None = None
+    returned: FunctionReturned | None = None
     returned_s: float = 0.0
-    step: Stepped | None = None
+    step: StepProgress | None = None
     base_bytes: int | None = None
     now_bytes: int = 0
     peak_bytes: int = 0
     stayed: bool = False
-    verdict: tuple[Cause, str] | None = None
-    kills: MemoryKills = field(default_factory=memory_kills)
+    verdict: tuple[AttemptCause, str] | None = None
+    kills: OomKillCounts = field(default_factory=read_oom_kills)
 
 
-class Running:
+class LocalAttempt:
     """An attempt; owned by the thread that runs the study.
 
     Attributes:
@@ -98,10 +98,10 @@ class Running:
         fold: int,
         attempt: int,
         process: FoldProcess,
-        bounds: Bounds,
+        bounds: AttemptBounds,
         *,
         device: str = "",
-        group: MemoryGroup | None = None,
+        group: MemoryCgroup | None = None,
         resumed: bool = False,
         answers: Callable[[int, Any], Any] | None = None,
     ) -> None:
@@ -118,7 +118,7 @@ class Running:
         self._answers = answers
         self._group = group
         self._seen = _Seen()
-        self._silence = Silence(0.0, bounds.others)
+        self._silence = SilenceTracker(0.0, bounds.others)
 
     @property
     def refused(self) -> str:
@@ -151,7 +151,7 @@ class Running:
         return 0 if self._seen.step is None else self._seen.step.steps
 
     @property
-    def silence(self) -> Silence:
+    def silence(self) -> SilenceTracker:
         """Its steps and its gaps."""
         return self._silence
 
@@ -166,7 +166,7 @@ class Running:
         return bytes_text(self._bounds.memory_bytes or 0)
 
     @property
-    def habits(self) -> Habits:
+    def habits(self) -> StepGaps:
         """Its own gaps between steps."""
         return self._silence.own
 
@@ -178,7 +178,7 @@ class Running:
             goes: Called just before; None: nothing is.
         """
         self.began_s, self._began_wall_s = now_s, time.time()
-        self._silence = Silence(now_s, self._bounds.others)
+        self._silence = SilenceTracker(now_s, self._bounds.others)
         self._goes = goes
         if self._seen.ready:
             self._go()
@@ -211,35 +211,35 @@ class Running:
         self._judge(now_s)
         return False
 
-    def _heard(self, tiding: Tiding, now_s: float) -> None:
+    def _heard(self, tiding: FoldMessage, now_s: float) -> None:
         match tiding:
-            case Ready():
+            case FoldReady():
                 self._seen.ready = True
                 if self.began_s:
                     self._go()
-            case Refused(why=why):
+            case FunctionNotFound(why=why):
                 self._seen.refused = why
-            case Stepped():
+            case StepProgress():
                 self._seen.step = tiding
                 self._silence.heard(tiding)
-            case Asked(question=question):
-                self.process.answer(Answer(self._answered(question)))
-            case Returned():
+            case FoldQuestion(question=question):
+                self.process.answer(FoldAnswer(self._answered(question)))
+            case FunctionReturned():
                 self._seen.returned, self._seen.returned_s = tiding, now_s
                 self._silence.over(now_s)
 
     def _answered(self, question: bytes) -> bytes:
         """On the thread that runs the study, whose bounds wait meanwhile."""
         if self._answers is None:
-            return packed(("LookupError", "nobody answers the folds of run_folds"))
+            return pack_value(("LookupError", "nobody answers the folds of run_folds"))
         try:
-            return packed(("", self._answers(self.fold, unpacked(question))))
-        except NotPlain as exc:
-            return packed(("TypeError", f"the answer is a {exc.kind}, no plain data"))
+            return pack_value(("", self._answers(self.fold, unpack_value(question))))
+        except NotPlainData as exc:
+            return pack_value(("TypeError", f"the answer is a {exc.kind}, no plain data"))
         except Exception as exc:  # noqa: BLE001 - whoever asked gets to know
-            return packed((type(exc).__name__, str(exc)))
+            return pack_value((type(exc).__name__, str(exc)))
 
-    def kill(self, cause: Cause, why: str) -> None:
+    def kill(self, cause: AttemptCause, why: str) -> None:
         """End it for this."""
         if self._seen.verdict is None and self._seen.returned is None:
             self._seen.verdict = (cause, why)
@@ -285,7 +285,7 @@ class Running:
             outcome="" if returned is None or cause != "finished" else returned.outcome,
         )
 
-    def _peak_told(self, group: MemoryGroup) -> str:
+    def _peak_told(self, group: MemoryCgroup) -> str:
         """Take the group's peak, and say so: the kernel kills faster than anybody looks."""
         held = group.peak_bytes()
         if held <= self._seen.peak_bytes:
@@ -293,26 +293,28 @@ class Running:
         self._seen.peak_bytes = held
         return f" (RAM peak by {group.peak_name})"
 
-    def death(self, attempt: Attempt) -> Death:
+    def death(self, attempt: Attempt) -> ProcessDeath:
         """The end of its process, for those who watch its run."""
         how = self._death()
         if attempt.cause in {"out_of_memory", "timeout", "hang"} and self._seen.verdict:
             told = f"{attempt.cause.replace('_', ' ')}: {attempt.why}"
             is_memory = attempt.cause == "out_of_memory"
-            return Death("memory" if is_memory else "signal", "SIGKILL", why=told)
+            return ProcessDeath("memory" if is_memory else "signal", "SIGKILL", why=told)
         return how
 
-    def _signal(self, cause: Cause, death: Death) -> str:
+    def _signal(self, cause: AttemptCause, death: ProcessDeath) -> str:
         returned = self._seen.returned
         if cause == "killed" and returned is not None and returned.how == "interrupted":
             return signal_name(signal.SIGINT)
         return death.signal if cause == "killed" else ""
 
-    def _death(self) -> Death:
+    def _death(self) -> ProcessDeath:
         code = self.process.exit_code() or 0
-        return cause_of(Ended(max(0, code), max(0, -code)), self._seen.kills, memory_kills())
+        return diagnose_exit(
+            ScriptExit(max(0, code), max(0, -code)), self._seen.kills, read_oom_kills()
+        )
 
-    def _cause(self, death: Death) -> tuple[Cause, str]:
+    def _cause(self, death: ProcessDeath) -> tuple[AttemptCause, str]:
         seen = self._seen
         if seen.verdict is not None:
             return seen.verdict
@@ -334,11 +336,11 @@ class Running:
         seen = self._seen
         if seen.returned is not None:
             return  # its exit gives back what it holds, which says nothing of its growth
-        if not resident_bytes([self.process.pid]):
+        if not total_resident_bytes([self.process.pid]):
             return  # killed: it holds nothing any more, which says nothing of its growth either
         pids = self.process.processes()
-        seen.now_bytes = resident_bytes(pids)
-        alone = peak_bytes(self.process.pid) if len(pids) == 1 else 0
+        seen.now_bytes = total_resident_bytes(pids)
+        alone = peak_resident_bytes(self.process.pid) if len(pids) == 1 else 0
         seen.peak_bytes = max(seen.peak_bytes, seen.now_bytes, alone)
         if seen.base_bytes is None and seen.ready and self.began_s:
             seen.base_bytes = seen.now_bytes

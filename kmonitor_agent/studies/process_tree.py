@@ -23,7 +23,7 @@ _TRACKER: Final = b"multiprocessing.resource_tracker"
 """Python's own process that removes leftover shared memory once its users are gone."""
 
 
-def is_told() -> bool:
+def has_procfs() -> bool:
     """Whether this system tells which processes there are (procfs)."""
     return _PROC.is_dir()
 
@@ -39,7 +39,7 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def resident_bytes(pids: Iterable[int]) -> int:
+def total_resident_bytes(pids: Iterable[int]) -> int:
     """Resident sets together, bytes; processes that are gone count nothing."""
     pages = 0
     for pid in pids:
@@ -48,7 +48,7 @@ def resident_bytes(pids: Iterable[int]) -> int:
     return pages * _PAGE_BYTES
 
 
-def peak_bytes(pid: int) -> int:
+def peak_resident_bytes(pid: int) -> int:
     """Highest resident set of one process since it started, bytes; 0 where nobody tells."""
     with suppress(OSError, ValueError, IndexError):
         for line in (_PROC / str(pid) / "status").read_bytes().splitlines():
@@ -57,7 +57,7 @@ def peak_bytes(pid: int) -> int:
     return 0
 
 
-def marked(mark: str) -> list[int]:
+def marked_processes(mark: str) -> list[int]:
     """Every process of this user that inherited a mark, those included whose parents are gone.
 
     Args:
@@ -75,7 +75,7 @@ def marked(mark: str) -> list[int]:
     return found
 
 
-def end_group(pid: int, mark: str) -> None:
+def kill_process_tree(pid: int, mark: str) -> None:
     """End a fold with everything that it started, at once; harmless when it is gone.
 
     Python's resource tracker is left alone: it ends by itself when all others are gone, and
@@ -88,7 +88,9 @@ def end_group(pid: int, mark: str) -> None:
     # Stopped first, so that none starts another between the look and the blow.
     _send([pid], signal.SIGSTOP)
     for _ in range(_ROUNDS):
-        left = [each for each in {*descendants(pid), *marked(mark)} if not _is_over(each)]
+        left = [
+            each for each in {*descendants(pid), *marked_processes(mark)} if not _is_over(each)
+        ]
         if not left:
             return
         _send([each for each in left if each != os.getpid()], signal.SIGKILL)
@@ -99,7 +101,7 @@ _ROUNDS: Final = 5
 
 
 @contextmanager
-def stopped(pid: int) -> Generator[None]:
+def paused_process(pid: int) -> Generator[None]:
     """A process stands still meanwhile; where that cannot be seen, for what it is worth."""
     _send([pid], signal.SIGSTOP)
     end_s = time.monotonic() + _STOPS_WITHIN_S
@@ -123,7 +125,7 @@ def _state(pid: int) -> bytes:
 
 
 def _is_over(pid: int) -> bool:
-    if not is_told():
+    if not has_procfs():
         return not _answers(pid)
     if _state(pid) in {b"Z", b"X", b""}:
         return True
@@ -163,7 +165,7 @@ _STARTS: Final = (
 )
 
 
-class Warden:
+class Watchdog:
     """Started once for a study; owned by the thread that runs it."""
 
     def __init__(self) -> None:
@@ -220,7 +222,7 @@ def watch() -> None:
         else:
             left.pop((int(pid), mark), None)
     for pid, mark in left:
-        end_group(pid, mark)
+        kill_process_tree(pid, mark)
 
 
 def _root() -> str:

@@ -13,7 +13,13 @@ from uuid import uuid4
 
 from typing_extensions import override
 
-from kmonitor_agent.studies.attempts import Attempt, Cause, Ledger, Listeners, how_text
+from kmonitor_agent.studies.attempts import (
+    Attempt,
+    AttemptCause,
+    Attempts,
+    StudyListenerGroup,
+    ending_text,
+)
 from kmonitor_agent.studies.bounds import TimeBound
 from kmonitor_agent.studies.function_source import (
     RUN_FOLDS,
@@ -23,19 +29,19 @@ from kmonitor_agent.studies.function_source import (
     note_handed_over,
     source_of,
 )
-from kmonitor_agent.studies.host_resources import devices, memory_bound
-from kmonitor_agent.studies.launch import Launch, Wanted
-from kmonitor_agent.studies.ray.cluster import check_installed, connected
-from kmonitor_agent.studies.ray.jobs import Errands
+from kmonitor_agent.studies.host_resources import parse_memory_bound, visible_gpus
+from kmonitor_agent.studies.launch import AttemptLauncher, StudyOptions
+from kmonitor_agent.studies.ray.cluster import check_installed, open_cluster
+from kmonitor_agent.studies.ray.jobs import AttemptJobFactory
 from kmonitor_agent.studies.ray.runner import RayRunner
 from kmonitor_agent.studies.rereading import stop_if_loading
-from kmonitor_agent.studies.runner import Account, Runner
+from kmonitor_agent.studies.runner import FoldQueue, LocalRunner
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
-from kmonitor_agent.studies.study_reporter import Telling
-from kmonitor_agent.studies.terminal_progress import Progress
+from kmonitor_agent.studies.study_reporter import StudyReporter
+from kmonitor_agent.studies.terminal_progress import TerminalProgress
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.private_files import NotPrivate
-from kmonitor_agent.wire.local.supervision import make_studies
+from kmonitor_agent.wire.local.supervision import make_studies_folder
 
 # study: What came of a study: a result for each fold, in order, and the ledger of all attempts.
 
@@ -60,7 +66,7 @@ class FoldResult:
     index: int
     ok: bool
     value: Any
-    cause: Cause
+    cause: AttemptCause
     signal: str
     why: str
     attempts: tuple[Attempt, ...]
@@ -85,7 +91,7 @@ class Study:
     """
 
     results: tuple[FoldResult, ...]
-    ledger: Ledger
+    ledger: Attempts
     directory: Path
     folds: int
 
@@ -110,10 +116,10 @@ class Study:
         return f"Study({finished} of {self.folds} folds finished)\n{self.ledger}"
 
 
-def study_of(folder: StudyFolder, folds: int) -> Study:
+def study_result(folder: StudyFolder, folds: int) -> Study:
     """What came of a study that ended."""
     attempts = (each for each in folder.attempts if each.cause != "interrupted")
-    ledger = Ledger(attempts, folder.trouble)
+    ledger = Attempts(attempts, folder.trouble)
     finished = folder.finished()
     results = [
         _result(folder, [each for each in ledger if each.fold == index], index in finished)
@@ -123,7 +129,7 @@ def study_of(folder: StudyFolder, folds: int) -> Study:
     return Study(tuple(results), ledger, folder.path, folds)
 
 
-def last_result(folder: StudyFolder, index: int) -> FoldResult:
+def last_fold_result(folder: StudyFolder, index: int) -> FoldResult:
     """What came of one fold at last.
 
     Raises:
@@ -147,7 +153,7 @@ def _result(folder: StudyFolder, attempts: Sequence[Attempt], is_finished: bool)
         value=folder.value(last.fold) if is_finished else None,
         cause=last.cause,
         signal=last.signal,
-        why="" if is_finished else folder.unread(last.fold) or last.why or how_text(last),
+        why="" if is_finished else folder.unread(last.fold) or last.why or ending_text(last),
         attempts=tuple(attempts),
         output=folder.output_file(last.fold),
         directory=folder.fold_place(last.fold),
@@ -209,7 +215,7 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
     """
     stop_if_loading(train_fold)
     _check_place(on)
-    wanted = wanted_by(train_fold, timeout_s, memory, retries, at_once)
+    wanted = study_options(train_fold, timeout_s, memory, retries, at_once)
     wanted = _for_a_cluster(wanted, at_once) if on == "ray" else wanted
     try:
         return _run(wanted, folds, study, _way(on, memory))
@@ -228,7 +234,7 @@ def _check_place(on: object) -> None:
         raise FoldsRefused("run_folds: this Python does not say where its program is.")
 
 
-def _for_a_cluster(wanted: Wanted, at_once: int | None) -> Wanted:
+def _for_a_cluster(wanted: StudyOptions, at_once: int | None) -> StudyOptions:
     check_installed()
     return replace(wanted, at_once=at_once or _MOST_AT_ONCE, devices=())
 
@@ -237,7 +243,7 @@ def _way(on: str, memory: str | float | None) -> "Callable[[_Begun], None]":
     return functools.partial(_run_on_ray, memory=memory) if on == "ray" else _run_here
 
 
-def wanted_by(  # noqa: PLR0913 - the user's arguments
+def study_options(  # noqa: PLR0913 - the user's arguments
     function: object,
     timeout_s: object,
     memory: str | float | None,
@@ -246,7 +252,7 @@ def wanted_by(  # noqa: PLR0913 - the user's arguments
     *,
     usage: Usage = RUN_FOLDS,
     answers: Callable[[int, Any], Any] | None = None,
-) -> Wanted:
+) -> StudyOptions:
     """What the user's arguments ask for, checked.
 
     Args:
@@ -264,13 +270,13 @@ def wanted_by(  # noqa: PLR0913 - the user's arguments
         FoldsRefused: No process could find the function.
     """
     given = None if at_once is None else _count("at_once", at_once, 1, _MOST_AT_ONCE)
-    names = tuple(devices())
-    return Wanted(
+    names = tuple(visible_gpus())
+    return StudyOptions(
         source=source_of(function, usage),
         retries=_count("retries", retries, 0, _MOST_RETRIES),
         at_once=given or max(1, len(names)),
         time=TimeBound(_seconds(timeout_s)),
-        memory_bytes=memory_bound(memory),
+        memory_bytes=parse_memory_bound(memory),
         devices=names,
         answers=answers,
         noun=usage.noun,
@@ -281,22 +287,22 @@ def wanted_by(  # noqa: PLR0913 - the user's arguments
 class _Begun:
     """A study that is to run now."""
 
-    wanted: Wanted
+    wanted: StudyOptions
     facts: StudyFacts
     folder: StudyFolder
-    account: Account
+    account: FoldQueue
     places: Folders
 
 
 def _run(
-    wanted: Wanted,
+    wanted: StudyOptions,
     folds: object,
     study: str | Path | None,
     run: Callable[[_Begun], None],
 ) -> Study:
     note_handed_over()
     places = find_folders()
-    folder = StudyFolder(place_of(study, places))
+    folder = StudyFolder(study_path(study, places))
     try:
         return _run_in(folder, wanted, folds, run, places)
     except (FoldsRefused, TypeError, ValueError):
@@ -309,18 +315,18 @@ def _run(
 
 def _run_in(
     folder: StudyFolder,
-    wanted: Wanted,
+    wanted: StudyOptions,
     folds: object,
     run: Callable[[_Begun], None],
     places: Folders,
 ) -> Study:
     facts = _begun(folder, wanted.source, folds)
     wanted = replace(wanted, at_once=min(wanted.at_once, facts.folds))
-    progress = Progress(facts.folds)
+    progress = TerminalProgress(facts.folds)
     folder.tell = progress.tell
     left = sorted(set(range(facts.folds)) - folder.finished())
-    telling = Telling(wanted, facts, folder, places)
-    account = Account(wanted.retries, folder, Listeners(progress, telling))
+    telling = StudyReporter(wanted, facts, folder, places)
+    account = FoldQueue(wanted.retries, folder, StudyListenerGroup(progress, telling))
     account.begin(left, facts.folds - len(left))
     progress.known(facts.folds - len(left))
     left_by: type[BaseException] | None = None
@@ -336,14 +342,14 @@ def _run_in(
         progress.close()
         telling.close(left_by)
         folder.write_table()
-    return study_of(folder, facts.folds)
+    return study_result(folder, facts.folds)
 
 
 def _run_here(begun: _Begun) -> None:
     folder = begun.folder
-    launch = Launch(begun.wanted, begun.facts, folder, begun.places, folder.tried())
+    launch = AttemptLauncher(begun.wanted, begun.facts, folder, begun.places, folder.tried())
     try:
-        Runner(begun.wanted, launch, begun.account).run()
+        LocalRunner(begun.wanted, launch, begun.account).run()
     finally:
         launch.close()
 
@@ -351,10 +357,10 @@ def _run_here(begun: _Begun) -> None:
 def _run_on_ray(begun: _Begun, memory: str | float | None) -> None:
     if not begun.account.queue:
         return
-    with connected() as cluster:
+    with open_cluster() as cluster:
         cluster.need(memory)
         gpus = cluster.needs.gpus
-        errands = Errands(begun.wanted, begun.facts, begun.folder.path, memory, gpus)
+        errands = AttemptJobFactory(begun.wanted, begun.facts, begun.folder.path, memory, gpus)
         RayRunner(begun.wanted, cluster, errands, begun.account, begun.places).run()
 
 
@@ -383,7 +389,7 @@ def _counted(folder: StudyFolder, folds: object) -> tuple[int, str]:
     return _count("folds", count, 1, _MOST_FOLDS), splits
 
 
-def place_of(study: object, places: Folders) -> Path:
+def study_path(study: object, places: Folders) -> Path:
     """Folder of a study, as the user named it; a new one of this user's alone for None.
 
     Raises:
@@ -392,7 +398,7 @@ def place_of(study: object, places: Folders) -> Path:
     """
     if study is None:
         try:
-            return make_studies(places) / uuid4().hex
+            return make_studies_folder(places) / uuid4().hex
         except (OSError, NotPrivate) as exc:
             raise FoldsRefused(f"run_folds: no folder can be made for the study: {exc}") from exc
     if not isinstance(study, str | Path) or not str(study):

@@ -10,19 +10,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from kmonitor_agent.studies.attempts import TRIED_AGAIN, Attempt, Listener
-from kmonitor_agent.studies.bounds import Habits, reserve_bytes
+from kmonitor_agent.studies.attempts import TRIED_AGAIN, Attempt, StudyListener
+from kmonitor_agent.studies.bounds import StepGaps, reserve_bytes
 from kmonitor_agent.studies.function_source import FoldsRefused
-from kmonitor_agent.studies.host_resources import available_bytes, total_bytes
-from kmonitor_agent.studies.launch import Known, Launch, Wanted
-from kmonitor_agent.studies.local_attempt import Running
+from kmonitor_agent.studies.host_resources import available_memory_bytes, total_memory_bytes
+from kmonitor_agent.studies.launch import AttemptLauncher, LearnedTimes, StudyOptions
+from kmonitor_agent.studies.local_attempt import LocalAttempt
 from kmonitor_agent.studies.study_folder import StudyFolder
 from kmonitor_agent.wire.text import bytes_text
 
 # Account.
 
 
-class Account:
+class FoldQueue:
     """Owned by the thread that runs the study.
 
     Attributes:
@@ -35,7 +35,7 @@ class Account:
     """
 
     def __init__(
-        self, retries: int, folder: StudyFolder, listener: Listener, *, learns: bool = True
+        self, retries: int, folder: StudyFolder, listener: StudyListener, *, learns: bool = True
     ) -> None:
         """Begin.
 
@@ -47,7 +47,7 @@ class Account:
         """
         self.queue: deque[int] = deque()
         self.done = 0
-        self.known = Known()
+        self.known = LearnedTimes()
         self._learns = learns
         if learns:
             known = [each.seconds for each in folder.attempts if each.cause == "finished"]
@@ -76,7 +76,7 @@ class Account:
         self._tried[attempt.fold] = self._tried.get(attempt.fold, 0) + 1
         return is_left
 
-    def learn(self, attempt: Attempt, habits: Habits) -> None:
+    def learn(self, attempt: Attempt, habits: StepGaps) -> None:
         """A fold finished; its gaps between steps were healthy."""
         if not self._learns:
             return
@@ -103,7 +103,7 @@ _WARM_NEEDS: Final = 0.25
 
 
 @dataclass(slots=True)
-class Beside:
+class SharedAttempts:
     """What the runners of one study share, each of a thread of its own.
 
     Attributes:
@@ -111,15 +111,19 @@ class Beside:
         starting: Held while one of them chooses a device and starts a fold there.
     """
 
-    running: list[Running] = field(default_factory=list[Running])
+    running: list[LocalAttempt] = field(default_factory=list[LocalAttempt])
     starting: threading.Lock = field(default_factory=threading.Lock)
 
 
-class Runner:
+class LocalRunner:
     """Owned by the thread that calls `run_folds`; its processes die with that thread."""
 
     def __init__(
-        self, wanted: Wanted, launch: Launch, account: Account, beside: Beside | None = None
+        self,
+        wanted: StudyOptions,
+        launch: AttemptLauncher,
+        account: FoldQueue,
+        beside: SharedAttempts | None = None,
     ) -> None:
         """Keep the parts.
 
@@ -129,17 +133,17 @@ class Runner:
             account: What was done, and which folds wait.
             beside: What the runners of one study share; None: it is alone.
         """
-        beside = beside or Beside()
+        beside = beside or SharedAttempts()
         self._wanted = wanted
         self._launch = launch
         self._account = account
         self._everywhere = beside.running
         self._starting = beside.starting
         self._ahead: int | None = None
-        self._running: list[Running] = []
-        self._warm: Running | None = None
+        self._running: list[LocalAttempt] = []
+        self._warm: LocalAttempt | None = None
         self._cold: set[int] = set()
-        self._total_bytes = total_bytes()
+        self._total_bytes = total_memory_bytes()
 
     def run(self, ahead: int | None = None) -> None:
         """Run the folds that wait, each to its end.
@@ -156,7 +160,7 @@ class Runner:
         try:
             while account.queue or self._running:
                 self._fill()
-                wait_for(self._all())
+                wait_for_attempts(self._all())
                 self._look()
                 account.listener.move(account.done, self._running, account.known.finished_s)
         except BaseException:
@@ -178,7 +182,7 @@ class Runner:
         is_gone = False
         try:
             while not is_gone and not warm.is_ready and time.monotonic() < end_s:
-                wait_for([warm])
+                wait_for_attempts([warm])
                 is_gone = warm.look(time.monotonic())
         except BaseException:
             self._drop_warm()
@@ -231,7 +235,7 @@ class Runner:
             self._running.append(running)
             self._everywhere.append(running)
 
-    def _started(self, fold: int, device: str) -> Running | None:
+    def _started(self, fold: int, device: str) -> LocalAttempt | None:
         try:
             return self._launch.start(fold, device, self._account.known)
         except OSError as exc:
@@ -245,7 +249,7 @@ class Runner:
         if self._wanted.devices or fold in self._cold:
             # A script that touches the GPU when it is read would take memory from a fold there.
             return False
-        return available_bytes() > _WARM_NEEDS * self._total_bytes
+        return available_memory_bytes() > _WARM_NEEDS * self._total_bytes
 
     def _free_device(self) -> str:
         names = self._wanted.devices
@@ -265,7 +269,7 @@ class Runner:
             self._over(each)
         self._spare_host()
 
-    def _over(self, running: Running) -> None:
+    def _over(self, running: LocalAttempt) -> None:
         attempt = self._launch.over(running)
         if attempt is None:
             self._account.queue.appendleft(running.fold)
@@ -288,7 +292,7 @@ class Runner:
         reserve = reserve_bytes(self._total_bytes)
         everywhere = [*self._everywhere]
         ours = sum(each.resident_bytes for each in (*everywhere, *self._waiting()))
-        left = min(available_bytes(), self._total_bytes - ours)
+        left = min(available_memory_bytes(), self._total_bytes - ours)
         if left >= reserve or not self._running:
             return
         self._drop_warm()
@@ -318,14 +322,14 @@ class Runner:
         self._running.clear()
         self._account.queue.clear()
 
-    def _all(self) -> list[Running]:
+    def _all(self) -> list[LocalAttempt]:
         return [*self._running, *self._waiting()]
 
-    def _waiting(self) -> list[Running]:
+    def _waiting(self) -> list[LocalAttempt]:
         return [] if self._warm is None else [self._warm]
 
 
-def wait_for(running: Sequence[Running]) -> None:
+def wait_for_attempts(running: Sequence[LocalAttempt]) -> None:
     """Wait until one of them tells something, or it is time to look at them."""
     look_s = _CLOSE_LOOK_S if any(each.is_close for each in running) else _LOOK_S
     with selectors.DefaultSelector() as selector:

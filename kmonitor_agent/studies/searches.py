@@ -8,14 +8,19 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from kmonitor_agent.studies.attempts import Attempt, Followed, Ledger
+from kmonitor_agent.studies.attempts import Attempt, Attempts, RunningAttempt
 from kmonitor_agent.studies.function_source import Usage, note_handed_over
-from kmonitor_agent.studies.launch import Launch
-from kmonitor_agent.studies.run_folds import FoldResult, last_result, place_of, wanted_by
-from kmonitor_agent.studies.runner import Account, Beside, Runner
+from kmonitor_agent.studies.launch import AttemptLauncher
+from kmonitor_agent.studies.run_folds import (
+    FoldResult,
+    last_fold_result,
+    study_options,
+    study_path,
+)
+from kmonitor_agent.studies.runner import FoldQueue, LocalRunner, SharedAttempts
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
-from kmonitor_agent.studies.study_reporter import Telling
-from kmonitor_agent.studies.terminal_progress import Progress
+from kmonitor_agent.studies.study_reporter import StudyReporter
+from kmonitor_agent.studies.terminal_progress import TerminalProgress
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 
 _TRIALS: Final = Usage(noun="trial")
@@ -23,7 +28,7 @@ _FACTS: Final = "trials"
 """In the place of the function: a search may go on with another one."""
 
 
-class Trials:
+class TrialRunner:
     """Runs the trials of a search; from one thread, or several at the same time.
 
     What is asked of a trial is not known before its time, so that it asks for it itself
@@ -60,23 +65,23 @@ class Trials:
             FoldsRefused: No process could find the function, or the folder is in use.
             OSError: No process can be started.
         """
-        wanted = wanted_by(
+        wanted = study_options(
             function, timeout_s, memory, retries, 1, usage=usage, answers=self._answer
         )
         self._wanted = replace(wanted, called=called)
         self._answers: dict[int, Callable[[Any], Any]] = {}
         self._lock = threading.Lock()
         self._done = 0
-        self._warm: Runner | None = None
+        self._warm: LocalRunner | None = None
         places = find_folders()
-        self._folder = StudyFolder(place_of(study, places))
+        self._folder = StudyFolder(study_path(study, places))
         facts = self._begun(places, is_named=study is not None)
         self._is_part = quiet
-        telling = None if quiet else Telling(self._wanted, facts, self._folder, places)
-        progress = None if quiet else Progress(0, noun="trial")
+        telling = None if quiet else StudyReporter(self._wanted, facts, self._folder, places)
+        progress = None if quiet else TerminalProgress(0, noun="trial")
         self._listener = _OneByOne(progress, telling)
         self._folder.tell = self._listener.tell
-        self._beside = Beside()
+        self._beside = SharedAttempts()
 
     @property
     def directory(self) -> Path:
@@ -84,14 +89,14 @@ class Trials:
         return self._folder.path
 
     @property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> Attempts:
         """Every attempt of every trial so far."""
-        return Ledger(each for each in self._folder.attempts if each.cause != "interrupted")
+        return Attempts(each for each in self._folder.attempts if each.cause != "interrupted")
 
     def finished(self, index: int) -> FoldResult | None:
         """What came of a trial before; None unless it finished and that can be read."""
         try:
-            result = last_result(self._folder, index)
+            result = last_fold_result(self._folder, index)
         except (LookupError, OSError, ValueError):
             return None
         return result if result.ok else None
@@ -144,7 +149,7 @@ class Trials:
             self._warm = runner
         with self._lock:
             self._done += 1
-        return last_result(self._folder, index)
+        return last_fold_result(self._folder, index)
 
     def close(self) -> None:
         """The search is over, or pauses."""
@@ -157,17 +162,17 @@ class Trials:
         self._folder.write_table()
         self._folder.close()
 
-    def _runner(self) -> Runner:
+    def _runner(self) -> LocalRunner:
         retries = self._wanted.retries
         # A pruned trial, or a small model's, says nothing of how long another may take.
-        account = Account(retries, self._folder, self._listener, learns=False)
-        return Runner(self._wanted, self._launch, account, self._beside)
+        account = FoldQueue(retries, self._folder, self._listener, learns=False)
+        return LocalRunner(self._wanted, self._launch, account, self._beside)
 
     def _begun(self, places: Folders, *, is_named: bool) -> StudyFacts:
         folder = self._folder
         try:
             facts = folder.begin(StudyFacts(id=uuid4().hex, function=_FACTS, folds=0))
-            self._launch = Launch(self._wanted, facts, folder, places, folder.tried())
+            self._launch = AttemptLauncher(self._wanted, facts, folder, places, folder.tried())
         except BaseException:
             if not is_named:
                 folder.discard()  # nobody knows of it
@@ -182,12 +187,14 @@ class Trials:
 class _OneByOne:
     """Terminal and hub, told by one thread after the other."""
 
-    def __init__(self, progress: Progress | None = None, telling: Telling | None = None) -> None:
+    def __init__(
+        self, progress: TerminalProgress | None = None, telling: StudyReporter | None = None
+    ) -> None:
         self._progress = progress
         self._telling = telling
         self._lock = threading.Lock()
 
-    def move(self, done: int, running: Sequence[Followed], finished_s: list[float]) -> None:
+    def move(self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]) -> None:
         """See `Listener`."""
         with self._lock:
             if self._progress is not None:

@@ -22,12 +22,12 @@ from typing import Any, Final
 
 import msgspec
 
-from kmonitor_agent.studies.attempts import Attempt, Ledger, LedgerFile
+from kmonitor_agent.studies.attempts import Attempt, Attempts, AttemptsFile
 from kmonitor_agent.studies.fold import splits_folder
 from kmonitor_agent.studies.function_source import FoldsRefused
-from kmonitor_agent.studies.values import opened, unpacked
+from kmonitor_agent.studies.values import unpack_value, unseal_value
 from kmonitor_agent.wire.local.fold_identity import Noun
-from kmonitor_agent.wire.local.folder_lock import RunLock
+from kmonitor_agent.wire.local.folder_lock import FolderLock
 from kmonitor_agent.wire.local.private_files import (
     SETTING_BYTES,
     make_folder,
@@ -122,7 +122,7 @@ class StudyFolder(StudyPaths):
         self._refuse_another_folder()
         try:
             self.make()
-            lock = RunLock.take(path)
+            lock = FolderLock.take(path)
         except OSError as exc:
             raise FoldsRefused(f"run_folds: study={str(path)!r} cannot be used: {exc}") from exc
         if lock is None:
@@ -134,7 +134,7 @@ class StudyFolder(StudyPaths):
         self.attempts: list[Attempt] = []
         self.tell: Callable[[str], None] = _to_nobody
         self._id = ""
-        self._lines = LedgerFile(path / "ledger.jsonl")
+        self._lines = AttemptsFile(path / "ledger.jsonl")
         self._held: dict[int, Any] = {}
         self._unread: dict[int, str] = {}
         self._why_unwritten = ""
@@ -242,7 +242,7 @@ class StudyFolder(StudyPaths):
 
     def write_table(self) -> None:
         """Keep the table beside the lines."""
-        table = f"{Ledger(self.attempts, self.trouble)}\n"
+        table = f"{Attempts(self.attempts, self.trouble)}\n"
         with suppress(OSError):  # its lines are there, or that they are not was told
             write_private(self.path / "ledger.txt", table.encode())
 
@@ -256,7 +256,7 @@ class StudyFolder(StudyPaths):
 
     def _read(self, index: int) -> Any:
         data = read_plain(self.value_file(index), VALUE_BYTES)
-        return unpacked(opened(data, self._id, index))
+        return unpack_value(unseal_value(data, self._id, index))
 
     def unread(self, index: int) -> str:
         """Why what a fold returned cannot be read, for people; empty when it can."""
@@ -298,7 +298,7 @@ class StudyFolder(StudyPaths):
 
     def _facts(self) -> StudyFacts | None:
         try:
-            return msgspec.json.decode(read_facts(self.path), type=StudyFacts)
+            return msgspec.json.decode(read_study_facts(self.path), type=StudyFacts)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
@@ -321,7 +321,7 @@ class StudyFolder(StudyPaths):
         return True
 
 
-def read_facts(study: Path) -> bytes:
+def read_study_facts(study: Path) -> bytes:
     """What `study.json` holds. Raises: OSError."""
     return read_plain(study / "study.json", SETTING_BYTES)
 

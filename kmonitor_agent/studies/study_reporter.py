@@ -18,20 +18,20 @@ from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.recording.privacy import Privacy
-from kmonitor_agent.recording.process_facts import boot_started, default_run_name
-from kmonitor_agent.recording.settings import Settings, elided, plain_name, plain_text
-from kmonitor_agent.studies.attempts import Attempt, Followed
+from kmonitor_agent.recording.process_facts import default_run_name, session_started
+from kmonitor_agent.recording.settings import Settings, elide_name, plain_name, sendable_text
+from kmonitor_agent.studies.attempts import Attempt, RunningAttempt
 from kmonitor_agent.studies.bounds import forecast_s
-from kmonitor_agent.studies.launch import Wanted
+from kmonitor_agent.studies.launch import StudyOptions
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.supervision import studies
+from kmonitor_agent.wire.local.supervision import studies_folder
 from kmonitor_agent.wire.messages.events import (
-    BootEnded,
-    BootStarted,
-    FoldBegan,
     FoldEnded,
-    FoldNow,
+    FoldProgress,
+    FoldStarted,
+    SessionEnded,
+    SessionStarted,
     StudyStarted,
 )
 from kmonitor_agent.wire.messages.fields import MAX_TEXT, new_id
@@ -40,7 +40,7 @@ from kmonitor_agent.wire.messages.study_events import StudyTally, TrialOutcome
 # study_tally: How many folds of a study are how far. Pure.
 
 
-class Tallies:
+class FoldCounter:
     """Counts folds by what was told of them."""
 
     def __init__(self) -> None:
@@ -125,11 +125,11 @@ class _Told:
     next_s: float
 
 
-class Telling:
+class StudyReporter:
     """Opens its link when the first fold has begun; any thread, also several of a search."""
 
     def __init__(
-        self, wanted: Wanted, facts: StudyFacts, folder: StudyFolder, places: Folders
+        self, wanted: StudyOptions, facts: StudyFacts, folder: StudyFolder, places: Folders
     ) -> None:
         """Keep what will be told.
 
@@ -143,14 +143,14 @@ class Telling:
         self._facts = facts
         self._folder = folder
         self._places = places
-        self._tallies = Tallies()
+        self._tallies = FoldCounter()
         self._running: dict[int, _Told] = {}
         self._faults = FaultLog(places.logs / "agent.log")
         self._link: Link | None = None
         self._was_tried = False
         self._lock = threading.Lock()
 
-    def move(self, done: int, running: Sequence[Followed], finished_s: list[float]) -> None:
+    def move(self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]) -> None:
         """See `Listener`."""
         del done
         # A study whose function is not found is none: nothing is told before a fold can run.
@@ -183,7 +183,7 @@ class Telling:
             if left_by is not None:
                 why = "interrupted" if issubclass(left_by, KeyboardInterrupt) else "failed"
             kind = "" if left_by is None else left_by.__name__[:200]
-            link.emit(BootEnded(t_s=link.now_s(), why=why, error_type=kind))
+            link.emit(SessionEnded(t_s=link.now_s(), why=why, error_type=kind))
         link.close()
         self._faults.write_out()
 
@@ -205,9 +205,9 @@ class Telling:
         self._link = link
         self._tell_before(link)
 
-    def _started(self, boot: str) -> BootStarted:
+    def _started(self, boot: str) -> SessionStarted:
         settings = Settings()
-        started = boot_started(
+        started = session_started(
             boot=boot,
             name=self._name(),
             wall_s=time.time(),
@@ -225,10 +225,10 @@ class Telling:
         name = PurePath(script).name or default_run_name()
         path = self._folder.path
         count = self._facts.folds
-        is_named = path.parent != studies(self._places) and count > 0
+        is_named = path.parent != studies_folder(self._places) and count > 0
         counted = "1 fold" if count == 1 else f"{count} folds" if count else "trials"
         label = path.name if is_named else counted
-        return elided(plain_name(f"{name} \N{MIDDLE DOT} {label}"))
+        return elide_name(plain_name(f"{name} \N{MIDDLE DOT} {label}"))
 
     def _tell_before(self, link: Link) -> None:
         finished = self._folder.finished()
@@ -251,7 +251,7 @@ class Telling:
         for attempt in before[-_MOST_TOLD_AGAIN:]:
             link.emit(self._ending(link, attempt, again=attempt.fold not in finished))
 
-    def _follow(self, running: Followed, now_s: float, finished_s: list[float]) -> None:
+    def _follow(self, running: RunningAttempt, now_s: float, finished_s: list[float]) -> None:
         link, told = self._link, self._running.get(running.fold)
         if link is None:
             return
@@ -263,7 +263,7 @@ class Telling:
             return
         told.next_s = now_s + max(_LEAST_PAUSE_S, _PAUSE_SHARE * elapsed_s)
         link.emit(
-            FoldNow(
+            FoldProgress(
                 t_s=link.now_s(),
                 fold=running.fold,
                 attempt=running.attempt,
@@ -275,10 +275,10 @@ class Telling:
             )
         )
 
-    def _tell_begin(self, link: Link, begun: Followed | Attempt, wall_s: float) -> None:
+    def _tell_begin(self, link: Link, begun: RunningAttempt | Attempt, wall_s: float) -> None:
         self._tallies.began(begun.fold, begun.attempt)
         link.emit(
-            FoldBegan(
+            FoldStarted(
                 t_s=link.now_s(),
                 fold=begun.fold,
                 attempt=begun.attempt,
@@ -332,4 +332,4 @@ class Telling:
 
 
 def _cut(text: str) -> str:
-    return plain_text(text)[:MAX_TEXT]
+    return sendable_text(text)[:MAX_TEXT]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from kmonitor_agent.studies.attempts import Attempt, Followed, how_text, seconds_text
+from kmonitor_agent.studies.attempts import Attempt, RunningAttempt, ending_text, seconds_text
 from kmonitor_agent.studies.bounds import forecast_s
 from kmonitor_agent.wire.local.fold_identity import Noun
 from kmonitor_agent.wire.text import bytes_text, printable
@@ -18,7 +18,7 @@ _MINUTE_S: Final = 60.0
 _HOUR_S: Final = 3600.0
 
 
-class Progress:
+class TerminalProgress:
     """Writes to the error stream, as bars do; a stream that is closed or broken is left alone."""
 
     def __init__(self, folds: int, stream: Any = None, noun: Noun = "fold") -> None:
@@ -66,7 +66,7 @@ class Progress:
     def ended(self, attempt: Attempt, *, again: bool) -> None:
         """An attempt ended."""
         took = f"{seconds_text(attempt.seconds)} s, {bytes_text(attempt.peak_bytes)}"
-        words = how_text(attempt)
+        words = ending_text(attempt)
         why = attempt.why.strip().splitlines()[0] if attempt.why.strip() else ""
         for said in (f"{attempt.signal}: ", f"{words}: "):
             why = why.removeprefix(said)
@@ -75,7 +75,7 @@ class Progress:
         number = f"{self._noun} {attempt.fold}"
         self.tell(f"kmonitor: {number} {words} ({took}){told}{follows}")
 
-    def move(self, done: int, running: Sequence[Followed], finished_s: list[float]) -> None:
+    def move(self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]) -> None:
         """The line that moves, at most five times a second.
 
         Args:
@@ -107,13 +107,13 @@ class Progress:
     def _several(self, count: int) -> str:
         return f"{count} {self._noun}{'' if count == 1 else 's'}"
 
-    def _one(self, running: Followed, now_s: float, finished_s: list[float]) -> str:
+    def _one(self, running: RunningAttempt, now_s: float, finished_s: list[float]) -> str:
         elapsed_s = running.elapsed_s(now_s)
         share = "" if running.share is None else f" {100 * running.share:.0f} %"
         told = [f"{self._noun} {running.fold}{share} {bytes_text(running.resident_bytes)}"]
         whole_s = forecast_s(elapsed_s, running.share, finished_s)
         if whole_s is not None:
-            told.append(f"about {left_text(whole_s - elapsed_s)} left")
+            told.append(f"about {remaining_text(whole_s - elapsed_s)} left")
         return ", ".join(told)
 
     def _write(self, text: str) -> None:
@@ -122,7 +122,7 @@ class Progress:
             self._stream.flush()
 
 
-def left_text(seconds: float) -> str:
+def remaining_text(seconds: float) -> str:
     """A time ahead, roughly: "40 s", "3 min", "2.5 h"."""
     if seconds < _MINUTE_S:
         return f"{max(1.0, seconds):.0f} s"

@@ -14,7 +14,7 @@ _PLAIN_KINDS: Final = "biufcSUmM"
 """Kinds of numpy's types that hold their values themselves."""
 
 
-class NotPlain(Exception):
+class NotPlainData(Exception):
     """A value that is no plain data.
 
     Attributes:
@@ -32,7 +32,7 @@ class _Array(msgspec.Struct, frozen=True, array_like=True):
     data: bytes
 
 
-def packed(value: object) -> bytes:
+def pack_value(value: object) -> bytes:
     """A value as bytes.
 
     Args:
@@ -45,10 +45,10 @@ def packed(value: object) -> bytes:
     try:
         return msgspec.msgpack.encode(_to_plain(value, 0))
     except (OverflowError, ValueError) as exc:
-        raise NotPlain(f"value too large to be kept ({exc})") from exc
+        raise NotPlainData(f"value too large to be kept ({exc})") from exc
 
 
-def unpacked(data: bytes) -> Any:
+def unpack_value(data: bytes) -> Any:
     """The value again.
 
     Raises:
@@ -66,7 +66,7 @@ def _to_plain(value: object, depth: int) -> Any:
     if isinstance(value, int):
         return _whole(int(value))
     if depth > _DEEPEST:
-        raise NotPlain("value nested too deeply")
+        raise NotPlainData("value nested too deeply")
     if isinstance(value, dict):
         named = cast("dict[Any, Any]", value)
         return {_key(k, depth + 1): _to_plain(v, depth + 1) for k, v in named.items()}
@@ -81,7 +81,7 @@ def _to_plain(value: object, depth: int) -> Any:
 def _key(value: object, depth: int) -> Any:
     key = _to_plain(value, depth)
     if isinstance(key, msgspec.msgpack.Ext):
-        raise NotPlain(f"dict with a key of type {type(value).__name__}")
+        raise NotPlainData(f"dict with a key of type {type(value).__name__}")
     return key
 
 
@@ -106,17 +106,17 @@ def _whole(value: int) -> Any:
 def _array_to_plain(value: Any) -> Any:
     dtype = getattr(value, "dtype", None)
     if dtype is None or not hasattr(value, "__array__"):
-        raise NotPlain(type(value).__name__)
+        raise NotPlainData(type(value).__name__)
     import numpy as np  # noqa: PLC0415 - whoever has an array has it loaded
 
     if isinstance(value, np.ma.MaskedArray):
-        raise NotPlain("MaskedArray")  # its mask would be lost
+        raise NotPlainData("MaskedArray")  # its mask would be lost
     try:
         array = np.asarray(value)
     except Exception as exc:
-        raise NotPlain(f"{type(value).__name__} that cannot be read ({exc})") from exc
+        raise NotPlainData(f"{type(value).__name__} that cannot be read ({exc})") from exc
     if array.dtype.kind not in _PLAIN_KINDS:
-        raise NotPlain(f"{type(value).__name__} of {array.dtype}")
+        raise NotPlainData(f"{type(value).__name__} of {array.dtype}")
     if isinstance(value, np.generic):
         plain = cast("Any", value).item()
         if isinstance(plain, bool | int | float | str | bytes):
@@ -149,7 +149,7 @@ _DIGEST_BYTES: Final = 32
 _HEAD_BYTES: Final = len(_MAGIC) + _DIGEST_BYTES
 
 
-def sealed(body: bytes, study: str, index: int) -> bytes:
+def seal_value(body: bytes, study: str, index: int) -> bytes:
     """A packed value as it is kept.
 
     Args:
@@ -160,7 +160,7 @@ def sealed(body: bytes, study: str, index: int) -> bytes:
     return _MAGIC + _digest(body, study, index) + body
 
 
-def opened(data: bytes, study: str, index: int) -> bytes:
+def unseal_value(data: bytes, study: str, index: int) -> bytes:
     """The packed value again.
 
     Args:

@@ -116,7 +116,7 @@
     </message>
 </context>
 <context>
-    <name>AtLimitPart</name>
+    <name>LimitActionsPanel</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/at_limit.py"/>
         <source>AT THE LIMIT</source>
@@ -193,7 +193,7 @@
     </message>
 </context>
 <context>
-    <name>ChartArranger</name>
+    <name>ArrangementController</name>
     <message>
         <location filename="../../kmonitor/desktop/chart_arranger.py"/>
         <source>Add a chart</source>
@@ -284,7 +284,7 @@
     </message>
 </context>
 <context>
-    <name>ChoicesController</name>
+    <name>AppearanceController</name>
     <message>
         <location filename="../../kmonitor/desktop/choices_controller.py"/>
         <source>Later</source>
@@ -568,7 +568,7 @@
     </message>
 </context>
 <context>
-    <name>CurveView</name>
+    <name>BatchCurveView</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/map_curve.py"/>
         <source>Peak over batch</source>
@@ -576,7 +576,7 @@
     </message>
 </context>
 <context>
-    <name>DemoStart</name>
+    <name>DemoLauncher</name>
     <message>
         <location filename="../../kmonitor/desktop/demo_start.py"/>
         <source> and </source>
@@ -604,7 +604,7 @@
     </message>
 </context>
 <context>
-    <name>DesktopNotices</name>
+    <name>DesktopNotifications</name>
     <message>
         <location filename="../../kmonitor/desktop/desktop_notices.py"/>
         <source>Alerts are shown as notifications while kmonitor runs.</source>
@@ -665,7 +665,7 @@
     </message>
 </context>
 <context>
-    <name>EndWindow</name>
+    <name>RunEndWindow</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/sheet.py"/>
         <source>End of a run</source>
@@ -868,7 +868,7 @@
     </message>
 </context>
 <context>
-    <name>FolderOpening</name>
+    <name>FolderOpener</name>
     <message>
         <location filename="../../kmonitor/desktop/folder_opening.py"/>
         <source>A second window could not be started.</source>
@@ -876,7 +876,7 @@
     </message>
 </context>
 <context>
-    <name>GeneralSettings</name>
+    <name>GeneralPage</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/settings_general.py"/>
         <source>1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Everywhere in the window; the command line and what trainings print keep to MiB and GiB.</source>
@@ -1341,7 +1341,7 @@
     </message>
 </context>
 <context>
-    <name>HistorySettings</name>
+    <name>HistoryPage</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/settings_history.py"/>
         <source>A number of days; nothing: all are kept</source>
@@ -1427,7 +1427,7 @@
     </message>
 </context>
 <context>
-    <name>HostSettings</name>
+    <name>HostsPage</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/settings_hosts.py"/>
         <source>Call it otherwise here</source>
@@ -1483,7 +1483,7 @@
     </message>
 </context>
 <context>
-    <name>KeySettings</name>
+    <name>KeysPage</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/settings_keys.py"/>
         <source>Copied</source>
@@ -1567,7 +1567,7 @@
     </message>
 </context>
 <context>
-    <name>LimitControl</name>
+    <name>LimitDragControl</name>
     <message>
         <location filename="../../kmonitor/desktop/plots/limit_control.py"/>
         <source>Drag to move the limit, or use the Up and Down keys and Enter</source>
@@ -1618,7 +1618,7 @@
     </message>
 </context>
 <context>
-    <name>MapControls</name>
+    <name>WhatIfControls</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
         <source>As trained</source>
@@ -1744,7 +1744,7 @@
     </message>
 </context>
 <context>
-    <name>MapSide</name>
+    <name>WhatIfSidebar</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/map_side.py"/>
         <source>No single change that is known would save a MiB.</source>
@@ -1775,7 +1775,7 @@
     </message>
 </context>
 <context>
-    <name>MemoryChart</name>
+    <name>FoldMemoryChart</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/study_charts.py"/>
         <source>Peak memory of each fold</source>
@@ -1861,7 +1861,7 @@
     </message>
 </context>
 <context>
-    <name>MetricChart</name>
+    <name>FoldMetricChart</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/study_charts.py"/>
         <source>Metric of all folds over epochs</source>
@@ -2169,7 +2169,7 @@
     </message>
 </context>
 <context>
-    <name>SheetWindow</name>
+    <name>DetailWindow</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/sheet.py"/>
         <source>Close</source>
@@ -2323,7 +2323,7 @@
     </message>
 </context>
 <context>
-    <name>StudyStrip</name>
+    <name>FoldGrid</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/study_strip.py"/>
         <source>Folds</source>
@@ -2354,7 +2354,7 @@
     </message>
 </context>
 <context>
-    <name>VramSplitPanel</name>
+    <name>DeviceSplitPanel</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/vram_split.py"/>
         <source>What the device holds</source>

@@ -20,8 +20,8 @@ from kmonitor_agent.link.agent_thread import THREAD_NAME
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket
-from kmonitor_agent.wire.messages.events import BootStarted, EpochEnded, Sample
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path
+from kmonitor_agent.wire.messages.events import EpochEnded, Sample, SessionStarted
 from tests.support.fake_hub import FakeHub
 
 IDLE_S = 20.0
@@ -64,7 +64,7 @@ model.fit(x, x[:, :10], epochs=9999, verbose=0, callbacks=[MonitorCallback(), Wa
 
 def new_link(folders: Folders) -> Link:
     """A started link of a run of its own."""
-    started = BootStarted(
+    started = SessionStarted(
         t_s=0.0, boot="bench", name="bench", host="here", pid=1, started_wall_s=time.time()
     )
     link = Link(
@@ -147,7 +147,7 @@ def serve(home: str) -> None:
     """A hub for the benchmark, in a process of its own, until its input closes."""
     ended = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
-    with FakeHub(ingest_socket(find_folders({"KMONITOR_HOME": home}))) as hub:
+    with FakeHub(ingest_socket_path(find_folders({"KMONITOR_HOME": home}))) as hub:
         hub.ping_ms = 1000
         hub.serve_until(ended.is_set, deadline_s=600)
 

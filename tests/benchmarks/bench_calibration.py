@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from kmonitor.memory.calibration import STEPS_NEEDED, Calibration, Measured, NotIdentifiable
+from kmonitor.memory.calibration import STEPS_NEEDED, Calibration, NotIdentifiable, PeakMeasurement
 from kmonitor.memory.estimate import MemoryMap, Plan
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from tests.support.map_children import MapChildren
@@ -41,7 +41,7 @@ class Seen:
     """
 
     layout: ModelLayout
-    first: Measured
+    first: PeakMeasurement
     real_bytes: int
 
 
@@ -106,7 +106,7 @@ def _row(told: MemoryMap, real_bytes: int) -> Row:
 def _seen(children: MapChildren, name: str, batch: int) -> Seen:
     told = children.measured(name, batch)
     peaks, between = told["peaks_bytes"], told["between_bytes"]
-    first = Measured(
+    first = PeakMeasurement(
         batch,
         max(peaks[:STEPS_NEEDED]),
         between_bytes=int(statistics.median(between)),

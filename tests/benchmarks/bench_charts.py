@@ -14,19 +14,19 @@ import numpy as np
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QApplication, QGridLayout, QWidget
 
-from kmonitor.ui.charts.series_store import SeriesStore, Window
+from kmonitor.ui.charts.series_store import SeriesStore, VisibleRange
 from kmonitor.ui.plots.chart_state import (
-    ChartPicture,
+    ChartState,
     CrosshairCard,
-    CrosshairLine,
-    CurvePicture,
-    FlagPicture,
-    LimitPicture,
+    CrosshairRow,
+    CurveState,
+    FlagState,
+    LimitLineState,
 )
 from kmonitor.ui.plots.qt.live_chart import LiveChart
 from kmonitor.ui.text.formats import Unit
 from kmonitor_agent.wire.messages.events import Sample
-from kmonitor_agent.wire.messages.unions import Column, SeriesTold
+from kmonitor_agent.wire.messages.unions import SeriesReply, ThinnedColumn
 from tests.benchmarks.judging import Judge
 
 RUNS = 8
@@ -49,7 +49,7 @@ def filled_store(points: int) -> SeriesStore:
     epochs = t_s[:: max(1, points // 90)]
     for run in range(RUNS):
         columns = [
-            Column(
+            ThinnedColumn(
                 name,
                 t_s.tobytes(),
                 (
@@ -66,7 +66,7 @@ def filled_store(points: int) -> SeriesStore:
             for name, _, scale in CHARTS
         ]
         ends = np.append(epochs[1:], np.nan)
-        store.backfill(SeriesTold(1, str(run), 1, columns, [], epochs.tobytes(), ends.tobytes()))
+        store.backfill(SeriesReply(1, str(run), 1, columns, [], epochs.tobytes(), ends.tobytes()))
     return store
 
 
@@ -88,9 +88,9 @@ class Board:
         runs = [str(i) for i in range(RUNS)]
         span = self.store.full_range(runs, "epochs")
         for chart, (column, unit, scale) in zip(self.charts, CHARTS, strict=True):
-            window = Window("epochs", *span, chart.plot_width_px())
+            window = VisibleRange("epochs", *span, chart.plot_width_px())
             curves = tuple(
-                CurvePicture(
+                CurveState(
                     run,
                     f"run-{run}",
                     i % 6,
@@ -101,13 +101,13 @@ class Board:
                 for i, run in enumerate(runs)
             )
             chart.set_picture(
-                ChartPicture(
+                ChartState(
                     unit,
                     "epochs",
                     span,
                     curves,
-                    limit=LimitPicture(80 * scale, "limit 80"),
-                    flags=(FlagPicture(span[1] / 2, "reload"),),
+                    limit=LimitLineState(80 * scale, "limit 80"),
+                    flags=(FlagState(span[1] / 2, "reload"),),
                     epoch_marks=self.store.epoch_marks("0", "epochs"),
                 )
             )
@@ -132,7 +132,7 @@ def crosshair_ms(*, moves: int = 60) -> float:
     """Median main-thread CPU of one move of the crosshair over four linked charts."""
     board = Board(filled_store(10_000))
     board.refresh()
-    rows = tuple(CrosshairLine(i, f"run-{i}", 20.0 * 2**30, "20 GiB") for i in range(RUNS))
+    rows = tuple(CrosshairRow(i, f"run-{i}", 20.0 * 2**30, "20 GiB") for i in range(RUNS))
     took: list[float] = []
     for move in range(moves):
         began = time.thread_time()

@@ -20,7 +20,7 @@ from statistics import median
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.log import LOG
-from kmonitor.hub.runs.event_log import Ledger, TakenEvent, read_event
+from kmonitor.hub.runs.event_log import HubEventLog, TakenEvent, read_event_body
 from kmonitor.hub.store.sample_blocks import BLOCK_SAMPLES, TIMES
 from kmonitor.hub.store.schema import open_reader
 from kmonitor.hub.store.sqlite_database import SqliteDatabase
@@ -30,7 +30,7 @@ from kmonitor_agent.link.link import Link
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.host_identity import own_keys
-from kmonitor_agent.wire.local.hub_address import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import EpochEnded, Sample
 from kmonitor_agent.wire.messages.unions import Ack
@@ -99,7 +99,7 @@ def serve(home: str, trouble: str) -> None:
     """A hub that hangs or floods once it has welcomed an agent, until the input closes."""
     ended = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
-    with FakeHub(ingest_socket(find_folders({"KMONITOR_HOME": home}))) as hub:
+    with FakeHub(ingest_socket_path(find_folders({"KMONITOR_HOME": home}))) as hub:
         hub.serve_until(lambda: hub.acked > 0 or ended.is_set(), deadline_s=600)
         if trouble == "hung":
             ended.wait()
@@ -125,7 +125,7 @@ def hub_in(trouble: str, folders: Folders) -> Iterator[Callable[[], None]]:
         served = f"serve({str(folders.state)!r}, {trouble!r})"
         code = f"from tests.benchmarks.bench_delivery import serve; {served}"
         hub = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, cwd=ROOT)
-        wait_until(ingest_socket(folders).exists, what="it listens")
+        wait_until(ingest_socket_path(folders).exists, what="it listens")
         try:
             yield lambda: None
         finally:
@@ -335,13 +335,13 @@ def million(folders: Folders) -> None:
 def store_samples(folders: Folders, run: str, n_samples: int) -> None:
     """Have a hub that is not running store so many samples of a run that it knows."""
     database = SqliteDatabase(folders.database / "hub.sqlite3")
-    ledger = Ledger(database, HubFaults(LOG), SystemClock())
+    ledger = HubEventLog(database, HubFaults(LOG), SystemClock())
     record = ledger.registry.get_or_add(run)
     taken: list[TakenEvent] = []
     first = record.accepted + 1
     for n in range(n_samples):
         sample = Sample(t_s=float(n), fit=1, step=n, ram_bytes=1e9 + n % 1000, vram_bytes=1e8)
-        taken.append(read_event(first + n, encode_event(sample)))
+        taken.append(read_event_body(first + n, encode_event(sample)))
         if len(taken) == COMMIT_SAMPLES or n == n_samples - 1:
             ledger.take(record, taken)
             ledger.commit()

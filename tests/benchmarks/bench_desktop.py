@@ -30,7 +30,7 @@ from kmonitor.ui.shell.qt.run_window import make_qt_application
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import Sample
-from kmonitor_agent.wire.messages.unions import Row, RowsTold
+from kmonitor_agent.wire.messages.unions import EventRow, RowsReply
 from tests.benchmarks.judging import Judge, Measured
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -323,10 +323,12 @@ def _tell(tried: Tried, runs: list[str], number: int) -> None:
             step_time_s=0.4,
         )
         n = 2**40 + number * SHOWN + at
-        rows.append(Row(row=n, run=run, seq=n, t_s=sample.t_s, body=encode_event(sample)))
+        rows.append(EventRow(row=n, run=run, seq=n, t_s=sample.t_s, body=encode_event(sample)))
     assert desk.link.hub is not None
     end = 2**41
-    desk.take(RowsTold(ask=-1, hub=desk.link.hub.hub, cursor=end, rows=rows, more=False, head=end))
+    desk.take(
+        RowsReply(ask=-1, hub=desk.link.hub.hub, cursor=end, rows=rows, more=False, head=end)
+    )
 
 
 def _memory_mb(field: str) -> float:

@@ -19,8 +19,8 @@ from typing import Any, Final
 import psutil
 
 from kmonitor_agent import run_folds
-from kmonitor_agent.studies.bounds import Habits, Silence, TimeBound
-from kmonitor_agent.studies.fold_messages import Stepped
+from kmonitor_agent.studies.bounds import SilenceTracker, StepGaps, TimeBound
+from kmonitor_agent.studies.fold_messages import StepProgress
 from tests.support.fold_functions import nothing, take_and_wait
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -114,13 +114,13 @@ def _print_simulated() -> None:
             limit_s = TimeBound().limit_s(time_s, None, times[:at], 1)
             ended += limit_s is not None and time_s > limit_s
             folds += 1
-        silence, now_s, longest_s = Silence(0.0, Habits()), 0.0, 0.0
+        silence, now_s, longest_s = SilenceTracker(0.0, StepGaps()), 0.0, 0.0
         for step in range(1, 50):
             gap_s = usual_s / 100 * dice.lognormvariate(0.0, 0.15)
             longest_s = max(longest_s, gap_s)
             ended += bool(silence.quiet(now_s + gap_s).hang())
             now_s += gap_s
-            silence.heard(Stepped(now_s, step, "step"))
+            silence.heard(StepProgress(now_s, step, "step"))
         late += not silence.quiet(now_s + max(60.0, 3 * longest_s) + 0.1).hang()
     print(f"| healthy folds ended, of {folds} simulated | {ended} | 0 |")
     print(f"| hung folds found later than 3 x their history or 60 s, of 2000 | {late} | 0 |")

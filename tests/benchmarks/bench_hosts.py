@@ -13,13 +13,13 @@ from pathlib import Path
 
 import psutil
 
-from kmonitor.connect.follower import Connected, Disconnected, News, WayTold
-from kmonitor.connect.host_connection import HostLink
+from kmonitor.connect.follower import Connected, Disconnected, News, RouteChanged
+from kmonitor.connect.host_connection import RemoteHubFollower
 from kmonitor.connect.local_hub import stop_hub
 from kmonitor.connect.remembered_hosts import RememberedHost
 from kmonitor.connect.ssh import place_for_socket
 from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.wire.local.hub_address import view_socket
+from kmonitor_agent.wire.local.hub_address import view_socket_path
 from tests.benchmarks.judging import Judge, Measured
 from tests.support.capabilities import ssh_missing
 from tests.support.ssh_host import NAME, SshHost
@@ -52,7 +52,7 @@ def main() -> int:
 def _measure(host: SshHost) -> list[Measured]:
     first_s = _Link("").close_after_connected()
     asked = [_Link("").close_after_connected() for _ in range(TIMES)]
-    socket = str(view_socket(host.there))
+    socket = str(view_socket_path(host.there))
     known = [_Link(socket).close_after_connected() for _ in range(TIMES)]
     link = _Link(socket)
     link.wait(Connected)
@@ -77,7 +77,9 @@ class _Link:
     def __init__(self, socket: str) -> None:
         self._began_s = time.monotonic()
         local = place_for_socket(find_folders())
-        self._link = HostLink(RememberedHost(NAME, socket=socket), local, wake=lambda: None)
+        self._link = RemoteHubFollower(
+            RememberedHost(NAME, socket=socket), local, wake=lambda: None
+        )
         self._link.start()
 
     def close_after_connected(self) -> float:
@@ -93,7 +95,7 @@ class _Link:
             if process.name() == "ssh":
                 process.kill()
         began_s = time.monotonic()
-        self._until(lambda news: isinstance(news, WayTold) and news.stage == "closed")
+        self._until(lambda news: isinstance(news, RouteChanged) and news.stage == "closed")
         self.wait(Connected)
         return time.monotonic() - began_s
 

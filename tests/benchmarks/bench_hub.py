@@ -13,13 +13,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.connect.hub_socket import ViewLink
+from kmonitor.connect.hub_socket import ViewSocket
 from kmonitor.connect.local_hub import ensure_hub, stop_hub
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.hub_address import ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import ipc_endpoint, view_socket_path
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import Sample
-from kmonitor_agent.wire.messages.unions import SeriesAsked, SeriesTold
+from kmonitor_agent.wire.messages.unions import SeriesReply, SeriesRequest
 from tests.benchmarks.judging import Judge, Measured
 from tests.support.stored_runs import store_runs
 
@@ -132,13 +132,13 @@ def long_run(folders: Folders) -> list[Measured]:
     stop_hub(folders)
     (run,) = store_runs(folders, 1, LONG_SAMPLES, are_ended=True, are_packed=False)
     ensure_hub(folders)
-    link = ViewLink(ipc(view_socket(folders)))
+    link = ViewSocket(ipc_endpoint(view_socket_path(folders)))
     begin_s = time.perf_counter()
-    link.send(SeriesAsked(ask=1, run=run, columns=COLUMNS, outline=True))
+    link.send(SeriesRequest(ask=1, run=run, columns=COLUMNS, outline=True))
     took_s: dict[bool, float] = {}
     while True not in took_s and link.wait(60.0):
         told = link.receive()
-        if isinstance(told, SeriesTold):
+        if isinstance(told, SeriesReply):
             took_s[told.one_of == 1] = time.perf_counter() - begin_s
     link.close()
     with HubClient(folders=folders) as client:

@@ -9,8 +9,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from kmonitor.memory.model_files.description import ModelSource, source_of
-from kmonitor.memory.model_files.load_cost import REPEATS, LoadCost, Way, measure
+from kmonitor.memory.model_files.description import ModelSource, model_source_of
+from kmonitor.memory.model_files.load_cost import REPEATS, LoadCost, LoadingMethod, measure
 
 MIB = 2**20
 
@@ -30,7 +30,7 @@ class Load:
 
     words: str
     file: str
-    way: Way
+    way: LoadingMethod
     kept_mib: int
     peak_mib: int
 
@@ -89,7 +89,7 @@ def _measured(folder: Path, repeats: int) -> list[LoadCost]:
     """One invocation: each file's ways in turn."""
     found: dict[Load, LoadCost] = {}
     for source, loads in _sources(folder):
-        ways: list[Way] = [load.way for load in loads]
+        ways: list[LoadingMethod] = [load.way for load in loads]
         costs = measure(folder / loads[0].file, source, ways, repeats=repeats)
         found |= dict(zip(loads, costs, strict=True))
     return [found[load] for load in LOADS]
@@ -97,7 +97,7 @@ def _measured(folder: Path, repeats: int) -> list[LoadCost]:
 
 def _sources(folder: Path) -> list[tuple[ModelSource, list[Load]]]:
     by_file = [
-        (source_of(str(folder / file)), [each for each in LOADS if each.file == file])
+        (model_source_of(str(folder / file)), [each for each in LOADS if each.file == file])
         for file in ("model.keras", "model.h5")
     ]
     text = json.loads((folder / "model.json").read_text(encoding="utf-8"))

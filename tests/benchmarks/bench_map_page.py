@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from kmonitor.ui.memory.layers import rows, tiles
-from kmonitor.ui.memory.map_estimator import MapDesk
+from kmonitor.ui.memory.layers import map_rows, map_tiles
+from kmonitor.ui.memory.map_estimator import MapEstimator
 from kmonitor.ui.memory.subjects import MapSubject, SizedLayout
 from tests.benchmarks.judging import Judge
 from tests.support.desk_window import DeskWindow
@@ -24,15 +24,15 @@ BOUND_MS = 50.0
 def choice_ms() -> float:
     """Another batch size for a model of two hundred layers, ready to be drawn."""
     layout = convolutions(64, blocks=5, repeats=13)
-    desk = MapDesk()
+    desk = MapEstimator()
     desk.show(MapSubject(key="m", title="m", kind="run", sizes=(SizedLayout("", layout),)))
 
     def choose(batch: int) -> None:
         desk.choose(batch=batch)
         found = desk.answer.found
         assert found is not None
-        assert tiles(found)
-        assert rows(found, has_calls=True)
+        assert map_tiles(found)
+        assert map_rows(found, has_calls=True)
 
     return min(_cpu_ms(lambda batch=batch: choose(batch)) for batch in (16, 48, 96))
 

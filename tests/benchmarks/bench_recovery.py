@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 from kmonitor.hub.metrics.otlp import OtlpSender
-from kmonitor.hub.metrics.snapshot import FigureBook
+from kmonitor.hub.metrics.snapshot import RunMetricsStore
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.host_identity import own_keys
-from kmonitor_agent.wire.local.hub_address import ingest_socket, parse_direct
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path, parse_direct_address
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import EpochEnded, Notice, Sample
 from tests.benchmarks.judging import Judge, Measured
@@ -89,7 +89,7 @@ def hung(folders: Folders) -> list[Measured]:
             hub.process.send_signal(signal.SIGCONT)
     hub.kill()
     with (
-        FakeHub(ingest_socket(folders)) as fake,
+        FakeHub(ingest_socket_path(folders)) as fake,
         LinkUnderTest(folders, run="run2", timing=Timing()) as test,
     ):
         fake.serve_until(lambda: fake.acked == 1)
@@ -126,7 +126,7 @@ def _hub_at(cable: Cable, folders: Folders) -> Iterator[ListeningHub]:
     live = LiveHub(folders)
     live.start("--bind", f"{cable.here}:0")
     with live.client() as client:
-        yield ListeningHub(live, client, parse_direct(client.keys().address))
+        yield ListeningHub(live, client, parse_direct_address(client.keys().address))
     live.kill()
 
 
@@ -195,7 +195,7 @@ def _beside_handshakes(hub: ListeningHub) -> Measured:
 
 def exporter(folders: Folders) -> list[Measured]:
     """The end of a hub whose collector is away."""
-    parts, book = HubParts(folders.state), FigureBook()
+    parts, book = HubParts(folders.state), RunMetricsStore()
     parts.ledger.listeners.append(book.heard)
     record = parts.started_run(pid=1)
     parts.take(record, Sample(t_s=1.0, ram_process_bytes=5.0))

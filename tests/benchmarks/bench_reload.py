@@ -93,7 +93,7 @@ def _reload(mode: "Mode") -> dict[str, float]:
     import numpy as np  # noqa: PLC0415
 
     from kmonitor_agent.frameworks.detection import framework_for  # noqa: PLC0415
-    from kmonitor_agent.reclaim.actions import Tag, reload, save  # noqa: PLC0415
+    from kmonitor_agent.reclaim.actions import CheckpointTag, reload, save  # noqa: PLC0415
     from kmonitor_agent.reclaim.checkpoints import CheckpointStore  # noqa: PLC0415
 
     dense = [keras.layers.Dense(2048, activation="relu") for _ in range(4)]
@@ -123,7 +123,7 @@ def _reload(mode: "Mode") -> dict[str, float]:
             assert found[-1]["recreated"] == (mode == "recreate")
             gc_s.append(_gc_seconds())
 
-    tag = Tag("bench", 1, 0)
+    tag = CheckpointTag("bench", 1, 0)
     with tempfile.TemporaryDirectory() as folder:
         _touch_page_cache(Path(folder) / "touched")
         store = CheckpointStore(Path(folder))

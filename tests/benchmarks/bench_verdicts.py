@@ -11,7 +11,7 @@ from statistics import median
 import numpy as np
 
 from kmonitor.hub.judge.counters import Counter, CounterKind
-from kmonitor.hub.judge.detectors import State, Verdict, next_verdict
+from kmonitor.hub.judge.detectors import GrowthState, Judgement, next_judgement
 from kmonitor.hub.judge.forecast import forecast_limit
 from tests.benchmarks.judging import Judge
 from tests.support.verdict_scores import (
@@ -160,10 +160,10 @@ def cost_ms(n: int = 200) -> float:
         Counter(kind, 1000.0 + np.cumsum(rng.poisson(3.0, n)).astype(np.float64))
         for kind in CounterKind
     ]
-    verdict, taken = Verdict(State.GROWING), list[float]()
+    verdict, taken = Judgement(GrowthState.GROWING), list[float]()
     for _ in range(20):
         began_s = time.process_time()
-        next_verdict(verdict, values, counters)
+        next_judgement(verdict, values, counters)
         forecast_limit(values, 4000.0 * MIB)
         taken.append(1000 * (time.process_time() - began_s))
     return sorted(taken)[-2]

@@ -59,7 +59,7 @@ def measure_live() -> tuple[float, float]:
     from PySide6.QtCore import QTimer  # noqa: PLC0415
 
     from kmonitor_agent.wire.messages.events import Sample  # noqa: PLC0415
-    from kmonitor_agent.wire.messages.unions import RowsTold  # noqa: PLC0415
+    from kmonitor_agent.wire.messages.unions import RowsReply  # noqa: PLC0415
     from tests.support.desk_window import DeskWindow  # noqa: PLC0415
     from tests.support.made_up_runs import GIB, HUB, made_up_row, made_up_run  # noqa: PLC0415
 
@@ -88,7 +88,7 @@ def measure_live() -> tuple[float, float]:
             for i, run in enumerate(runs)
         ]
         head = rows[-1].row
-        page = RowsTold(ask=-1, hub=HUB, cursor=head, rows=rows, more=False, head=head)
+        page = RowsReply(ask=-1, hub=HUB, cursor=head, rows=rows, more=False, head=head)
         window.desk.take(page)
 
     timer = QTimer(interval=1000 // HZ)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path
 from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.local.spool_format import parse_segment, segments_in
 from kmonitor_agent.wire.local.spool_writer import RESERVE_BYTES
@@ -19,13 +19,13 @@ from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     AnyEvent,
-    BootEnded,
     EpochEnded,
     Footprint,
     LimitCrossed,
-    Lost,
+    LostEvents,
     Notice,
     Sample,
+    SessionEnded,
 )
 from tests.support.fake_hub import FakeHub
 from tests.support.links import LinkUnderTest, body, epoch, flip_byte, sample, spooled_events
@@ -79,7 +79,7 @@ def test_a_full_disk_is_told_of_and_loses_nothing_that_memory_holds(
 ):
     filler = small_disk / "filler"
     folders = replace(folders, spool=small_disk / "spool")
-    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+    with FakeHub(ingest_socket_path(folders)) as hub, LinkUnderTest(folders) as test:
         hub.serve_until(lambda: hub.acked == 1)
         _fill(filler)
         for number in range(200):
@@ -99,7 +99,7 @@ def test_a_full_disk_is_told_of_and_loses_nothing_that_memory_holds(
 @pytest.mark.slow
 def test_a_disk_that_becomes_read_only_does_not_stop_delivery(folders: Folders, small_disk: Path):
     folders = replace(folders, spool=small_disk / "spool")
-    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+    with FakeHub(ingest_socket_path(folders)) as hub, LinkUnderTest(folders) as test:
         hub.serve_until(lambda: hub.acked == 1)
         # A descriptor open for writing keeps a mount from turning read-only; a new process's
         # first write is what meets such a disk.
@@ -113,7 +113,7 @@ def test_a_disk_that_becomes_read_only_does_not_stop_delivery(folders: Folders, 
             hub.serve_until(lambda: hub.acked == 3)
 
         assert "Read-only" in second.link.status().degraded
-        assert sorted(hub.kinds()) == ["BootStarted", "EpochEnded", "Notice"]
+        assert sorted(hub.kinds()) == ["SessionStarted", "EpochEnded", "Notice"]
 
 
 @pytest.mark.promise(15)
@@ -122,7 +122,7 @@ def test_a_run_that_neither_disk_nor_hub_takes_is_told_once_in_the_scripts_own_l
     folders: Folders, caplog: pytest.LogCaptureFixture, *, hub_is_there: bool
 ):
     folders = replace(folders, spool=Path("/proc/kmonitor"))
-    with FakeHub(ingest_socket(folders)) if hub_is_there else contextlib.nullcontext() as hub:
+    with FakeHub(ingest_socket_path(folders)) if hub_is_there else contextlib.nullcontext() as hub:
         with LinkUnderTest(folders) as test:
             if hub is not None:
                 hub.serve_until(lambda: hub.acked >= 1)
@@ -176,7 +176,7 @@ def test_a_failing_write_in_the_middle_leaves_no_half_record(
 
     events = spooled_events(folders)
     assert _codes(events) == ["spool_degraded", "spool_recovered"]
-    assert not any(isinstance(e, Lost) for e in events)
+    assert not any(isinstance(e, LostEvents) for e in events)
 
 
 def test_damage_in_a_spool_reaches_the_hub_as_a_gap(folders: Folders):
@@ -187,15 +187,15 @@ def test_damage_in_a_spool_reaches_the_hub_as_a_gap(folders: Folders):
     path = segments_in(folders.spool / "run1")[0]
     flip_byte(path, path.read_bytes().index(body(5, 5.0)) + 4)
     with (
-        FakeHub(ingest_socket(folders)) as hub,
+        FakeHub(ingest_socket_path(folders)) as hub,
         LinkUnderTest(folders, boot="boot2"),
     ):
         hub.serve_until(lambda: hub.acked == 12)
 
         lost = decode_event(hub.bodies[6])
-        assert isinstance(lost, Lost)
+        assert isinstance(lost, LostEvents)
         assert (lost.first, lost.last, lost.t_s) == (6, 6, 4.0)
-        assert sum(isinstance(e, Lost) for e in hub.events) == 1
+        assert sum(isinstance(e, LostEvents) for e in hub.events) == 1
 
 
 def test_a_spool_folder_that_vanishes_is_made_anew(folders: Folders):
@@ -231,13 +231,13 @@ def test_on_a_full_disk_with_no_hub_the_weighty_events_and_the_end_are_kept(
         wait_until(lambda: test.link.status().last_seq == 1)
         _fill(small_disk / "filler")
         _emit_until_lost(test)
-        test.link.emit(BootEnded(t_s=5.0, why="finished"))
+        test.link.emit(SessionEnded(t_s=5.0, why="finished"))
 
     events = spooled_events(folders)
-    kinds = [type(e).__name__ for e in events if not isinstance(e, Lost | Sample)]
-    lost = [e for e in events if isinstance(e, Lost)]
+    kinds = [type(e).__name__ for e in events if not isinstance(e, LostEvents | Sample)]
+    lost = [e for e in events if isinstance(e, LostEvents)]
     assert sorted(kind for kind in kinds if kind != "Notice") == sorted(
-        ["BootStarted", "EpochEnded", "LimitCrossed", "ActionRecord", "BootEnded"]
+        ["SessionStarted", "EpochEnded", "LimitCrossed", "ActionRecord", "SessionEnded"]
     )
     assert _codes(events) == ["spool_degraded", "disk_full"]
     last = [e for e in events if isinstance(e, Notice)][-1]
@@ -264,7 +264,7 @@ def test_on_a_full_disk_a_process_that_is_killed_leaves_its_weighty_events(
         ]
 
     assert [type(e).__name__ for e in left if not isinstance(e, Notice | Sample)] == [
-        "BootStarted",
+        "SessionStarted",
         "EpochEnded",
         "LimitCrossed",
         "ActionRecord",
@@ -285,6 +285,6 @@ def test_a_disk_that_has_room_again_gets_everything_in_order(folders: Folders, s
         test.link.emit(sample(200, t_s=9.0))
 
     events = spooled_events(folders)
-    assert not any(isinstance(e, Lost) for e in events)
+    assert not any(isinstance(e, LostEvents) for e in events)
     assert [e.step for e in events if isinstance(e, Sample)] == [*range(102), 200]
     assert _codes(events) == ["spool_degraded", "spool_recovered"]

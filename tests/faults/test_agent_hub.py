@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path
 from kmonitor_agent.wire.local.private_files import make_private_folder
 from kmonitor_agent.wire.messages.codec import event_type, pack
-from kmonitor_agent.wire.messages.events import EpochEnded, Lost, Notice
+from kmonitor_agent.wire.messages.events import EpochEnded, LostEvents, Notice
 from kmonitor_agent.wire.messages.fields import MAGIC
 from kmonitor_agent.wire.messages.unions import Ack, ErrorMessage, Hello, Ping, Welcome
 from tests.support.fake_hub import FakeHub
@@ -24,7 +24,7 @@ def _epochs(hub: FakeHub) -> list[int]:
 
 
 def test_a_hub_killed_again_and_again_gets_everything_once(folders: Folders):
-    path = ingest_socket(folders)
+    path = ingest_socket_path(folders)
     kept: dict[int, bytes] = {}
     with LinkUnderTest(folders) as test:
         for life in range(5):
@@ -42,7 +42,7 @@ def test_a_hub_killed_again_and_again_gets_everything_once(folders: Folders):
 
 
 def test_a_hub_that_hangs_is_found_and_its_successor_gets_the_rest(folders: Folders):
-    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+    with FakeHub(ingest_socket_path(folders)) as hub, LinkUnderTest(folders) as test:
         hub.serve_until(lambda: hub.acked == 1)
         hub.is_silent = True
         test.link.emit(epoch(1))
@@ -56,7 +56,7 @@ def test_a_hub_that_hangs_is_found_and_its_successor_gets_the_rest(folders: Fold
 
 
 def test_a_hub_that_takes_messages_but_never_answers_is_left(folders: Folders):
-    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+    with FakeHub(ingest_socket_path(folders)) as hub, LinkUnderTest(folders) as test:
         hub.serve_until(lambda: hub.acked == 1)
         hub.answers = lambda _: False
         hub.serve_until(lambda: not test.link.status().connected)
@@ -66,7 +66,7 @@ def test_a_hub_that_takes_messages_but_never_answers_is_left(folders: Folders):
 
 
 def test_a_hub_that_pongs_but_never_acks_is_greeted_again(folders: Folders):
-    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+    with FakeHub(ingest_socket_path(folders)) as hub, LinkUnderTest(folders) as test:
         hub.serve_until(lambda: hub.acked == 1)
         hub.answers = lambda message: isinstance(message, Ping)
         test.link.emit(epoch(1))
@@ -77,7 +77,7 @@ def test_a_hub_that_pongs_but_never_acks_is_greeted_again(folders: Folders):
 
 
 def test_a_hub_whose_database_is_gone_is_filled_again(folders: Folders):
-    path = ingest_socket(folders)
+    path = ingest_socket_path(folders)
     with LinkUnderTest(folders) as test:
         for number in range(300):
             test.link.emit(epoch(number))
@@ -90,7 +90,7 @@ def test_a_hub_whose_database_is_gone_is_filled_again(folders: Folders):
 
 
 def test_a_hub_restored_from_a_backup_is_filled_up(folders: Folders):
-    path = ingest_socket(folders)
+    path = ingest_socket_path(folders)
     with LinkUnderTest(folders) as test:
         for number in range(300):
             test.link.emit(epoch(number))
@@ -105,9 +105,9 @@ def test_a_hub_restored_from_a_backup_is_filled_up(folders: Folders):
 def test_a_hub_ahead_of_the_run_never_costs_the_spool(folders: Folders):
     with LinkUnderTest(folders) as test:
         test.link.emit(epoch(1))
-        with FakeHub(ingest_socket(folders), acked=1000) as ahead:
+        with FakeHub(ingest_socket_path(folders), acked=1000) as ahead:
             ahead.serve_until(lambda: ahead.count(Hello) >= 2)
-        with FakeHub(ingest_socket(folders)) as right:
+        with FakeHub(ingest_socket_path(folders)) as right:
             right.serve_until(lambda: right.acked == 3)
 
             assert _epochs(right) == [1]
@@ -116,7 +116,7 @@ def test_a_hub_ahead_of_the_run_never_costs_the_spool(folders: Folders):
 
 def test_a_poison_event_is_found_by_halving_and_the_stream_goes_on(folders: Folders):
     with (
-        FakeHub(ingest_socket(folders)) as hub,
+        FakeHub(ingest_socket_path(folders)) as hub,
         LinkUnderTest(folders, timing=PATIENT) as test,
     ):
         hub.refuses = lambda body: b"poison" in body
@@ -129,7 +129,7 @@ def test_a_poison_event_is_found_by_halving_and_the_stream_goes_on(folders: Fold
         hub.serve_until(lambda: hub.acked == 1003)
 
         assert _epochs(hub) == list(range(1000))
-        assert [e.why for e in hub.events if isinstance(e, Lost)] == [
+        assert [e.why for e in hub.events if isinstance(e, LostEvents)] == [
             "refused by the hub: poison"
         ] * 2
 
@@ -148,7 +148,7 @@ NONSENSE = [
 
 def test_nonsense_between_messages_changes_nothing(folders: Folders):
     with (
-        FakeHub(ingest_socket(folders)) as hub,
+        FakeHub(ingest_socket_path(folders)) as hub,
         LinkUnderTest(folders, timing=PATIENT) as test,
     ):
         hub.serve_until(lambda: hub.acked == 1)
@@ -168,7 +168,7 @@ def test_a_flood_of_nonsense_ends_the_session_and_the_next_hub_is_served(
     folders: Folders, frames: list[bytes]
 ):
     with (
-        FakeHub(ingest_socket(folders)) as hub,
+        FakeHub(ingest_socket_path(folders)) as hub,
         LinkUnderTest(folders, timing=PATIENT) as test,
     ):
         hub.serve_until(lambda: hub.acked == 1)
@@ -183,7 +183,7 @@ def test_a_flood_of_nonsense_ends_the_session_and_the_next_hub_is_served(
 
 
 def test_an_oversized_frame_cuts_the_connection_and_nothing_else(folders: Folders):
-    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+    with FakeHub(ingest_socket_path(folders)) as hub, LinkUnderTest(folders) as test:
         hub.serve_until(lambda: hub.acked == 1)
         hub.send_frames([MAGIC, bytes(1_000_000)])
         test.link.emit(epoch(1))
@@ -195,7 +195,7 @@ def test_an_oversized_frame_cuts_the_connection_and_nothing_else(folders: Folder
 
 def test_late_and_repeated_answers_do_no_harm(folders: Folders):
     with (
-        FakeHub(ingest_socket(folders)) as hub,
+        FakeHub(ingest_socket_path(folders)) as hub,
         LinkUnderTest(folders, timing=PATIENT) as test,
     ):
         hub.serve_until(lambda: hub.acked == 1)
@@ -211,7 +211,7 @@ def test_late_and_repeated_answers_do_no_harm(folders: Folders):
 
 
 def test_a_hub_whose_folder_disappears_is_found_at_its_new_place(folders: Folders):
-    path = ingest_socket(folders)
+    path = ingest_socket_path(folders)
     with LinkUnderTest(folders) as test:
         with FakeHub(path) as first:
             first.serve_until(lambda: first.acked == 1)
@@ -224,7 +224,7 @@ def test_a_hub_whose_folder_disappears_is_found_at_its_new_place(folders: Folder
 
 
 def test_a_hub_in_a_folder_open_to_others_gets_nothing(folders: Folders):
-    path = ingest_socket(folders)
+    path = ingest_socket_path(folders)
     make_private_folder(path.parent)
     test = LinkUnderTest(folders)
     with FakeHub(path) as hub:

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path
 from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.local.spool_format import encode_record, segments_in
 from kmonitor_agent.wire.messages.events import EpochEnded
@@ -102,7 +102,7 @@ print("ended")
 
 
 def test_an_end_delivers_to_a_hub_that_is_there(folders: Folders):
-    with FakeHub(ingest_socket(folders)) as hub:
+    with FakeHub(ingest_socket_path(folders)) as hub:
         with start_agent("spooled(1); sys.stdin.readline(); link.emit(epoch(1))") as process:
             hub.serve_until(lambda: hub.acked == 1)
             assert process.stdin is not None
@@ -121,7 +121,7 @@ link.emit(epoch(1))
 link.close()
 print("ended")
 """
-    with FakeHub(ingest_socket(folders)) as hub, start_agent(script) as process:
+    with FakeHub(ingest_socket_path(folders)) as hub, start_agent(script) as process:
         hub.serve_until(lambda: hub.acked == 1)
         hub.is_silent = True
         out, err = process.communicate("go\n", timeout=DEADLINE_S)
@@ -144,12 +144,12 @@ for how in ("_exit", "exit"):
 link.emit(epoch(1))
 spooled(2)
 """
-    with FakeHub(ingest_socket(folders)) as hub, start_agent(script) as process:
+    with FakeHub(ingest_socket_path(folders)) as hub, start_agent(script) as process:
         hub.serve_until(lambda: process.poll() is not None)
         out, err = process.communicate()
 
         assert (process.returncode, out, err) == (0, "", "")
-        assert hub.kinds() == ["BootStarted", "EpochEnded"]
+        assert hub.kinds() == ["SessionStarted", "EpochEnded"]
 
 
 def test_a_child_that_outlives_its_parent_does_not_hold_the_lock(folders: Folders):
@@ -208,7 +208,7 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
 
 
 def test_a_stopped_process_goes_on_where_it_was(folders: Folders):
-    with FakeHub(ingest_socket(folders)) as hub, start_agent(EMIT_FOREVER) as process:
+    with FakeHub(ingest_socket_path(folders)) as hub, start_agent(EMIT_FOREVER) as process:
         hub.serve_until(lambda: hub.acked > 50)
         os.kill(process.pid, signal.SIGSTOP)
         stopped = hub.acked

@@ -16,10 +16,14 @@ from kmonitor.hub.ingest.liveness import own_pid_namespace
 from kmonitor.ui.settings.window_settings import WindowOptions
 from kmonitor.ui.shell.qt.app import KmonitorApp
 from kmonitor.ui.shell.qt.run_window import make_qt_application
-from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc, view_socket
-from kmonitor_agent.wire.messages.events import AnyEvent, BootStarted, Verdict
+from kmonitor_agent.wire.local.hub_address import (
+    ingest_socket_path,
+    ipc_endpoint,
+    view_socket_path,
+)
+from kmonitor_agent.wire.messages.events import AnyEvent, SessionStarted, Verdict
 from kmonitor_agent.wire.messages.fields import MAX_EVENT_BYTES, MAX_HUB_FRAME_BYTES
 from kmonitor_agent.wire.messages.unions import FromAgent, FromDesktop, Ping
 from tests.support.direct_hub import ListeningHub, RawPeer
@@ -84,14 +88,14 @@ def of_messages(union: Any) -> list[Extreme]:
 
 @pytest.mark.promise(6)
 def test_messages_of_agents_at_their_bounds_end_nothing(hub: LiveHub):
-    send_all(ipc(ingest_socket(hub.folders)), of_messages(FromAgent))
+    send_all(ipc_endpoint(ingest_socket_path(hub.folders)), of_messages(FromAgent))
 
     still_serves(hub)
 
 
 @pytest.mark.promise(6)
 def test_messages_of_desktops_at_their_bounds_end_nothing(hub: LiveHub):
-    send_all(ipc(view_socket(hub.folders)), of_messages(FromDesktop))
+    send_all(ipc_endpoint(view_socket_path(hub.folders)), of_messages(FromDesktop))
 
     still_serves(hub)
 
@@ -145,7 +149,7 @@ def told(home: Path, hub: LiveHub) -> dict[str, SimulatedAgent]:
 def _here(plain: dict[str, Any], agent: SimulatedAgent) -> bytes:
     """A process of this host, which the hub looks for; and no part of a study."""
     if plain["type"] == "boot":
-        usual = msgspec.to_builtins(full(BootStarted))
+        usual = msgspec.to_builtins(full(SessionStarted))
         mine = {
             "boot": agent.boot,
             "host": socket.gethostname(),
@@ -197,7 +201,7 @@ def test_a_run_with_every_extreme_is_shown_exported_and_reported(
         statuses.append(main(["export", run, "--format", format_, "--output", str(output)]))
     statuses.append(main(["report", run, "--output", str(tmp_path / "report.html")]))
     statuses.append(main(["map", f"run:{run}"]))
-    said = plain_text(capsys.readouterr().err)
+    said = with_plain_spaces(capsys.readouterr().err)
 
     assert statuses[:-1] == [0] * (len(statuses) - 1), said
     assert statuses[-1] in {0, 1}, said

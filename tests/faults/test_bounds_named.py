@@ -10,15 +10,15 @@ import zmq
 
 from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path, ipc_endpoint
 from kmonitor_agent.wire.local.spool_format import (
-    BootFacts,
+    SessionFacts,
     encode_record,
     segment_head,
     segment_name,
 )
 from kmonitor_agent.wire.messages.codec import encode_event, pack, unpack_to_agent
-from kmonitor_agent.wire.messages.events import BootStarted, Sample
+from kmonitor_agent.wire.messages.events import Sample, SessionStarted
 from kmonitor_agent.wire.messages.fields import MAGIC, new_id
 from kmonitor_agent.wire.messages.unions import Batch, Nack
 from tests.support.command_line import kmonitor
@@ -37,7 +37,7 @@ def plain(live_hub: LiveHub, folders: Folders) -> Iterator["zmq.Socket[bytes]"]:
     context = zmq.Context()
     socket = context.socket(zmq.DEALER)
     socket.linger, socket.rcvtimeo = 0, DEADLINE_MS
-    socket.connect(ipc(ingest_socket(folders)))
+    socket.connect(ipc_endpoint(ingest_socket_path(folders)))
     yield socket
     socket.close(0)
     context.destroy(0)
@@ -71,9 +71,9 @@ def still_serves(live_hub: LiveHub, folders: Folders) -> None:
 def crafted_spool(root: Path, first: int, started_wall_s: float = 1.8e9) -> str:
     """A spool whose first event has this number."""
     run, boot = new_id(), new_id()
-    facts = BootFacts(run=run, boot=boot, host="h", pid=1, started_wall_s=started_wall_s)
+    facts = SessionFacts(run=run, boot=boot, host="h", pid=1, started_wall_s=started_wall_s)
     body = encode_event(
-        BootStarted(
+        SessionStarted(
             t_s=0.0, boot=boot, name="crafted", host="h", pid=1, started_wall_s=started_wall_s
         )
     )
@@ -123,7 +123,7 @@ def test_a_start_beyond_the_year_9999_breaks_no_list(
     plain: "zmq.Socket[bytes]", client: HubClient, folders: Folders
 ):
     run, boot = new_id(), new_id()
-    started = BootStarted(
+    started = SessionStarted(
         t_s=0.0, boot=boot, name="far", host="h", pid=1, started_wall_s=YEAR_10000
     )
     plain.send_multipart([MAGIC, msgspec.msgpack.encode(hello(run, boot, 1))])

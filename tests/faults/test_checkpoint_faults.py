@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor_agent.reclaim.checkpoint_file import StoredVariable, Tag
+from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag, VariableToStore
 from kmonitor_agent.reclaim.checkpoints import (
     CheckpointStore,
-    NotExported,
+    ExportFailed,
     SaveRefused,
     export_model,
 )
@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.reclaim.checkpoints import export_model
-from kmonitor_agent.reclaim.checkpoint_file import StoredVariable, Tag
+from kmonitor_agent.reclaim.checkpoint_file import VariableToStore as VariableToStore, CheckpointTag as Tag
 
 class Dies:
     def save(self, path):
@@ -43,7 +43,7 @@ def die(value):
 
 folder = Path(sys.argv[1])
 values = [np.full(50_000, n, "float32") for n in range(5)]
-stored = [StoredVariable(str(n), each.nbytes, each) for n, each in enumerate(values)]
+stored = [VariableToStore(str(n), each.nbytes, each) for n, each in enumerate(values)]
 store = CheckpointStore(folder)
 if sys.argv[2] == "export":
     export_model(Dies(), store.latest().path)
@@ -70,8 +70,8 @@ def _mount(*arguments: str) -> bool:
 
 def save(store: CheckpointStore, *, n_bytes: int = 4000, epoch: int = 0) -> Path:
     value = np.full(n_bytes // 4, epoch, "float32")
-    stored = [StoredVariable("kernel", value.nbytes, value)]
-    return store.save(stored, lambda each: each, tag=Tag("run", 1, epoch)).path
+    stored = [VariableToStore("kernel", value.nbytes, value)]
+    return store.save(stored, lambda each: each, tag=CheckpointTag("run", 1, epoch)).path
 
 
 def is_whole(store: CheckpointStore) -> bool:
@@ -121,7 +121,7 @@ def test_full_disk_fails_the_export_and_keeps_the_checkpoint(small_disk: Path):
         def save(self, path: Path) -> None:
             path.write_bytes(bytes(400_000))
 
-    with pytest.raises(NotExported, match="No space left"):
+    with pytest.raises(ExportFailed, match="No space left"):
         export_model(Large(), good)
 
     assert list(store.folder.iterdir()) == [good]
@@ -150,7 +150,9 @@ def test_folder_that_vanishes_amid_the_write_is_told_and_made_anew(tmp_path: Pat
 
     value = np.ones(1000, "float32")
     with pytest.raises(SaveRefused, match="could not be written"):
-        store.save([StoredVariable("x", value.nbytes, value)], vanish, tag=Tag("run", 1, 1))
+        store.save(
+            [VariableToStore("x", value.nbytes, value)], vanish, tag=CheckpointTag("run", 1, 1)
+        )
 
     save(store, epoch=2)
     assert is_whole(store)

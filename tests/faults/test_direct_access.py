@@ -16,24 +16,29 @@ import pytest
 import zmq
 
 from kmonitor.connect.follower import Connected, Disconnected, HubFollower
-from kmonitor.connect.hub_client import HubClient, HubClosed, HubRefused
-from kmonitor.connect.hub_socket import DirectHub
+from kmonitor.connect.hub_client import HubAccessDenied, HubClient, HubRefused
+from kmonitor.connect.hub_socket import NetworkHub
 from kmonitor.hub.access import network_endpoint
 from kmonitor.hub.access import network_endpoint as access_network_endpoint
-from kmonitor.hub.access.endpoints import Doors
-from kmonitor.hub.access.keys import KeyList, Untrusted
-from kmonitor.hub.access.network_endpoint import DirectRefused
+from kmonitor.hub.access.endpoints import HubEndpoints
+from kmonitor.hub.access.keys import KeyList, KeyListUntrusted
+from kmonitor.hub.access.network_endpoint import NetworkRefused
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.log import LOG
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.host_identity import keys_folder, own_keys
-from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc, parse_direct, view_socket
+from kmonitor_agent.wire.local.hub_address import (
+    ingest_socket_path,
+    ipc_endpoint,
+    parse_direct_address,
+    view_socket_path,
+)
 from kmonitor_agent.wire.local.private_files import make_private_folder
 from kmonitor_agent.wire.messages.access_messages import KeyGrant
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.fields import new_id
-from kmonitor_agent.wire.messages.unions import Batch, Hello, HubAsked, RunsAsked
+from kmonitor_agent.wire.messages.unions import Batch, Hello, HubRequest, RunsRequest
 from tests.support.clock import MovedClock
 from tests.support.direct_hub import (
     BIND,
@@ -65,7 +70,7 @@ def test_an_unknown_key_is_refused_and_told_how_to_be_let_in(listening_hub: List
 
     with (
         HubClient(device) as client,
-        pytest.raises(HubClosed, match="kmonitor authorize") as caught,
+        pytest.raises(HubAccessDenied, match="kmonitor authorize") as caught,
     ):
         client.hub()
 
@@ -75,9 +80,12 @@ def test_an_unknown_key_is_refused_and_told_how_to_be_let_in(listening_hub: List
 @pytest.mark.promise(29, 34)
 def test_a_hub_with_another_key_is_not_talked_to(listening_hub: ListeningHub):
     device = listening_hub.device("operator")
-    elsewhere = DirectHub(replace(device.address, key="ab" * 32), device.keys)
+    elsewhere = NetworkHub(replace(device.address, key="ab" * 32), device.keys)
 
-    with HubClient(elsewhere) as client, pytest.raises(HubClosed, match="does not have the key"):
+    with (
+        HubClient(elsewhere) as client,
+        pytest.raises(HubAccessDenied, match="does not have the key"),
+    ):
         client.hub()
 
 
@@ -87,11 +95,11 @@ def test_what_takes_no_keys_is_not_talked_to(listening_hub: ListeningHub):
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     plain = context.socket(zmq.ROUTER)
     port = plain.bind_to_random_port("tcp://127.0.0.1")
-    fake = DirectHub(replace(device.address, port=port), device.keys)
+    fake = NetworkHub(replace(device.address, port=port), device.keys)
     # Which end notices first is a matter of microseconds.
     why = "no hub that takes keys|does not have the key"
     try:
-        with HubClient(fake) as client, pytest.raises(HubClosed, match=why):
+        with HubClient(fake) as client, pytest.raises(HubAccessDenied, match=why):
             client.hub()
         assert not plain.poll(0)
     finally:
@@ -102,7 +110,7 @@ def test_what_takes_no_keys_is_not_talked_to(listening_hub: ListeningHub):
 def test_a_peer_without_keys_gets_nothing(listening_hub: ListeningHub):
     before = listening_hub.client.hub().faults
     with RawPeer(listening_hub.address.endpoint) as peer:
-        peer.say(HubAsked(ask=1, stop=True))
+        peer.say(HubRequest(ask=1, stop=True))
         wait_until(peer.is_refused, what="refused")
         assert peer.hear(0.0) is None
 
@@ -123,7 +131,7 @@ def test_a_revoked_key_loses_its_live_connection_and_the_others_go_on(
 
         listening_hub.revoke(leaver)
 
-        with pytest.raises((HubClosed, HubRefused)):
+        with pytest.raises((HubAccessDenied, HubRefused)):
             gone.runs()
         wait_until(lambda: _refused(gone), what="its connection ended")
         here.runs()
@@ -161,7 +169,7 @@ def test_a_window_that_is_let_in_no_more_stops_knocking_until_it_is_asked_to(
 def _refused(client: HubClient) -> bool:
     try:
         client.runs()
-    except HubClosed as exc:
+    except HubAccessDenied as exc:
         return "does not know this device's key" in str(exc)
     except HubRefused:
         return False
@@ -264,11 +272,11 @@ def test_a_training_with_an_unknown_key_keeps_all_and_delivers_once_it_is_let_in
 
 
 @pytest.fixture
-def doors(folders: Folders) -> Iterator[Doors]:
+def doors(folders: Folders) -> Iterator[HubEndpoints]:
     folders.state.mkdir(parents=True)
     make_private_folder(folders.runtime)
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-    doors = Doors(folders, context, HubFaults(LOG), MovedClock())
+    doors = HubEndpoints(folders, context, HubFaults(LOG), MovedClock())
     yield doors
     doors.close()
     context.destroy(linger=0)
@@ -282,40 +290,40 @@ def nobody_listens() -> bool:
 @pytest.mark.parametrize(
     "bind", ["gpu-01", "*:5577", "127.0.0.1:99999", "tcp://1.2.3.4:5", ":5577"]
 )
-def test_what_is_no_address_is_refused_with_an_example(doors: Doors, bind: str):
-    with pytest.raises(DirectRefused, match="Write ADDRESS:PORT"):
+def test_what_is_no_address_is_refused_with_an_example(doors: HubEndpoints, bind: str):
+    with pytest.raises(NetworkRefused, match="Write ADDRESS:PORT"):
         doors.listen(bind)
 
 
 @pytest.mark.parametrize("bind", [BIND, "0.0.0.0:0"])
 def test_without_encryption_the_hub_listens_nowhere(
-    doors: Doors, monkeypatch: pytest.MonkeyPatch, bind: str
+    doors: HubEndpoints, monkeypatch: pytest.MonkeyPatch, bind: str
 ):
     monkeypatch.setattr(zmq, "has", lambda what: what != "curve")
 
-    with pytest.raises(DirectRefused, match="cannot encrypt"):
+    with pytest.raises(NetworkRefused, match="cannot encrypt"):
         doors.listen(bind)
     wait_until(nobody_listens, what="nobody listens")
 
 
-def test_a_secret_that_others_can_read_is_not_used(doors: Doors, folders: Folders):
+def test_a_secret_that_others_can_read_is_not_used(doors: HubEndpoints, folders: Folders):
     own_keys(folders, "hub")
     (keys_folder(folders) / "hub.key").chmod(0o644)
 
-    with pytest.raises(DirectRefused, match="can be read by others"):
+    with pytest.raises(NetworkRefused, match="can be read by others"):
         doors.listen("0.0.0.0:0")
     wait_until(nobody_listens, what="nobody listens")
 
 
 def test_a_door_that_lets_a_stranger_in_is_closed_at_start(
-    doors: Doors, monkeypatch: pytest.MonkeyPatch
+    doors: HubEndpoints, monkeypatch: pytest.MonkeyPatch
 ):
     def everybody(_keys: KeyList, key: str) -> KeyGrant:
         return KeyGrant(key=key, name="x", role="viewer")
 
     monkeypatch.setattr(KeyList, "find", everybody)
 
-    with pytest.raises(DirectRefused, match="a key that nobody let in and was let in"):
+    with pytest.raises(NetworkRefused, match="a key that nobody let in and was let in"):
         doors.listen(BIND)
     wait_until(nobody_listens, what="nobody listens")
 
@@ -325,48 +333,50 @@ def test_a_door_that_lets_a_stranger_in_is_closed_at_start(
     [(zmq.ZAP_ENFORCE_DOMAIN, 0), (zmq.ZAP_DOMAIN, b"other"), (zmq.CURVE_SERVER, 0)],
 )
 def test_a_door_that_is_not_fully_guarded_is_closed_at_start(
-    doors: Doors, monkeypatch: pytest.MonkeyPatch, option: int, value: int | bytes
+    doors: HubEndpoints, monkeypatch: pytest.MonkeyPatch, option: int, value: int | bytes
 ):
-    opened = network_endpoint.DirectDoor._open
+    opened = network_endpoint.NetworkEndpoint._open
 
-    def careless(door: network_endpoint.DirectDoor, endpoint: str) -> "zmq.Socket[bytes]":
+    def careless(door: network_endpoint.NetworkEndpoint, endpoint: str) -> "zmq.Socket[bytes]":
         careless_door = opened(door, endpoint)
         careless_door.setsockopt(option, value)
         return careless_door
 
-    monkeypatch.setattr(network_endpoint.DirectDoor, "_open", careless)
+    monkeypatch.setattr(network_endpoint.NetworkEndpoint, "_open", careless)
 
-    with pytest.raises(DirectRefused, match="open to everybody"):
+    with pytest.raises(NetworkRefused, match="open to everybody"):
         doors.listen(BIND)
     wait_until(nobody_listens, what="nobody listens")
 
 
 def test_a_hub_that_listens_elsewhere_than_asked_closes_its_door(
-    doors: Doors, monkeypatch: pytest.MonkeyPatch
+    doors: HubEndpoints, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(network_endpoint, "_listening", lambda: {("0.0.0.0", 5577)})  # noqa: S104
 
-    with pytest.raises(DirectRefused, match=r"listens on 0\.0\.0\.0 port 5577"):
+    with pytest.raises(NetworkRefused, match=r"listens on 0\.0\.0\.0 port 5577"):
         doors.listen(BIND)
 
 
 @pytest.mark.promise(24)
-def test_with_its_doorkeeper_dead_nobody_is_let_in(doors: Doors):
+def test_with_its_doorkeeper_dead_nobody_is_let_in(doors: HubEndpoints):
     doors.listen(BIND)
     direct = doors._direct
-    assert isinstance(direct, access_network_endpoint.DirectAccess)
+    assert isinstance(direct, access_network_endpoint.NetworkAccess)
     keys = new_keys()
     doors.keys.grant(KeyGrant(key=keys.public_text, name="friend", role="operator"))
     direct._zap.close()
 
-    with RawPeer.of(DirectHub(parse_direct(doors.address), keys)) as peer:
-        peer.say(RunsAsked(ask=1))
+    with RawPeer.of(NetworkHub(parse_direct_address(doors.address), keys)) as peer:
+        peer.say(RunsRequest(ask=1))
         wait_until(peer.is_refused, what="refused")
         assert not direct._door.socket.poll(0), "nothing came in"
 
 
 @pytest.mark.promise(24)
-def test_a_doorkeeper_that_fails_lets_nobody_in(doors: Doors, monkeypatch: pytest.MonkeyPatch):
+def test_a_doorkeeper_that_fails_lets_nobody_in(
+    doors: HubEndpoints, monkeypatch: pytest.MonkeyPatch
+):
     doors.listen(BIND)
     keys = new_keys()
 
@@ -385,8 +395,8 @@ def test_a_doorkeeper_that_fails_lets_nobody_in(doors: Doors, monkeypatch: pytes
         doors.serve(served.append, served.append)
         return asked
 
-    with RawPeer.of(DirectHub(parse_direct(doors.address), keys)) as peer:
-        peer.say(RunsAsked(ask=1))
+    with RawPeer.of(NetworkHub(parse_direct_address(doors.address), keys)) as peer:
+        peer.say(RunsRequest(ask=1))
         wait_until(turn, what="the doorkeeper is asked")
         for _ in range(30):
             turn()
@@ -415,7 +425,7 @@ def test_a_list_of_keys_that_cannot_be_trusted_lets_nobody_in(tmp_path: Path, da
         lambda: again.grant(KeyGrant(key="cd" * 32, name="new", role="viewer")),
         lambda: again.revoke("friend"),
     ):
-        with pytest.raises(Untrusted, match=r"No key is let in.*(chmod 600|mv) "):
+        with pytest.raises(KeyListUntrusted, match=r"No key is let in.*(chmod 600|mv) "):
             change()
     assert path.read_bytes() == as_it_was
 
@@ -449,8 +459,8 @@ def test_another_user_of_this_machine_can_neither_read_nor_command():
     folders = find_folders({"KMONITOR_HOME": str(home / "state")})
     try:
         with contextmanager(listening)(folders) as hub:
-            sockets = (view_socket(folders), ingest_socket(folders))
-            places = [*map(ipc, sockets), hub.address.endpoint]
+            sockets = (view_socket_path(folders), ingest_socket_path(folders))
+            places = [*map(ipc_endpoint, sockets), hub.address.endpoint]
             files = [*keys_folder(folders).iterdir(), folders.database / "hub.sqlite3"]
             assert len(files) >= 2
 
@@ -492,7 +502,7 @@ def _heard_at(places: list[str]) -> list[str]:
     with ExitStack() as stack:
         peers = [stack.enter_context(RawPeer(place)) for place in places]
         for peer in peers:
-            peer.say(RunsAsked(ask=1))
+            peer.say(RunsRequest(ask=1))
         for peer in peers:
             wait_until(lambda peer=peer: peer.socket.poll(0) or peer.is_refused(), what="an end")
         return [p for p, peer in zip(places, peers, strict=True) if peer.hear(0.0) is not None]

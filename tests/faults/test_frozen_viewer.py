@@ -3,8 +3,8 @@
 import pytest
 
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ipc, view_socket
-from kmonitor_agent.wire.messages.unions import RowsAsked
+from kmonitor_agent.wire.local.hub_address import ipc_endpoint, view_socket_path
+from kmonitor_agent.wire.messages.unions import RowsRequest
 from tests.support.direct_hub import RawPeer, rss_bytes
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
@@ -20,7 +20,7 @@ def test_a_frozen_viewer_neither_fills_the_hub_nor_loses_anything(
 ):
     with (
         SimulatedAgent(folders) as agent,
-        RawPeer(ipc(view_socket(folders))) as frozen,
+        RawPeer(ipc_endpoint(view_socket_path(folders))) as frozen,
         live_hub.client() as client,
     ):
         for step in range(1000):
@@ -29,7 +29,7 @@ def test_a_frozen_viewer_neither_fills_the_hub_nor_loses_anything(
         assert len(list(client.all_rows(agent.run))) == len(agent.bodies)
         calm_bytes = rss_bytes(live_hub.process.pid)
         for number in range(ASKED):
-            frozen.say(RowsAsked(ask=number, cursor=0, limit=1000, runs=[agent.run]))
+            frozen.say(RowsRequest(ask=number, cursor=0, limit=1000, runs=[agent.run]))
         for step in range(1000, 2000):
             agent.sample(step=step)
         agent.wait_acked()

@@ -17,18 +17,18 @@ import pytest
 
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.reclaim.actions import Tag, reload, save
+from kmonitor_agent.reclaim.actions import CheckpointTag, reload, save
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.recording.runs import RUNS
 from kmonitor_agent.studies.fold import Fold
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path
 from kmonitor_agent.wire.messages.commands import (
     Command,
     CommandName,
     LimitAction,
     LimitSpec,
-    NoArguments,
+    PlainArguments,
     ReloadArguments,
     SetLimits,
 )
@@ -198,12 +198,12 @@ class Story:
 
     def commands(self) -> Step:
         asked: list[tuple[CommandName, Any]] = [
-            ("save", NoArguments("batch")),
-            ("collect", NoArguments("epoch")),
+            ("save", PlainArguments("batch")),
+            ("collect", PlainArguments("epoch")),
             ("reload", ReloadArguments("batch")),
             ("reload", ReloadArguments("epoch", "recreate")),
             ("auto", ReloadArguments("epoch")),
-            ("diagnose", NoArguments("epoch")),
+            ("diagnose", PlainArguments("epoch")),
         ]
         for action, args in asked:
             before = len(self.monitor.records)
@@ -211,8 +211,8 @@ class Story:
             while len(self.monitor.records) == before:
                 self.turns.turn(0.05, self._hub().serve_waiting)
                 yield
-        self._command("resume", NoArguments())
-        self._command("restart", NoArguments())
+        self._command("resume", PlainArguments())
+        self._command("restart", PlainArguments())
         for _ in range(10):
             self.turns.turn(0.05, self._hub().serve_waiting)
             yield
@@ -249,7 +249,7 @@ class Story:
     def _new_hub(self) -> FakeHub:
         acked = 0 if self.hub is None else self.hub.acked
         bodies = {} if self.hub is None else self.hub.bodies
-        self.hub = FakeHub(ingest_socket(self.folders), acked=acked)
+        self.hub = FakeHub(ingest_socket_path(self.folders), acked=acked)
         self.hub.bodies = bodies
         return self.hub
 
@@ -334,10 +334,10 @@ def test_no_work_beside_a_save_or_reload_touches_what_is_the_scripts(
 
     with beside_by_hand(turns, monkeypatch):
         for mode in ("assign", "recreate"):
-            done = reload(framework, model, store, tag=Tag("run", 1, 0), mode=mode)
+            done = reload(framework, model, store, tag=CheckpointTag("run", 1, 0), mode=mode)
             assert done.ok, done.why
         while turns.turns < TURNS:
-            done = save(framework, model, store, tag=Tag("run", 1, 0))
+            done = save(framework, model, store, tag=CheckpointTag("run", 1, 0))
             assert done.ok, done.why
 
     turns.assert_nothing_touched()

@@ -10,7 +10,7 @@ from kmonitor_agent.reclaim.checkpoints import SaveRefused
 from kmonitor_agent.reclaim.restart.fit_state import CannotResume
 from kmonitor_agent.studies.function_source import FoldsRefused
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.spool_writer import SpoolHeld
+from kmonitor_agent.wire.local.spool_writer import SpoolLocked
 from tests.support.hostile_entries import KINDS, SECRET, Kind, Observer
 from tests.support.hostile_places import PLACES, RAISED, Place, furnish
 
@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/thread-self/io").exists(), reason="counts by procfs"),
 ]
 
-HANDLED = (*RAISED, SpoolHeld, FoldsRefused, SaveRefused, CannotResume, ValueError)
+HANDLED = (*RAISED, SpoolLocked, FoldsRefused, SaveRefused, CannotResume, ValueError)
 MOST_OPENED = 60
 
 

@@ -8,17 +8,17 @@ import pytest
 
 from kmonitor.hub.log import LOG, close_log, open_log
 from kmonitor.hub.service import EXIT_REFUSED
-from kmonitor.hub.store.database import Changes
-from kmonitor.hub.views.commands import CommandDesk
-from kmonitor.hub.views.edits import EditDesk
+from kmonitor.hub.store.database import WriteBatch
+from kmonitor.hub.views.commands import CommandService
+from kmonitor.hub.views.edits import EditService
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import hub_lock
+from kmonitor_agent.wire.local.hub_address import hub_lock_path
 from kmonitor_agent.wire.messages.events import Sample
 from kmonitor_agent.wire.messages.fields import new_id
 from kmonitor_agent.wire.messages.unions import (
-    CommandAsked,
-    CommandTold,
-    EditAsked,
+    CommandReply,
+    CommandRequest,
+    EditRequest,
     ErrorMessage,
 )
 from tests.support.hub_parts import HubParts
@@ -68,13 +68,13 @@ def test_a_log_that_is_no_plain_file_is_told_in_words(idle_hub: LiveHub, folders
 @pytest.mark.slow
 def test_a_lock_that_is_no_plain_file_is_told_in_words(idle_hub: LiveHub, folders: Folders):
     folders.runtime.mkdir(mode=0o700, parents=True)
-    hub_lock(folders).symlink_to("/dev/full")
+    hub_lock_path(folders).symlink_to("/dev/full")
 
     process = idle_hub.spawn()
     _, said = process.communicate(timeout=DEADLINE_S)
 
     assert process.returncode == EXIT_REFUSED
-    assert said.startswith(f"kmonitor hub: {hub_lock(folders)} is a symbolic link")
+    assert said.startswith(f"kmonitor hub: {hub_lock_path(folders)} is a symbolic link")
 
 
 def test_all_is_written_once_there_is_room(parts: HubParts):
@@ -106,7 +106,7 @@ def is_full(parts: HubParts, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """A database whose disk is full while the list holds True."""
     write, state = parts.database.write, [False]
 
-    def fail_when_full(changes: Changes) -> None:
+    def fail_when_full(changes: WriteBatch) -> None:
         if state[0]:
             exc = sqlite3.OperationalError("database or disk is full")
             exc.sqlite_errorcode = sqlite3.SQLITE_FULL
@@ -123,12 +123,12 @@ def test_an_edit_that_finds_no_room_is_refused_at_once_and_not_done_later(
     record = parts.started_run(pid=1)
     assert parts.ledger.commit()
     is_full[0] = True
-    desk = EditDesk(parts.ledger)
+    desk = EditService(parts.ledger)
     desk.is_abandoned = lambda _: True
     asked = [
-        EditAsked(ask=2, run=record.run, name="n" * 200, note="m" * 4000),
-        EditAsked(ask=3, run=record.run, pin=True),
-        EditAsked(ask=4, run=record.run, delete=True),
+        EditRequest(ask=2, run=record.run, name="n" * 200, note="m" * 4000),
+        EditRequest(ask=3, run=record.run, pin=True),
+        EditRequest(ask=4, run=record.run, delete=True),
     ]
 
     for edit in asked * 2:
@@ -158,8 +158,8 @@ def test_a_command_that_finds_no_room_is_refused_at_once_and_never_sent(
     record = parts.started_run(pid=1)
     assert parts.ledger.commit()
     is_full[0] = True
-    desk = CommandDesk(parts.ledger, parts.clock)
-    asked = CommandAsked(ask=5, id=new_id(), run=record.run, name="save", boot=record.boot)
+    desk = CommandService(parts.ledger, parts.clock)
+    asked = CommandRequest(ask=5, id=new_id(), run=record.run, name="save", boot=record.boot)
 
     for _ in range(5):
         told = desk.take(asked)()
@@ -171,7 +171,7 @@ def test_a_command_that_finds_no_room_is_refused_at_once_and_never_sent(
     assert parts.ledger.commit()
     assert list(parts.ledger.book.due(0.0)) == []
     taken = desk.take(asked)()
-    assert isinstance(taken, CommandTold)
+    assert isinstance(taken, CommandReply)
     assert taken.status.state == "queued"
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket, view_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path, view_socket_path
 from kmonitor_agent.wire.messages.access_messages import Role
 from kmonitor_agent.wire.messages.codec import ProtocolError
 from tests.support.direct_hub import ListeningHub, RawPeer, rss_bytes
@@ -42,7 +42,7 @@ def bomb(place: Path, most_bytes: int) -> int:
 
 @pytest.mark.parametrize(
     "door",
-    [ingest_socket, pytest.param(view_socket, marks=pytest.mark.full)],
+    [ingest_socket_path, pytest.param(view_socket_path, marks=pytest.mark.full)],
     ids=["agents", "desktops"],
 )
 def test_endless_frames_are_cut_off_and_nothing_is_lost(
@@ -77,8 +77,8 @@ def fuzz_connections(hub: ListeningHub, n: int, seed: int) -> None:
     random_ = random.Random(seed)  # noqa: S311 - the same bytes each time
     folders = hub.live.folders
     places: list[Path | tuple[str, int]] = [
-        ingest_socket(folders),
-        view_socket(folders),
+        ingest_socket_path(folders),
+        view_socket_path(folders),
         (hub.address.host, hub.address.port),
     ]
     bodies = [path_of(side, kind).read_bytes() for side, kind, _ in kinds()]

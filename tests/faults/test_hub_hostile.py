@@ -8,10 +8,21 @@ import zmq
 
 from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import (
+    ingest_socket_path,
+    ipc_endpoint,
+    view_socket_path,
+)
 from kmonitor_agent.wire.messages.codec import pack, unpack_to_agent, unpack_to_desktop
 from kmonitor_agent.wire.messages.fields import MAGIC, MAX_HUB_FRAME_BYTES
-from kmonitor_agent.wire.messages.unions import Again, Batch, ErrorMessage, Hello, Ping, Welcome
+from kmonitor_agent.wire.messages.unions import (
+    Batch,
+    ErrorMessage,
+    Hello,
+    HelloAgain,
+    Ping,
+    Welcome,
+)
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.waiting import DEADLINE_MS, wait_until
@@ -50,8 +61,8 @@ def plain(live_hub: LiveHub) -> Iterator["zmq.Socket[bytes]"]:
 def test_hostile_frames_are_dropped_and_counted(
     plain: "zmq.Socket[bytes]", client: HubClient, folders: Folders, door: str
 ):
-    path = ingest_socket(folders) if door == "ingest" else view_socket(folders)
-    plain.connect(ipc(path))
+    path = ingest_socket_path(folders) if door == "ingest" else view_socket_path(folders)
+    plain.connect(ipc_endpoint(path))
     for frames in HOSTILE:
         plain.send_multipart(frames)
 
@@ -68,7 +79,7 @@ def test_hostile_frames_are_dropped_and_counted(
 def test_hostile_frames_are_told_in_a_few_lines_without_tracebacks(
     plain: "zmq.Socket[bytes]", client: HubClient, folders: Folders
 ):
-    plain.connect(ipc(ingest_socket(folders)))
+    plain.connect(ipc_endpoint(ingest_socket_path(folders)))
     forged = msgspec.msgpack.encode({"type": "line\n2026-01-01 INFO 1 forged"})
     for frames in [*HOSTILE * 20, [MAGIC, forged]]:
         plain.send_multipart(frames)
@@ -84,16 +95,16 @@ def test_hostile_frames_are_told_in_a_few_lines_without_tracebacks(
     told = [line for line in lines if "ingest: " in line]
     assert 2 <= len(told) <= 20
     assert not [line for line in lines if "Traceback" in line or "INFO 1 forged" in line[:30]]
-    assert any("NotOurs" in line for line in told)
+    assert any("BadFrames" in line for line in told)
 
 
 @pytest.mark.parametrize("door", ["ingest", "view"])
 def test_an_unknown_type_is_answered_with_unsupported(
     plain: "zmq.Socket[bytes]", client: HubClient, folders: Folders, door: str
 ):
-    path = ingest_socket(folders) if door == "ingest" else view_socket(folders)
+    path = ingest_socket_path(folders) if door == "ingest" else view_socket_path(folders)
     unpack = unpack_to_agent if door == "ingest" else unpack_to_desktop
-    plain.connect(ipc(path))
+    plain.connect(ipc_endpoint(path))
     plain.send_multipart([MAGIC, msgspec.msgpack.encode({"type": "teleport", "x": 1})])
     assert plain.poll(DEADLINE_MS)
     answer = unpack(plain.recv_multipart())
@@ -107,7 +118,7 @@ def test_an_unknown_type_is_answered_with_unsupported(
 def test_an_oversized_message_ends_its_connection_only(
     plain: "zmq.Socket[bytes]", client: HubClient, folders: Folders
 ):
-    plain.connect(ipc(ingest_socket(folders)))
+    plain.connect(ipc_endpoint(ingest_socket_path(folders)))
     plain.send_multipart([MAGIC, b"\x00" * (MAX_HUB_FRAME_BYTES + 1)])
     plain.send_multipart(pack(Ping(n=1)))
 
@@ -120,18 +131,18 @@ def test_an_oversized_message_ends_its_connection_only(
 def test_a_batch_without_hello_is_asked_to_say_hello(
     plain: "zmq.Socket[bytes]", client: HubClient, folders: Folders
 ):
-    plain.connect(ipc(ingest_socket(folders)))
+    plain.connect(ipc_endpoint(ingest_socket_path(folders)))
     plain.send_multipart(pack(Batch(run="r", boot="b", first=1, events=[b"\x80"])))
     assert plain.poll(DEADLINE_MS)
 
-    assert unpack_to_agent(plain.recv_multipart()) == Again(run="r", acked=0)
+    assert unpack_to_agent(plain.recv_multipart()) == HelloAgain(run="r", acked=0)
     assert client.hub().rows == 0
 
 
 def test_a_batch_ahead_of_its_turn_is_not_taken(
     plain: "zmq.Socket[bytes]", client: HubClient, folders: Folders
 ):
-    plain.connect(ipc(ingest_socket(folders)))
+    plain.connect(ipc_endpoint(ingest_socket_path(folders)))
     hello = Hello(
         run="r", boot="b", proto=(1, 1), first=1, last=9, pid=1, host="h", start_wall=1.0, mono=0.0
     )
@@ -142,7 +153,7 @@ def test_a_batch_ahead_of_its_turn_is_not_taken(
         assert plain.poll(DEADLINE_MS)
         answers.append(unpack_to_agent(plain.recv_multipart()))
 
-    assert {type(answer) for answer in answers} == {Welcome, Again}
+    assert {type(answer) for answer in answers} == {Welcome, HelloAgain}
     assert client.hub().rows == 0
 
 
@@ -154,7 +165,7 @@ def test_many_connections_that_say_nothing_do_not_stop_the_hub(
     for _ in range(300):
         socket = context.socket(zmq.DEALER)
         socket.linger = 0
-        socket.connect(ipc(ingest_socket(folders)))
+        socket.connect(ipc_endpoint(ingest_socket_path(folders)))
         socket.send_multipart(pack(Ping(n=1)))
         sockets.append(socket)
     with SimulatedAgent(folders) as agent:
@@ -172,7 +183,7 @@ def test_the_same_number_with_other_content_keeps_the_first_and_counts(
     with SimulatedAgent(folders) as agent:
         agent.sample(ram_bytes=1.0)
         agent.wait_acked()
-    plain.connect(ipc(ingest_socket(folders)))
+    plain.connect(ipc_endpoint(ingest_socket_path(folders)))
     hello = Hello(
         run=agent.run,
         boot=agent.boot,

@@ -10,7 +10,7 @@ from kmonitor.connect.hub_client import HubUnreachable
 from kmonitor.hub.service import EXIT_ANOTHER, EXIT_REFUSED
 from kmonitor.hub.store.schema import SCHEMA_VERSION
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import view_socket
+from kmonitor_agent.wire.local.hub_address import view_socket_path
 from tests.support.links import LinkUnderTest, sample
 from tests.support.live_hub import LiveHub
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -94,7 +94,7 @@ def test_a_runtime_folder_that_was_cleaned_away_is_made_anew(live_hub: LiveHub, 
         wait_until(lambda: link.link.status().connected)
         remove_at_once(folders.runtime)
         link.link.emit(sample(1))
-        wait_until(lambda: view_socket(folders).exists(), what="bound anew")
+        wait_until(lambda: view_socket_path(folders).exists(), what="bound anew")
         with live_hub.client() as client:
             wait_until(lambda: client.runs() and client.runs()[0].step == 1)
 

@@ -10,7 +10,7 @@ import pytest
 
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.codec import decode_event
-from kmonitor_agent.wire.messages.events import BootEnded, Sample
+from kmonitor_agent.wire.messages.events import Sample, SessionEnded
 from tests.support.links import LinkUnderTest, sample
 from tests.support.live_hub import LiveHub
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -48,7 +48,7 @@ def test_a_run_that_ended_without_a_hub_is_finished_not_lost(idle_hub: LiveHub, 
     with LinkUnderTest(folders) as link:
         for step in range(50):
             link.link.emit(sample(step))
-        link.link.emit(BootEnded(t_s=9.0, why="finished"))
+        link.link.emit(SessionEnded(t_s=9.0, why="finished"))
     idle_hub.start()
     with idle_hub.client() as client:
         (run,) = wait_until(client.runs)

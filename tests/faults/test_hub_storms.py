@@ -7,7 +7,7 @@ import pytest
 
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import Sample
 from tests.support.fake_hub import FakeHub
@@ -76,7 +76,7 @@ def test_a_hub_stopped_again_and_again_is_found_each_time_and_gets_everything_on
 
 def test_a_hub_whose_loop_hangs_while_its_sockets_live_is_found(folders: Folders):
     with (
-        FakeHub(ingest_socket(folders)) as hub,
+        FakeHub(ingest_socket_path(folders)) as hub,
         LinkUnderTest(folders, timing=Timing()) as test,
     ):
         hub.serve_until(lambda: hub.acked == 1)

@@ -13,7 +13,7 @@ import pytest
 from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.host_identity import own_keys
-from kmonitor_agent.wire.local.hub_address import parse_direct
+from kmonitor_agent.wire.local.hub_address import parse_direct_address
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import Sample
 from tests.support.cut_link import Cable, why_no_cable
@@ -43,7 +43,7 @@ def hub(folders: Folders, cable: Cable) -> Iterator[ListeningHub]:
     try:
         live.start("--bind", f"{cable.here}:0")
         with live.client() as client:
-            yield ListeningHub(live, client, parse_direct(client.keys().address))
+            yield ListeningHub(live, client, parse_direct_address(client.keys().address))
     finally:
         if live._process is not None:
             live.kill()

@@ -12,7 +12,7 @@ import pytest
 from typing_extensions import override
 
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path
 from tests.support.fake_hub import FakeHub
 from tests.support.scarce_agent import ScarceAgent, task_group, why_no_group
 
@@ -68,7 +68,7 @@ def run_point(point: Point, folders: Folders) -> tuple[int, str]:
         agent = ScarceAgent(point.kind, point.left, point.when, group)
         turns = 0
         for _ in range(ROUNDS):
-            with FakeHub(ingest_socket(folders)) as hub:
+            with FakeHub(ingest_socket_path(folders)) as hub:
                 agent.go()
                 turns += 1
                 hub.serve_until(lambda want=turns: agent.has_turned(want))

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.connect.shipping import IngestDoor, Shipped, Shipper
+from kmonitor.connect.shipping import IngestEndpoint, Shipper, ShippingProgress
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path, ipc_endpoint
 from kmonitor_agent.wire.local.spool_format import encode_record, parse_segment, segment_head
-from kmonitor_agent.wire.local.spool_reader import SpoolTail, spools_below
+from kmonitor_agent.wire.local.spool_reader import SpoolReader, spools_below
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import Sample
 from tests.support.links import LinkUnderTest, sample
@@ -29,7 +29,7 @@ def shared(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def shipper(live_hub: LiveHub, folders: Folders) -> Iterator[Shipper]:
-    with Shipper(IngestDoor(ipc(ingest_socket(folders)))) as shipper:
+    with Shipper(IngestEndpoint(ipc_endpoint(ingest_socket_path(folders)))) as shipper:
         yield shipper
 
 
@@ -40,9 +40,9 @@ def ship(shipper: Shipper, shared: Path) -> tuple[int, int]:
     return sum(each.events for each in done), sum(each.missing for each in done)
 
 
-def one(shipper: Shipper, folder: Path) -> Shipped:
-    done = Shipped(folder.name)
-    shipper.ship(SpoolTail(folder), done)
+def one(shipper: Shipper, folder: Path) -> ShippingProgress:
+    done = ShippingProgress(folder.name)
+    shipper.ship(SpoolReader(folder), done)
     return done
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path, ipc_endpoint
 from kmonitor_agent.wire.messages.codec import unpack_to_agent
-from kmonitor_agent.wire.messages.events import AnyEvent, BootStarted, Sample, Verdict
+from kmonitor_agent.wire.messages.events import AnyEvent, Sample, SessionStarted, Verdict
 from kmonitor_agent.wire.messages.fields import MAGIC, MINOR_VERSIONS
-from kmonitor_agent.wire.messages.unions import HubAsked, HubTold, Welcome
+from kmonitor_agent.wire.messages.unions import HubReply, HubRequest, Welcome
 from tests.support.direct_hub import RawPeer
 from tests.support.golden_frames import full, kinds, path_of
 from tests.support.live_hub import LiveHub
@@ -26,7 +26,7 @@ class Teleport(msgspec.Struct, frozen=True, tag="teleport"):
     ask: int
 
 
-class HubAskedLater(HubAsked, frozen=True, tag="hub"):
+class HubAskedLater(HubRequest, frozen=True, tag="hub"):
     """A question of today with what a later version adds."""
 
     of_a_newer_version: int = 7
@@ -51,10 +51,10 @@ def stored_event(kind: type[msgspec.Struct]) -> bytes:
 
 
 def test_all_that_an_older_agent_ever_told_is_taken(client: HubClient, folders: Folders):
-    told = [kind for kind in EVENTS if kind not in {BootStarted, Verdict}]  # only hubs judge
+    told = [kind for kind in EVENTS if kind not in {SessionStarted, Verdict}]  # only hubs judge
     agent = SimulatedAgent(folders)
     agent.bodies[0] = barest(
-        BootStarted(
+        SessionStarted(
             t_s=0.0,
             boot=agent.boot,
             name="old",
@@ -84,7 +84,7 @@ def test_a_newer_agent_is_welcomed_in_the_version_that_both_speak(
     newest = MINOR_VERSIONS[1]
     hello |= {"proto": [newest, newest + 5], "of_a_newer_version": {"x": [1]}, "first": 1}
     hello |= {"last": 0}
-    with RawPeer(ipc(ingest_socket(folders))) as peer:
+    with RawPeer(ipc_endpoint(ingest_socket_path(folders))) as peer:
         peer.say_body(msgspec.msgpack.encode(hello))
         body = peer.hear()
 
@@ -96,7 +96,7 @@ def test_a_newer_agent_is_welcomed_in_the_version_that_both_speak(
 
 def test_a_newer_window_is_told_what_an_older_hub_cannot_and_goes_on(client: HubClient):
     with pytest.raises(HubRefused) as refused:
-        client._ask(Teleport(ask=client._next()), HubTold)
+        client._ask(Teleport(ask=client._next()), HubReply)
 
     assert refused.value.code == "unsupported"
     assert client.hub().pid > 0
@@ -105,7 +105,7 @@ def test_a_newer_window_is_told_what_an_older_hub_cannot_and_goes_on(client: Hub
 def test_what_a_newer_window_adds_to_a_question_is_passed_over(client: HubClient):
     asked = HubAskedLater(ask=client._next(), of_a_newer_version=8)
 
-    assert client._ask(asked, HubTold).pid > 0
+    assert client._ask(asked, HubReply).pid > 0
 
 
 def test_an_older_window_passes_over_what_a_newer_hub_stores(client: HubClient, folders: Folders):

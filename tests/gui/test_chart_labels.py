@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor.ui.plots.chart_state import CurvePicture
-from kmonitor.ui.plots.labels import clear_of_dots, flag_places, free_left, spans_in_band, spread
+from kmonitor.ui.plots.chart_state import CurveState
+from kmonitor.ui.plots.labels import (
+    clear_of_dots,
+    flag_positions,
+    free_left,
+    spans_in_band,
+    spread_labels,
+)
 from kmonitor.ui.plots.layout import PlotFrame
 
 pytestmark = pytest.mark.gui
@@ -22,7 +28,7 @@ def overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
 
 @given(xs=st.lists(PX, max_size=20).map(sorted), width=st.floats(10, 120))
 def test_flags_never_cover_each_other_and_stay_in_the_plot(xs: list[float], width: float):
-    places = flag_places(xs, [width] * len(xs), (0.0, 500.0))
+    places = flag_positions(xs, [width] * len(xs), (0.0, 500.0))
     shown = [place for place in places if place.width]
 
     for i, place in enumerate(shown):
@@ -33,19 +39,19 @@ def test_flags_never_cover_each_other_and_stay_in_the_plot(xs: list[float], widt
 
 
 def test_of_two_flags_that_collide_the_later_keeps_its_label():
-    places = flag_places([20.0, 30.0], [50.0, 50.0], (0.0, 500.0))
+    places = flag_positions([20.0, 30.0], [50.0, 50.0], (0.0, 500.0))
 
     assert [place.width for place in places] == [0.0, 50.0]
 
 
 def test_a_flag_near_a_later_one_turns_to_the_left():
-    places = flag_places([100.0, 110.0], [50.0, 50.0], (0.0, 500.0))
+    places = flag_positions([100.0, 110.0], [50.0, 50.0], (0.0, 500.0))
 
     assert [place.span for place in places] == [(50.0, 100.0), (110.0, 160.0)]
 
 
 def test_flag_at_the_right_edge_turns_to_the_left():
-    (place,) = flag_places([490.0], [50.0], (0.0, 500.0))
+    (place,) = flag_positions([490.0], [50.0], (0.0, 500.0))
 
     assert place.left == 440.0
 
@@ -69,7 +75,7 @@ def test_label_moves_behind_a_flag_in_its_way_or_finds_no_place():
 
 @given(ys=st.lists(st.floats(-50, 300), max_size=30))
 def test_names_stand_apart_and_inside(ys: list[float]):
-    placed = spread(ys, apart=13.0, within=(10.0, 200.0))
+    placed = spread_labels(ys, apart=13.0, within=(10.0, 200.0))
     heights = sorted(y for y in placed if y is not None)
 
     assert len(placed) == len(ys)
@@ -82,15 +88,15 @@ def test_names_stand_apart_and_inside(ys: list[float]):
 
 
 def test_names_with_room_stay_where_their_lines_end():
-    assert spread([50.0, 100.0], apart=13.0, within=(0.0, 200.0)) == [50.0, 100.0]
+    assert spread_labels([50.0, 100.0], apart=13.0, within=(0.0, 200.0)) == [50.0, 100.0]
 
 
 def test_names_that_collide_give_way_in_the_order_of_their_lines():
-    assert spread([101.0, 100.0], apart=13.0, within=(0.0, 200.0)) == [113.0, 100.0]
+    assert spread_labels([101.0, 100.0], apart=13.0, within=(0.0, 200.0)) == [113.0, 100.0]
 
 
 def test_plot_without_height_has_no_names():
-    assert spread([5.0], apart=13.0, within=(10.0, -20.0)) == [None]
+    assert spread_labels([5.0], apart=13.0, within=(10.0, -20.0)) == [None]
 
 
 @given(y=st.floats(0, 200), dots=st.lists(st.tuples(PX, st.floats(0, 200)), max_size=6))
@@ -118,7 +124,7 @@ def test_a_limits_words_keep_off_the_curve_that_crosses_them():
     )  # fmt: skip
     x = np.arange(11.0)
     y = np.array([10.0, 10, 55, 58, 10, 10, np.nan, 57, 57, 10, 90])
-    curve = CurvePicture("r", "r", 0, x, y, dashed=False, selected=True, stale=False)
+    curve = CurveState("r", "r", 0, x, y, dashed=False, selected=True, stale=False)
     band = (frame.y_px(60.0), frame.y_px(50.0))
 
     spans = spans_in_band(curve, frame, band)

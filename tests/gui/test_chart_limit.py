@@ -6,15 +6,15 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from kmonitor.ui.plots.chart_state import LimitPicture
-from kmonitor.ui.plots.qt.limit_handle import LimitGrip
+from kmonitor.ui.plots.chart_state import LimitLineState
+from kmonitor.ui.plots.qt.limit_handle import LimitHandle
 from kmonitor.ui.plots.qt.live_chart import LiveChart
 from tests.support.charts import GIB, Mouse, picture, shown_chart
 from tests.support.waiting import DEADLINE_MS
 
 pytestmark = pytest.mark.gui
 
-LIMIT = LimitPicture(72 * GIB, "limit 72 GiB")
+LIMIT = LimitLineState(72 * GIB, "limit 72 GiB")
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def heard(chart: LiveChart) -> dict[str, list[float]]:
     return said
 
 
-def grip_of(chart: LiveChart) -> LimitGrip:
-    grip = chart.findChild(LimitGrip)
+def grip_of(chart: LiveChart) -> LimitHandle:
+    grip = chart.findChild(LimitHandle)
     assert grip is not None
     return grip
 
@@ -216,7 +216,7 @@ def test_limit_that_may_not_be_changed_has_no_grip(
     chart: LiveChart, heard: dict[str, list[float]]
 ):
     y = line_y(chart)
-    chart.set_picture(picture(limit=LimitPicture(72 * GIB, "limit", is_draggable=False)))
+    chart.set_picture(picture(limit=LimitLineState(72 * GIB, "limit", is_draggable=False)))
     mouse = Mouse(chart)
     mouse.press(150, y)
     mouse.move(150, y + 30)

@@ -13,12 +13,12 @@ from pytestqt.qtbot import QtBot
 from typing_extensions import override
 
 from kmonitor.ui.plots.chart_state import (
-    ChartPicture,
+    ChartState,
     CrosshairCard,
-    CurvePicture,
-    FlagPicture,
-    GapPicture,
-    LimitPicture,
+    CurveState,
+    FlagState,
+    GapState,
+    LimitLineState,
 )
 from kmonitor.ui.plots.qt import chart_view, overlay
 from kmonitor.ui.plots.qt.backdrop import ChartColours, Scene, frame_rect
@@ -36,7 +36,7 @@ from tests.support.charts import GIB, curve, has_colour, has_line, image_of, pic
 
 pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("qapp")]
 
-LIMIT = LimitPicture(72 * GIB, "limit 72 GiB")
+LIMIT = LimitLineState(72 * GIB, "limit 72 GiB")
 PLOT_YS = range(30, 250)
 
 
@@ -54,11 +54,11 @@ class PaintCounter(QObject):
         return False
 
 
-def scene(shown: ChartPicture, width: float = 480.0, height: float = 280.0) -> Scene:
+def scene(shown: ChartState, width: float = 480.0, height: float = 280.0) -> Scene:
     return scene_for(shown, QSizeF(width, height), ChartColours())
 
 
-def column_of(shown: ChartPicture, x: float) -> int:
+def column_of(shown: ChartState, x: float) -> int:
     return round(scene(shown).frame.x_px(x))
 
 
@@ -95,7 +95,7 @@ def test_dense_line_is_filled_up_to_its_lower_rim_with_its_gap_left_out(qtbot: Q
     x = np.linspace(0.0, 40.0, 2_000)
     y = np.where(np.arange(2_000) % 2 == 0, 40.0 * GIB, 50.0 * GIB)
     y[900:1_100] = np.nan
-    shown = picture(CurvePicture("a", "a", 0, x, y, selected=True))
+    shown = picture(CurveState("a", "a", 0, x, y, selected=True))
     image = image_of(shown_chart(qtbot, shown))
     row = round(scene(shown).frame.y_px(38.0 * GIB))
 
@@ -104,7 +104,7 @@ def test_dense_line_is_filled_up_to_its_lower_rim_with_its_gap_left_out(qtbot: Q
 
 
 def test_single_point_has_a_dot(qtbot: QtBot):
-    one = CurvePicture("a", "a", 0, np.array([20.0]), np.array([GIB]), selected=True)
+    one = CurveState("a", "a", 0, np.array([20.0]), np.array([GIB]), selected=True)
     shown = picture(one)
     image = image_of(shown_chart(qtbot, shown))
 
@@ -120,9 +120,9 @@ def test_run_of_a_lost_host_is_grey(qtbot: QtBot):
 
 
 def test_empty_chart_says_why(qtbot: QtBot):
-    silent = image_of(shown_chart(qtbot, ChartPicture("bytes", "epochs", (0.0, 1.0))))
+    silent = image_of(shown_chart(qtbot, ChartState("bytes", "epochs", (0.0, 1.0))))
     told = image_of(
-        shown_chart(qtbot, ChartPicture("bytes", "epochs", (0.0, 1.0), empty_text="No data yet"))
+        shown_chart(qtbot, ChartState("bytes", "epochs", (0.0, 1.0), empty_text="No data yet"))
     )
 
     assert told != silent
@@ -142,8 +142,10 @@ def test_no_grid_line_strikes_the_reason_of_an_empty_chart_through(qtbot: QtBot)
 
 
 def test_a_limit_near_zero_leaves_the_axis_its_numbers():
-    many = tuple(FlagPicture(x=float(x), text="reload", tooltip="") for x in range(51))
-    shown = replace(picture(limit=LimitPicture(0.5 * GIB, "limit 0.5 GiB", "pending")), flags=many)
+    many = tuple(FlagState(x=float(x), text="reload", tooltip="") for x in range(51))
+    shown = replace(
+        picture(limit=LimitLineState(0.5 * GIB, "limit 0.5 GiB", "pending")), flags=many
+    )
     crowded = scene(shown, 220.0, 110.0)
     places = [place for _, place in placed_flags(crowded)]
 
@@ -154,9 +156,9 @@ def test_a_limit_near_zero_leaves_the_axis_its_numbers():
 
 
 def test_a_limits_words_that_would_lie_over_dot_and_flags_are_left_to_card_and_grip():
-    flags = tuple(FlagPicture(x=x, text="reload", tooltip="") for x in (3.0, 8.0, 16.0))
+    flags = tuple(FlagState(x=x, text="reload", tooltip="") for x in (3.0, 8.0, 16.0))
     for look, is_said in (("offered", False), ("in_force", False), ("pending", True)):
-        held = LimitPicture(56 * GIB, "drag to set a limit", look, is_draggable=True)  # type: ignore[arg-type]
+        held = LimitLineState(56 * GIB, "drag to set a limit", look, is_draggable=True)  # type: ignore[arg-type]
         crowded = scene(replace(picture(limit=held), flags=flags), 260.0, 150.0)
         places = [place for _, place in placed_flags(crowded)]
         box = overlay._limit_label_box(crowded, places, 110.0, end_points(crowded))
@@ -176,7 +178,7 @@ def test_a_name_gives_way_to_the_dot_of_another_run():
 
 
 def test_empty_chart_shows_no_numbers_from_nothing(qtbot: QtBot):
-    image = image_of(shown_chart(qtbot, ChartPicture("bytes", "epochs", (0.0, 1.0))))
+    image = image_of(shown_chart(qtbot, ChartState("bytes", "epochs", (0.0, 1.0))))
 
     left_of_plot = range(16)
     assert not any(has_line(image, DARK.card, x, range(240)) for x in left_of_plot)
@@ -207,7 +209,7 @@ def test_unchanged_curve_keeps_its_path(qtbot: QtBot):
     chart = shown_chart(qtbot, picture(kept, limit=LIMIT))
     drawn = chart.findChild(ChartView)._curves[0]  # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
     path = drawn.getPath()
-    chart.set_picture(picture(kept, limit=LIMIT, flags=(FlagPicture(10.0, "reload"),)))
+    chart.set_picture(picture(kept, limit=LIMIT, flags=(FlagState(10.0, "reload"),)))
 
     assert drawn.getPath() is path
 
@@ -248,12 +250,12 @@ def test_runs_come_and_go(qtbot: QtBot):
 @pytest.mark.parametrize("points", [5, 400])
 def test_second_run_of_a_hue_is_dashed(qtbot: QtBot, points: int):
     x, y = np.linspace(0.0, 40.0, points), np.full(points, 30.0 * GIB)
-    solid = picture(CurvePicture("a", "a", 0, x, y))
-    dashed = picture(CurvePicture("a", "a", 0, x, y, dashed=True))
-    dotted = picture(CurvePicture("a", "a", 0, x, y, dotted=True))
+    solid = picture(CurveState("a", "a", 0, x, y))
+    dashed = picture(CurveState("a", "a", 0, x, y, dashed=True))
+    dotted = picture(CurveState("a", "a", 0, x, y, dotted=True))
     columns = [column_of(solid, 5.0 + i * 0.1) for i in range(200)]
 
-    def drawn(shown: ChartPicture) -> int:
+    def drawn(shown: ChartState) -> int:
         image = image_of(shown_chart(qtbot, shown))
         rows = range(10, 250)
         return sum(has_line(image, DARK.card, x, rows) for x in columns)
@@ -264,16 +266,16 @@ def test_second_run_of_a_hue_is_dashed(qtbot: QtBot, points: int):
 
 def test_everything_at_once_in_every_size(qtbot: QtBot):
     many = tuple(curve(str(i), tuple(range(i, i + 5)), selected=i == 0, hue=i) for i in range(40))
-    flags = tuple(FlagPicture(x / 3, "reload", ok=x % 2 == 0) for x in range(90))
-    everything = ChartPicture(
+    flags = tuple(FlagState(x / 3, "reload", ok=x % 2 == 0) for x in range(90))
+    everything = ChartState(
         "bytes",
         "epochs",
         (0.0, 40.0),
         many,
-        limit=LimitPicture(30 * GIB, "a limit with a very long label " * 4),
+        limit=LimitLineState(30 * GIB, "a limit with a very long label " * 4),
         flags=flags,
         epoch_marks=np.arange(0.0, 40.0, 0.01),
-        gaps=(GapPicture(5.0, 9.0), GapPicture(-9.0, -8.0)),
+        gaps=(GapState(5.0, 9.0), GapState(-9.0, -8.0)),
     )
     chart = shown_chart(qtbot, everything)
     for size in ((160, 100), (380, 240), (1600, 900)):
@@ -288,7 +290,7 @@ def test_limit_line_has_air_above_for_label_and_flags():
 
 
 def test_limit_far_beyond_the_range_stays_in_sight_at_the_top(qtbot: QtBot):
-    far = ChartPicture(
+    far = ChartState(
         "bytes", "epochs", (0.0, 40.0), (curve(),), y_range=(0.0, 60 * GIB), limit=LIMIT
     )
     near = replace(far, limit=replace(LIMIT, value=60 * GIB))
@@ -299,7 +301,7 @@ def test_limit_far_beyond_the_range_stays_in_sight_at_the_top(qtbot: QtBot):
 
 
 def test_range_set_by_the_presenter_is_kept():
-    wanted = ChartPicture("bytes", "epochs", (0.0, 40.0), (curve(),), y_range=(0.0, 99 * GIB))
+    wanted = ChartState("bytes", "epochs", (0.0, 40.0), (curve(),), y_range=(0.0, 99 * GIB))
 
     assert scene(wanted).frame.y_hi == 99 * GIB
 

@@ -8,14 +8,14 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
 from kmonitor.ui.plots.chart_state import (
-    ChartPicture,
+    ChartState,
     CrosshairCard,
-    CrosshairLine,
-    FlagPicture,
-    GapPicture,
+    CrosshairRow,
+    FlagState,
+    GapState,
 )
 from kmonitor.ui.plots.qt.backdrop import Scene
-from kmonitor.ui.plots.qt.live_chart import LiveChart, text_at
+from kmonitor.ui.plots.qt.live_chart import LiveChart, tooltip_at
 from tests.support.charts import GIB, Mouse, curve, image_of, picture, shown_chart
 
 pytestmark = pytest.mark.gui
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.gui
 CARD = CrosshairCard(
     "epoch 20",
     (
-        CrosshairLine(0, "run-a", 30 * GIB, "30.0 GiB"),
-        CrosshairLine(1, "a name much too long for any card " * 3, None, "\u2013"),
+        CrosshairRow(0, "run-a", 30 * GIB, "30.0 GiB"),
+        CrosshairRow(1, "a name much too long for any card " * 3, None, "\u2013"),
     ),
 )
 
@@ -87,7 +87,7 @@ def test_crosshair_outside_of_what_is_shown_is_not_drawn(chart: LiveChart):
 
 
 def test_card_with_more_runs_than_fit_says_how_many_are_left_out(chart: LiveChart):
-    lines = tuple(CrosshairLine(i, f"run {i}", i * GIB, "x") for i in range(40))
+    lines = tuple(CrosshairRow(i, f"run {i}", i * GIB, "x") for i in range(40))
     chart.set_crosshair(20.0, CrosshairCard("epoch 20", lines))
     many = image_of(chart)
     chart.set_crosshair(20.0, CrosshairCard("epoch 20", lines[:39]))
@@ -191,21 +191,21 @@ def test_other_keys_and_buttons_are_left_to_the_window(chart: LiveChart, qtbot: 
 def test_flags_and_gaps_say_what_they_are(qtbot: QtBot):
     chart = shown_chart(
         qtbot,
-        ChartPicture(
+        ChartState(
             "bytes",
             "epochs",
             (0.0, 40.0),
             (curve(),),
-            flags=(FlagPicture(10.0, "reload", "gave back 2 GiB"),),
-            gaps=(GapPicture(20.0, 25.0, "events were lost"),),
+            flags=(FlagState(10.0, "reload", "gave back 2 GiB"),),
+            gaps=(GapState(20.0, 25.0, "events were lost"),),
         ),
     )
     scene = scene_of(chart)
 
-    assert text_at(scene, QPointF(x_px(chart, 10.0) + 20, 14)) == "gave back 2 GiB"
-    assert text_at(scene, QPointF(x_px(chart, 10.0), 150)) == "gave back 2 GiB"
-    assert text_at(scene, QPointF(x_px(chart, 22.0), 150)) == "events were lost"
-    assert text_at(scene, QPointF(x_px(chart, 35.0), 150)) == ""
+    assert tooltip_at(scene, QPointF(x_px(chart, 10.0) + 20, 14)) == "gave back 2 GiB"
+    assert tooltip_at(scene, QPointF(x_px(chart, 10.0), 150)) == "gave back 2 GiB"
+    assert tooltip_at(scene, QPointF(x_px(chart, 22.0), 150)) == "events were lost"
+    assert tooltip_at(scene, QPointF(x_px(chart, 35.0), 150)) == ""
     ask_tooltip(chart, QPoint(round(x_px(chart, 22.0)), 150))
     assert QToolTip.text() == "events were lost"
     ask_tooltip(chart, QPoint(round(x_px(chart, 35.0)), 150))

@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor
 import kmonitor
 from kmonitor.base.installation import resource_path
 from kmonitor.ui.events.event_log import event_line
-from kmonitor.ui.runs.run_states import state_picture
+from kmonitor.ui.runs.run_states import run_state_label
 from kmonitor.ui.theme.qt.theme import icon_pixmap
 from kmonitor_agent.wire.messages.events import ActionRecord
 from kmonitor_agent.wire.messages.view_messages import RunState
@@ -60,7 +60,7 @@ def test_every_icon_that_presenters_and_window_name_is_there():
         for icon in named_in(ast.parse(file.read_text(encoding="utf-8")))
     } - {""}
     named |= {
-        state_picture(made_up_run(state=state), now_wall_s=0.0).icon
+        run_state_label(made_up_run(state=state), now_wall_s=0.0).icon
         for state in get_args(RunState)
     }
 

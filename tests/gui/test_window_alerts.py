@@ -14,7 +14,11 @@ from kmonitor.ui.alerts.alert_rules import (
     load_alert_settings,
     save_alert_settings,
 )
-from kmonitor.ui.alerts.qt.alert_controller import AlertController, DesktopNotices, marked
+from kmonitor.ui.alerts.qt.alert_controller import (
+    AlertController,
+    DesktopNotifications,
+    icon_with_dot,
+)
 from kmonitor.ui.alerts.qt.alerts_dialog import AlertsDialog
 from kmonitor_agent.wire.messages import events
 from tests.support.desk_window import WINDOW, DeskWindow
@@ -33,7 +37,9 @@ class Told:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.alerts: list[Alert] = []
-        monkeypatch.setattr(DesktopNotices, "tell", lambda _, alert: self.alerts.append(alert))
+        monkeypatch.setattr(
+            DesktopNotifications, "tell", lambda _, alert: self.alerts.append(alert)
+        )
 
 
 @pytest.fixture
@@ -175,12 +181,12 @@ def test_settings_that_are_damaged_or_cannot_be_written_are_told(tmp_path: Path)
 
 
 def test_without_a_tray_it_is_said_how_alerts_are_shown(window: DeskWindow) -> None:
-    notices = DesktopNotices(window.window)
+    notices = DesktopNotifications(window.window)
     notices.start()
     notices.tell(Alert("ended", "run1", "", "net", "gpu-01", "Process finished", "info", 1.0))
     notices.seen()
 
     assert "no tray" in notices.way()
-    icon = marked(window.window.windowIcon(), "error")
+    icon = icon_with_dot(window.window.windowIcon(), "error")
     assert not icon.isNull() or window.window.windowIcon().isNull()
     notices.stop()

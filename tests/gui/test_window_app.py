@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kmonitor.connect.local_hub import hub_answers, stop_hub
+from kmonitor.connect.local_hub import ask_local_hub, stop_hub
 from kmonitor.ui.settings.window_settings import WindowSettings, load_settings, save_settings
 from kmonitor.ui.shell.qt.app import KmonitorApp
 from kmonitor.ui.shell.qt.app_log import AppLog
@@ -68,14 +68,14 @@ def test_a_hub_is_started_kept_and_left_running(
 
     def is_another() -> bool:
         # The connection itself may outlive the hub: ZeroMQ joins it to the next one.
-        hub = hub_answers(folders, timeout_s=0.5)
+        hub = ask_local_hub(folders, timeout_s=0.5)
         return app.desk.link.is_live and hub is not None and hub.pid != first.pid
 
     qtbot.waitUntil(is_another, timeout=DEADLINE_MS)
     app.stop()
 
     # That no thread of ours is left is seen to after every test.
-    assert hub_answers(folders) is not None
+    assert ask_local_hub(folders) is not None
     stop_hub(folders)
 
 
@@ -241,7 +241,7 @@ def test_a_picture_without_data_says_so_and_why(folders: Folders, tmp_path: Path
         "import kmonitor.ui.hosts.qt.hub_starter as k, kmonitor.ui.shell.qt.screenshot as s;"
         "s._WAITS_S = 0.1;"
         "import kmonitor.cli.window as w; w.see_hub = lambda folders: None;"
-        "k.HubKeeper.start = lambda self: self.hub_failed.emit('The disk is full.');"
+        "k.HubStarter.start = lambda self: self.hub_failed.emit('The disk is full.');"
         f"sys.exit(m.main(['--screenshot', {str(shot)!r}]))"
     )
     ran = subprocess.run(

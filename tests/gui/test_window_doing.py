@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QMenu, QMessageBox, QTreeView
 
 from kmonitor.ui.guide.qt.guide_window import GuideWindow
-from kmonitor.ui.plots.qt.limit_handle import LimitGrip
+from kmonitor.ui.plots.qt.limit_handle import LimitHandle
 from kmonitor.ui.settings.window_settings import WindowSettings
 from kmonitor_agent.wire.messages import events
 from kmonitor_agent.wire.messages.commands import (
@@ -18,7 +18,7 @@ from kmonitor_agent.wire.messages.commands import (
     SaveArguments,
     SetLimits,
 )
-from kmonitor_agent.wire.messages.unions import CommandTold
+from kmonitor_agent.wire.messages.unions import CommandReply
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import GIB, limit, made_up_run, reload_record
 
@@ -114,8 +114,8 @@ def test_a_stop_is_asked_back_first(window: DeskWindow):
 def test_a_dragged_grip_asks_for_the_limit_and_is_pending_until_confirmed(window: DeskWindow):
     assert window.board is not None
     chart = window.board.chart("ram")
-    grip = chart.findChild(LimitGrip)
-    assert isinstance(grip, LimitGrip)
+    grip = chart.findChild(LimitHandle)
+    assert isinstance(grip, LimitHandle)
     middle = QPointF(grip.rect().center())
     before = grip.y()
     QTest.mousePress(grip, Qt.MouseButton.LeftButton, pos=middle.toPoint())
@@ -167,7 +167,7 @@ def test_a_failed_limit_goes_back(window: DeskWindow):
     card.limit_dropped.emit("ram", 90 * GIB)
     asked = window.commands()[-1]
     status = CommandStatus(id=asked.id, run="run1", name="set_limits", state="failed", why="no")
-    window.desk.take(CommandTold(ask=1, status=status))
+    window.desk.take(CommandReply(ask=1, status=status))
     window.settle()
 
     assert window.board is not None

@@ -9,7 +9,7 @@ import pytest
 from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event, unpack_to_desktop
 from kmonitor_agent.wire.messages.events import AnyEvent
 from kmonitor_agent.wire.messages.fields import MAGIC, MAX_EVENT_BYTES
-from kmonitor_agent.wire.messages.unions import HubTold, RunsTold, ToDesktop
+from kmonitor_agent.wire.messages.unions import HubReply, RunsReply, ToDesktop
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.extremes import extremes
 from tests.support.made_up_runs import made_up_run
@@ -46,11 +46,11 @@ def test_every_field_of_every_answer_at_its_bounds(window: DeskWindow, kind: typ
         except ProtocolError:
             continue
         n_taken += 1
-        if isinstance(told, HubTold):
+        if isinstance(told, HubReply):
             window.desk.connected(told)
         else:
             window.desk.take(told)
-        for run in told.runs if isinstance(told, RunsTold) else ():
+        for run in told.runs if isinstance(told, RunsReply) else ():
             window.desk.select(run.run)
             window.settle()
         if n_taken % _AT_ONCE == 0:

@@ -12,7 +12,7 @@ from kmonitor.ui.guide.qt.guide_window import GuideWindow
 from kmonitor.ui.guide.qt.keyboard_window import KeyboardWindow
 from kmonitor.ui.settings.window_settings import WindowSettings
 from kmonitor.ui.shell.qt import launcher
-from kmonitor.ui.shell.qt.launcher import DemoStart
+from kmonitor.ui.shell.qt.launcher import DemoLauncher
 from kmonitor_agent.wire.local.folders import Folders
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import told_runs
@@ -79,7 +79,7 @@ def test_the_demo_is_started_as_a_process_of_its_own(
     """By Qt itself, whose answer is not the same in all its versions."""
     monkeypatch.setattr(launcher, "_MODULE", "__hello__")
     monkeypatch.setattr(launcher, "_missing_packages", list)
-    demo = DemoStart(folders)
+    demo = DemoLauncher(folders)
     with qtbot.waitSignal(demo.changed):
         demo.start()
 

@@ -15,16 +15,16 @@ from kmonitor.ui.actions.qt.action_button import ActionButton
 from kmonitor.ui.guide.qt.guide_window import GuideWindow
 from kmonitor.ui.plots.chart_state import (
     CrosshairCard,
-    CrosshairLine,
-    FlagPicture,
-    LimitPicture,
+    CrosshairRow,
+    FlagState,
+    LimitLineState,
 )
 from kmonitor.ui.plots.qt.backdrop import ChartColours
 from kmonitor.ui.plots.qt.overlay import GRIP_WIDTH_PX, end_points, scene_for
 from kmonitor.ui.shell.qt.header_view import Chip, HeaderPanel
 from kmonitor.ui.theme.palettes import DARK, LIGHT
 from kmonitor.ui.widgets.labels import ElidedLabel
-from kmonitor_agent.wire.messages.unions import MetricNow
+from kmonitor_agent.wire.messages.unions import MetricReading
 from tests.support.charts import GIB, curve, has_colour, image_of, picture, shown_chart
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import ACTIONS, limit, made_up_run
@@ -34,7 +34,7 @@ pytestmark = WINDOW
 
 SMALL, USUAL, LARGE = (1000, 640), (1280, 800), (1920, 1080)
 LONG = "resnet50-imagenet-finetune-cosine-warmup5-wd1e-4-mixup0.2-cutmix1.0-seed-1337-attempt-3"
-CPU = MetricNow(value=866 * 1024.0, source="tensorflow allocator, CPU:0 in use (all tensors)")
+CPU = MetricReading(value=866 * 1024.0, source="tensorflow allocator, CPU:0 in use (all tensors)")
 
 
 @pytest.fixture(params=[SMALL, USUAL, LARGE], ids=str)
@@ -171,7 +171,7 @@ def test_a_low_window_shows_without_scrolling_what_happens_at_the_limit():
 
 @pytest.mark.parametrize("state", ["starting", "training"])
 def test_a_shortcut_never_touches_its_buttons_title(small: DeskWindow, state: str):
-    nothing = MetricNow()
+    nothing = MetricReading()
     many = {} if state == "training" else dict.fromkeys(("ram", "vram", "graph"), nothing)
     tell(small, state=state, **many)
     for button in small.window.findChildren(ActionButton):
@@ -187,7 +187,7 @@ def test_a_small_crosshair_card_keeps_its_numbers(qtbot: Any):
     chart = shown_chart(qtbot, picture())
     chart.resize(220, 110)
     name = "w" * 60
-    lines = (CrosshairLine(0, name, 20 * GIB, "20.0 GiB"),)
+    lines = (CrosshairRow(0, name, 20 * GIB, "20.0 GiB"),)
     chart.set_crosshair(20.0, CrosshairCard("epoch 21", lines))
 
     scene = chart._scene
@@ -198,7 +198,7 @@ def test_a_small_crosshair_card_keeps_its_numbers(qtbot: Any):
 
 
 def test_the_grip_stands_beside_the_newest_dot():
-    held = LimitPicture(51 * GIB, "limit 51 GiB", "in_force", is_draggable=True)
+    held = LimitLineState(51 * GIB, "limit 51 GiB", "in_force", is_draggable=True)
     for width in (180.0, 480.0):
         scene = scene_for(picture(limit=held), QSizeF(width, 120.0), ChartColours())
         (end,) = end_points(scene)
@@ -207,7 +207,7 @@ def test_the_grip_stands_beside_the_newest_dot():
 
 def test_a_name_that_would_be_dots_only_is_left_to_the_crosshair(qtbot: Any):
     other = replace(curve("b", (10.0, 11.0, 12.0, 13.0, 14.0), selected=False, hue=1), label=LONG)
-    held = LimitPicture(14 * GIB, "drag", "offered", is_draggable=True)
+    held = LimitLineState(14 * GIB, "drag", "offered", is_draggable=True)
     # So narrow that beside the grip there is room for an ellipsis and little more.
     chart = shown_chart(qtbot, picture(curve(), other, limit=held))
     chart.resize(200, 110)
@@ -221,7 +221,7 @@ def test_a_name_that_would_be_dots_only_is_left_to_the_crosshair(qtbot: Any):
 
 
 def test_flags_without_room_for_a_label_stand_back(qtbot: Any):
-    flags = tuple(FlagPicture(x, "reload", "", ok=True) for x in np.arange(5.0, 35.0, 1.0))
+    flags = tuple(FlagState(x, "reload", "", ok=True) for x in np.arange(5.0, 35.0, 1.0))
     chart = shown_chart(qtbot, picture(flags=flags))
     image = image_of(chart)
     frame = chart._scene.frame
@@ -284,7 +284,7 @@ def test_a_hub_that_cannot_start_is_not_called_starting(small: DeskWindow):
 
 def test_a_card_of_a_narrow_screen_cuts_no_number():
     window = DeskWindow(size=(820, 760))
-    tell(window, step_time=MetricNow(value=958e-6), vram=CPU)
+    tell(window, step_time=MetricReading(value=958e-6), vram=CPU)
     window.tell_events(
         structs.replace(LEAK, metric="step_time", state="learning", units=4, slope=None)
     )

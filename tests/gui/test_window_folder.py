@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from kmonitor.ui.shell.qt import launcher
-from kmonitor.ui.shell.qt.launcher import FolderOpening
+from kmonitor.ui.shell.qt.launcher import FolderOpener
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.qt.theme import Theme
 from kmonitor_agent.wire.local.folders import Folders
 from tests.support.links import LinkUnderTest, sample
 
@@ -36,18 +36,18 @@ class StartedProcess:
 
 
 @pytest.fixture
-def opening(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[FolderOpening]:
+def opening(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[FolderOpener]:
     monkeypatch.setattr(launcher, "QProcess", StartedProcess)
-    window = MainWindow(Look())
+    window = MainWindow(Theme())
     qtbot.addWidget(window)
-    opening = FolderOpening(window)
+    opening = FolderOpener(window)
     opening.setParent(window)
     yield opening
     opening.stop()
 
 
 def test_a_folder_with_runs_is_opened_in_a_window_of_its_own(
-    opening: FolderOpening, qtbot: QtBot, folders: Folders
+    opening: FolderOpener, qtbot: QtBot, folders: Folders
 ):
     with LinkUnderTest(folders) as link:
         link.link.emit(sample(1))
@@ -59,7 +59,7 @@ def test_a_folder_with_runs_is_opened_in_a_window_of_its_own(
 
 
 def test_a_folder_without_runs_says_what_to_do(
-    opening: FolderOpening, qtbot: QtBot, tmp_path: Path
+    opening: FolderOpener, qtbot: QtBot, tmp_path: Path
 ):
     with qtbot.waitSignal(opening.refused):
         opening.look(str(tmp_path))
@@ -70,7 +70,7 @@ def test_a_folder_without_runs_says_what_to_do(
     box.close()
 
 
-def test_it_can_be_asked_for_before_and_beside_the_first_run(opening: FolderOpening):
+def test_it_can_be_asked_for_before_and_beside_the_first_run(opening: FolderOpener):
     for panel in (opening._window.run_tree, opening._window.first_start):
         names = [button.text() for button in panel.findChildren(QPushButton)]
         assert "Open folder\N{HORIZONTAL ELLIPSIS}" in names

@@ -9,7 +9,7 @@ from PySide6.QtGui import QTextDocument, QTextFormat
 
 from kmonitor.base.installation import resource_path
 from kmonitor.ui.guide import pages
-from kmonitor.ui.guide.pages import slug
+from kmonitor.ui.guide.pages import heading_slug
 from kmonitor.ui.guide.qt.guide_window import GuideWindow, blocks_of
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.language_window import chinese
@@ -35,7 +35,7 @@ def test_the_guide_is_chinese_and_its_links_lead_to_headings(
     chinese.settle()
     assert guide._headings()[0].text() == "上限与操作"
 
-    guide._reader.anchorClicked.emit(QUrl(f"remote-hosts.md#{slug('主机失联时')}"))
+    guide._reader.anchorClicked.emit(QUrl(f"remote-hosts.md#{heading_slug('主机失联时')}"))
     chinese.settle()
 
     assert guide.page == "remote-hosts.md"

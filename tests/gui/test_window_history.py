@@ -23,9 +23,9 @@ from kmonitor.ui.history.qt.history_controller import NoteDialog
 from kmonitor.ui.history.qt.history_model import RunHistoryModel
 from kmonitor.ui.history.qt.history_view import RunHistoryPanel
 from kmonitor.ui.history.run_history import HistoryRow
-from kmonitor.ui.widgets.row_table import RowTable
+from kmonitor.ui.widgets.row_table import RowTableView
 from kmonitor.ui.workspace.run_edits import MAX_NOTE
-from kmonitor_agent.wire.messages.unions import EditAsked, ErrorMessage, RunSummary
+from kmonitor_agent.wire.messages.unions import EditRequest, ErrorMessage, RunSummary
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import NOW_WALL_S, made_up_run, told_hub, told_runs
 
@@ -92,8 +92,8 @@ def choose(window: DeskWindow, *runs: str) -> None:
         QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, keys, place)
 
 
-def edits(window: DeskWindow) -> list[EditAsked]:
-    return [message for _, message in window.asked if isinstance(message, EditAsked)]
+def edits(window: DeskWindow) -> list[EditRequest]:
+    return [message for _, message in window.asked if isinstance(message, EditRequest)]
 
 
 def test_the_history_opens_in_the_place_of_the_charts_and_closes_again(window: DeskWindow):
@@ -253,7 +253,7 @@ def test_a_living_run_is_pinned_but_not_deleted_and_a_refusal_is_told(window: De
     menu = next(m for m in panel_of(window).findChildren(QMenu) if m.isVisible())
     next(entry for entry in menu.actions() if entry.data() == "pin").trigger()
     menu.close()
-    number = next(n for n, message in window.asked if isinstance(message, EditAsked))
+    number = next(n for n, message in window.asked if isinstance(message, EditRequest))
     window.desk.take(ErrorMessage(code="busy", text="the disk is full", ask=number))
     window.settle()
     labels = [label.accessibleName() for label in panel_of(window).strip.findChildren(QWidget)]
@@ -334,7 +334,7 @@ def test_only_rows_that_changed_are_drawn_anew():
 
 def test_thousands_that_come_and_go_here_and_there_are_told_at_once_and_stay_selected():
     rows = [_row(f"run{n}") for n in range(2000)]
-    table = RowTable()
+    table = RowTableView()
     model = RunHistoryModel(table)
     table.setModel(model)
     model.show_rows(rows)

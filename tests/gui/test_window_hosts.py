@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QInputDialog, QLineEdit, QMessageBox, QPushButton
 
 from kmonitor.connect.local_hub import ensure_hub
-from kmonitor.connect.remembered_hosts import HostBook
+from kmonitor.connect.remembered_hosts import HostStore
 from kmonitor.ui.hosts.qt.host_menus import ConnectDialog
 from kmonitor.ui.run_tree.run_tree import HostRow
 from kmonitor.ui.shell.qt.app import KmonitorApp
@@ -227,14 +227,14 @@ def test_a_host_is_connected_to_its_run_charted_commanded_and_remembered(
         qtbot.waitUntil(lambda: app.board is not None and app.board.is_loaded, timeout=DEADLINE_MS)
         app.controller.commands.request("save")
         qtbot.waitUntil(lambda: bool(agent.commands), timeout=DEADLINE_MS)
-        (known,) = HostBook(folders).hosts()
+        (known,) = HostStore(folders).hosts()
         assert (known.called, known.socket != "") == ("big one", True)
         hosts.rename(NAME, "")
         assert [host.name for host in app.desk.hosts.all()] == [NAME]
         hosts.remove(NAME)
 
     assert agent.commands[0].name == "save"
-    assert HostBook(folders).hosts() == []
+    assert HostStore(folders).hosts() == []
     assert app.desk.book.runs() == []
 
 
@@ -242,7 +242,7 @@ def test_what_the_command_line_does_with_hosts_is_seen_by_an_open_window(
     start: Callable[..., KmonitorApp], folders: Folders, qtbot: Any
 ) -> None:
     first, second = (f"tcp://127.0.0.1:{port}?key={'ab' * 32}" for port in (7, 9))
-    book = HostBook(folders)
+    book = HostStore(folders)
     book.add(first, name="one")
     app = start(with_hub=False)
     hosts = app._hosts
@@ -265,7 +265,7 @@ def test_what_the_command_line_does_with_hosts_is_seen_by_an_open_window(
     )
 
     assert names() == ["two"]
-    qtbot.waitUntil(lambda: len(HostBook(folders).hosts()) == 1, timeout=DEADLINE_MS)
+    qtbot.waitUntil(lambda: len(HostStore(folders).hosts()) == 1, timeout=DEADLINE_MS)
     banner = app.desk.banner(0.0)
     assert banner is not None
     assert "put aside" in banner.text

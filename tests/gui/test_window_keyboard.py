@@ -14,7 +14,7 @@ from kmonitor.ui.guide.qt.guide_window import GuideWindow
 from kmonitor.ui.guide.qt.keyboard_window import KeyboardWindow
 from kmonitor.ui.history.qt.history_controller import NoteDialog
 from kmonitor.ui.shell.qt.app import KmonitorApp
-from kmonitor.ui.shortcuts import KEYS, keyboard_map
+from kmonitor.ui.shortcuts import KEYS, shortcut_groups
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import made_up_run
 from tests.support.started_app import start
@@ -93,7 +93,7 @@ def test_the_page_of_keys_shows_the_map(window: DeskWindow) -> None:
     (page,) = window.window.findChildren(KeyboardWindow)
     shown = {label.text() for label in page.findChildren(QLabel)}
 
-    for group in keyboard_map():
+    for group in shortcut_groups():
         assert group.title.upper() in shown
         for line in group.lines:
             assert line.words in shown

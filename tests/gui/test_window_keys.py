@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QMessage
 from kmonitor.ui.shortcuts import KEYS
 from kmonitor.ui.widgets.labels import ElidedLabel
 from kmonitor_agent.wire.messages.commands import CommandStatus
-from kmonitor_agent.wire.messages.unions import CommandTold
+from kmonitor_agent.wire.messages.unions import CommandReply
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import made_up_run
 
@@ -85,7 +85,7 @@ def test_a_button_that_was_pressed_keeps_the_focus_and_no_other_is_pressed_inste
     assert window.board.presenter.is_live
     (asked,) = window.commands()
     told = CommandStatus(id=asked.id, run="run1", name="pause", state="done")
-    window.desk.take(CommandTold(ask=1, status=told))
+    window.desk.take(CommandReply(ask=1, status=told))
     window.settle()
     assert pause.isEnabled()
     assert pause.hasFocus()

@@ -18,17 +18,17 @@ from PySide6.QtWidgets import (
 
 from kmonitor.ui.alerts.qt.alert_controller import AlertController
 from kmonitor.ui.hosts.qt.audit_window import AuditController
-from kmonitor.ui.settings.hub_settings import HubSettingsDesk
+from kmonitor.ui.settings.hub_settings import HubSettingsStore
 from kmonitor.ui.settings.qt import language_controller
 from kmonitor.ui.settings.qt.settings_window import SettingsWindow
 from kmonitor.ui.settings.window_settings import WindowSettings
-from kmonitor.ui.shell.crash_reports import Crash
+from kmonitor.ui.shell.crash_reports import CrashReport
 from kmonitor.ui.shell.first_start import SNIPPET
 from kmonitor.ui.shell.qt.crash_controller import CrashController
 from kmonitor.ui.text.language import language_tag
 from kmonitor_agent.wire.messages import events
 from kmonitor_agent.wire.messages.commands import CommandName
-from kmonitor_agent.wire.messages.unions import KeyGrant, KeysTold
+from kmonitor_agent.wire.messages.unions import KeyGrant, KeysReply
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.language_window import chinese
 from tests.support.made_up_runs import (
@@ -102,7 +102,7 @@ def tell_everything(window: DeskWindow) -> None:
     window.tell_events(
         events.FitStarted(t_s=1.0, fit=1, model="resnet50", epochs=90, steps=1563, batch_size=64),
         events.FitEnded(t_s=2.0, fit=1, how="finished", epochs_done=3),
-        events.BootEnded(t_s=3.0, why="interrupted"),
+        events.SessionEnded(t_s=3.0, why="interrupted"),
         events.ActionRecord(**msgspec.structs.asdict(reload_record(900.0))),
         reload_record(2300.0, ok=False),
         events.LimitsInForce(t_s=4.0, limits=[limit("ram", 80 * GIB)]),
@@ -139,12 +139,12 @@ def add_charts(window: DeskWindow) -> None:
 
 def open_settings(window: DeskWindow) -> None:
     """All pages of the settings, with hosts, keys and a bound that is refused."""
-    hub = HubSettingsDesk(lambda _message: next(NUMBERS))
+    hub = HubSettingsStore(lambda _message: next(NUMBERS))
     hub.refresh()
     asked = sorted(hub._asked)
     hub.take(msgspec.structs.replace(told_hub(), ask=asked[0], runs_removed=3, keep_is_fixed=True))
     grants = [KeyGrant(key="ab" * 32, name="exp-0", role="viewer")]
-    hub.take(KeysTold(ask=asked[1], keys=grants, address="tcp://10.0.0.1:7"))
+    hub.take(KeysReply(ask=asked[1], keys=grants, address="tcp://10.0.0.1:7"))
     window.controller.preferences._hub = hub
     window.desk.add_host("exp-1", "exp-2")
     window.controller.preferences.open()
@@ -160,7 +160,7 @@ def open_everything(window: DeskWindow) -> None:
     add_charts(window)
     open_settings(window)
     crashes = CrashController(window.window, window.window)
-    crashes.offer([Crash(Path("x"), NOW_WALL_S, is_fatal=True, text="kmonitor")])
+    crashes.offer([CrashReport(Path("x"), NOW_WALL_S, is_fatal=True, text="kmonitor")])
     crashes._on_bar_show_requested()
     controller.records.open_end("old2")
     controller.history.open()

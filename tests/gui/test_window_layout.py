@@ -9,7 +9,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from kmonitor.ui.settings.window_settings import TableLayout, WindowSettings
-from kmonitor.ui.widgets.buttons import Segments
+from kmonitor.ui.widgets.buttons import SegmentedControl
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import made_up_run
 from tests.support.made_up_verdicts import LEAK
@@ -148,7 +148,7 @@ def test_a_low_list_gives_way_and_no_letter_of_its_switches() -> None:
     records.setFixedHeight(132)
     window.settle()
 
-    for switch in records.findChildren(Segments):
+    for switch in records.findChildren(SegmentedControl):
         if switch.isVisible():
             assert switch.height() >= switch.sizeHint().height()
     window.close()

@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.ui.memory.qt.memory_map_controller import MemoryMapController
-from kmonitor.ui.memory.qt.model_file_controller import ModelFileOpening
+from kmonitor.ui.memory.qt.model_file_controller import ModelFileOpener
 from kmonitor.ui.memory.subjects import GIB
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_maps import convolutions, file_subject, told_model
@@ -184,9 +184,9 @@ def test_all_is_reached_in_a_small_window(window: DeskWindow, width: int, height
 def test_a_file_is_chosen_read_beside_the_window_and_shown(
     window: DeskWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    opening = ModelFileOpening(window.window, memory_of(window))
+    opening = ModelFileOpener(window.window, memory_of(window))
     monkeypatch.setattr(
-        "kmonitor.ui.memory.qt.model_file_controller.source_of", lambda *_, **__: None
+        "kmonitor.ui.memory.qt.model_file_controller.model_source_of", lambda *_, **__: None
     )
     monkeypatch.setattr(
         "kmonitor.ui.memory.qt.model_file_controller.describe_scaled",
@@ -211,13 +211,13 @@ def test_a_keras_file_is_mapped_at_once_also_where_keras_is_missing(
     window: DeskWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     def no_keras(*_: object) -> list[object]:
-        raise Expected("No module named 'keras'")
+        raise UserError("No module named 'keras'")
 
     module = "kmonitor.ui.memory.qt.model_file_controller"
-    monkeypatch.setattr(f"{module}.source_of", lambda *_, **__: None)
+    monkeypatch.setattr(f"{module}.model_source_of", lambda *_, **__: None)
     monkeypatch.setattr(f"{module}.layout_of_file", lambda _: convolutions(64))
     monkeypatch.setattr(f"{module}.describe_scaled", no_keras)
-    opening = ModelFileOpening(window.window, memory_of(window))
+    opening = ModelFileOpener(window.window, memory_of(window))
 
     opening.open(str(tmp_path / "small.keras"))
     desk = memory_of(window).desk
@@ -234,7 +234,7 @@ def test_a_keras_file_is_mapped_at_once_also_where_keras_is_missing(
 
 
 def test_a_file_with_own_classes_asks_for_them(window: DeskWindow, tmp_path: Path):
-    opening = ModelFileOpening(window.window, memory_of(window))
+    opening = ModelFileOpener(window.window, memory_of(window))
     panel = memory_of(window).panel
 
     opening._now = None
@@ -254,7 +254,7 @@ def test_a_file_with_own_classes_asks_for_them(window: DeskWindow, tmp_path: Pat
 
 
 def test_who_leaves_a_file_gives_it_up(window: DeskWindow, tmp_path: Path):
-    opening = ModelFileOpening(window.window, memory_of(window))
+    opening = ModelFileOpener(window.window, memory_of(window))
     opening.open(str(tmp_path / "none.keras"))
     reading = opening._now
     assert reading is not None

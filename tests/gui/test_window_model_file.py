@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kmonitor.base.errors import Expected
-from kmonitor.memory.model_files.description import GivenUp, ModelSource, answer_of
+from kmonitor.base.errors import UserError
+from kmonitor.memory.model_files.description import DescriptionCancelled, ModelSource, answer_of
 from kmonitor.memory.model_files.load_cost import LoadCost
 from kmonitor.ui.memory.qt.model_file_controller import ModelFileController
 from kmonitor.ui.memory.qt.model_file_window import ModelFileWindow
@@ -28,8 +28,8 @@ class Opened:
 
     def __init__(self, desk: DeskWindow, path: Path, patch: pytest.MonkeyPatch) -> None:
         self.desk = desk
-        patch.setattr(f"{MODULE}.source_of", lambda *_, **__: ModelSource())
-        patch.setattr("kmonitor.ui.memory.qt.model_file_controller.source_of", _refused)
+        patch.setattr(f"{MODULE}.model_source_of", lambda *_, **__: ModelSource())
+        patch.setattr("kmonitor.ui.memory.qt.model_file_controller.model_source_of", _refused)
         self.controller = ModelFileController(desk.window, desk.controller.memory, desk.look)
         self.controller._opening.open(str(path))
         desk.controller.memory.panel.details_requested.emit()
@@ -45,7 +45,7 @@ class Opened:
 
 
 def _refused(*_: object, **__: object) -> ModelSource:
-    raise Expected("no map here")
+    raise UserError("no map here")
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_cancel_ends_the_process_that_runs(opened: Opened, monkeypatch: pytest
         try:
             code = "import sys, threading; sys.stdin.read(); threading.Event().wait(3600)"
             answer_of(code, {}, dict, "sleeps", is_given_up)
-        except GivenUp:
+        except DescriptionCancelled:
             ended.set()
             raise
         return []
@@ -109,7 +109,7 @@ def test_a_cancel_ends_the_process_that_runs(opened: Opened, monkeypatch: pytest
 
 def test_what_cannot_be_measured_says_why(opened: Opened, monkeypatch: pytest.MonkeyPatch):
     def refused(*_: object, **__: object) -> list[LoadCost]:
-        raise Expected("it cannot be loaded", "try another")
+        raise UserError("it cannot be loaded", "try another")
 
     monkeypatch.setattr(f"{MODULE}.measure", refused)
     opened.window.cost._measure.click()
@@ -123,7 +123,7 @@ def test_who_closes_it_wants_no_more(opened: Opened, monkeypatch: pytest.MonkeyP
     def measured(*_: object, is_given_up: Callable[[], bool], **__: object) -> list[LoadCost]:
         wait_until(is_given_up, deadline_s=DEADLINE_S)
         asked.set()
-        raise GivenUp
+        raise DescriptionCancelled
 
     monkeypatch.setattr(f"{MODULE}.measure", measured)
     opened.window.cost._measure.click()

@@ -6,19 +6,19 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QModelIndex
 from PySide6.QtTest import QAbstractItemModelTester
 
-from kmonitor.ui.events.event_log import LogRow
+from kmonitor.ui.events.event_log import EventLogRow
 from kmonitor.ui.events.event_text import EventLine
 from kmonitor.ui.events.qt.event_log_view import EventLogModel
-from kmonitor.ui.hosts.audit import AuditLine, AuditPicture
+from kmonitor.ui.hosts.audit import AuditLine, AuditState
 from kmonitor.ui.hosts.qt.audit_window import AuditModel, AuditWindow
 from kmonitor.ui.run_tree.qt.run_tree_model import RunTreeModel
 from kmonitor.ui.run_tree.run_tree import HostRow, RunRow
-from kmonitor.ui.runs.run_states import StatePicture
+from kmonitor.ui.runs.run_states import RunStateLabel
 from tests.support.desk_window import DeskWindow
 
 pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("qapp")]
 
-STATE = StatePicture("dot", "Training", "ok")
+STATE = RunStateLabel("dot", "Training", "ok")
 
 
 def run_row(run: str, line: str = "") -> RunRow:
@@ -81,7 +81,10 @@ def test_the_log_becomes_whatever_it_is_given(steps: list[list[int]]):
     tester = QAbstractItemModelTester(model)
     for step in steps:
         model.show_rows(
-            [LogRow(i, "r", "name", "11:02:41", EventLine("dot", "info", str(i))) for i in step]
+            [
+                EventLogRow(i, "r", "name", "11:02:41", EventLine("dot", "info", str(i)))
+                for i in step
+            ]
         )
         told = [str(model.index(at, 0).data()).rsplit(" ", 1)[1] for at in range(model.rowCount())]
         assert told == [str(i) for i in step]
@@ -127,7 +130,7 @@ def test_columns_of_the_audit_are_measured_by_few_rows(monkeypatch: pytest.Monke
     desk = DeskWindow(with_charts=False)
     window = AuditWindow(desk.look, desk.window)
     lines = tuple(AuditLine(n, (str(n), "a", "b", "c", "d", "e"), "all") for n in range(400))
-    window.show_picture(AuditPicture(lines, "", {}))
+    window.show_picture(AuditState(lines, "", {}))
     window.show()
     desk.settle()
     window.close()

@@ -15,7 +15,7 @@ PLACE = """
 import sys
 from PySide6.QtCore import QRect
 from kmonitor.ui.shell.qt.run_window import make_qt_application
-from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.qt.theme import Theme as Look
 from kmonitor.ui.shell.qt.window import MainWindow
 qt = make_qt_application()
 for words in sys.argv[1:]:

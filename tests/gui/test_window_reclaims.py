@@ -12,13 +12,13 @@ from PySide6.QtWidgets import QMenu, QMessageBox, QPushButton, QTableView
 
 from kmonitor.ui.actions.qt.action_button import ActionButton
 from kmonitor.ui.events.qt.detail_windows import DiagnosisWindow, RecordWindow
-from kmonitor.ui.plots.qt.live_chart import flag_at, text_at
+from kmonitor.ui.plots.qt.live_chart import flag_at, tooltip_at
 from kmonitor.ui.plots.qt.overlay import placed_flags
 from kmonitor.ui.settings.window_settings import WindowSettings
 from kmonitor.ui.shell.qt.header_view import Chip
 from kmonitor_agent.wire.messages import events
 from kmonitor_agent.wire.messages.commands import CommandName, CommandStatus, SetLimits
-from kmonitor_agent.wire.messages.unions import CommandTold
+from kmonitor_agent.wire.messages.unions import CommandReply
 from tests.support.charts import Mouse
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import ACTIONS, limit, made_up_run, reload_record
@@ -205,7 +205,7 @@ def test_a_flag_tells_its_record_and_a_click_selects_its_row(window: DeskWindow)
     label = QPointF(place.left + place.width / 2, chart._scene.frame.top + 8)
 
     assert place.width > 0
-    assert "Reload after epoch 15" in text_at(chart._scene, label)
+    assert "Reload after epoch 15" in tooltip_at(chart._scene, label)
     assert "still held: 12 traces held by `my_step`" in flag.tooltip
     mouse = Mouse(chart)
     mouse.press(label.x(), label.y())
@@ -294,7 +294,7 @@ def test_diagnose_is_asked_followed_and_read(window: DeskWindow):
 
     asked = window.commands()[-1]
     done = CommandStatus(id=asked.id, run="run1", name="diagnose", state="done")
-    window.desk.take(CommandTold(ask=1, status=done))
+    window.desk.take(CommandReply(ask=1, status=done))
     window.tell_events(FOUND)
     read = sheet._reader.toPlainText()
     assert "<b>dict</b>" in read
@@ -313,7 +313,7 @@ def test_a_refused_diagnosis_says_why(window: DeskWindow):
     refused = CommandStatus(
         id=asked.id, run="run1", name="diagnose", state="refused", why="no fit"
     )
-    window.desk.take(CommandTold(ask=1, status=refused))
+    window.desk.take(CommandReply(ask=1, status=refused))
     window.settle()
     sheet = window.window.findChild(DiagnosisWindow)
     assert isinstance(sheet, DiagnosisWindow)
@@ -437,7 +437,7 @@ def test_everything_fits_whatever_is_offered(theme: str, size: tuple[int, int]):
 def test_a_restart_and_a_death_are_told_in_tree_header_and_log(window: DeskWindow):
     why = "restarting in a new process"
     window.tell_runs(made_up_run(state="starting", state_why=why, change=2))
-    window.tell_events(events.BootEnded(t_s=3000.0, why="restart", supervisor=7))
+    window.tell_events(events.SessionEnded(t_s=3000.0, why="restart", supervisor=7))
     (row,) = window.window.run_tree._model._hosts[0].runs
     assert (row.state.word, row.state.icon, row.line) == ("Restarting", "restart", "Restarting")
     assert why in row.tooltip
@@ -446,7 +446,7 @@ def test_a_restart_and_a_death_are_told_in_tree_header_and_log(window: DeskWindo
     window.tell_runs(
         made_up_run(state="failed", state_why=killed, cause="out of memory", actions=[], change=3)
     )
-    window.tell_events(events.BootDied(t_s=3001.0, boot="boot1", how="memory", why=killed))
+    window.tell_events(events.SessionDied(t_s=3001.0, boot="boot1", how="memory", why=killed))
     (row,) = window.window.run_tree._model._hosts[0].runs
     assert row.line.startswith("Failed: out of memory")
     chip = next(each for each in window.window.findChildren(Chip) if each.isVisible())

@@ -12,7 +12,7 @@ from kmonitor.connect.hub_client import HubClient
 from kmonitor.ui.history.qt.history_controller import NoteDialog
 from kmonitor.ui.shell.qt.app import KmonitorApp
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import ipc_endpoint, view_socket_path
 from tests.support.desk_window import WINDOW
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.simulated_agent import SimulatedAgent
@@ -72,7 +72,7 @@ def test_what_a_hub_recorded_is_noted_compared_and_deleted(
     QTest.mouseClick(yes, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: app.desk.book.get(second) is None, timeout=DEADLINE_MS)
     assert app.desk.edits.trouble == ""
-    with HubClient(ipc(view_socket(folders))) as client:
+    with HubClient(ipc_endpoint(view_socket_path(folders))) as client:
         assert [(run.run, run.note) for run in client.runs()] == [(first, "the one to beat")]
 
 

@@ -10,13 +10,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QMessageBox, QWidget
 
 from kmonitor.hub.options import Keep, read_keep, write_keep
-from kmonitor.ui.settings.hub_settings import HubSettingsDesk
+from kmonitor.ui.settings.hub_settings import HubSettingsStore
 from kmonitor.ui.settings.qt.settings_window import SettingsWindow
 from kmonitor.ui.settings.window_settings import WindowSettings, load_settings
 from kmonitor.ui.shell.qt.app import KmonitorApp
 from kmonitor.ui.text.formats import use_byte_units
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.messages.unions import KeyGrant, KeysAsked, KeysTold
+from kmonitor_agent.wire.messages.unions import KeyGrant, KeysReply, KeysRequest
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.made_up_runs import made_up_run, told_hub
@@ -100,7 +100,7 @@ def test_every_control_of_the_settings_has_a_name(window: DeskWindow) -> None:
     settings = opened(window)
     window.desk.add_host("gpu-01", "big")
     hub = hub_of(window)
-    hub.take(KeysTold(ask=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")]))
+    hub.take(KeysReply(ask=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")]))
     window.controller.preferences.refresh()
     for kind in (QAbstractButton, QLineEdit):
         for control in settings.findChildren(kind):
@@ -109,7 +109,7 @@ def test_every_control_of_the_settings_has_a_name(window: DeskWindow) -> None:
     settings.close()
 
 
-def hub_of(window: DeskWindow) -> HubSettingsDesk:
+def hub_of(window: DeskWindow) -> HubSettingsStore:
     """As if this machine's hub had been asked twice, as numbers 1 and 2."""
     asked: list[msgspec.Struct] = []
 
@@ -118,7 +118,7 @@ def hub_of(window: DeskWindow) -> HubSettingsDesk:
         window.asked.append((len(asked), message))
         return len(asked)
 
-    hub = window.controller.preferences._hub = HubSettingsDesk(ask)
+    hub = window.controller.preferences._hub = HubSettingsStore(ask)
     hub.refresh()
     return hub
 
@@ -208,11 +208,11 @@ def test_the_own_key_is_shown_when_it_is_asked_for_and_copied(window: DeskWindow
 def test_a_key_is_revoked_once_it_was_asked(window: DeskWindow) -> None:
     settings = opened(window, KEYS)
     hub = hub_of(window)
-    hub.take(KeysTold(ask=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")]))
+    hub.take(KeysReply(ask=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")]))
     window.controller.preferences.refresh()
     press(settings.keys, "Revoke anna")
     answer(window, yes=True)
-    asked = [m for _, m in window.asked if isinstance(m, KeysAsked) and m.revoke]
+    asked = [m for _, m in window.asked if isinstance(m, KeysRequest) and m.revoke]
 
     assert [m.revoke for m in asked] == ["ab" * 32]
     settings.close()

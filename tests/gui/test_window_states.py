@@ -19,7 +19,7 @@ from kmonitor.ui.plots.qt.live_chart import LiveChart
 from kmonitor.ui.shell.qt.header_view import Chip
 from kmonitor.ui.widgets.labels import ElidedLabel
 from kmonitor_agent.wire.messages import events
-from kmonitor_agent.wire.messages.unions import MetricNow
+from kmonitor_agent.wire.messages.unions import MetricReading
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import limit, made_up_run, reload_record, told_hub
 
@@ -167,10 +167,12 @@ def test_without_a_gpu_the_card_is_the_allocators_and_a_missing_number_says_why(
     window: DeskWindow,
 ):
     source = "tensorflow allocator, CPU:0 in use (tensors of 256 KiB and more)"
-    cpu = MetricNow(value=866 * 1024.0, source=source)
-    live(window, vram=cpu, graph=MetricNow(absent="this backend keeps no graph"))
-    missing = events.SourceOf("device_used_bytes", "bytes", absent="no NVIDIA driver on this host")
-    window.tell_events(events.Sources(t_s=1.0, sources=[missing]))
+    cpu = MetricReading(value=866 * 1024.0, source=source)
+    live(window, vram=cpu, graph=MetricReading(absent="this backend keeps no graph"))
+    missing = events.FieldSource(
+        "device_used_bytes", "bytes", absent="no NVIDIA driver on this host"
+    )
+    window.tell_events(events.FieldSources(t_s=1.0, sources=[missing]))
 
     card = window.window.cards["vram"]
     hint = "no NVIDIA driver on this host \u00b7 counts tensors of 256 KiB and more"

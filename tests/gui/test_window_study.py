@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QPushButton, QTextBrowser, QToolTip
 
 from kmonitor.ui.guide.qt.guide_window import GuideWindow
 from kmonitor.ui.studies.qt.study_view import StudyPanel
-from kmonitor_agent.wire.messages.unions import RowsAsked
+from kmonitor_agent.wire.messages.unions import RowsRequest
 from tests.support.desk_window import WINDOW
 from tests.support.made_up_runs import made_up_run
 from tests.support.made_up_studies import RUNNING, STUDY, MadeUpStudy
@@ -122,7 +122,7 @@ def test_epochs_are_asked_for_once_while_the_study_is_looked_at(stage: Stage):
     show(stage, MadeUpStudy(RUNNING))
     stage.desk.controller.refresh()
 
-    asked = [each for _, each in stage.desk.asked if isinstance(each, RowsAsked)]
+    asked = [each for _, each in stage.desk.asked if isinstance(each, RowsRequest)]
 
     assert len([each for each in asked if each.kinds == ["epoch_end"]]) == 1
 
@@ -213,7 +213,7 @@ def test_a_recorded_study_opens_from_the_history(stage: Stage):
     stage.desk.controller.history.close()
 
     assert page_of(stage).isVisible()
-    asked = [each for _, each in stage.desk.asked if isinstance(each, RowsAsked)]
+    asked = [each for _, each in stage.desk.asked if isinstance(each, RowsRequest)]
     assert any(each.runs == [STUDY] and "fold_end" in each.kinds for each in asked)
 
 

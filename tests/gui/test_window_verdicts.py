@@ -12,16 +12,16 @@ from PySide6.QtWidgets import QLabel, QPushButton, QTextBrowser, QWidget
 
 from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor.ui.charts.qt.chart_card import VerdictButton, VerdictRow
-from kmonitor.ui.events.qt.detail_windows import EndWindow
+from kmonitor.ui.events.qt.detail_windows import RunEndWindow
 from kmonitor.ui.guide.qt.guide_window import GuideWindow
 from kmonitor.ui.plots.qt.backdrop import ChartColours
 from kmonitor.ui.plots.qt.overlay import GRIP_WIDTH_PX, scene_for
 from kmonitor.ui.shell.qt.header_view import Chip
-from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.verdicts.qt.verdict_window import VerdictWindow
 from kmonitor_agent.wire.messages.commands import LimitMetric
-from kmonitor_agent.wire.messages.events import BootDied, LimitForecast, Verdict
-from kmonitor_agent.wire.messages.unions import VerdictsAsked, VerdictsTold
+from kmonitor_agent.wire.messages.events import LimitForecast, SessionDied, Verdict
+from kmonitor_agent.wire.messages.unions import VerdictsReply, VerdictsRequest
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.growing_run import Growing, events_of
 from tests.support.made_up_runs import limit, made_up_run
@@ -115,9 +115,9 @@ def test_a_window_that_looks_at_a_run_asks_how_it_stands(window: DeskWindow):
     window.connect()
     window.tell_runs(made_up_run())
 
-    asked = [(n, m) for n, m in window.asked if isinstance(m, VerdictsAsked)]
+    asked = [(n, m) for n, m in window.asked if isinstance(m, VerdictsRequest)]
     assert [message.run for _, message in asked] == ["run1"]
-    window.desk.take(VerdictsTold(ask=asked[0][0], run="run1", verdicts=[LEAK]))
+    window.desk.take(VerdictsReply(ask=asked[0][0], run="run1", verdicts=[LEAK]))
     window.settle()
     window.controller.refresh()
 
@@ -204,7 +204,7 @@ def test_what_the_hub_judged_from_a_trainings_events_is_what_the_window_says(win
     assert [b.text() for b in _buttons(window, "ram")] == ["leak suspected"]
     assert [b.text() for b in _buttons(window, "graph")] == ["growing"]
     assert [b.text() for b in _buttons(window, "step_time")] == ["steady"]
-    text = plain_text(sheet.text())
+    text = with_plain_spaces(sheet.text())
     assert "traces of models that are gone" in text
     assert "+40.0 MiB / epoch" in text
     assert "ost limit 4 GiB in about" in text
@@ -223,7 +223,7 @@ def test_what_the_forecast_meets_is_not_hidden_by_the_grip_and_is_named(window: 
     met = scene.frame.x_px(picture.forecast.x_meets)
     assert met <= scene.frame.right - GRIP_WIDTH_PX
     assert scene.frame.y_px(picture.forecast.limit) >= scene.frame.top + 14.0
-    assert plain_text(picture.forecast.limit_text) == "host limit 78 GiB"
+    assert with_plain_spaces(picture.forecast.limit_text) == "host limit 78 GiB"
 
 
 def test_a_card_without_a_verdict_has_no_button(window: DeskWindow):
@@ -239,7 +239,7 @@ def test_the_line_of_a_death_and_the_state_open_the_last_minute_of_the_run(windo
     window.tell_runs(
         made_up_run(state="failed", state_why=why, cause="out of memory", checkpoint_bytes=None)
     )
-    died = BootDied(t_s=3700.0, boot="b", how="memory", signal="SIGKILL", why=why)
+    died = SessionDied(t_s=3700.0, boot="b", how="memory", signal="SIGKILL", why=why)
     window.tell_events(died)
     (row,) = (each for each in window.desk.log.rows() if each.is_end)
 
@@ -247,11 +247,11 @@ def test_the_line_of_a_death_and_the_state_open_the_last_minute_of_the_run(windo
     window.answer()
     window.settle()
 
-    sheet = window.window.findChild(EndWindow)
-    assert isinstance(sheet, EndWindow)
+    sheet = window.window.findChild(RunEndWindow)
+    assert isinstance(sheet, RunEndWindow)
     assert sheet.isVisible()
     assert "Failed: out of memory" in sheet.text()
-    assert "RAM in the last" in plain_text(sheet.text())
+    assert "RAM in the last" in with_plain_spaces(sheet.text())
     assert "Nothing of it was saved" in sheet.text()
     sheet.close()
     chip = next(
@@ -277,7 +277,7 @@ def test_the_header_says_when_a_limit_is_met_until_the_run_ends(wide: DeskWindow
 
     def chips() -> list[str]:
         found = wide.window.header.findChildren(Chip)
-        return [plain_text(chip.accessibleName()) for chip in found if chip.isVisible()]
+        return [with_plain_spaces(chip.accessibleName()) for chip in found if chip.isVisible()]
 
     assert any("limit in about 14 epochs (10 to 21)" in text for text in chips())
 

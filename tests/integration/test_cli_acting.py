@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.connect.local_hub import hub_answers, stop_hub
+from kmonitor.connect.local_hub import ask_local_hub, stop_hub
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.messages.commands import Command, NoArguments, SetLimits
+from kmonitor_agent.wire.messages.commands import Command, PlainArguments, SetLimits
 from kmonitor_agent.wire.messages.events import Paused
 from tests.support.command_line import MODULE, kmonitor, start_kmonitor
 from tests.support.live_hub import LiveHub
@@ -50,7 +50,7 @@ def test_a_command_that_is_waited_for_prints_its_record(training: SimulatedAgent
     assert "Reloaded after epoch 1" in ran.out
     assert "functions 700 → 28" in ran.out
     (command,) = {command.id: command for command in training.commands}.values()
-    assert command.args == NoArguments(at="batch")
+    assert command.args == PlainArguments(at="batch")
     assert command.asked_by
 
 
@@ -170,7 +170,7 @@ def test_a_hub_runs_in_the_terminal_until_it_is_stopped(own_hub: Folders):
     with start_kmonitor("hub") as process:
         assert process.stdout is not None
         said = process.stdout.readline()
-        assert hub_answers(own_hub) is not None
+        assert ask_local_hub(own_hub) is not None
 
         status, again = kmonitor("hub", "status", "--json"), kmonitor("hub")
         stopped = kmonitor("hub", "stop")
@@ -203,7 +203,7 @@ def test_purge_lists_asks_and_removes_only_what_is_ours(
     assert purged.status == 0, purged.err
     assert [str(path) for path in files if str(path) not in purged.out] == []
     assert [path.name for path in folders.state.iterdir()] == ["thesis.txt"]
-    assert hub_answers(folders) is None
+    assert ask_local_hub(folders) is None
 
 
 @pytest.mark.parametrize(("answer", "status"), [(b"yes\n", 0), (b"no\n", 1), (b"\n", 1)])

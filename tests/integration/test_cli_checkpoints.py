@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kmonitor_agent.reclaim.checkpoint_file import StoredVariable, Tag
+from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag, VariableToStore
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore, export_path
 from kmonitor_agent.wire.messages.commands import ReloadArguments, SaveArguments
 from kmonitor_agent.wire.messages.events import FitStarted
@@ -34,9 +34,11 @@ MAKING = "what it is made of"
 
 def write(folder: Path, run: str, *, epoch: int, keep: int = 9, making: str = MAKING) -> Path:
     value = np.arange(1000, dtype="float32")
-    stored = [StoredVariable("model/dense/kernel", value.nbytes, value)]
+    stored = [VariableToStore("model/dense/kernel", value.nbytes, value)]
     store = CheckpointStore(folder, keep=keep)
-    return store.save(stored, lambda each: each, tag=Tag(run, 1, epoch), architecture=making).path
+    return store.save(
+        stored, lambda each: each, tag=CheckpointTag(run, 1, epoch), architecture=making
+    ).path
 
 
 def test_checkpoints_of_a_run_are_listed_with_those_in_a_folder_that_its_script_named(

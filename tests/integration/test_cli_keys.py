@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from kmonitor.cli.doctor.command import examine
-from kmonitor.cli.hub.command import say_where_it_listens
+from kmonitor.cli.hub.command import print_listen_address
 from kmonitor.cli.main import main
-from kmonitor.cli.purge import belongings
+from kmonitor.cli.purge import find_own_files
 from kmonitor_agent.wire.local.folders import Folders
 from tests.support.direct_hub import BIND, ListeningHub, listening
 from tests.support.live_hub import LiveHub
@@ -169,7 +169,7 @@ def test_a_hubs_start_tells_that_its_list_of_keys_is_damaged(
     live = LiveHub(folders)
     live.start("--bind", BIND)
     try:
-        say_where_it_listens(folders)
+        print_listen_address(folders)
     finally:
         live.kill()
 
@@ -181,4 +181,4 @@ def test_purge_knows_every_file_of_ours(say: Say, folders: Folders):
     say("keys", "mine")
     say("keys", "mine", "--agent")
 
-    assert [path.name for path in belongings(folders).ours] == ["agent.key", "desktop.key"]
+    assert [path.name for path in find_own_files(folders).ours] == ["agent.key", "desktop.key"]

@@ -15,11 +15,11 @@ from kmonitor.connect.local_hub import stop_hub
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import (
     AllocationGrowth,
-    BootDied,
-    BootEnded,
     Diagnosis,
     FitStarted,
     Sample,
+    SessionDied,
+    SessionEnded,
 )
 from tests.support.command_line import MODULE, kmonitor, start_kmonitor
 from tests.support.growing_run import Growing, events_of
@@ -111,9 +111,9 @@ def test_a_training_that_makes_no_step_is_told_with_what_to_do(live_hub: LiveHub
 def test_show_tells_one_truth_of_a_process_that_could_not_know_its_exit_status(
     told: SimulatedAgent,
 ):
-    told.emit(BootEnded(t_s=told.now_s(), why="finished"))
+    told.emit(SessionEnded(t_s=told.now_s(), why="finished"))
     told.emit(
-        BootDied(
+        SessionDied(
             t_s=told.now_s(),
             boot=told.boot,
             how="status",

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.base.errors import Expected
-from kmonitor.cli.window import see_name
+from kmonitor.base.errors import UserError
+from kmonitor.cli.window import check_screenshot_name
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
@@ -57,8 +57,8 @@ def test_a_picture_that_cannot_be_written_is_named_with_the_cause(
 def test_a_folder_is_no_stem_of_a_pictures_name(tmp_path: Path, place: str):
     (tmp_path / "a-folder").mkdir()
 
-    with pytest.raises(Expected) as told:
-        see_name(tmp_path / place)
+    with pytest.raises(UserError) as told:
+        check_screenshot_name(tmp_path / place)
 
     assert told.value.remedy == "Name a file that ends in .png."
 

@@ -15,7 +15,7 @@ from tensorflow.python.eager.polymorphic_function import atomic_function
 
 from kmonitor_agent import collect
 from kmonitor_agent.frameworks.base import Framework
-from kmonitor_agent.reclaim.actions import Tag, reload
+from kmonitor_agent.reclaim.actions import CheckpointTag, reload
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.reloading import KERAS, arrays, clean_registry, dense_model
 
@@ -106,7 +106,9 @@ def test_a_model_that_another_thread_uses_gives_the_same_results(
     def reclaim() -> str:
         if level == "collect":
             return collect().why
-        return reload(framework, mine, CheckpointStore(tmp_path), tag=Tag("run", 1, 0)).why
+        return reload(
+            framework, mine, CheckpointStore(tmp_path), tag=CheckpointTag("run", 1, 0)
+        ).why
 
     used = kind()
     whys, found = together(ROUNDS, reclaim, used.turn)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.text.formats import with_plain_spaces
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.memory_group import memory_group
@@ -69,7 +69,7 @@ def told(hub: LiveHub) -> str:
         wait_until(
             lambda: [r for r in client.runs() if r.state == "failed"], DEADLINE_S, "it has died"
         )
-    return plain_text(kmonitor("show", "last").out)
+    return with_plain_spaces(kmonitor("show", "last").out)
 
 
 def test_a_kill_for_want_of_memory_is_told_with_the_last_minute(

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.cli.demo import command
-from kmonitor.cli.demo.evidence import Shown
+from kmonitor.cli.demo.evidence import DemoEvidence
 from kmonitor.cli.demo.processes import DemoProcess, DemoScene
 from kmonitor.cli.main import main
-from kmonitor.connect.local_hub import hub_answers, stop_hub
+from kmonitor.connect.local_hub import ask_local_hub, stop_hub
 from kmonitor.demo.reports import FoldDone
 from kmonitor_agent.wire.local.folders import Folders
 from tests.support.command_line import kmonitor
@@ -58,14 +58,14 @@ def test_the_whole_demo_without_a_screen_leaves_a_picture_and_equal_results(
     assert "equality" in ran.out
     assert ran.out.count(" equal ") == 4
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert hub_answers(folders) is None
+    assert ask_local_hub(folders) is None
     assert not folders.state.exists()
 
 
 def test_without_keras_the_demo_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: None)
 
-    with pytest.raises(Expected) as raised:
+    with pytest.raises(UserError) as raised:
         command.demo()
 
     assert "keras and tensorflow" in raised.value.what
@@ -102,7 +102,7 @@ def test_a_picture_that_fails_after_all_takes_no_result_along(
     folders: Folders, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     def refuse(_scene: DemoScene, _picture: Path) -> None:
-        raise Expected("The window could not be drawn.")
+        raise UserError("The window could not be drawn.")
 
     folds = [FoldDone(1, 1.0, 700, 28, 10**9, 0.9, "digest")]
     for name, value in {
@@ -110,13 +110,13 @@ def test_a_picture_that_fails_after_all_takes_no_result_along(
         "watch": lambda _scene: None,
         "monitored": folds,
         "plain": folds,
-        "what_was_stored": lambda _scene: Shown((), (), (), 700, 0),
+        "what_was_stored": lambda _scene: DemoEvidence((), (), (), 700, 0),
         "draw_window": refuse,
     }.items():
         monkeypatch.setattr(DemoScene, name, value)
     plan = command.DemoPlan(4, 2, 0.0, plain=True, picture=folders.state / "a.png", window=True)
 
-    with pytest.raises(Expected, match="could not be drawn"):
+    with pytest.raises(UserError, match="could not be drawn"):
         command._play(plan)
 
     told = capsys.readouterr()
@@ -129,7 +129,7 @@ def test_a_training_that_fails_is_reported_with_what_it_said(tmp_path: Path):
     reports: Queue[tuple[DemoProcess, Any]] = Queue()
     training = DemoProcess("plain", ["--folds=0"], reports, log=tmp_path / "log")
 
-    with pytest.raises(Expected) as raised:
+    with pytest.raises(UserError) as raised:
         training.wait()
 
     assert "(plain) ended with status" in raised.value.what

@@ -23,8 +23,8 @@ from kmonitor.notebook import memory_map
 from kmonitor_agent import Limit, MonitorCallback, collect, collected, fit, restore, run_folds
 from kmonitor_agent.recording.runs import RUNS
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket
-from kmonitor_agent.wire.messages.commands import Command, NoArguments
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path
+from kmonitor_agent.wire.messages.commands import Command, PlainArguments
 from kmonitor_agent.wire.messages.unions import Hello
 from tests.frameworks.exactness import scenarios, tensorflow_scenarios
 from tests.support import fold_functions
@@ -249,11 +249,11 @@ def test_no_thread_of_ours_draws_or_sets_while_hubs_come_and_go(folders: Folders
     def at_epoch(epoch: int) -> None:
         if hubs:
             hubs.pop().close()
-        hub = FakeHub(ingest_socket(folders), acked=0)
+        hub = FakeHub(ingest_socket_path(folders), acked=0)
         hubs.append(hub)
         hub.serve_until(lambda: hub.count(Hello) and hub.acked > 0)
         hello = next(each for each in hub.got if isinstance(each, Hello))
-        at = NoArguments("batch")
+        at = PlainArguments("batch")
         hub.send(Command(f"save-{epoch}", hello.run, hello.boot, "save", at, asked_by="ada"))
         hub.serve_until(lambda: "CommandProgress" in hub.kinds())
 
@@ -276,7 +276,7 @@ def _ended(home: Path, **plan: Any) -> Ended:
 def test_second_model_of_a_script_is_the_same_whatever_becomes_of_the_hub(
     kmonitor_home: Path, folders: Folders
 ):
-    path = ingest_socket(folders)
+    path = ingest_socket_path(folders)
     plain = _ended(kmonitor_home, monitored=False)
     how: dict[str, Any] = {"models": 2, "seeds_once": True, "epochs": 3, "hold_epoch": 1}
     with start_training(kmonitor_home, **how) as training:

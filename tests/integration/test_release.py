@@ -14,7 +14,7 @@ import pytest
 import tensorflow as tf
 
 from kmonitor_agent.frameworks.base import Framework
-from kmonitor_agent.reclaim.actions import Outcome, Tag, collect, reload
+from kmonitor_agent.reclaim.actions import CheckpointTag, ReclaimOutcome, collect, reload
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.reloading import KERAS, arrays, clean_registry, dense_model
 
@@ -39,8 +39,8 @@ def retained(framework: Framework) -> int:
     return count
 
 
-def reloaded(framework: Framework, model: Any, folder: Path) -> Outcome:
-    outcome = reload(framework, model, CheckpointStore(folder), tag=Tag("run", 1, 0))
+def reloaded(framework: Framework, model: Any, folder: Path) -> ReclaimOutcome:
+    outcome = reload(framework, model, CheckpointStore(folder), tag=CheckpointTag("run", 1, 0))
     assert outcome.ok, outcome.why
     return outcome
 

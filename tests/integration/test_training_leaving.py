@@ -10,10 +10,10 @@ import pytest
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
-    BootEnded,
-    BootStarted,
     FitEnded,
     Paused,
+    SessionEnded,
+    SessionStarted,
 )
 from tests.support.spooled import spooled_events
 from tests.support.trainings import ROOT, start_training
@@ -80,7 +80,7 @@ def test_ctrl_c_ends_a_pause_and_the_training_as_interrupted(
     assert [e.action for e in events if isinstance(e, ActionRecord)] == ["pause"]
     [end] = [e for e in events if isinstance(e, FitEnded)]
     assert (end.how, end.error_type) == ("interrupted", "KeyboardInterrupt")
-    assert isinstance(events[-1], BootEnded)
+    assert isinstance(events[-1], SessionEnded)
     assert events[-1].why == "interrupted"
 
 
@@ -100,9 +100,9 @@ def test_bytes_that_are_no_text_in_script_arguments_or_exception_lose_no_run(
     [spool] = (kmonitor_home / "spool").iterdir()
     events = spooled_events(folders, spool.name)
     first, last = events[0], events[-1]
-    assert isinstance(first, BootStarted)
+    assert isinstance(first, SessionStarted)
     assert (first.name, first.argv[1]) == ("caf\\udce9.py", "\\udcff")
-    assert isinstance(last, BootEnded)
+    assert isinstance(last, SessionEnded)
     assert (last.why, last.message) == ("failed", "no ?")
 
 
@@ -126,4 +126,4 @@ def test_script_keeps_its_exit_status_and_its_workers_are_left_alone(
     assert "kmonitor" not in done.stderr
     assert len(list((kmonitor_home / "spool").iterdir())) == 1
     assert [e.how for e in events if isinstance(e, FitEnded)] == ["finished"]
-    assert isinstance(events[-1], BootEnded)
+    assert isinstance(events[-1], SessionEnded)

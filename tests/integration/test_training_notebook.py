@@ -10,7 +10,7 @@ import pytest
 from jupyter_client.manager import KernelManager
 
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.messages.events import BootEnded, BootStarted, FitEnded
+from kmonitor_agent.wire.messages.events import FitEnded, SessionEnded, SessionStarted
 from tests.support.spooled import spooled_events
 from tests.support.trainings import ROOT
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -107,12 +107,12 @@ def test_fits_of_cells_belong_to_one_run_and_an_interrupted_one_is_told_at_once(
 
     events = spooled_events(folders, run)
     ends = [e for e in events if isinstance(e, FitEnded)]
-    [boot] = [e for e in events if isinstance(e, BootStarted)]
+    [boot] = [e for e in events if isinstance(e, SessionStarted)]
     assert boot.name == "study.ipynb"
     assert [(e.how, e.error_type) for e in ends] == [
         ("finished", ""),
         ("interrupted", "KeyboardInterrupt"),
         ("finished", ""),
     ]
-    assert isinstance(events[-1], BootEnded)
+    assert isinstance(events[-1], SessionEnded)
     assert events[-1].why == "finished"

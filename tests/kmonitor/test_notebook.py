@@ -7,7 +7,7 @@ import pytest
 keras: Any = pytest.importorskip("keras")
 
 from kmonitor.notebook import memory_map  # noqa: E402 - after the skip
-from kmonitor_agent.frameworks.layout_reader import NoShapes  # noqa: E402
+from kmonitor_agent.frameworks.layout_reader import ModelNotBuilt  # noqa: E402
 
 
 def model() -> Any:
@@ -66,7 +66,7 @@ def test_a_model_whose_layers_know_no_shapes_is_refused_until_it_was_called(stat
         made.build((None, 7))
     before = len(made.variables)
 
-    with pytest.raises(NoShapes, match="call it on an Input"):
+    with pytest.raises(ModelNotBuilt, match="call it on an Input"):
         memory_map(made, batch=8)
 
     assert len(made.variables) == before

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.call_stacks import call_stacks, locals_of
+from kmonitor_agent.call_stacks import call_stacks, frame_locals
 from tests.support.waiting import DEADLINE_S
 
 ROOT = Path(__file__).parents[2]
@@ -93,7 +93,7 @@ def test_collections_are_afterwards_as_the_script_had_them(was_on: bool):  # noq
 def test_collections_stay_on_for_whoever_asks_meanwhile():
     with call_stacks() as stacks:
         frame = next(iter(stacks[threading.get_ident()]))
-        with locals_of(frame):
+        with frame_locals(frame):
             is_on = gc.isenabled()
 
     assert is_on

@@ -21,16 +21,16 @@ from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.commands import LimitSpec, SetLimits
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
-    BootEnded,
-    BootStarted,
     EpochEnded,
+    FieldSources,
     FitEnded,
     FitStarted,
     GraphSize,
     ModelFacts,
     Notice,
     Sample,
-    Sources,
+    SessionEnded,
+    SessionStarted,
 )
 from tests.support import callback_fits
 from tests.support.callback_fits import (
@@ -93,11 +93,11 @@ def test_fit_tells_its_model_epochs_graph_samples_and_end(monitor: Any, told: To
 
     events = told(monitor)
     boot, *_ = events
-    assert isinstance(boot, BootStarted)
+    assert isinstance(boot, SessionStarted)
     assert boot.name == "run"
     assert boot.backend == "tensorflow"
     assert "reload" in boot.actions
-    assert isinstance(events[-1], BootEnded)
+    assert isinstance(events[-1], SessionEnded)
     assert events[-1].why == "finished"
     [started] = of(FitStarted, events)
     assert (started.fit, started.epochs, started.steps, started.batch_size) == (1, 2, 6, 8)
@@ -123,7 +123,7 @@ def test_samples_name_the_source_of_what_they_hold_and_why_the_rest_is_absent(
     fit(small_model(), monitor, Hook(lambda _: samples.wait(DEADLINE_S)))
 
     events = told(monitor)
-    sources = {s.field: s for event in of(Sources, events) for s in event.sources}
+    sources = {s.field: s for event in of(FieldSources, events) for s in event.sources}
     sample = of(Sample, events)[-1]
     assert sample.ram_bytes is not None
     assert sample.ram_bytes > 50e6
@@ -148,7 +148,7 @@ def test_callback_is_used_in_several_fits_of_one_run(monitor: Any, told: Told):
         (2, "finished", 2),
         (3, "finished", 1),
     ]
-    assert len(of(BootStarted, events)) == 1
+    assert len(of(SessionStarted, events)) == 1
 
 
 def test_runs_of_different_names_are_different_runs():
@@ -479,7 +479,7 @@ def test_forked_child_stays_silent(monitor: Any, told: Told):
     status = os.waitpid(child, 0)[1]
 
     assert os.waitstatus_to_exitcode(status) == before == 0
-    assert len(of(BootStarted, told(monitor))) == 1
+    assert len(of(SessionStarted, told(monitor))) == 1
 
 
 def test_a_closed_run_that_is_named_again_keeps_its_id_fits_and_the_apps_limits(folders: Folders):
@@ -502,5 +502,5 @@ def test_a_closed_run_that_is_named_again_keeps_its_id_fits_and_the_apps_limits(
     for run in (one, two):
         events = spooled_events(folders, run)
         assert [event.fit for event in of(FitStarted, events)] == [1, 2]
-        assert len(of(BootEnded, events)) == 2
-        assert len(of(BootStarted, events)) == 2
+        assert len(of(SessionEnded, events)) == 2
+        assert len(of(SessionStarted, events)) == 2

@@ -11,11 +11,11 @@ from kmonitor_agent import Limit, MonitorCallback
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     EpochEnded,
+    FieldSources,
     GraphSize,
     LimitCrossed,
     Notice,
     Paused,
-    Sources,
 )
 from tests.support import callback_fits
 from tests.support.callback_fits import (
@@ -129,7 +129,7 @@ def test_epochs_too_short_to_time_say_so_and_so_does_a_limit_on_them_once(told: 
     # A sample after the fit has no epoch to speak of, and names the clock again.
     told_of = [
         each
-        for event in of(Sources, events)
+        for event in of(FieldSources, events)
         for each in event.sources
         if each.field == "step_time_s" and "an epoch of 1 step" in each.absent
     ]

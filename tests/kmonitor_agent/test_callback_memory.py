@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.frameworks.layout_reader import layout_of, read_layout
+from kmonitor_agent.frameworks.layout_reader import fit_layout, read_layout
 from kmonitor_agent.wire.messages.events import FitStarted, LayoutPart, StepPeak
-from kmonitor_agent.wire.messages.model_layout import layout_of_parts
+from kmonitor_agent.wire.messages.model_layout import join_layout_parts
 from tests.support import callback_fits
 from tests.support.callback_fits import Told, of
 from tests.support.reloading import KERAS
@@ -54,7 +54,7 @@ def test_layout_is_told_once_and_each_batch_size_that_took_more_than_all_before(
         fit(model, monitor, batch)
 
     events = told(monitor)
-    assert layout_of_parts(of(LayoutPart, events)) == read_layout(model)
+    assert join_layout_parts(of(LayoutPart, events)) == read_layout(model)
     assert {each.fit for each in of(LayoutPart, events)} == {1}
     peaks = of(StepPeak, events)
     assert [(each.fit, each.batch, each.steps, each.device) for each in peaks] == [
@@ -92,4 +92,4 @@ def test_a_private_run_tells_neither(told: Told):
 
 
 def test_what_is_no_model_of_keras_3_has_no_layout():
-    assert layout_of(object()) is None
+    assert fit_layout(object()) is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kmonitor_agent.limit_watch import LEVELS, Escalation, Level
+from kmonitor_agent.limit_watch import LEVELS, Escalation, EscalationLevel
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def test_levels_follow_each_other_and_then_nothing_helps(escalation: Escalation)
 
 @pytest.mark.parametrize("missing", LEVELS)
 def test_level_that_cannot_be_done_is_passed_over_and_named(
-    escalation: Escalation, missing: Level
+    escalation: Escalation, missing: EscalationLevel
 ):
     steps = [escalation.next_step({missing: "not here"}, 0.0) for _ in LEVELS]
 

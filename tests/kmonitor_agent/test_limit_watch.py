@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmonitor_agent import Limit
-from kmonitor_agent.limit_watch import LimitBook, LimitWatch
+from kmonitor_agent.limit_watch import LimitWatch, LimitWatches
 from kmonitor_agent.wire.messages.commands import LimitSpec
 
 
@@ -146,7 +146,7 @@ def test_crossings_and_releases_alternate_and_answers_keep_the_cool_down(
 
 
 def test_book_replaces_the_named_metrics_and_keeps_the_state_of_equal_limits():
-    book = LimitBook()
+    book = LimitWatches()
     graph, ram = Limit("graph", 100).spec, Limit("ram", "80%").spec
     book.replace(["graph", "ram"], [graph, ram])
     kept = book.watches("graph")[0]

@@ -12,7 +12,7 @@ import pytest
 
 from kmonitor_agent import restore
 from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.reclaim.actions import Tag, reload, save
+from kmonitor_agent.reclaim.actions import CheckpointTag, reload, save
 from kmonitor_agent.reclaim.checkpoint_file import read_architecture
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.restoring import CannotRestore, restore_into
@@ -48,7 +48,7 @@ def fitted(model: Any, epochs: int = 2) -> Any:
 
 def saved(model: Any, folder: Path, *, fit: int = 1, act: Callable[..., Any] = save) -> Path:
     store = CheckpointStore(folder, keep=9)
-    outcome = act(framework_for(model), model, store, tag=Tag("run", fit, 1))
+    outcome = act(framework_for(model), model, store, tag=CheckpointTag("run", fit, 1))
     assert outcome.ok, outcome.why
     return folder / outcome.checkpoint
 
@@ -64,7 +64,7 @@ def test_file_is_made_of_the_checkpoint_alone(trained: Any, folder: Path):
     restored = restore_into(keras, saved(trained, folder), folder / "model.keras")
 
     assert kept(keras.saving.load_model(folder / "model.keras")) == kept(trained)
-    assert restored.header.tag == Tag("run", 1, 1)
+    assert restored.header.tag == CheckpointTag("run", 1, 1)
     assert "metrics" in restored.left_out
     assert sorted(path.suffix for path in folder.iterdir()) == [".h5", ".keras"]
 

@@ -18,15 +18,15 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from kmonitor_agent.link.agent_thread import AgentThread, Turns
-from kmonitor_agent.link.delivery import Phase
+from kmonitor_agent.link.agent_thread import AgentLoop, AgentThread
+from kmonitor_agent.link.delivery import DeliveryPhase
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.link.run_stream import RunStream
-from kmonitor_agent.reclaim.disk_file import Beside
+from kmonitor_agent.reclaim.disk_file import BackgroundTask
 from kmonitor_agent.recording import process_session, runs
 from kmonitor_agent.studies.fold import Fold
-from kmonitor_agent.studies.fold_child import Pulse
-from kmonitor_agent.studies.fold_messages import Ear, Mouth
+from kmonitor_agent.studies.fold_child import StepProgressReporter
+from kmonitor_agent.studies.fold_messages import FoldConnection, StudyConnection
 from tests.support.clock import MovedClock
 from tests.support.global_calls import GlobalCalls
 from tests.support.process_state import SLOW, changes, process_state
@@ -66,7 +66,7 @@ class AgentTurns:
     @property
     def is_connected(self) -> bool:
         """Whether a hub has welcomed the agent."""
-        return any(each.delivery.phase is Phase.LIVE for each in self.agent.streams())
+        return any(each.delivery.phase is DeliveryPhase.LIVE for each in self.agent.streams())
 
     @property
     def degraded(self) -> str:
@@ -122,7 +122,7 @@ class _ByHand(AgentThread):
     def __init__(self, turns: AgentTurns) -> None:
         super().__init__(turns.clock)
         self._turns = turns
-        self._work: Turns | None = None
+        self._work: AgentLoop | None = None
 
     def turn(self) -> None:
         """What the thread does again and again, once."""
@@ -134,7 +134,7 @@ class _ByHand(AgentThread):
 
     @override
     def add(self, stream: RunStream) -> None:
-        self._work = self._work or Turns(self, self.wake)
+        self._work = self._work or AgentLoop(self, self.wake)
         self._streams.append(stream)
         self.turn()
 
@@ -165,19 +165,19 @@ def agent_by_hand(monkeypatch: pytest.MonkeyPatch) -> Generator[AgentTurns]:
 @contextmanager
 def beside_by_hand(turns: AgentTurns, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     """What a thread `kmonitor-beside` would do is done by who waits for it, a turn each."""
-    work, start = Beside._run, threading.Thread.start
+    work, start = BackgroundTask._run, threading.Thread.start
 
     def start_others(thread: threading.Thread) -> None:
         if thread.name == "kmonitor-beside":
             raise RuntimeError("can't start new thread")
         start(thread)
 
-    def run(beside: Beside[Any]) -> None:
+    def run(beside: BackgroundTask[Any]) -> None:
         turns.run(partial(work, beside))
 
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", start_others)
-        patch.setattr(Beside, "_run", run)
+        patch.setattr(BackgroundTask, "_run", run)
         yield
 
 
@@ -185,9 +185,9 @@ def beside_by_hand(turns: AgentTurns, monkeypatch: pytest.MonkeyPatch) -> Genera
 def fold_by_hand(fold: Fold, turns: AgentTurns) -> Generator[Callable[[], None]]:
     """One turn of a fold's thread `kmonitor-fold`, to be called; a study hears what it tells."""
     ours, theirs = socket.socketpair()
-    ear = Ear(ours)
-    mouth = Mouth(theirs.detach())
-    pulse = Pulse(fold, mouth)
+    ear = FoldConnection(ours)
+    mouth = StudyConnection(theirs.detach())
+    pulse = StepProgressReporter(fold, mouth)
     pulse.end()
 
     def turn() -> None:

@@ -6,7 +6,7 @@ from typing import Final
 from PySide6.QtWidgets import QWidget
 
 from kmonitor_agent.wire.messages.events import EpochEnded, Sample
-from kmonitor_agent.wire.messages.unions import MetricNow
+from kmonitor_agent.wire.messages.unions import MetricReading
 from tests.support.made_up_runs import GIB, NOW_WALL_S, made_up_run
 from tests.support.stage import Stage
 
@@ -51,8 +51,8 @@ def close_endings(stage: Stage) -> QWidget:
             f"other{at}",
             name=f"sweep-lr-{at:02d}",
             started_wall_s=NOW_WALL_S - 3720.0 - at,
-            ram=MetricNow(value=(70.0 + 0.3 * at) * GIB, of=192 * GIB),
-            vram=MetricNow(value=(50.0 + 0.1 * at) * GIB, of=80 * GIB),
+            ram=MetricReading(value=(70.0 + 0.3 * at) * GIB, of=192 * GIB),
+            vram=MetricReading(value=(50.0 + 0.1 * at) * GIB, of=80 * GIB),
         )
         for at in range(29)
     ]

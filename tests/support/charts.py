@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QImage, QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from kmonitor.ui.plots.chart_state import ChartPicture, CurvePicture, FlagPicture, LimitPicture
+from kmonitor.ui.plots.chart_state import ChartState, CurveState, FlagState, LimitLineState
 from kmonitor.ui.plots.qt.live_chart import LiveChart
 from kmonitor.ui.text.formats import Unit
 
@@ -23,23 +23,23 @@ def curve(
     selected: bool = True,
     stale: bool = False,
     hue: int = 0,
-) -> CurvePicture:
+) -> CurveState:
     """A run with these values, GiB, at epochs 0, 10, 20, ..."""
     x = np.arange(0.0, 10.0 * len(ys), 10.0)
     y = np.array([y * GIB for y in ys])
-    return CurvePicture(run, f"run-{run}", hue, x, y, selected=selected, stale=stale)
+    return CurveState(run, f"run-{run}", hue, x, y, selected=selected, stale=stale)
 
 
 def picture(
-    *curves: CurvePicture,
-    limit: LimitPicture | None = None,
-    flags: tuple[FlagPicture, ...] = (),
+    *curves: CurveState,
+    limit: LimitLineState | None = None,
+    flags: tuple[FlagState, ...] = (),
     x_range: tuple[float, float] = (0.0, 40.0),
     unit: Unit = "bytes",
-) -> ChartPicture:
+) -> ChartState:
     """A RAM chart of these runs."""
     marks = np.arange(0.0, 40.0)
-    return ChartPicture(
+    return ChartState(
         unit,
         "epochs",
         x_range,
@@ -51,7 +51,7 @@ def picture(
     )
 
 
-def shown_chart(qtbot: QtBot, first: ChartPicture | None = None) -> LiveChart:
+def shown_chart(qtbot: QtBot, first: ChartState | None = None) -> LiveChart:
     """A chart on the (offscreen) screen with this picture."""
     chart = LiveChart()
     qtbot.addWidget(chart)

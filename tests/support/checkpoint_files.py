@@ -3,7 +3,7 @@
 from pathlib import Path
 from random import Random
 
-from kmonitor_agent.reclaim.checkpoint_seal import BLOCK_BYTES, opened
+from kmonitor_agent.reclaim.checkpoint_seal import BLOCK_BYTES, open_sealed
 
 
 def flip(path: Path, offset: int, bits: int = 1) -> None:
@@ -15,14 +15,14 @@ def flip(path: Path, offset: int, bits: int = 1) -> None:
 
 def flip_in_value(path: Path, ordinal: int, place: int = 0) -> None:
     """Change a bit of a variable's byte at that place."""
-    with opened(path) as (sealed, _):
+    with open_sealed(path) as (sealed, _):
         offset = sealed.pieces[ordinal].offset
     flip(path, offset + place)
 
 
 def flip_in_making(path: Path, place: int = 0) -> None:
     """Change a bit of what a file says of its model's making."""
-    with opened(path) as (sealed, _):
+    with open_sealed(path) as (sealed, _):
         assert sealed.architecture is not None
         offset = sealed.architecture.offset
     flip(path, offset + place)
@@ -30,7 +30,7 @@ def flip_in_making(path: Path, place: int = 0) -> None:
 
 def unseal(path: Path) -> None:
     """Leave the HDF5 alone, as another program would write it."""
-    with opened(path) as (sealed, raw):
+    with open_sealed(path) as (sealed, raw):
         pieces = [*sealed.pieces, *([sealed.architecture] if sealed.architecture else [])]
         end = max(each.offset + each.n_bytes for each in pieces)
         raw.seek(0)

@@ -7,25 +7,25 @@ import msgspec
 import pytest
 from PySide6.QtCore import QEvent
 
-from kmonitor.ui.charts.qt.charts_controller import ChartBoard
-from kmonitor.ui.settings.qt.language_controller import LanguageKeeper
+from kmonitor.ui.charts.qt.charts_controller import ChartsController
+from kmonitor.ui.settings.qt.language_controller import LanguageController
 from kmonitor.ui.settings.window_settings import ThemeName, WindowSettings
-from kmonitor.ui.shell.qt.launcher import DemoStart
+from kmonitor.ui.shell.qt.launcher import DemoLauncher
 from kmonitor.ui.shell.qt.run_window import make_qt_application
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.shell.qt.window_controller import Parts, WindowController
+from kmonitor.ui.shell.qt.window_controller import WindowController, WindowParts
 from kmonitor.ui.theme.palettes import DARK, LIGHT
-from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.theme.qt.theme_controller import ThemeKeeper
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.theme.qt.theme import Theme
+from kmonitor.ui.theme.qt.theme_controller import ThemeController
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.events import Event
 from kmonitor_agent.wire.messages.unions import (
-    CommandAsked,
-    RowsTold,
+    CommandRequest,
+    RowsReply,
     RunSummary,
-    SeriesAsked,
+    SeriesRequest,
 )
 from tests.support.made_up_runs import (
     HUB,
@@ -67,27 +67,27 @@ class DeskWindow:
         self.asked: list[tuple[int, msgspec.Struct]] = []
         self._runs: dict[str, RunSummary] = {}
         self._row = 1000
-        self.look = Look()
-        self.theme = ThemeKeeper(self.qt, self.look)
+        self.look = Theme()
+        self.theme = ThemeController(self.qt, self.look)
         self.theme.choose(theme)
-        self.language = LanguageKeeper(self.qt)
+        self.language = LanguageController(self.qt)
         self.language.speak((settings or WindowSettings()).language)
-        self.desk = Desk(ask=self._ask, clock=SystemClock(), user="tester")
+        self.desk = Workspace(ask=self._ask, clock=SystemClock(), user="tester")
         self.window = MainWindow(self.look)
         self.window.resize(*size)
-        self.demo = DemoStart(find_folders())
+        self.demo = DemoLauncher(find_folders())
         shown = (self.window, self.desk, self.look, self.theme)
-        parts = Parts(*shown, self.demo, self.language, find_folders())
+        parts = WindowParts(*shown, self.demo, self.language, find_folders())
         self.controller = WindowController(parts, settings or WindowSettings())
         self.window.show()
         self.window.leave_focus_alone()
-        self.board: ChartBoard | None = None
+        self.board: ChartsController | None = None
         if with_charts:
             self.load_charts()
 
-    def load_charts(self) -> ChartBoard:
+    def load_charts(self) -> ChartsController:
         """As the app does after the shell is shown."""
-        self.board = ChartBoard(self.window.charts, self.desk, self._ask, self.look)
+        self.board = ChartsController(self.window.charts, self.desk, self._ask, self.look)
         self.controller.attach_board(self.board)
         return self.board
 
@@ -108,22 +108,22 @@ class DeskWindow:
         for event in events:
             self._row += 1
             rows.append(made_up_row(self._row, event, run))
-        told = RowsTold(ask=-1, hub=HUB, cursor=self._row, rows=rows, more=False, head=self._row)
+        told = RowsReply(ask=-1, hub=HUB, cursor=self._row, rows=rows, more=False, head=self._row)
         self.desk.take(told)
         self.settle()
 
     def answer(self) -> None:
         """Answer every open question about columns of runs that were told of."""
-        open_questions = [pair for pair in self.asked if isinstance(pair[1], SeriesAsked)]
-        self.asked = [pair for pair in self.asked if not isinstance(pair[1], SeriesAsked)]
+        open_questions = [pair for pair in self.asked if isinstance(pair[1], SeriesRequest)]
+        self.asked = [pair for pair in self.asked if not isinstance(pair[1], SeriesRequest)]
         for number, asked in open_questions:
-            question = cast("SeriesAsked", asked)
+            question = cast("SeriesRequest", asked)
             if (run := self._runs.get(question.run)) is not None:
                 self.desk.take(told_series(question, run, number))
 
-    def commands(self) -> list[CommandAsked]:
+    def commands(self) -> list[CommandRequest]:
         """The commands that were asked."""
-        return [m for _, m in self.asked if isinstance(m, CommandAsked)]
+        return [m for _, m in self.asked if isinstance(m, CommandRequest)]
 
     def settle(self) -> None:
         """Refresh and let Qt do what is due."""

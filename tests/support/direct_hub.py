@@ -13,10 +13,10 @@ import zmq
 from zmq.utils.monitor import parse_monitor_message
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.connect.hub_socket import DirectHub
+from kmonitor.connect.hub_socket import NetworkHub
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.host_identity import KeyPair, key_z85
-from kmonitor_agent.wire.local.hub_address import DirectAddress, parse_direct
+from kmonitor_agent.wire.local.hub_address import DirectAddress, parse_direct_address
 from kmonitor_agent.wire.messages.access_messages import KeyGrant, Role
 from kmonitor_agent.wire.messages.codec import pack
 from kmonitor_agent.wire.messages.fields import MAGIC
@@ -46,15 +46,15 @@ class ListeningHub:
     address: DirectAddress
     _names: "Iterator[int]" = field(default_factory=lambda: iter(range(1, 10**6)))
 
-    def device(self, role: Role | None, keys: KeyPair | None = None) -> DirectHub:
+    def device(self, role: Role | None, keys: KeyPair | None = None) -> NetworkHub:
         """The hub as a device sees it that has this role; None: it was not let in."""
         keys = keys or new_keys()
         if role is not None:
             name = f"{role} {next(self._names)}"
             self.client.keys(authorize=KeyGrant(key=keys.public_text, name=name, role=role))
-        return DirectHub(self.address, keys)
+        return NetworkHub(self.address, keys)
 
-    def revoke(self, device: DirectHub) -> None:
+    def revoke(self, device: NetworkHub) -> None:
         """Let a device connect no more."""
         self.client.keys(revoke=device.keys.public_text)
 
@@ -65,7 +65,7 @@ def listening(folders: Folders) -> Iterator[ListeningHub]:
     try:
         live.start("--bind", BIND)
         with live.client() as client:
-            yield ListeningHub(live, client, parse_direct(client.keys().address))
+            yield ListeningHub(live, client, parse_direct_address(client.keys().address))
     finally:
         if live._process is not None:
             live.kill()
@@ -113,7 +113,7 @@ class RawPeer:
         self.socket.connect(endpoint)
 
     @classmethod
-    def of(cls, device: DirectHub, routing_id: bytes = b"") -> Self:
+    def of(cls, device: NetworkHub, routing_id: bytes = b"") -> Self:
         """A device of ours."""
         return cls(device.address.endpoint, device.address.key, device.keys, routing_id)
 

@@ -14,7 +14,7 @@ from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.wire.messages.events import BootStarted, Sample
+from kmonitor_agent.wire.messages.events import Sample, SessionStarted
 from kmonitor_agent.wire.messages.fields import new_id
 from tests.support.waiting import DEADLINE_S
 
@@ -25,7 +25,7 @@ def main() -> None:
     """Emit at an even rate, wait for the last confirmation, tell the figures."""
     count, per_s = int(sys.argv[1]), float(sys.argv[2])
     run, boot = new_id(), new_id()
-    started = BootStarted(
+    started = SessionStarted(
         t_s=0.0,
         boot=boot,
         name="event source",

@@ -14,10 +14,10 @@ import numpy as np
 
 from kmonitor_agent.frameworks.base import Framework
 from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.reclaim.actions import Mode, Outcome, Tag, reload
+from kmonitor_agent.reclaim.actions import CheckpointTag, Mode, ReclaimOutcome, reload
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 
-Reloading = Callable[[Framework, Any, CheckpointStore, Tag], Outcome]
+Reloading = Callable[[Framework, Any, CheckpointStore, CheckpointTag], ReclaimOutcome]
 """What is done at each chosen moment."""
 
 
@@ -103,7 +103,7 @@ class Result:
     history: dict[str, list[Any]]
     state: list[tuple[str, Any]]
     extra: list[Any]
-    outcomes: list[Outcome]
+    outcomes: list[ReclaimOutcome]
 
 
 def run_plain(scenario: Scenario) -> Result:
@@ -123,7 +123,9 @@ def run_reloaded(
         mode: How variables come back, "assign" or "recreate"; None: the default.
     """
 
-    def reloading(framework: Framework, model: Any, store: CheckpointStore, tag: Tag) -> Outcome:
+    def reloading(
+        framework: Framework, model: Any, store: CheckpointStore, tag: CheckpointTag
+    ) -> ReclaimOutcome:
         return reload(framework, model, store, tag=tag, mode=mode)
 
     return run_with(scenario, moments, folder, reloading)
@@ -131,7 +133,7 @@ def run_reloaded(
 
 def run_with(scenario: Scenario, moments: Moments, folder: Path, act: Reloading) -> Result:
     """The same training, with an action of the caller's at these moments."""
-    outcomes: list[Outcome] = []
+    outcomes: list[ReclaimOutcome] = []
     return _run(scenario, outcomes, lambda model: _callback(model, moments, folder, act, outcomes))
 
 
@@ -177,7 +179,7 @@ def state_of(model: Any) -> list[tuple[str, Any]]:
 
 def _run(
     scenario: Scenario,
-    outcomes: Collection[Outcome],
+    outcomes: Collection[ReclaimOutcome],
     reloading: Callable[[Any], Any] | None = None,
 ) -> Result:
     scenario.seed_all(scenario.seed)
@@ -193,7 +195,7 @@ def _run(
 
 
 def _callback(
-    model: Any, moments: Moments, folder: Path, act: Reloading, outcomes: list[Outcome]
+    model: Any, moments: Moments, folder: Path, act: Reloading, outcomes: list[ReclaimOutcome]
 ) -> Any:
     """A callback of the model's own Keras that acts at the moments."""
     reloads = _Reloads(moments, CheckpointStore(folder), act, outcomes)
@@ -210,7 +212,11 @@ class _Reloads:
     """Knows which moments are still to come."""
 
     def __init__(
-        self, moments: Moments, store: CheckpointStore, act: Reloading, outcomes: list[Outcome]
+        self,
+        moments: Moments,
+        store: CheckpointStore,
+        act: Reloading,
+        outcomes: list[ReclaimOutcome],
     ) -> None:
         self._epochs = frozenset(moments.epochs)
         self._batches = set(moments.batches)
@@ -230,7 +236,7 @@ class _Reloads:
             self._reload(model, 0)
 
     def _reload(self, model: Any, step: int) -> None:
-        tag = Tag("run", 1, self.epoch, step)
+        tag = CheckpointTag("run", 1, self.epoch, step)
         self._outcomes.append(self._act(framework_for(model), model, self._store, tag))
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 from typing_extensions import override
 
 from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path
 from kmonitor_agent.wire.messages.unions import FromAgent, Hello
 from tests.support.fake_hub import FakeHub
 from tests.support.fault_sites import PACKAGE
@@ -74,7 +74,7 @@ class FailingTrainings:
             "PYTHONPATH": str(ROOT),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        self._hub = FakeHub(ingest_socket(find_folders(environ)))
+        self._hub = FakeHub(ingest_socket_path(find_folders(environ)))
         self._hub.answers = self._forget_at_hello
         self._is_over = threading.Event()
         self._serving = threading.Thread(

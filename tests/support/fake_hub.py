@@ -9,17 +9,17 @@ from typing import Self
 import msgspec
 import zmq
 
-from kmonitor_agent.wire.local.hub_address import ipc
+from kmonitor_agent.wire.local.hub_address import ipc_endpoint
 from kmonitor_agent.wire.local.private_files import make_private_folder
 from kmonitor_agent.wire.messages.codec import decode_event, pack, unpack_from_agent
 from kmonitor_agent.wire.messages.events import AnyEvent
 from kmonitor_agent.wire.messages.unions import (
     Ack,
-    Again,
     Batch,
     Bye,
     FromAgent,
     Hello,
+    HelloAgain,
     Nack,
     Ping,
     Pong,
@@ -58,7 +58,7 @@ class FakeHub:
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.ROUTER)
         self._socket.setsockopt(zmq.LINGER, 0)
-        self._socket.bind(ipc(path))
+        self._socket.bind(ipc_endpoint(path))
 
     @property
     def events(self) -> list[AnyEvent]:
@@ -153,11 +153,11 @@ class FakeHub:
         if self._agent in self._known:
             self.send(Pong(n=ping.n, run=ping.run))
         else:
-            self.send(Again(run=ping.run, acked=self.acked))
+            self.send(HelloAgain(run=ping.run, acked=self.acked))
 
     def _on_batch(self, batch: Batch) -> None:
         if self._agent not in self._known or batch.first > self.acked + 1:
-            self.send(Again(run=batch.run, acked=self.acked))
+            self.send(HelloAgain(run=batch.run, acked=self.acked))
             return
         if any(map(self.refuses, batch.events)):
             refused = Nack(run=batch.run, first=batch.first, n=len(batch.events), why="poison")

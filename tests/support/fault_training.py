@@ -95,7 +95,9 @@ def _clear(place: Path, order: dict[str, Any]) -> None:
     if order["fit"] in ("leave", "take_up"):
         shared = place / "supervised"
         shared.mkdir(mode=0o700)
-        supervision.Supervision(shared).set_terms(supervision.Terms(supervisor=os.getpid()))
+        supervision.Supervision(shared).set_terms(
+            supervision.SupervisorSettings(supervisor=os.getpid())
+        )
 
 
 def _in_child(order: dict[str, Any], place: Path) -> dict[str, Any]:
@@ -133,7 +135,7 @@ def _be_the_training(order: dict[str, Any], place: Path) -> None:
     faulthandler.enable(stderr)
     faulthandler.dump_traceback_later(HANGS_AFTER_S, exit=True, file=stderr)
     if order["fit"] in ("leave", "take_up"):
-        os.environ[supervision.VARIABLE] = str(place / "supervised")
+        os.environ[supervision.SUPERVISED_VARIABLE] = str(place / "supervised")
     training = Training(order, place)
     # Registered first, so called last: the agent's own functions have run by then.
     atexit.register(training.end, whole=order.get("whole_exit", False))

@@ -20,8 +20,6 @@ from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.commands import Command, CommandName, LimitSpec, SetLimits
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
-    BootEnded,
-    BootStarted,
     CommandProgress,
     EpochEnded,
     EpochStarted,
@@ -30,6 +28,8 @@ from kmonitor_agent.wire.messages.events import (
     LimitsInForce,
     Paused,
     Sample,
+    SessionEnded,
+    SessionStarted,
     StepTimes,
 )
 from kmonitor_agent.wire.messages.fields import new_id
@@ -57,7 +57,7 @@ class Training:
         self._step = 0
         self._is_paused = False
         boot = new_id()
-        started = BootStarted(
+        started = SessionStarted(
             t_s=0.0,
             boot=boot,
             name=name,
@@ -114,7 +114,7 @@ class Training:
 
     def end(self) -> None:
         """It has finished."""
-        self._link.emit(BootEnded(t_s=self._link.now_s(), why="finished"))
+        self._link.emit(SessionEnded(t_s=self._link.now_s(), why="finished"))
         self.close()
 
     def close(self) -> None:

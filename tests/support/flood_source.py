@@ -14,11 +14,11 @@ import zmq
 
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.local.host_identity import own_keys
-from kmonitor_agent.wire.local.hub_address import parse_direct
+from kmonitor_agent.wire.local.hub_address import parse_direct_address
 from kmonitor_agent.wire.messages.codec import encode_event, unpack_to_agent
-from kmonitor_agent.wire.messages.events import BootStarted, Notice
+from kmonitor_agent.wire.messages.events import Notice, SessionStarted
 from kmonitor_agent.wire.messages.fields import new_id
-from kmonitor_agent.wire.messages.unions import Ack, Again, Batch, Hello, Nack, Ping, Welcome
+from kmonitor_agent.wire.messages.unions import Ack, Batch, Hello, HelloAgain, Nack, Ping, Welcome
 from tests.support.direct_hub import RawPeer
 from tests.support.waiting import DEADLINE_S
 
@@ -35,10 +35,10 @@ def event_of(n_bytes: int) -> bytes:
 
 def main() -> None:
     """Send, wait for the confirmation, tell the figures."""
-    address, count = parse_direct(sys.argv[1]), int(sys.argv[2])
+    address, count = parse_direct_address(sys.argv[1]), int(sys.argv[2])
     body = event_of(int(sys.argv[3]))
     run, boot = new_id(), new_id()
-    first = BootStarted(
+    first = SessionStarted(
         t_s=0.0, boot=boot, name="flood", host="far", pid=1, started_wall_s=time.time()
     )
     keys = own_keys(find_folders(), "agent")
@@ -85,7 +85,7 @@ def _flood(peer: RawPeer, run: str, boot: str, last: int, bodies: list[bytes]) -
             peer.say(Ping(n=1, run=run, last=sent))
             continue
         match _told(peer):
-            case Ack(acked=confirmed) | Again(acked=confirmed):
+            case Ack(acked=confirmed) | HelloAgain(acked=confirmed):
                 acked = max(acked, confirmed)
             case Nack(why=why):
                 raise AssertionError(why)

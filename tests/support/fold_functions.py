@@ -14,7 +14,7 @@ from typing import Any
 from typing_extensions import override
 
 from kmonitor_agent import Fold
-from kmonitor_agent.wire.local.supervision import RESTART_STATUS, Leaving, supervision_of
+from kmonitor_agent.wire.local.supervision import RESTART_STATUS, RestartRequest, find_supervision
 
 LITTLE = 16 * 2**20
 
@@ -176,9 +176,9 @@ def count_each_other(fold: Fold) -> int:
 
 def leave_once(fold: Fold) -> str:
     """Leaves as a limit's restart does, and is started again."""
-    supervision = supervision_of(os.environ)
+    supervision = find_supervision(os.environ)
     if supervision is not None and supervision.left() is None:
-        supervision.leave(Leaving(run="made-up"))
+        supervision.leave(RestartRequest(run="made-up"))
         sys.exit(RESTART_STATUS)
     return f"went on at try {fold.attempt}"
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kmonitor.base.errors import Expected
-from kmonitor.cli.purge import belongings
+from kmonitor.base.errors import UserError
+from kmonitor.cli.purge import find_own_files
 from kmonitor.connect.local_hub import lock_holder
 from kmonitor.connect.remembered_hosts import FILE_NAME as HOSTS_NAME
 from kmonitor.connect.remembered_hosts import LOCK_NAME as HOSTS_LOCK
@@ -22,36 +22,36 @@ from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
 from kmonitor.hub.store.store_choice import stored_store, write_store
 from kmonitor.ui.alerts.alert_rules import AlertSettings, load_alert_settings, save_alert_settings
 from kmonitor.ui.settings.window_settings import WindowSettings, load_settings, save_settings
-from kmonitor.ui.shell.crash_reports import crashes_left
+from kmonitor.ui.shell.crash_reports import find_crash_reports
 from kmonitor_agent.guard import FaultLog
-from kmonitor_agent.link.command_inbox import CommandsSeen
-from kmonitor_agent.reclaim.checkpoint_file import StoredVariable, Tag
+from kmonitor_agent.link.command_inbox import SeenCommands
+from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag, VariableToStore
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
-from kmonitor_agent.reclaim.restart.fit_state import FitStates
+from kmonitor_agent.reclaim.restart.fit_state import FitStateStore
 from kmonitor_agent.studies.attempts import Attempt
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.host_identity import keys_folder, make_salt, own_keys, read_salt
-from kmonitor_agent.wire.local.hub_address import hub_lock
+from kmonitor_agent.wire.local.hub_address import hub_lock_path
 from kmonitor_agent.wire.local.interpreter_record import (
-    Launcher,
-    launcher_path,
-    leave_launcher,
-    read_launcher,
+    InterpreterRecord,
+    interpreter_record_path,
+    read_interpreter_record,
+    write_interpreter_record,
 )
 from kmonitor_agent.wire.local.private_files import make_private_folder
 from kmonitor_agent.wire.local.spool_folder import RunSpool, spooled_runs, trim_root
 from kmonitor_agent.wire.local.spool_format import (
-    Record,
+    SpoolRecord,
     encode_record,
     segment_head,
     segment_name,
     unsafe_in,
 )
-from kmonitor_agent.wire.local.spool_reader import SpoolTail, spools_below
+from kmonitor_agent.wire.local.spool_reader import SpoolReader, spools_below
 from kmonitor_agent.wire.local.spool_writer import DiskReserve, SpoolWriter
-from kmonitor_agent.wire.local.supervision import Supervision, Terms
+from kmonitor_agent.wire.local.supervision import Supervision, SupervisorSettings
 from tests.support.links import FACTS, body
 
 HOST: Final = "host"
@@ -100,7 +100,7 @@ def run_folder(folders: Folders) -> Path:
 
 
 def _tail(folders: Folders) -> None:
-    tail = SpoolTail(run_folder(folders))
+    tail = SpoolReader(run_folder(folders))
     newest_facts(tail)
     while tail.read().events:
         pass
@@ -126,22 +126,22 @@ def _write(folders: Folders) -> None:
     writer = SpoolWriter(folders.spool, FACTS, SystemClock(), state=folders.state)
     try:
         spool = writer.open()
-        writer.write([Record(max(100, spool.last_seq + 1), body(100))])
+        writer.write([SpoolRecord(max(100, spool.last_seq + 1), body(100))])
     finally:
         writer.close()
 
 
 def _commands(folders: Folders) -> None:
-    seen = CommandsSeen(run_folder(folders))
+    seen = SeenCommands(run_folder(folders))
     seen.add("command1")
-    assert "command1" in CommandsSeen(run_folder(folders))
+    assert "command1" in SeenCommands(run_folder(folders))
 
 
 def _reserve(folders: Folders) -> None:
     reserve = DiskReserve(FACTS)
     reserve.hold(run_folder(folders))
     with contextlib.suppress(OSError):
-        reserve.save([Record(1000, body(1000))])
+        reserve.save([SpoolRecord(1000, body(1000))])
     reserve.release()
 
 
@@ -156,8 +156,8 @@ def _fault_log(folders: Folders) -> None:
 
 
 def _launcher(folders: Folders) -> None:
-    read_launcher(folders, HOST)
-    leave_launcher(folders, Launcher("/bin/sh", "1", HOST, wall_s=1.0))
+    read_interpreter_record(folders, HOST)
+    write_interpreter_record(folders, InterpreterRecord("/bin/sh", "1", HOST, wall_s=1.0))
 
 
 def _salt(folders: Folders) -> None:
@@ -176,7 +176,9 @@ def _save(folders: Folders) -> None:
 
     store = CheckpointStore(folders.checkpoints / FACTS.run)
     array = np.zeros(3)
-    store.save([StoredVariable("v", array.nbytes, array)], lambda v: v, tag=Tag("run1", 1, 0))
+    store.save(
+        [VariableToStore("v", array.nbytes, array)], lambda v: v, tag=CheckpointTag("run1", 1, 0)
+    )
 
 
 def _supervision(folders: Folders) -> None:
@@ -185,13 +187,13 @@ def _supervision(folders: Folders) -> None:
     supervision.runs()
     supervision.leaving()
     supervision.has_state()
-    supervision.set_terms(Terms(1))
+    supervision.set_terms(SupervisorSettings(1))
     supervision.run_id("a run")
     supervision.begin_next()
 
 
 def _fit_state(folders: Folders) -> None:
-    states = FitStates(folders.state / "restarts" / "one" / FACTS.run)
+    states = FitStateStore(folders.state / "restarts" / "one" / FACTS.run)
     states.is_first_taken_up(1, "crc32:1")
     states.read(1)
 
@@ -203,7 +205,7 @@ def _hub_log(folders: Folders) -> None:
 
 
 def _lock_hub(folders: Folders) -> None:
-    HubLock(hub_lock(folders)).release()
+    HubLock(hub_lock_path(folders)).release()
 
 
 def _database(folders: Folders) -> None:
@@ -244,7 +246,7 @@ def _of_spool(name: str) -> Place:
 
 
 def _purge(folders: Folders) -> None:
-    belongings(folders)
+    find_own_files(folders)
 
 
 def _logs(name: str, use: Callable[[Folders], object]) -> Place:
@@ -276,12 +278,12 @@ PLACES: Final = (
         for name in ("acked", "acked.new", "commands", "commands.new", "lock", "reserve")
     ),
     *(_of_spool(segment_name(first)) for first in (1, 6, 20)),
-    Place("launcher", lambda f: launcher_path(f, HOST), (_launcher, _purge)),
+    Place("launcher", lambda f: interpreter_record_path(f, HOST), (_launcher, _purge)),
     Place("salt", lambda f: f.state / "host-salt", (_salt, _purge)),
     _logs("agent.log", _fault_log),
     _logs("hub.log", _hub_log),
-    _logs("window-20260101-000000-1.trail", lambda f: crashes_left(f.logs)),
-    _logs("crash-20260101-000000-1.txt", lambda f: crashes_left(f.logs)),
+    _logs("window-20260101-000000-1.trail", lambda f: find_crash_reports(f.logs)),
+    _logs("crash-20260101-000000-1.txt", lambda f: find_crash_reports(f.logs)),
     Place("logs", lambda f: f.logs, (_fault_log, _hub_log), is_folder=True),
     _in_settings("window.json", _settings),
     _in_settings("alerts.json", _alerts),
@@ -299,7 +301,7 @@ PLACES: Final = (
         lambda f: keys_folder(f) / KEYS_NAME,
         (lambda f: read_key_list(keys_folder(f) / KEYS_NAME),),
     ),
-    Place("hub.lock", hub_lock, (lock_holder, _lock_hub)),
+    Place("hub.lock", hub_lock_path, (lock_holder, _lock_hub)),
     *(
         Place(name, lambda f, name=name: f.database / name, (_database,))
         for name in (DATABASE_NAME, f"{DATABASE_NAME}-wal", f"{DATABASE_NAME}-journal")
@@ -320,7 +322,7 @@ PLACES: Final = (
 )
 """All places."""
 
-RAISED: Final = (OSError, Expected)
+RAISED: Final = (OSError, UserError)
 """What callers of the uses handle, besides what is named in `RAISED_BESIDES`."""
 
 

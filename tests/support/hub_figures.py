@@ -3,11 +3,11 @@
 import time
 from collections.abc import Iterable
 
-from kmonitor.hub.metrics.metric_values import SnapshotShelf, points
-from kmonitor.hub.metrics.snapshot import FigureBook, HubNow, Snapshot
+from kmonitor.hub.metrics.metric_values import SnapshotHolder, points
+from kmonitor.hub.metrics.snapshot import HubSnapshot, RunMetricsStore, Snapshot
 from kmonitor.hub.runs.run_record import RunRecord
 
-HUB_NOW = HubNow(
+HUB_NOW = HubSnapshot(
     version="1.2.3",
     started_wall_s=1.8e9,
     wall_s=1.8e9 + 60,
@@ -23,14 +23,14 @@ HUB_NOW = HubNow(
 )
 
 
-def snapshot(book: FigureBook, records: Iterable[RunRecord]) -> Snapshot:
+def snapshot(book: RunMetricsStore, records: Iterable[RunRecord]) -> Snapshot:
     """What is known now, by this machine's clock."""
     return book.snapshot(HUB_NOW, records, time.monotonic())
 
 
-def shelf(book: FigureBook, records: Iterable[RunRecord]) -> SnapshotShelf:
+def shelf(book: RunMetricsStore, records: Iterable[RunRecord]) -> SnapshotHolder:
     """With such a snapshot on it."""
-    laid = SnapshotShelf()
+    laid = SnapshotHolder()
     laid.lay(snapshot(book, records))
     return laid
 

@@ -12,13 +12,13 @@ import pytest
 
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.ingest.liveness import own_pid_namespace
-from kmonitor.hub.runs.event_log import Ledger, TakenEvent, read_event
+from kmonitor.hub.runs.event_log import HubEventLog, TakenEvent, read_event_body
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
 from kmonitor.hub.store.store_choice import open_database
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.codec import encode_event
-from kmonitor_agent.wire.messages.events import BootStarted, Event
+from kmonitor_agent.wire.messages.events import Event, SessionStarted
 from kmonitor_agent.wire.messages.fields import new_id
 from tests.support.clock import MovedClock
 
@@ -40,7 +40,7 @@ class HubParts:
         """Open the database."""
         self.faults = HubFaults(self.log)
         self.database = open_database(self.folders, self.store)
-        self.ledger = Ledger(self.database, self.faults, self.clock)
+        self.ledger = HubEventLog(self.database, self.faults, self.clock)
 
     def reopen(self) -> None:
         """Close without a commit, and open again."""
@@ -66,7 +66,7 @@ class HubParts:
     def take(self, record: RunRecord, *events: Event) -> None:
         """Events that follow what was taken before."""
         taken: list[TakenEvent] = [
-            read_event(record.accepted + number, encode_event(event))
+            read_event_body(record.accepted + number, encode_event(event))
             for number, event in enumerate(events, 1)
         ]
         self.ledger.take(record, taken)
@@ -76,7 +76,7 @@ class HubParts:
     ) -> RunRecord:
         """A run whose first boot has told who it is."""
         record = self.ledger.registry.get_or_add(new_id())
-        started = BootStarted(
+        started = SessionStarted(
             t_s=0.0,
             boot=boot or new_id(),
             name="net",

@@ -17,10 +17,10 @@ from kmonitor_agent.link.link import Link
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.spool_folder import RunSpool, SpooledEvent
-from kmonitor_agent.wire.local.spool_format import BootFacts
+from kmonitor_agent.wire.local.spool_format import SessionFacts
 from kmonitor_agent.wire.messages.codec import decode_event, encode_event
 from kmonitor_agent.wire.messages.commands import Command
-from kmonitor_agent.wire.messages.events import AnyEvent, BootStarted, EpochEnded, Sample
+from kmonitor_agent.wire.messages.events import AnyEvent, EpochEnded, Sample, SessionStarted
 
 QUICK = Timing(
     hello_s=0.1,
@@ -44,12 +44,12 @@ A `FakeHub` serves on the test's own thread, which a busy machine may keep from 
 than a quick link waits: it would take the hub for dead and come back on another socket.
 """
 
-FACTS = BootFacts(run="run1", boot="boot1", host="here", pid=1, started_wall_s=1.8e9)
+FACTS = SessionFacts(run="run1", boot="boot1", host="here", pid=1, started_wall_s=1.8e9)
 
 
-def boot_started(boot: str = "boot1") -> BootStarted:
+def boot_started(boot: str = "boot1") -> SessionStarted:
     """First event of a boot in this process."""
-    return BootStarted(
+    return SessionStarted(
         t_s=0.0, boot=boot, name="a run", host="here", pid=os.getpid(), started_wall_s=1.8e9
     )
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.connect.local_hub import hub_answers
+from kmonitor.connect.local_hub import ask_local_hub
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.messages.unions import HubTold
+from kmonitor_agent.wire.messages.unions import HubReply
 from tests.support.waiting import DEADLINE_S, wait_until
 
 
@@ -41,12 +41,12 @@ class LiveHub:
         )
         return self._process
 
-    def start(self, *options: str) -> HubTold:
+    def start(self, *options: str) -> HubReply:
         """Start a hub and wait until it answers."""
         process = self.spawn(*options)
 
-        def answer() -> HubTold | None:
-            told = hub_answers(self.folders, timeout_s=5.0)
+        def answer() -> HubReply | None:
+            told = ask_local_hub(self.folders, timeout_s=5.0)
             return told if told is not None and told.pid == process.pid else None
 
         told = wait_until(answer, what="hub answers")
@@ -61,7 +61,7 @@ class LiveHub:
         """End it with SIGTERM; its exit status."""
         return self._end(signal.SIGTERM)
 
-    def restart(self) -> HubTold:
+    def restart(self) -> HubReply:
         """SIGKILL, then a new process."""
         self.kill()
         return self.start()

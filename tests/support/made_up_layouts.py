@@ -2,10 +2,10 @@
 
 from kmonitor_agent.wire.messages.model_layout import (
     CallLayout,
+    ConfigValue,
     LayerLayout,
     ModelLayout,
     OptimizerLayout,
-    Setting,
     TensorLayout,
     VariableLayout,
 )
@@ -21,7 +21,7 @@ def tensor(*lengths: int | None, dtype: str = "float32") -> TensorLayout:
     return TensorLayout((None, *lengths), dtype)
 
 
-def layer(path: str, kind: str, *variables: int, **settings: Setting) -> LayerLayout:
+def layer(path: str, kind: str, *variables: int, **settings: ConfigValue) -> LayerLayout:
     """One of Keras' layers."""
     return LayerLayout(path, kind, variables, settings)
 

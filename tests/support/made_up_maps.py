@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from kmonitor.memory.estimate import Plan, estimate
-from kmonitor.ui.memory.subjects import MapSubject, SizedLayout, size_words
+from kmonitor.ui.memory.subjects import MapSubject, SizedLayout, input_size_text
 from kmonitor_agent.wire.messages.events import (
     Event,
     LayerFacts,
@@ -20,7 +20,7 @@ from kmonitor_agent.wire.messages.model_layout import (
     OptimizerLayout,
     TensorLayout,
     VariableLayout,
-    packed_layout,
+    encode_layout,
 )
 from tests.support.made_up_layouts import layer, tensor, variable
 
@@ -96,7 +96,7 @@ def file_subject(**changed: Any) -> MapSubject:
         title="small_resnet.keras",
         kind="file",
         sizes=tuple(
-            SizedLayout(size_words([(side, side, 3)]), convolutions(side)) for side in sides
+            SizedLayout(input_size_text([(side, side, 3)]), convolutions(side)) for side in sides
         ),
         own=1,
         limit_bytes=None,
@@ -139,6 +139,6 @@ def told_layout(fit: int = 1, batch: int = 32, scale: float = 1.2) -> list[Event
     peak = found.resident_bytes + scale * found.transient_bytes
     between = float(found.resident_bytes)
     return [
-        LayoutPart(t_s=1.0, fit=fit, part=1, parts=1, body=packed_layout(layout)),
+        LayoutPart(t_s=1.0, fit=fit, part=1, parts=1, body=encode_layout(layout)),
         StepPeak(2.0, fit, batch, 5, peak, between, "NVIDIA A100-SXM4-80GB"),
     ]

@@ -6,16 +6,16 @@ from typing import Any
 
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.commands import CommandName, LimitSpec
-from kmonitor_agent.wire.messages.events import ActionRecord, Event, Footprint, SourceOf
+from kmonitor_agent.wire.messages.events import ActionRecord, Event, FieldSource, Footprint
 from kmonitor_agent.wire.messages.unions import (
-    Column,
-    HubTold,
-    MetricNow,
-    Row,
-    RunsTold,
+    EventRow,
+    HubReply,
+    MetricReading,
+    RunsReply,
     RunSummary,
-    SeriesAsked,
-    SeriesTold,
+    SeriesReply,
+    SeriesRequest,
+    ThinnedColumn,
 )
 
 HUB = "hub1"
@@ -47,10 +47,10 @@ def made_up_run(run: str = "run1", **changed: Any) -> RunSummary:
         "step": 1204,
         "steps": 1563,
         "model": "resnet50",
-        "ram": MetricNow(value=73.4 * GIB, of=192 * GIB, source="process and children"),
-        "vram": MetricNow(value=50.7 * GIB, of=80 * GIB, source="tensorflow allocator, GPU:0"),
-        "graph": MetricNow(value=24374.0, source="tensorflow: live traces"),
-        "step_time": MetricNow(value=0.272, source="begin to begin"),
+        "ram": MetricReading(value=73.4 * GIB, of=192 * GIB, source="process and children"),
+        "vram": MetricReading(value=50.7 * GIB, of=80 * GIB, source="tensorflow allocator, GPU:0"),
+        "graph": MetricReading(value=24374.0, source="tensorflow: live traces"),
+        "step_time": MetricReading(value=0.272, source="begin to begin"),
         "actions": ACTIONS,
         "checkpoint_epoch": 35,
         "checkpoint_bytes": 312 * 2**20,
@@ -59,9 +59,9 @@ def made_up_run(run: str = "run1", **changed: Any) -> RunSummary:
     return RunSummary(**{**fields, **changed})
 
 
-def told_runs(*runs: RunSummary, hub: str = HUB, change: int = 1) -> RunsTold:
+def told_runs(*runs: RunSummary, hub: str = HUB, change: int = 1) -> RunsReply:
     """The hub's list."""
-    return RunsTold(
+    return RunsReply(
         ask=0,
         hub=hub,
         change=change,
@@ -72,9 +72,9 @@ def told_runs(*runs: RunSummary, hub: str = HUB, change: int = 1) -> RunsTold:
     )
 
 
-def told_hub(hub: str = HUB, rows: int = 1234) -> HubTold:
+def told_hub(hub: str = HUB, rows: int = 1234) -> HubReply:
     """The hub on itself."""
-    return HubTold(
+    return HubReply(
         ask=0,
         hub=hub,
         version="0.1.0",
@@ -89,9 +89,9 @@ def told_hub(hub: str = HUB, rows: int = 1234) -> HubTold:
     )
 
 
-def made_up_row(row: int, event: Event, run: str = "run1") -> Row:
+def made_up_row(row: int, event: Event, run: str = "run1") -> EventRow:
     """A stored event."""
-    return Row(row=row, run=run, seq=row, t_s=event.t_s, body=encode_event(event))
+    return EventRow(row=row, run=run, seq=row, t_s=event.t_s, body=encode_event(event))
 
 
 def reload_record(t_s: float = 2200.0, *, ok: bool = True) -> ActionRecord:
@@ -121,13 +121,13 @@ def limit(metric: str = "ram", value: float = 128 * GIB, **more: Any) -> LimitSp
     return LimitSpec(**{"metric": metric, "value": value, "action": "reload", **more})
 
 
-def told_series(asked: SeriesAsked, run: RunSummary, ask: int) -> SeriesTold:
+def told_series(asked: SeriesRequest, run: RunSummary, ask: int) -> SeriesReply:
     """Columns that grow, fall at a reload, and end at what the summary says."""
     epochs = max(run.epochs_done, 1)
     per_epoch_s = run.duration_s / (epochs + 0.7)
     starts = [i * per_epoch_s for i in range(epochs + 1)]
     ends = [*(s + per_epoch_s * 0.99 for s in starts[:-1]), math.nan]
-    return SeriesTold(
+    return SeriesReply(
         ask=ask,
         run=run.run,
         row=50,
@@ -136,8 +136,8 @@ def told_series(asked: SeriesAsked, run: RunSummary, ask: int) -> SeriesTold:
             for name in asked.columns
         ],
         sources=[
-            SourceOf("ram_bytes", "bytes", "process: /proc/self/statm"),
-            SourceOf("cgroup_limit_bytes", "bytes", absent="no cgroup limits this process"),
+            FieldSource("ram_bytes", "bytes", "process: /proc/self/statm"),
+            FieldSource("cgroup_limit_bytes", "bytes", absent="no cgroup limits this process"),
         ],
         epoch_t_s=_doubles(starts),
         epoch_end_t_s=_doubles(ends),
@@ -145,16 +145,16 @@ def told_series(asked: SeriesAsked, run: RunSummary, ask: int) -> SeriesTold:
     )
 
 
-def _epoch_medians(run: RunSummary, ends: list[float]) -> Column:
+def _epoch_medians(run: RunSummary, ends: list[float]) -> ThinnedColumn:
     """Step times of whole epochs, which end at what the summary says."""
     last = run.step_time.value
     if last is None or not run.epochs_done:
-        return Column(EPOCH_STEP_TIME, b"", b"", 0)
+        return ThinnedColumn(EPOCH_STEP_TIME, b"", b"", 0)
     values = [last * _shape(end / ends[-1]) for end in ends]
-    return Column(EPOCH_STEP_TIME, _doubles(ends), _doubles(values), len(ends))
+    return ThinnedColumn(EPOCH_STEP_TIME, _doubles(ends), _doubles(values), len(ends))
 
 
-def _column(name: str, run: RunSummary) -> Column:
+def _column(name: str, run: RunSummary) -> ThinnedColumn:
     last = {
         "ram_bytes": run.ram.value,
         "ram_process_bytes": run.ram.value,
@@ -170,11 +170,11 @@ def _column(name: str, run: RunSummary) -> Column:
         "functions": 540.0,
     }.get(name)
     if last is None:
-        return Column(name, b"", b"", 0)
+        return ThinnedColumn(name, b"", b"", 0)
     n = 600
     times = [run.duration_s * i / (n - 1) for i in range(n)]
     values = [last * _shape(i / (n - 1)) for i in range(n)]
-    return Column(name, _doubles(times), _doubles(values), n)
+    return ThinnedColumn(name, _doubles(times), _doubles(values), n)
 
 
 def _shape(part: float) -> float:

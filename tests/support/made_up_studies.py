@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from kmonitor_agent.wire.messages.events import (
     AnyEvent,
     EpochEnded,
-    FoldBegan,
     FoldEnded,
-    FoldNow,
+    FoldProgress,
+    FoldStarted,
     StudyStarted,
     StudyTally,
 )
-from kmonitor_agent.wire.messages.unions import MetricNow, RunSummary
+from kmonitor_agent.wire.messages.unions import MetricReading, RunSummary
 from tests.support.made_up_runs import GIB, NOW_WALL_S, made_up_run
 
 if TYPE_CHECKING:
@@ -94,10 +94,10 @@ class MadeUpStudy:
             "step": 0,
             "steps": None,
             "model": "",
-            "ram": MetricNow(),
-            "vram": MetricNow(),
-            "graph": MetricNow(),
-            "step_time": MetricNow(),
+            "ram": MetricReading(),
+            "vram": MetricReading(),
+            "graph": MetricReading(),
+            "step_time": MetricReading(),
             "actions": [],
             "started_wall_s": BEGAN_WALL_S,
             "checkpoint_epoch": None,
@@ -128,7 +128,7 @@ class MadeUpStudy:
     def _tried(self, fold: int, attempt: int, end: str, *, again: bool) -> list[AnyEvent]:
         t_s = 300.0 * fold + 100.0 * attempt
         began_wall_s = BEGAN_WALL_S + t_s
-        begun = FoldBegan(
+        begun = FoldStarted(
             t_s=t_s,
             fold=fold,
             attempt=attempt,
@@ -138,7 +138,7 @@ class MadeUpStudy:
         if end == "running":
             share = 0.3 + 0.2 * (fold % 3)
             elapsed_s = share * TOOK_S
-            now = FoldNow(
+            now = FoldProgress(
                 t_s=3720.0,
                 fold=fold,
                 attempt=attempt,
@@ -174,7 +174,11 @@ class MadeUpStudy:
 
     def _run(self, fold: int, end: str) -> RunSummary:
         state = {"running": "training", "finished": "finished"}.get(end, "failed")
-        vram = MetricNow(value=2.4 * GIB, of=80 * GIB) if self.has_vram else MetricNow(absent="no")
+        vram = (
+            MetricReading(value=2.4 * GIB, of=80 * GIB)
+            if self.has_vram
+            else MetricReading(absent="no")
+        )
         return made_up_run(
             f"fold{fold}",
             name=f"{self.name} \u00b7 fold {fold}",
@@ -188,7 +192,7 @@ class MadeUpStudy:
             epochs=20,
             epoch=8 if end == "running" else 19,
             epochs_done=9,
-            ram=MetricNow(value=1.9 * GIB, of=16 * GIB),
+            ram=MetricReading(value=1.9 * GIB, of=16 * GIB),
             vram=vram,
             actions=[],
         )

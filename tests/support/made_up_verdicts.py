@@ -1,6 +1,6 @@
 """A verdict with everything in it, for presenters and windows; it fits `made_up_runs`."""
 
-from kmonitor_agent.wire.messages.events import GrewWith, LimitForecast, Verdict
+from kmonitor_agent.wire.messages.events import CorrelatedGrowth, LimitForecast, Verdict
 from tests.support.made_up_runs import GIB, NOW_WALL_S
 
 __all__ = ["GIB", "LEAK", "NOW_WALL_S"]
@@ -24,8 +24,8 @@ LEAK = Verdict(
     sureness="counted",
     name="one_step_on_iterator",
     grew_with=[
-        GrewWith("retained", 2.0, 1.9, 2.1),
-        GrewWith("traces", 2.0, 1.9, 2.1, "one_step_on_iterator"),
+        CorrelatedGrowth("retained", 2.0, 1.9, 2.1),
+        CorrelatedGrowth("traces", 2.0, 1.9, 2.1, "one_step_on_iterator"),
     ],
     advice=["collect", "reload", "restart", "build_once", "run_folds"],
     forecast=LimitForecast(80 * GIB, "own", 14.2, 10.4, 20.7, 100.0),

@@ -57,13 +57,13 @@ class MapChildren:
 def _tell(what: str, name: str, batch: int, optimizer: str) -> str:
     import msgspec  # noqa: PLC0415 - only in the child
 
-    from kmonitor_agent.frameworks.tensorflow.step_program import trace  # noqa: PLC0415
+    from kmonitor_agent.frameworks.tensorflow.step_program import trace_training_step  # noqa: PLC0415
     from tests.support.all_models import compiled  # noqa: PLC0415
     from tests.support.map_measuring import measured  # noqa: PLC0415
 
     if what == "measured":
         return json.dumps(measured(name, batch, optimizer))
-    return msgspec.json.encode(trace(compiled(name, optimizer))).decode()
+    return msgspec.json.encode(trace_training_step(compiled(name, optimizer))).decode()
 
 
 def _main() -> None:

@@ -4,10 +4,10 @@ from typing import Final
 
 from PySide6.QtWidgets import QWidget
 
-from kmonitor.memory.model_files.inspection import Compiled, ModelFile, StoredLayer
+from kmonitor.memory.model_files.inspection import CompileSettings, ModelFile, StoredLayer
 from kmonitor.memory.model_files.load_cost import LoadCost
-from kmonitor.ui.memory.load_cost import LoadCostDesk
-from kmonitor.ui.memory.model_file import file_picture, reading_file, refused_file
+from kmonitor.ui.memory.load_cost import LoadCostStore
+from kmonitor.ui.memory.model_file import model_file_state, reading_file, refused_file
 from kmonitor.ui.memory.qt.model_file_window import ModelFileWindow
 from kmonitor.ui.memory.subjects import GIB, MapSubject
 from kmonitor_agent.wire.messages import events
@@ -84,17 +84,17 @@ def map_device_cpu(stage: Stage) -> QWidget:
 def load_cost(stage: Stage) -> QWidget:
     """What each way to load a file took, beside what is in it."""
     shown = _file_window(stage)
-    desk = LoadCostDesk()
+    desk = LoadCostStore()
     desk.finish(COSTS)
     shown.cost.show_picture(desk.picture())
-    shown.show_file(file_picture(FILE))
+    shown.show_file(model_file_state(FILE))
     return stage.only(ModelFileWindow)
 
 
 def load_cost_running(stage: Stage) -> QWidget:
     """While it is measured; the file is read still."""
     shown = _file_window(stage)
-    desk = LoadCostDesk()
+    desk = LoadCostStore()
     desk.begin()
     desk.progress(4, 15)
     shown.cost.show_picture(desk.picture())
@@ -105,7 +105,7 @@ def load_cost_running(stage: Stage) -> QWidget:
 def load_cost_refused(stage: Stage) -> QWidget:
     """A damaged file."""
     shown = _file_window(stage)
-    desk = LoadCostDesk()
+    desk = LoadCostStore()
     why = "small_resnet.keras cannot be read as a model: it is damaged or no .keras file."
     desk.refuse(why, "")
     shown.cost.show_picture(desk.picture())
@@ -136,7 +136,7 @@ FILE: Final = ModelFile(
     keras_version="3.15.1",
     saved="2026-09-20@11:02:41",
     precision=("float32",),
-    compiled=Compiled(
+    compiled=CompileSettings(
         "Adam",
         {"name": "adam", "learning_rate": 0.001, "beta_1": 0.9, "beta_2": 0.999},
         "sparse_categorical_crossentropy",
@@ -164,9 +164,9 @@ def gpu_readings() -> list[events.Event]:
         "allocator_peak_bytes": "tensorflow allocator, GPU:0 peak",
     }
     return [
-        events.Sources(
+        events.FieldSources(
             t_s=3720.0,
-            sources=[events.SourceOf(field, "bytes", text) for field, text in sources.items()],
+            sources=[events.FieldSource(field, "bytes", text) for field, text in sources.items()],
         ),
         events.Sample(
             t_s=3721.0,

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from kmonitor.ui.plots.qt.limit_handle import LimitGrip
+from kmonitor.ui.plots.qt.limit_handle import LimitHandle
 from kmonitor.ui.plots.qt.live_chart import LiveChart
 from kmonitor.ui.shell.qt.app import KmonitorApp
 from tests.support.charts import Mouse
@@ -181,7 +181,7 @@ class Monkey:
         return f"over {_words(chart)}", lambda: self._drag_over(chart)
 
     def _limit(self) -> tuple[str, Callable[[], object]] | None:
-        grip = self.one_of(*self._visible(LimitGrip))
+        grip = self.one_of(*self._visible(LimitHandle))
         if grip is None or QApplication.activeModalWidget() is not None:
             return None
         return f"grip of {_words(grip.parentWidget())}", lambda: self._drag_over(grip)
@@ -248,7 +248,7 @@ class Monkey:
 
     def _drag_over(self, target: QWidget) -> None:
         mouse, start, end = Mouse(target), self._place(target), self._place(target)
-        if isinstance(target, LimitGrip):
+        if isinstance(target, LimitHandle):
             end = QPointF(start.x(), start.y() + self._random.randint(-60, 60))
         mouse.press(start.x(), start.y())
         for part in (0.3, 0.7, 1.0):

@@ -13,7 +13,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QPixmapCache
 from PySide6.QtWidgets import QApplication, QToolTip
 
-from kmonitor.ui.memory.run_subject import run_split
+from kmonitor.ui.memory.run_subject import run_device_split
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.shell.qt.app import KmonitorApp
 from tests.support.watched_loop import WatchedLoop
@@ -123,7 +123,7 @@ def _show_device(app: KmonitorApp, run: str) -> None:
     # Its lines stay as they were last shown; this run has no map that could lead there.
     summary, memory = app.desk.book.get(run), app.controller.memory
     assert summary is not None
-    memory.panel.split.show_picture(run_split(app.desk, summary, memory.desk))
+    memory.panel.split.show_picture(run_device_split(app.desk, summary, memory.desk))
 
 
 def _close_all(app: KmonitorApp) -> None:

@@ -17,7 +17,7 @@ from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.wire.messages.events import BootStarted, CommandProgress
+from kmonitor_agent.wire.messages.events import CommandProgress, SessionStarted
 from kmonitor_agent.wire.messages.fields import new_id
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def main() -> None:
     run, ledger, takes_s = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
     asked: queue.Queue[Command | None] = queue.Queue()
     boot = new_id()
-    started = BootStarted(
+    started = SessionStarted(
         t_s=0.0,
         boot=boot,
         name="obedient",

@@ -8,19 +8,19 @@ import numpy as np
 from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
 
-from kmonitor.ui.events.qt.detail_windows import EndWindow
+from kmonitor.ui.events.qt.detail_windows import RunEndWindow
 from kmonitor.ui.guide.qt.keyboard_window import KeyboardWindow
-from kmonitor.ui.settings.hub_settings import HubSettingsDesk
+from kmonitor.ui.settings.hub_settings import HubSettingsStore
 from kmonitor.ui.settings.qt.settings_window import SettingsWindow
-from kmonitor.ui.shell.crash_reports import Crash
+from kmonitor.ui.shell.crash_reports import CrashReport
 from kmonitor.ui.shell.qt.crash_controller import CrashController
 from kmonitor.ui.shell.qt.crash_views import CrashReportWindow
 from kmonitor_agent.wire.messages.unions import (
-    Column,
     KeyGrant,
-    KeysTold,
-    SeriesAsked,
-    SeriesTold,
+    KeysReply,
+    SeriesReply,
+    SeriesRequest,
+    ThinnedColumn,
 )
 from tests.support.made_up_runs import GIB, NOW_WALL_S, made_up_run, told_hub
 from tests.support.stage import Stage
@@ -94,24 +94,24 @@ def end_of_run(stage: Stage) -> QWidget:
     desk = stage.desk
     desk.controller.records.open_end("run1")
     asked = next(
-        n for n, each in desk.asked if isinstance(each, SeriesAsked) and each.buckets == 4000
+        n for n, each in desk.asked if isinstance(each, SeriesRequest) and each.buckets == 4000
     )
     t_s = np.arange(run.duration_s - 60.0, run.duration_s)
     part = (t_s - t_s[0]) / 60.0
     ram = (120.0 + 60.0 * part**2 + np.sin(part * 40.0)) * GIB
     columns = [
-        Column("ram_bytes", t_s.tobytes(), ram.tobytes(), len(t_s)),
-        Column("ram_of_bytes", t_s[:1].tobytes(), np.array([192 * GIB]).tobytes(), 1),
+        ThinnedColumn("ram_bytes", t_s.tobytes(), ram.tobytes(), len(t_s)),
+        ThinnedColumn("ram_of_bytes", t_s[:1].tobytes(), np.array([192 * GIB]).tobytes(), 1),
     ]
-    desk.desk.take(SeriesTold(ask=asked, run="run1", columns=columns, row=60))
-    return stage.only(EndWindow)
+    desk.desk.take(SeriesReply(ask=asked, run="run1", columns=columns, row=60))
+    return stage.only(RunEndWindow)
 
 
 def end_unknown(stage: Stage) -> QWidget:
     """A run that vanished, of whose last minute nothing is known."""
     stage.live(state="lost", actions=[], checkpoint_bytes=None)
     stage.desk.controller.records.open_end("run1")
-    return stage.only(EndWindow)
+    return stage.only(RunEndWindow)
 
 
 def _settings(stage: Stage, page: int) -> QWidget:
@@ -127,7 +127,7 @@ def _settings(stage: Stage, page: int) -> QWidget:
         asked.append(message)
         return len(asked)
 
-    preferences._hub = hub = HubSettingsDesk(ask)
+    preferences._hub = hub = HubSettingsStore(ask)
     preferences.open()
     keys = [
         KeyGrant(key="ab12" * 16, name="anna-laptop", role="operator", since_wall_s=_SINCE_WALL_S),
@@ -135,7 +135,7 @@ def _settings(stage: Stage, page: int) -> QWidget:
     ]
     # Its two questions are asked as the page opens.
     hub.take(replace(told_hub(), ask=1, rows=48_213, database_bytes=int(0.3 * GIB)))
-    hub.take(KeysTold(ask=2, keys=keys, address="tcp://0.0.0.0:7400"))
+    hub.take(KeysReply(ask=2, keys=keys, address="tcp://0.0.0.0:7400"))
     found = stage.only(SettingsWindow)
     assert isinstance(found, SettingsWindow)
     preferences.refresh()
@@ -145,7 +145,7 @@ def _settings(stage: Stage, page: int) -> QWidget:
 
 
 def _crashed(stage: Stage) -> None:
-    crash = Crash(Path("crash-1.txt"), NOW_WALL_S - 3600.0, is_fatal=True, text=_REPORT)
+    crash = CrashReport(Path("crash-1.txt"), NOW_WALL_S - 3600.0, is_fatal=True, text=_REPORT)
     # The window is its parent.
     CrashController(stage.desk.window, stage.desk.window).offer([crash])
 

@@ -17,7 +17,14 @@ from tensorflow.python.framework import ops
 
 from kmonitor_agent.frameworks.base import Framework
 from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.reclaim.actions import Mode, Outcome, Tag, collect, reload, save
+from kmonitor_agent.reclaim.actions import (
+    CheckpointTag,
+    Mode,
+    ReclaimOutcome,
+    collect,
+    reload,
+    save,
+)
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 
 # What the imports made is never garbage; without it a collection takes a tenth of the time.
@@ -57,7 +64,7 @@ class Reclaim(keras.callbacks.Callback):
     ) -> None:
         super().__init__()
         self.store = store or CheckpointStore(folder)
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[ReclaimOutcome] = []
         self._epochs = frozenset(epochs)
         self._batches = set(batches)
         self._action = action
@@ -79,7 +86,7 @@ class Reclaim(keras.callbacks.Callback):
 
     def _act(self, step: int) -> None:
         framework = framework_for(self.model)
-        tag = Tag("run", 1, self._epoch, step)
+        tag = CheckpointTag("run", 1, self._epoch, step)
         match self._action:
             case "save":
                 self.outcomes.append(save(framework, self.model, self.store, tag=tag))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.messages.events import BootEnded, BootStarted, FitStarted
+from kmonitor_agent.wire.messages.events import FitStarted, SessionEnded, SessionStarted
 from tests.support.source_tree import ROOT
 from tests.support.spooled import spooled_events
 from tests.support.waiting import DEADLINE_S
@@ -71,10 +71,10 @@ def supervised_run(folders: Folders) -> list[Any]:
 def fits_told(folders: Folders) -> list[tuple[int, int]]:
     """Each start of a fit in that run: its ordinal and first epoch; the run ended well."""
     events = supervised_run(folders)
-    endings = [each.why for each in events if isinstance(each, BootEnded)]
+    endings = [each.why for each in events if isinstance(each, SessionEnded)]
     assert endings == ["restart"] * (len(endings) - 1) + ["finished"]
     return [(each.fit, each.initial_epoch) for each in events if isinstance(each, FitStarted)]
 
 
 def _boots(events: list[Any]) -> list[Any]:
-    return [each for each in events if isinstance(each, BootStarted)]
+    return [each for each in events if isinstance(each, SessionStarted)]

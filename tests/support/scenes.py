@@ -22,7 +22,7 @@ from kmonitor.ui.alerts.qt.alert_controller import AlertController
 from kmonitor.ui.events.qt.detail_windows import DiagnosisWindow, RecordWindow
 from kmonitor.ui.guide.qt.guide_window import GuideWindow
 from kmonitor.ui.history.qt.history_controller import NoteDialog
-from kmonitor.ui.hosts.audit import AuditBook, AuditHub
+from kmonitor.ui.hosts.audit import AuditHub, AuditStore
 from kmonitor.ui.hosts.qt.audit_window import AuditWindow
 from kmonitor.ui.hosts.qt.host_menus import ConnectDialog
 from kmonitor.ui.settings.window_settings import WindowSettings
@@ -30,11 +30,11 @@ from kmonitor.ui.verdicts.qt.verdict_window import VerdictWindow
 from kmonitor_agent.wire.messages import events
 from kmonitor_agent.wire.messages.commands import CommandStatus
 from kmonitor_agent.wire.messages.unions import (
+    AuditReply,
     AuditRow,
-    AuditTold,
-    CommandAsked,
-    CommandTold,
-    MetricNow,
+    CommandReply,
+    CommandRequest,
+    MetricReading,
 )
 from tests.support.chart_scenes import CHART_SCENES
 from tests.support.made_up_runs import (
@@ -124,10 +124,10 @@ def reloading(stage: Stage) -> QWidget:
     stage.live(state="reclaiming")
     desk = stage.desk
     desk.window.actions_panel.command_requested.emit("reload", "")
-    asked, command = next(pair for pair in desk.asked if isinstance(pair[1], CommandAsked))
-    assert isinstance(command, CommandAsked)
+    asked, command = next(pair for pair in desk.asked if isinstance(pair[1], CommandRequest))
+    assert isinstance(command, CommandRequest)
     status = CommandStatus(id=command.id, run="run1", name="reload", state="started")
-    desk.desk.take(CommandTold(ask=asked, status=status))
+    desk.desk.take(CommandReply(ask=asked, status=status))
     desk.settle()
     return stage.window
 
@@ -135,11 +135,13 @@ def reloading(stage: Stage) -> QWidget:
 def no_gpu(stage: Stage) -> QWidget:
     source = "tensorflow allocator, CPU:0 in use (tensors of 256 KiB and more)"
     stage.live(
-        vram=MetricNow(value=866 * 1024.0, source=source),
-        graph=MetricNow(absent="this backend keeps no graph"),
+        vram=MetricReading(value=866 * 1024.0, source=source),
+        graph=MetricReading(absent="this backend keeps no graph"),
     )
-    missing = events.SourceOf("device_used_bytes", "bytes", absent="no NVIDIA driver on this host")
-    stage.tell(events.Sources(t_s=1.0, sources=[missing]))
+    missing = events.FieldSource(
+        "device_used_bytes", "bytes", absent="no NVIDIA driver on this host"
+    )
+    stage.tell(events.FieldSources(t_s=1.0, sources=[missing]))
     return stage.window
 
 
@@ -315,7 +317,7 @@ def audit(stage: Stage) -> QWidget:
         asked.append(len(asked) + 1)
         return asked[-1]
 
-    book = AuditBook(lambda _run: "resnet50-imagenet")
+    book = AuditStore(lambda _run: "resnet50-imagenet")
     book.show_hubs([AuditHub("", "gpu-01", ask)])
     book.refresh()
     rows = [
@@ -332,7 +334,7 @@ def audit(stage: Stage) -> QWidget:
             [("command save", "done"), ("command stop", "refused: viewer"), ("rename", "done")], 1
         )
     ]
-    book.take(AuditTold(ask=asked[-1], rows=rows))
+    book.take(AuditReply(ask=asked[-1], rows=rows))
     listed.show_picture(book.picture(NOW_WALL_S))
     listed.show()
     return stage.only(AuditWindow)

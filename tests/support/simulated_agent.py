@@ -13,39 +13,44 @@ from typing import TYPE_CHECKING, Self
 
 import zmq
 
-from kmonitor.hub.runs.event_log import read_event
+from kmonitor.hub.runs.event_log import read_event_body
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc
-from kmonitor_agent.wire.messages.codec import Malformed, encode_event, pack, unpack_to_agent
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path, ipc_endpoint
+from kmonitor_agent.wire.messages.codec import (
+    MalformedMessage,
+    encode_event,
+    pack,
+    unpack_to_agent,
+)
 from kmonitor_agent.wire.messages.commands import Command, CommandName, LimitSpec, SetLimits
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
-    BootEnded,
-    BootStarted,
     CommandProgress,
     EpochEnded,
     EpochStarted,
     Event,
+    FieldSource,
+    FieldSources,
     FitEnded,
     FitStarted,
     Footprint,
     FunctionTraces,
     GraphSize,
     LimitsInForce,
-    Lost,
+    LostEvents,
     Sample,
-    SourceOf,
-    Sources,
+    SessionEnded,
+    SessionStarted,
     StepTimes,
 )
 from kmonitor_agent.wire.messages.fields import new_id
 from kmonitor_agent.wire.messages.unions import (
     Ack,
-    Again,
     Batch,
     Bye,
     ErrorMessage,
     Hello,
+    HelloAgain,
     Nack,
     Ping,
     ToAgent,
@@ -108,7 +113,7 @@ class SimulatedAgent:
         self.fit = 0
         self.epoch = 0
         self._seen: set[str] = set()
-        self._endpoint = ipc(ingest_socket(folders))
+        self._endpoint = ipc_endpoint(ingest_socket_path(folders))
         self._started_s = time.monotonic()
         self._sent = 0
         self._is_welcome = False
@@ -117,7 +122,7 @@ class SimulatedAgent:
         self._farewell: deque[Bye] = deque()
         self._thread = threading.Thread(target=self._main, name="kmonitor-simulated-agent")
         self.emit(
-            BootStarted(
+            SessionStarted(
                 t_s=0.0,
                 boot=self.boot,
                 name=name,
@@ -172,18 +177,20 @@ class SimulatedAgent:
         t_s = self.now_s()
         absent = "no NVIDIA driver on this host"
         self.emit(
-            Sources(
+            FieldSources(
                 t_s=t_s,
                 sources=[
-                    SourceOf(field="ram_bytes", unit="bytes", source="process: /proc/self/statm"),
-                    SourceOf(
+                    FieldSource(
+                        field="ram_bytes", unit="bytes", source="process: /proc/self/statm"
+                    ),
+                    FieldSource(
                         field="vram_bytes",
                         unit="bytes",
                         source="tensorflow allocator, CPU:0 in use",
                     ),
-                    SourceOf(field="graph_operations", unit="operations", source="live traces"),
-                    SourceOf(field="step_time_s", unit="seconds", source="histogram"),
-                    SourceOf(field="device_total_bytes", unit="bytes", absent=absent),
+                    FieldSource(field="graph_operations", unit="operations", source="live traces"),
+                    FieldSource(field="step_time_s", unit="seconds", source="histogram"),
+                    FieldSource(field="device_total_bytes", unit="bytes", absent=absent),
                 ],
             )
         )
@@ -282,7 +289,7 @@ class SimulatedAgent:
 
     def end_boot(self, why: str = "finished") -> None:
         """The process says its last word."""
-        end = BootEnded(t_s=self.now_s(), why=why)  # pyright: ignore[reportArgumentType]
+        end = SessionEnded(t_s=self.now_s(), why=why)  # pyright: ignore[reportArgumentType]
         seq = self.emit(end)
         self._farewell.append(Bye(run=self.run, last=seq, why="finished"))
 
@@ -371,7 +378,7 @@ class SimulatedAgent:
                 self._sent = self.acked = welcome.acked
             case Ack() as ack:
                 self.acked = max(self.acked, ack.acked)
-            case Again():
+            case HelloAgain():
                 self._is_welcome = False
                 self._next_hello_s = 0.0
             case Nack() as nack:
@@ -387,9 +394,9 @@ class SimulatedAgent:
         """A real agent bisects; this one looks which of them are no events."""
         for seq in range(nack.first, nack.first + nack.n):
             try:
-                read_event(seq, self.bodies[seq - 1])
-            except Malformed:
-                lost = Lost(t_s=self.now_s(), first=seq, last=seq, why=nack.why[:200])
+                read_event_body(seq, self.bodies[seq - 1])
+            except MalformedMessage:
+                lost = LostEvents(t_s=self.now_s(), first=seq, last=seq, why=nack.why[:200])
                 self.bodies[seq - 1] = encode_event(lost)
         self._sent = nack.first - 1
 

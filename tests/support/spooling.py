@@ -17,9 +17,9 @@ from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.recording.privacy import Privacy
-from kmonitor_agent.recording.process_facts import boot_started, default_run_name
+from kmonitor_agent.recording.process_facts import default_run_name, session_started
 from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.wire.messages.events import BootEnded, Sample
+from kmonitor_agent.wire.messages.events import Sample, SessionEnded
 from kmonitor_agent.wire.messages.fields import new_id
 from tests.support.waiting import DEADLINE_S
 
@@ -87,7 +87,7 @@ def spooling(environ: Mapping[str, str], *before: str) -> Iterator[SpoolingProce
 def main() -> None:
     """Do what the input says."""
     run, boot, folders = new_id(), new_id(), find_folders()
-    started = boot_started(
+    started = session_started(
         boot=boot,
         name=default_run_name(),
         wall_s=time.time(),
@@ -119,7 +119,7 @@ def main() -> None:
         while link.status().last_seq <= emitted:  # the boot's own event is the first
             threading.Event().wait(0.005)
         _say("spooled")
-    link.emit(BootEnded(t_s=link.now_s(), why="finished"))
+    link.emit(SessionEnded(t_s=link.now_s(), why="finished"))
     link.close()
 
 

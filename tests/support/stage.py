@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication, QTableView, QWidget
 
 from kmonitor_agent.wire.messages.commands import CommandName
 from kmonitor_agent.wire.messages.events import Event
-from kmonitor_agent.wire.messages.unions import MetricNow, RunSummary
+from kmonitor_agent.wire.messages.unions import MetricReading, RunSummary
 from tests.support.desk_window import DeskWindow
 from tests.support.made_up_runs import ACTIONS, GIB, NOW_WALL_S, limit, made_up_run, reload_record
 from tests.support.made_up_verdicts import LEAK
@@ -105,7 +105,7 @@ def fleet(n: int) -> list[RunSummary]:
                 note="the paper's learning rate" if at % 5 == 0 else "",
                 pinned=at == 2,
                 stored_bytes=10**6 * (at + 1),
-                ram=MetricNow(value=(4 + 3 * at % 60) * GIB, of=192 * GIB),
+                ram=MetricReading(value=(4 + 3 * at % 60) * GIB, of=192 * GIB),
                 cause="out of memory" if state == "lost" else "",
             )
         )

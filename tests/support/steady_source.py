@@ -17,7 +17,7 @@ from kmonitor_agent.link.agent_thread import AgentThread
 from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.wire.messages.events import BootStarted, Sample
+from kmonitor_agent.wire.messages.events import Sample, SessionStarted
 from kmonitor_agent.wire.messages.fields import new_id
 
 
@@ -33,7 +33,7 @@ def new_link(
         agent: Whose thread serves it; None: one of its own, as in a process of its own.
     """
     run, boot = new_id(), new_id()
-    started = BootStarted(
+    started = SessionStarted(
         t_s=0.0,
         boot=boot,
         name=name,

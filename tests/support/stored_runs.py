@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.log import LOG
-from kmonitor.hub.runs.event_log import Ledger, TakenEvent, read_event
+from kmonitor.hub.runs.event_log import HubEventLog, TakenEvent, read_event_body
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.sample_blocks import BLOCK_SAMPLES, SampleBlock, next_block
 from kmonitor.hub.store.sqlite_database import SqliteDatabase
@@ -17,13 +17,13 @@ from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import (
-    BootEnded,
-    BootStarted,
     EpochEnded,
     EpochStarted,
     Event,
     FitStarted,
     Sample,
+    SessionEnded,
+    SessionStarted,
     StepTimes,
 )
 from kmonitor_agent.wire.messages.fields import new_id
@@ -60,7 +60,7 @@ def store_runs(
     folders.database.mkdir(parents=True, exist_ok=True)
     path = folders.database / "hub.sqlite3"
     database = SqliteDatabase(path)
-    ledger = Ledger(database, HubFaults(LOG), SystemClock())
+    ledger = HubEventLog(database, HubFaults(LOG), SystemClock())
     # Read once: what it takes to decode them is not what is measured.
     samples = list(_samples(n_samples))
     bare = _renumbered(event for event in samples if not isinstance(event[2], Sample))
@@ -128,12 +128,12 @@ def _epoch_ended(t_s: float, epoch: int, steps: int, step_s: float) -> EpochEnde
 
 
 def _store(
-    ledger: Ledger, number: int, n_runs: int, samples: list[TakenEvent], *, is_ended: bool
+    ledger: HubEventLog, number: int, n_runs: int, samples: list[TakenEvent], *, is_ended: bool
 ) -> RunRecord:
     record = ledger.registry.get_or_add(new_id())
     # The newest first in every list; they began one after the other.
     started_wall_s = time.time() - (n_runs - number) * 3600.0
-    begun = BootStarted(
+    begun = SessionStarted(
         t_s=0.0,
         boot=new_id(),
         name=f"{_NAMES[number % len(_NAMES)]}-{number}",
@@ -149,16 +149,16 @@ def _store(
         ledger.take(record, samples[first : first + _COMMIT])
         ledger.commit()
     if is_ended:
-        over = BootEnded(t_s=record.last_t_s + 1.0, why="finished")
+        over = SessionEnded(t_s=record.last_t_s + 1.0, why="finished")
         ledger.take(record, [_taken(record.accepted + 1, over)])
     return record
 
 
 def _taken(seq: int, event: Event) -> TakenEvent:
-    return read_event(seq, encode_event(event))
+    return read_event_body(seq, encode_event(event))
 
 
-def _pack(ledger: Ledger) -> None:
+def _pack(ledger: HubEventLog) -> None:
     reader = ledger.database.open_reader()
     for record in list(ledger.registry.all()):
         while (block := next_block(reader, record.key)) is not None:
@@ -167,7 +167,7 @@ def _pack(ledger: Ledger) -> None:
     reader.close()
 
 
-def _copy_blocks(ledger: Ledger, runs: list[RunRecord]) -> None:
+def _copy_blocks(ledger: HubEventLog, runs: list[RunRecord]) -> None:
     first, *others = runs
     reader = ledger.database.open_reader()
     query = (

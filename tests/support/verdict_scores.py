@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from kmonitor.hub.judge.causes import diagnose
+from kmonitor.hub.judge.causes import explain_growth
 from kmonitor.hub.judge.counters import Counter
-from kmonitor.hub.judge.detectors import ALARMED, State, Verdict, next_verdict
+from kmonitor.hub.judge.detectors import ALARMED, GrowthState, Judgement, next_judgement
 from kmonitor.hub.judge.forecast import forecast_limit
 from tests.support.verdict_series import (
     MIB,
@@ -77,14 +77,14 @@ class Score:
         return sum(early for _, early in self.forecasts) / max(1, len(self.forecasts))
 
 
-def verdicts(run: SimulatedRun) -> Iterator[Verdict]:
+def verdicts(run: SimulatedRun) -> Iterator[Judgement]:
     """After each unit, as a hub would ask for them."""
-    verdict, starts = Verdict(), [*run.starts, len(run.values)]
+    verdict, starts = Judgement(), [*run.starts, len(run.values)]
     for start, end in pairwise(starts):
         values = run.values[start:end] * MIB
         for n in range(1, len(values) + 1):
             counters = [Counter(k, c[start : start + n]) for k, c in run.counters.items()]
-            verdict = next_verdict(verdict, values[:n], counters)
+            verdict = next_judgement(verdict, values[:n], counters)
             yield verdict
 
 
@@ -116,16 +116,18 @@ def score_leaking(kind: LeakKind, seeds: range, mib: tuple[float, float]) -> Sco
     return score
 
 
-def _score_one(score: Score, run: SimulatedRun, told: list[Verdict]) -> None:
+def _score_one(score: Score, run: SimulatedRun, told: list[Judgement]) -> None:
     score.runs += 1
     delay = next((n for n, one in enumerate(told, 1) if one.state in ALARMED), None)
     if delay is not None:
         score.alarms += 1
         score.found += delay <= FOUND_WITHIN
         score.delays.append(delay)
-    suspected = next((one for one in told[:FOUND_WITHIN] if one.state is State.SUSPECTED), None)
+    suspected = next(
+        (one for one in told[:FOUND_WITHIN] if one.state is GrowthState.SUSPECTED), None
+    )
     if suspected is not None and suspected.growth is not None:
-        named = diagnose(suspected.growth, suspected.grew_with)
+        named = explain_growth(suspected.growth, suspected.grew_with)
         score.diagnosed += 1
         score.named += named is not None and named.cause is run.cause
 

@@ -15,7 +15,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from kmonitor.ui.plots.qt.limit_handle import LimitGrip
+from kmonitor.ui.plots.qt.limit_handle import LimitHandle
 from kmonitor.ui.settings.window_settings import WindowOptions
 from kmonitor.ui.shell.qt.app import KmonitorApp
 from kmonitor.ui.shell.qt.run_window import make_qt_application
@@ -130,8 +130,8 @@ def _drag_to(qt: QApplication, app: KmonitorApp, value: float) -> None:
     """Press on the grip, move in small steps with the button held, let go at a value."""
     assert app.board is not None
     chart = app.board.chart("graph")
-    grip = chart.findChild(LimitGrip)
-    assert isinstance(grip, LimitGrip)
+    grip = chart.findChild(LimitHandle)
+    assert isinstance(grip, LimitHandle)
     frame = chart._scene.frame
     middle = QPointF(grip.rect().center())
     from_y = grip.y() + middle.y()

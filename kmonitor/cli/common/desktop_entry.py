@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.base.installation import resource_path
 from kmonitor_agent.wire.local.folders import PLACE_VARIABLES
 
@@ -46,7 +46,7 @@ def install_entry(environ: Mapping[str, str] | None = None) -> Path:
     environ = os.environ if environ is None else environ
     _see_whose(environ)
     path = entry_path(environ)
-    text = entry_text(own_command(), environ)
+    text = entry_text(window_command(), environ)
     try:
         for target, source in _icons(environ):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def install_entry(environ: Mapping[str, str] | None = None) -> Path:
         whole.write_text(text, encoding="utf-8")
         whole.replace(path)
     except OSError as exc:
-        raise Expected(
+        raise UserError(
             f"{exc.filename or path} cannot be written: {exc.strerror or exc}."
         ) from exc
     return path
@@ -79,7 +79,7 @@ def remove_entry(environ: Mapping[str, str] | None = None) -> list[Path]:
         try:
             path.unlink()
         except OSError as exc:
-            raise Expected(f"{path} cannot be removed: {exc.strerror or exc}.") from exc
+            raise UserError(f"{path} cannot be removed: {exc.strerror or exc}.") from exc
     return there
 
 
@@ -94,7 +94,7 @@ def is_entry_of_home(environ: Mapping[str, str] | None = None) -> bool:
     return _quoted(f"{_HOME}={home}") in text if home else f"{_HOME}=" not in text
 
 
-def own_command() -> list[str]:
+def window_command() -> list[str]:
     """What opens the window of this very installation."""
     if getattr(sys, "frozen", False):
         return [sys.executable]
@@ -151,10 +151,10 @@ def _data_home(environ: Mapping[str, str] | None) -> Path:
 
 def _see_whose(environ: Mapping[str, str]) -> None:
     if not sys.platform.startswith(("linux", "freebsd")):
-        raise Expected("A desktop entry is for Linux; here there is no such menu.")
+        raise UserError("A desktop entry is for Linux; here there is no such menu.")
     user = environ.get("SUDO_USER", "")
     if os.geteuid() == 0 and user not in ("", "root"):
-        raise Expected(
+        raise UserError(
             f"This would be root's menu, not that of {user}.",
             "Run it without sudo: it needs no rights that you do not have.",
         )

@@ -2,20 +2,20 @@
 
 from typing import Final
 
-from kmonitor.cli.common.terminal import plain
-from kmonitor.export.events import read_event
+from kmonitor.cli.common.terminal import terminal_safe
+from kmonitor.export.events import decode_row
 from kmonitor.ui.events.diagnosis import finding_lines
 from kmonitor.ui.events.event_log import event_line
-from kmonitor.ui.text.formats import duration_text, number_text, plain_text, seconds_text
+from kmonitor.ui.text.formats import duration_text, number_text, seconds_text, with_plain_spaces
 from kmonitor_agent.wire.messages.events import Diagnosis, EpochEnded
-from kmonitor_agent.wire.messages.unions import Row
+from kmonitor_agent.wire.messages.unions import EventRow
 
 _INDENT = " " * 16
 _SHORT_S: Final = 10.0
 _MARKS = {"info": " ", "warning": "!", "error": "X"}
 
 
-def event_words(row: Row, *, name: str, epochs: bool = False) -> str:
+def event_text(row: EventRow, *, name: str, epochs: bool = False) -> str:
     """A row as a line: run time, how loud, and the sentence; empty if there is none.
 
     Of a diagnosis, what it found follows on lines of its own.
@@ -25,7 +25,7 @@ def event_words(row: Row, *, name: str, epochs: bool = False) -> str:
         name: The run's name.
         epochs: Also tell of each epoch's end, which otherwise stands in the table.
     """
-    event = read_event(row)
+    event = decode_row(row)
     if event is None:
         return ""
     if epochs and isinstance(event, EpochEnded):
@@ -35,7 +35,9 @@ def event_words(row: Row, *, name: str, epochs: bool = False) -> str:
         return ""
     lines = [_line(row, _MARKS[line.level], line.text)]
     if isinstance(event, Diagnosis):
-        lines += [f"{_INDENT}{plain(plain_text(found))}" for found in finding_lines(event)]
+        lines += [
+            f"{_INDENT}{terminal_safe(with_plain_spaces(found))}" for found in finding_lines(event)
+        ]
     return "\n".join(lines)
 
 
@@ -53,5 +55,5 @@ def _took(seconds: float) -> str:
     return duration_text(seconds) if seconds >= _SHORT_S else seconds_text(seconds)
 
 
-def _line(row: Row, mark: str, sentence: str) -> str:
-    return f"{row.t_s:9.1f} s {mark} {plain(plain_text(sentence))}"
+def _line(row: EventRow, mark: str, sentence: str) -> str:
+    return f"{row.t_s:9.1f} s {mark} {terminal_safe(with_plain_spaces(sentence))}"

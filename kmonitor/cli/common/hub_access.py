@@ -10,18 +10,18 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from kmonitor.base.errors import Expected
-from kmonitor.cli.common.terminal import Misuse, is_of_output, show_waiting
-from kmonitor.connect.folder_hub import FolderView
+from kmonitor.base.errors import UserError
+from kmonitor.cli.common.terminal import UsageError, is_of_output, show_waiting
+from kmonitor.connect.folder_hub import FolderHub
 from kmonitor.connect.host_access import remote_endpoint
-from kmonitor.connect.host_errors import way_lost
+from kmonitor.connect.host_errors import route_lost
 from kmonitor.connect.hub_client import HubClient, HubUnreachable
-from kmonitor.connect.hub_socket import DirectHub, direct_hub
-from kmonitor.connect.local_hub import ensure_hub, silence
-from kmonitor.ui.text.formats import plain_text, working_text
+from kmonitor.connect.hub_socket import NetworkHub, network_hub
+from kmonitor.connect.local_hub import ensure_hub, silent_hub_error
+from kmonitor.ui.text.formats import with_plain_spaces, working_text
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.private_files import UnsafePath
-from kmonitor_agent.wire.messages.unions import Working
+from kmonitor_agent.wire.messages.unions import ReplyPending
 
 _SHIPPING_S = 3.0
 """How long a command waits for a hub that still takes the spools of dead processes, seconds."""
@@ -58,15 +58,15 @@ def open_hub(
     """
     folders = find_folders()
     if sum(given is not None for given in (host, folder, hub)) > 1:
-        raise Misuse("--host, --hub and --folder name several hubs.", "Give one of them.")
+        raise UsageError("--host, --hub and --folder name several hubs.", "Give one of them.")
     with ExitStack() as stack:
         endpoint = None
         if folder is not None:
-            folders = stack.enter_context(FolderView(folder)).folders
+            folders = stack.enter_context(FolderHub(folder)).folders
         elif hub is not None:
-            endpoint = direct_hub(hub, folders)
+            endpoint = network_hub(hub, folders)
         elif host is None:
-            see_hub(folders)
+            require_hub(folders)
         else:
             with folder_faults_named(folders):
                 endpoint = stack.enter_context(remote_endpoint(folders, host))
@@ -79,26 +79,28 @@ def open_hub(
 
 @contextmanager
 def _loss_named(
-    folders: Folders, host: str | None, endpoint: str | DirectHub | None
+    folders: Folders, host: str | None, endpoint: str | NetworkHub | None
 ) -> Generator[None]:
     # The forwarded socket is no place that a user knows, and no hub is to be started here.
     try:
         yield
     except HubUnreachable as exc:
-        silent = silence(folders) if endpoint is None else None
+        silent = silent_hub_error(folders) if endpoint is None else None
         if silent is not None:
             raise silent from exc
         if host is None or not isinstance(endpoint, str):
             raise
         remedy = f"Ask again. What is wrong, if it stays so: kmonitor doctor --host {host}"
-        raise way_lost(host, remedy) from exc
+        raise route_lost(host, remedy) from exc
 
 
-def _show_working(working: Working | None) -> None:
-    show_waiting("" if working is None else plain_text(working_text(working.done, working.of)))
+def _show_working(working: ReplyPending | None) -> None:
+    show_waiting(
+        "" if working is None else with_plain_spaces(working_text(working.done, working.of))
+    )
 
 
-def see_hub(folders: Folders) -> None:
+def require_hub(folders: Folders) -> None:
     """See that this user's hub answers; it is started if none does.
 
     Raises:
@@ -121,7 +123,7 @@ def folder_faults_named(folders: Folders) -> Generator[None]:
     try:
         yield
     except UnsafePath as exc:
-        raise Expected(f"{exc.path} cannot be used: it {exc.why}.") from exc
+        raise UserError(f"{exc.path} cannot be used: it {exc.why}.") from exc
     except OSError as exc:
         if is_of_output(exc):
             # No folder's fault: `main` tells of it.
@@ -130,4 +132,4 @@ def folder_faults_named(folders: Folders) -> Generator[None]:
         remedy = "Set KMONITOR_HOME to a folder that you can write to."
         if exc.errno in (errno.ENOSPC, errno.EDQUOT):
             remedy = "Free some space there, or set KMONITOR_HOME to a folder on another disk."
-        raise Expected(f"{place} cannot be used: {exc.strerror or exc}.", remedy) from exc
+        raise UserError(f"{place} cannot be used: {exc.strerror or exc}.", remedy) from exc

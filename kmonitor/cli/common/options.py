@@ -7,8 +7,8 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from kmonitor.cli.common.terminal import Misuse
-from kmonitor.ui.text.formats import BYTES, amount_from
+from kmonitor.cli.common.terminal import UsageError
+from kmonitor.ui.text.formats import BYTES, parse_amount
 
 _SECONDS: Final = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
@@ -33,9 +33,9 @@ def bytes_from(text: str, option: str) -> int:
 
 
 def _amount(text: str, units: Mapping[str, int], bare: int | None, what: str) -> float:
-    found = amount_from(text, units, bare=bare)
+    found = parse_amount(text, units, bare=bare)
     if found is None:
-        raise Misuse(f"{what}.")
+        raise UsageError(f"{what}.")
     return found
 
 

@@ -6,16 +6,16 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
 
-from kmonitor.base.errors import Expected
-from kmonitor.cli.common.terminal import counted, plain
-from kmonitor.connect.host_access import reached
+from kmonitor.base.errors import UserError
+from kmonitor.cli.common.terminal import pluralized, terminal_safe
+from kmonitor.connect.host_access import open_tunnel
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.connect.hub_socket import direct_hub
-from kmonitor.connect.remembered_hosts import HostBook, RememberedHost
-from kmonitor.connect.remote_hub import Stopped
+from kmonitor.connect.hub_socket import network_hub
+from kmonitor.connect.remembered_hosts import HostStore, RememberedHost
+from kmonitor.connect.remote_hub import ConnectCancelled
 from kmonitor.ui.text.formats import moment_text
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import SCHEME, ipc
+from kmonitor_agent.wire.local.hub_address import SCHEME, ipc_endpoint
 from kmonitor_agent.wire.local.private_files import NotPrivate
 from kmonitor_agent.wire.messages.unions import RunSummary
 
@@ -29,7 +29,7 @@ SHORT_ID = 8
 """Characters of a run id that lists show; the beginning of an id is enough everywhere."""
 
 
-class UnknownRun(Expected):
+class UnknownRun(UserError):
     """No run is meant by what was typed."""
 
     def __init__(self, wanted: str, *, any_runs: bool) -> None:
@@ -39,23 +39,23 @@ class UnknownRun(Expected):
             else "There are no runs yet. Put MonitorCallback() among a fit's callbacks, or try: "
             "kmonitor demo"
         )
-        super().__init__(f'There is no run "{plain(wanted)}".', remedy)
+        super().__init__(f'There is no run "{terminal_safe(wanted)}".', remedy)
 
 
-class AmbiguousRun(Expected):
+class AmbiguousRun(UserError):
     """More than one run is meant by what was typed."""
 
     def __init__(self, wanted: str, found: Sequence[RunSummary]) -> None:
         newest = max(run.started_wall_s for run in found)
         lines = [
-            f"  {run.run}  {plain(run.name)}, {run.state}, "
+            f"  {run.run}  {terminal_safe(run.name)}, {run.state}, "
             f"started {moment_text(run.started_wall_s, now_wall_s=newest)}"
             for run in found[-_SHOWN_IDS:]
         ]
         left_out = len(found) - len(lines)
         more = [f"  and {left_out} older ones"] if left_out else []
         super().__init__(
-            f'"{plain(wanted)}" could be any of {len(found)} runs.',
+            f'"{terminal_safe(wanted)}" could be any of {len(found)} runs.',
             "\n".join(["Give more of the id:", *lines, *more]),
         )
 
@@ -95,18 +95,18 @@ HOST_S: Final = 15.0
 _AT_ONCE: Final = 16
 
 
-class NowhereFound(Expected):
+class RunFoundNowhere(UserError):
     """No hub that was asked knows the run; says what each answered."""
 
     def __init__(self, wanted: str, said: list[tuple[str, str]]) -> None:
-        lines = "\n".join(f"  {place}: {plain(words)}" for place, words in said)
+        lines = "\n".join(f"  {place}: {terminal_safe(words)}" for place, words in said)
         super().__init__(
-            f'There is no run "{plain(wanted)}" on any host that was asked.',
+            f'There is no run "{terminal_safe(wanted)}" on any host that was asked.',
             f"Asked:\n{lines}\nSee the runs of one with: kmonitor runs --host NAME",
         )
 
 
-def run_anywhere(folders: Folders, here: list[RunSummary], wanted: str) -> str:
+def find_run_anywhere(folders: Folders, here: list[RunSummary], wanted: str) -> str:
     """The id of the run that is meant, on this machine or else on a remembered host.
 
     Args:
@@ -116,13 +116,13 @@ def run_anywhere(folders: Folders, here: list[RunSummary], wanted: str) -> str:
 
     Raises:
         UnknownRun: None is, and no host is remembered.
-        NowhereFound: None is, on no host that was asked.
+        RunFoundNowhere: None is, on no host that was asked.
         AmbiguousRun: More than one is.
     """
     try:
         return choose_run(here, wanted).run
     except UnknownRun:
-        hosts = HostBook(folders).hosts()
+        hosts = HostStore(folders).hosts()
         if not hosts:
             raise
     with ThreadPoolExecutor(min(len(hosts), _AT_ONCE), "kmonitor-search") as pool:
@@ -134,11 +134,11 @@ def run_anywhere(folders: Folders, here: list[RunSummary], wanted: str) -> str:
         said = [("this machine", _none_of(here))]
         for host, runs in zip(hosts, told, strict=True):
             said.append((host.called, runs if isinstance(runs, str) else _none_of(runs)))
-        raise NowhereFound(wanted, said) from None
+        raise RunFoundNowhere(wanted, said) from None
 
 
 def _none_of(runs: list[RunSummary]) -> str:
-    return f"{counted(len(runs), 'run')}, none of them" if runs else "no runs"
+    return f"{pluralized(len(runs), 'run')}, none of them" if runs else "no runs"
 
 
 def _runs_of(folders: Folders, host: RememberedHost) -> list[RunSummary] | str:
@@ -148,16 +148,16 @@ def _runs_of(folders: Folders, host: RememberedHost) -> list[RunSummary] | str:
     timer.start()
     try:
         if host.address.startswith(SCHEME):
-            with HubClient(direct_hub(host.address, folders)) as client:
+            with HubClient(network_hub(host.address, folders)) as client:
                 return client.runs()
         with (
-            reached(folders, host, stop=stop) as (_, tunnel),
-            HubClient(ipc(tunnel.local)) as client,
+            open_tunnel(folders, host, stop=stop) as (_, tunnel),
+            HubClient(ipc_endpoint(tunnel.local)) as client,
         ):
             return client.runs()
-    except Stopped:
+    except ConnectCancelled:
         return f"it did not answer within {HOST_S:g} s."
-    except Expected as exc:
+    except UserError as exc:
         return exc.what
     except (NotPrivate, OSError) as exc:
         return str(exc)

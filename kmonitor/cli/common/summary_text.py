@@ -4,29 +4,29 @@ from collections.abc import Iterable
 
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
 from kmonitor.ui.runs.run_states import has_ended
-from kmonitor.ui.studies.study_page import over_text
+from kmonitor.ui.studies.study_page import folds_done_text
 from kmonitor.ui.studies.study_store import is_study
 from kmonitor.ui.text.formats import (
     NOT_KNOWN,
     amount_text,
     count_text,
     percent_text,
-    plain_text,
+    with_plain_spaces,
 )
 from kmonitor_agent.wire.messages.commands import LimitMetric
-from kmonitor_agent.wire.messages.events import Sources
-from kmonitor_agent.wire.messages.unions import MetricNow, RunSummary
+from kmonitor_agent.wire.messages.events import FieldSources
+from kmonitor_agent.wire.messages.unions import MetricReading, RunSummary
 
 _DEVICE_FIELD = "device_total_bytes"
 """Read of the driver alone: why it is absent is why there is no VRAM."""
 
 
-def state_words(run: RunSummary) -> str:
+def run_state_text(run: RunSummary) -> str:
     """The state, with what more there is to say about it."""
     return f"{run.state} ({run.state_why})" if run.state_why else run.state
 
 
-def epoch_words(run: RunSummary) -> str:
+def run_epoch_text(run: RunSummary) -> str:
     """The running or last epoch as people count, "3 of 10"; a dash before the first.
 
     Of a study: "3 of 10 folds, 1 failed".
@@ -41,28 +41,28 @@ def epoch_words(run: RunSummary) -> str:
             (tally.killed - tally.out_of_memory, "killed"),
         )
         told = [f"{count} {how}" for count, how in without_value if count]
-        return ", ".join([plain_text(over_text(run, tally)), *told])
+        return ", ".join([with_plain_spaces(folds_done_text(run, tally)), *told])
     if run.epoch is None:
         return NOT_KNOWN
     number = run.epoch + 1
     return f"{number} of {run.epochs}" if run.epochs else str(number)
 
 
-def step_words(run: RunSummary) -> str:
+def step_text(run: RunSummary) -> str:
     """Steps done in the running epoch, "120 of 1 875"."""
-    done = plain_text(count_text(run.step))
-    return f"{done} of {plain_text(count_text(run.steps))}" if run.steps else done
+    done = with_plain_spaces(count_text(run.step))
+    return f"{done} of {with_plain_spaces(count_text(run.steps))}" if run.steps else done
 
 
-def metric_of(run: RunSummary, metric: LimitMetric) -> MetricNow:
+def summary_metric(run: RunSummary, metric: LimitMetric) -> MetricReading:
     """The last reading of one of the four metrics."""
-    readings: dict[str, MetricNow] = {
+    readings: dict[str, MetricReading] = {
         "ram": run.ram,
         "vram": run.vram,
         "graph": run.graph,
         "step_time": run.step_time,
     }
-    return readings.get(metric, MetricNow(absent="not part of the summary"))
+    return readings.get(metric, MetricReading(absent="not part of the summary"))
 
 
 def is_of_cpu(run: RunSummary, metric: LimitMetric) -> bool:
@@ -75,7 +75,7 @@ def metric_title(run: RunSummary, metric: LimitMetric) -> str:
     return "Allocator (CPU)" if is_of_cpu(run, metric) else metric_name(metric)
 
 
-def origin_words(run: RunSummary, metric: LimitMetric, *, no_device: str = "") -> str:
+def origin_text(run: RunSummary, metric: LimitMetric, *, no_device: str = "") -> str:
     """Where a reading comes from, or why there is none.
 
     Args:
@@ -83,7 +83,7 @@ def origin_words(run: RunSummary, metric: LimitMetric, *, no_device: str = "") -
         metric: Which of the four metrics.
         no_device: Why nothing is known of a GPU; see `device_absence`.
     """
-    reading = metric_of(run, metric)
+    reading = summary_metric(run, metric)
     if reading.value is None:
         return reading.absent or _not_yet(run, metric)
     if is_of_cpu(run, metric) and no_device:
@@ -91,7 +91,7 @@ def origin_words(run: RunSummary, metric: LimitMetric, *, no_device: str = "") -
     return reading.source
 
 
-def device_absence(told: Iterable[Sources]) -> str:
+def device_absence(told: Iterable[FieldSources]) -> str:
     """Why the last process has nothing to say of a GPU; empty where it reads one.
 
     Args:
@@ -107,25 +107,25 @@ def _not_yet(run: RunSummary, metric: LimitMetric) -> str:
     return "no step was measured yet" if metric == "step_time" else "not read yet"
 
 
-def metric_words(run: RunSummary, metric: LimitMetric) -> str:
+def summary_metric_text(run: RunSummary, metric: LimitMetric) -> str:
     """The last reading with its unit, or a dash."""
-    reading = metric_of(run, metric)
+    reading = summary_metric(run, metric)
     if reading.value is None:
         return NOT_KNOWN
     if metric == "graph":
-        return plain_text(count_text(reading.value))
-    return plain_text(amount_text(reading.value, METRIC_UNITS[metric]))
+        return with_plain_spaces(count_text(reading.value))
+    return with_plain_spaces(amount_text(reading.value, METRIC_UNITS[metric]))
 
 
-def labelled_words(run: RunSummary, metric: LimitMetric) -> str:
+def labelled_text(run: RunSummary, metric: LimitMetric) -> str:
     """The last reading where its column says VRAM: one that is none says so itself."""
-    words = metric_words(run, metric)
+    words = summary_metric_text(run, metric)
     is_labelled = words != NOT_KNOWN and is_of_cpu(run, metric)
     return f"{words} (CPU)" if is_labelled else words
 
 
-def share_words(reading: MetricNow) -> str:
+def share_text(reading: MetricReading) -> str:
     """Which part of what there is, "64 %"; a dash where nothing bounds it."""
     if reading.value is None or not reading.of:
         return NOT_KNOWN
-    return plain_text(percent_text(reading.value / reading.of))
+    return with_plain_spaces(percent_text(reading.value / reading.of))

@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 from typing_extensions import override
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.base.plain_data import json_text
-from kmonitor.ui.text.formats import count_text, plain_text
+from kmonitor.ui.text.formats import count_text, with_plain_spaces
 from kmonitor_agent.wire.text import printable
 
 _GAP = 2
@@ -29,18 +29,18 @@ PIPE_WIDTH = 200
 """Columns of a table that goes into a file or a pipe, where nobody can widen the window."""
 
 
-def say(text: str = "") -> None:
+def print_text(text: str = "") -> None:
     """Lines to standard output, without what could act on a terminal."""
     print(_lines_of(text), flush=True)
 
 
-def complain(text: str) -> None:
+def print_stderr(text: str) -> None:
     """Lines to standard error, likewise."""
     print(_lines_of(text), file=sys.stderr, flush=True)
 
 
 def _lines_of(text: str) -> str:
-    return "\n".join(map(plain, text.expandtabs(8).split("\n")))
+    return "\n".join(map(terminal_safe, text.expandtabs(8).split("\n")))
 
 
 def show_waiting(line: str) -> None:
@@ -50,7 +50,7 @@ def show_waiting(line: str) -> None:
         line: Empty: there is nothing to wait for any more.
     """
     if sys.stderr.isatty():
-        print(f"\r{plain(line)}\x1b[K", end="", file=sys.stderr, flush=True)
+        print(f"\r{terminal_safe(line)}\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def is_of_output(fault: OSError) -> bool:
@@ -75,17 +75,17 @@ def discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def say_json(value: object) -> None:
+def print_json(value: object) -> None:
     """One JSON document on one line to standard output."""
-    say(json_text(value))
+    print_text(json_text(value))
 
 
-def counted(n: int, one: str, many: str = "") -> str:
+def pluralized(n: int, one: str, many: str = "") -> str:
     """A number with its noun: "1 run", "2 runs"; `many` where that is not `one` with an s."""
-    return f"{plain_text(count_text(n))} {one if n == 1 else many or f'{one}s'}"
+    return f"{with_plain_spaces(count_text(n))} {one if n == 1 else many or f'{one}s'}"
 
 
-def plain(text: str) -> str:
+def terminal_safe(text: str) -> str:
     """A text from a training, without what could move the cursor or colour the terminal."""
     return printable(text)
 
@@ -115,7 +115,7 @@ class _Column:
         return not any(cell.strip("-\N{EN DASH} ") for cell in self.cells)
 
 
-def say_table(
+def print_table(
     headers: Sequence[str],
     rows: Iterable[Sequence[str]],
     *,
@@ -138,10 +138,10 @@ def say_table(
         drops: Titles of the columns that are left out first, the first one before all; then empty
             ones and those furthest to the right. The first column stays.
     """
-    cells = [[plain(cell) for cell in row] for row in rows]
+    cells = [[terminal_safe(cell) for cell in row] for row in rows]
     every = [
         _Column(
-            plain(title),
+            terminal_safe(title),
             tuple(row[place] for row in cells),
             is_right=title in set(right),
             is_elided=title == elided,
@@ -159,7 +159,7 @@ def say_table(
     console.width = max(width, sum(widths) + _GAP * (len(shown) - 1))
     console.print(_table(shown, widths))
     if left_out := [each.title for each in every if each not in shown]:
-        say(f"Not shown at {width} columns: {', '.join(left_out)}.")
+        print_text(f"Not shown at {width} columns: {', '.join(left_out)}.")
 
 
 def _table(columns: Sequence[_Column], widths: Sequence[int]) -> Table:
@@ -247,5 +247,5 @@ BROKEN_PIPE: Final = 141
 """The last two are 128 + the signal's number, as a shell would say it."""
 
 
-class Misuse(Expected):
+class UsageError(UserError):
     """What was asked for cannot be; nothing was started. Ends with the status `USAGE`."""

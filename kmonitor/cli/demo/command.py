@@ -12,26 +12,37 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.base.installation import how_to_add
 from kmonitor.cli.common.display import Display, find_display
 from kmonitor.cli.common.hub_access import folder_faults_named
-from kmonitor.cli.common.terminal import DONE, FAILED, Misuse, complain, say, say_table
-from kmonitor.cli.demo.evidence import Shown, growth_per_model, missing
+from kmonitor.cli.common.terminal import (
+    DONE,
+    FAILED,
+    UsageError,
+    print_stderr,
+    print_table,
+    print_text,
+)
+from kmonitor.cli.demo.evidence import DemoEvidence, growth_per_model, missing
 from kmonitor.cli.demo.processes import DemoScene
-from kmonitor.cli.window import ready_for_qt, see_name, see_place
+from kmonitor.cli.window import check_screenshot_folder, check_screenshot_name, ready_for_qt
 from kmonitor.connect.local_hub import stop_hub
 from kmonitor.demo.reports import FoldDone
 from kmonitor.demo.training import MODELS_BEFORE_LIMIT
-from kmonitor.ui.events.action_records import record_sentence
-from kmonitor.ui.text.formats import bytes_text, count_text, plain_text
+from kmonitor.ui.events.action_records import record_summary
+from kmonitor.ui.text.formats import bytes_text, count_text, with_plain_spaces
 from kmonitor_agent.wire.local.folders import find_folders
 
 # demo_story: What happened in the demo, side by side.
 
 
-def tell_story(
-    shown: Shown, monitored: Sequence[FoldDone], plain: Sequence[FoldDone] | None, *, run: str
+def print_comparison(
+    shown: DemoEvidence,
+    monitored: Sequence[FoldDone],
+    plain: Sequence[FoldDone] | None,
+    *,
+    run: str,
 ) -> None:
     """Print models side by side, the peak, the growth, and what each reload gave back.
 
@@ -41,14 +52,14 @@ def tell_story(
         plain: The same without; None if they were not trained.
         run: Run id.
     """
-    say()
+    print_text()
     if plain:
         _say_side_by_side(monitored, plain)
-        say()
+        print_text()
     for words in _sentences(shown, monitored, plain):
-        say(plain_text(words))
-    say(f"Look again at any time: kmonitor show {run[:8]}")
-    say()
+        print_text(with_plain_spaces(words))
+    print_text(f"Look again at any time: kmonitor show {run[:8]}")
+    print_text()
 
 
 def _say_side_by_side(monitored: Sequence[FoldDone], plain: Sequence[FoldDone]) -> None:
@@ -63,17 +74,17 @@ def _say_side_by_side(monitored: Sequence[FoldDone], plain: Sequence[FoldDone]) 
         )
         for ours, theirs in zip(monitored, plain, strict=False)
     ]
-    say("Without kmonitor, and with it (+K):")
-    say_table((*headers, "RESULT", "CHECKSUM"), rows, right=headers)
+    print_text("Without kmonitor, and with it (+K):")
+    print_table((*headers, "RESULT", "CHECKSUM"), rows, right=headers)
 
 
 def _size_cells(fold: FoldDone) -> tuple[str, str, str]:
-    ram = plain_text(bytes_text(fold.ram_bytes))
-    return plain_text(count_text(fold.operations)), str(fold.functions), ram
+    ram = with_plain_spaces(bytes_text(fold.ram_bytes))
+    return with_plain_spaces(count_text(fold.operations)), str(fold.functions), ram
 
 
 def _sentences(
-    shown: Shown, monitored: Sequence[FoldDone], plain: Sequence[FoldDone] | None
+    shown: DemoEvidence, monitored: Sequence[FoldDone], plain: Sequence[FoldDone] | None
 ) -> list[str]:
     sentences: list[str] = []
     if plain:
@@ -87,7 +98,7 @@ def _sentences(
             f"With it the graph peaked at {count_text(shown.peak_operations)} operations and "
             f"ended at {count_text(monitored[-1].operations)}."
         )
-    sentences += [record_sentence(record) for record in shown.reloads]
+    sentences += [record_summary(record) for record in shown.reloads]
     if shown.reloads:
         n = shown.epochs_after
         sentences.append(f"{n} more {'epoch' if n == 1 else 'epochs'} followed the first reload.")
@@ -201,12 +212,14 @@ def _play(plan: DemoPlan) -> int:
             scene.open_window()
         scene.watch()
         shown = scene.what_was_stored()
-        tell_story(shown, scene.monitored, scene.plain, run=scene.run)
+        print_comparison(shown, scene.monitored, scene.plain, run=scene.run)
         lacking = missing(shown, scene.monitored, scene.plain)
         for sentence in lacking:
-            complain(f"kmonitor demo: missing: {sentence}")
+            print_stderr(f"kmonitor demo: missing: {sentence}")
         if not lacking:
-            say("All shown: growth, crossing, record" + (", equality." if plan.plain else "."))
+            print_text(
+                "All shown: growth, crossing, record" + (", equality." if plan.plain else ".")
+            )
         if plan.window and plan.picture is not None:
             # Last: a picture that fails takes nothing of the result along.
             scene.draw_window(plan.picture)
@@ -216,22 +229,22 @@ def _play(plan: DemoPlan) -> int:
 
 def _see_picture(options: Options, plan: DemoPlan) -> None:
     if options.png is not None and options.no_window:
-        raise Misuse(
+        raise UsageError(
             "--png draws the window, --no-window leaves it out.", "Leave out one of them."
         )
     if plan.picture is None or not plan.window:
         return
     try:
-        see_name(plan.picture)
-        see_place(plan.picture)
-    except Expected as exc:
-        raise Misuse(exc.what, exc.remedy) from exc
+        check_screenshot_name(plan.picture)
+        check_screenshot_folder(plan.picture)
+    except UserError as exc:
+        raise UsageError(exc.what, exc.remedy) from exc
 
 
 def _see_keras() -> None:
     lacking = [name for name in ("keras", "tensorflow") if importlib.util.find_spec(name) is None]
     if lacking:
-        raise Expected(
+        raise UserError(
             f"The demo needs {' and '.join(lacking)}, not installed here.",
             how_to_add("demo"),
         )

@@ -17,7 +17,7 @@ LEAST_GROWTH_PART = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class DemoEvidence:
     """What the monitored training's events show.
 
     Attributes:
@@ -35,13 +35,13 @@ class Shown:
     epochs_after: int
 
 
-def what_events_show(events: Sequence[AnyEvent]) -> Shown:
+def evidence_in_events(events: Sequence[AnyEvent]) -> DemoEvidence:
     """Gather what matters from a run's events, in their order."""
     records = [e for e in events if isinstance(e, ActionRecord) and e.action == "reload"]
     good = tuple(record for record in records if _gave_back(record))
     sizes = [e.operations for e in events if isinstance(e, GraphSize)]
     first_s = good[0].t_s if good else float("inf")
-    return Shown(
+    return DemoEvidence(
         crossings=tuple(
             e for e in events if isinstance(e, LimitCrossed) and e.metric == "graph" and e.crossed
         ),
@@ -53,7 +53,7 @@ def what_events_show(events: Sequence[AnyEvent]) -> Shown:
 
 
 def missing(
-    shown: Shown, monitored: Sequence[FoldDone], plain: Sequence[FoldDone] | None
+    shown: DemoEvidence, monitored: Sequence[FoldDone], plain: Sequence[FoldDone] | None
 ) -> list[str]:
     """What should have been seen and was not, in sentences; empty when all is well.
 

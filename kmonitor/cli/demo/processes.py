@@ -12,14 +12,14 @@ from queue import Queue
 from types import TracebackType
 from typing import Self, get_args
 
-from kmonitor.base.errors import Expected
-from kmonitor.cli.common.terminal import say
-from kmonitor.cli.demo.evidence import Shown, what_events_show
+from kmonitor.base.errors import UserError
+from kmonitor.cli.common.terminal import print_text
+from kmonitor.cli.demo.evidence import DemoEvidence, evidence_in_events
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import ensure_hub
-from kmonitor.demo.reports import AnyTold, Began, FoldDone, LimitTaken, from_line
-from kmonitor.export.events import read_event
-from kmonitor.ui.text.formats import bytes_text, count_text, plain_text, seconds_text
+from kmonitor.demo.reports import AnyDemoReport, Began, FoldDone, LimitTaken, from_line
+from kmonitor.export.events import decode_row
+from kmonitor.ui.text.formats import bytes_text, count_text, seconds_text, with_plain_spaces
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.private_files import make_own_folder, open_own, read_own
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, RunState
@@ -43,7 +43,7 @@ class DemoProcess:
         self,
         name: str,
         arguments: Sequence[str],
-        reports: "Queue[tuple[DemoProcess, AnyTold | None]]",
+        reports: "Queue[tuple[DemoProcess, AnyDemoReport | None]]",
         *,
         log: Path,
     ) -> None:
@@ -88,7 +88,7 @@ class DemoProcess:
         if status == 0:
             return
         lines = read_own(self._log).decode("utf-8", "replace").splitlines()[-_ERROR_LINES:]
-        raise Expected(
+        raise UserError(
             f"The demo's training ({self.name}) ended with status {status}.",
             "\n".join(["It said last:", *lines]),
         )
@@ -112,7 +112,7 @@ class DemoProcess:
                     self._take(from_line(line))
         self._reports.put((self, None))
 
-    def _take(self, told: AnyTold | None) -> None:
+    def _take(self, told: AnyDemoReport | None) -> None:
         if isinstance(told, FoldDone):
             self.folds.append(told)
         if told is not None:
@@ -152,7 +152,7 @@ class DemoScene:
         self.run = ""
         self._folders = folders
         self._arguments = list(arguments)
-        self._reports: Queue[tuple[DemoProcess, AnyTold | None]] = Queue()
+        self._reports: Queue[tuple[DemoProcess, AnyDemoReport | None]] = Queue()
         self._trainings: dict[str, DemoProcess] = {}
         self._window: subprocess.Popen[bytes] | None = None
 
@@ -191,7 +191,7 @@ class DemoScene:
         while not self.run:
             if not self._take_report():
                 self._trainings["kmonitor"].wait()
-                raise Expected("The demo's training ended before it began.")
+                raise UserError("The demo's training ended before it began.")
 
     def open_window(self) -> None:
         """Open the app with the demo's run selected, once the hub knows it."""
@@ -211,13 +211,13 @@ class DemoScene:
         for training in self._trainings.values():
             training.wait()
 
-    def what_was_stored(self) -> Shown:
+    def what_was_stored(self) -> DemoEvidence:
         """The monitored run's events as the hub has stored them, once it knows of the end."""
         with HubClient(folders=self._folders) as client:
             # Events arrive in order: a hub that tells of the end has stored all before it.
             self._wait_for(client, ENDED_STATES, "end")
-            events = [read_event(row) for row in client.all_rows(self.run)]
-        return what_events_show([event for event in events if event is not None])
+            events = [decode_row(row) for row in client.all_rows(self.run)]
+        return evidence_in_events([event for event in events if event is not None])
 
     def draw_window(self, picture: Path) -> None:
         """Draw the real window into a file, without a screen.
@@ -232,15 +232,15 @@ class DemoScene:
                 command, env=environment, timeout=_DRAWING_S, check=False
             )
         except subprocess.TimeoutExpired as exc:
-            raise Expected(f"The window was not drawn within {_DRAWING_S:g} s.") from exc
+            raise UserError(f"The window was not drawn within {_DRAWING_S:g} s.") from exc
         if drawn.returncode != 0 or not picture.is_file():
-            raise Expected(f"The window could not be drawn (status {drawn.returncode}).")
-        say(f"The window: {picture.absolute()}")
+            raise UserError(f"The window could not be drawn (status {drawn.returncode}).")
+        print_text(f"The window: {picture.absolute()}")
 
     def wait_for_window(self) -> None:
         """Until the user closes the window, or presses Ctrl+C, if one was opened."""
         if self._window is not None and self._window.poll() is None:
-            say("The window stays open; close it, or press Ctrl+C here, to end the demo.")
+            print_text("The window stays open; close it, or press Ctrl+C here, to end the demo.")
             # All is told by then, and this is the end that was offered: no failure of `make run`.
             with suppress(KeyboardInterrupt):
                 self._window.wait()
@@ -255,7 +255,7 @@ class DemoScene:
             if any(run.run == self.run and run.state in states for run in client.runs()):
                 return
             time.sleep(_LOOK_S)
-        raise Expected(
+        raise UserError(
             f"The hub did not hear of the training's {what} within {_STORED_S:g} s.",
             "See what it knows with: kmonitor show last",
         )
@@ -268,11 +268,11 @@ class DemoScene:
                 return False
             case Began():
                 self.run = self.run or told.run
-                say(f"{training.name:<9} {told.folds} models on {told.images} images")
+                print_text(f"{training.name:<9} {told.folds} models on {told.images} images")
             case FoldDone():
-                say(f"{training.name:<9} {_fold_words(told)}")
+                print_text(f"{training.name:<9} {_fold_words(told)}")
             case LimitTaken():
-                say(f"{training.name:<9} {_limit_words(told)}")
+                print_text(f"{training.name:<9} {_limit_words(told)}")
         return True
 
     def _window_command(self) -> list[str]:
@@ -280,7 +280,7 @@ class DemoScene:
 
 
 def _fold_words(fold: FoldDone) -> str:
-    return plain_text(
+    return with_plain_spaces(
         f"model {fold.fold}: {count_text(fold.operations)} operations, "
         f"{fold.functions} functions, RAM {bytes_text(fold.ram_bytes)}, "
         f"accuracy {fold.accuracy:.3f}, {seconds_text(fold.seconds)}"
@@ -288,7 +288,7 @@ def _fold_words(fold: FoldDone) -> str:
 
 
 def _limit_words(limit: LimitTaken) -> str:
-    return plain_text(
+    return with_plain_spaces(
         f"each model adds {count_text(limit.growth)} operations: "
         f"reload above {count_text(limit.operations)} from now on"
     )

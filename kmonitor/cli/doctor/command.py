@@ -14,20 +14,28 @@ import pynvml  # pyright: ignore[reportMissingTypeStubs]
 from cyclopts import Parameter
 
 import kmonitor
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.base.installation import DISTRIBUTION, how_to_add
 from kmonitor.cli.common.display import Display, find_display, install_line, missing_libraries
 from kmonitor.cli.common.hub_access import HostOption
-from kmonitor.cli.common.terminal import DONE, FAILED, Misuse, counted, plain, say, say_json
-from kmonitor.cli.doctor.host_checks import Finding, State, examine_hosts, examine_ssh
+from kmonitor.cli.common.terminal import (
+    DONE,
+    FAILED,
+    UsageError,
+    pluralized,
+    print_json,
+    print_text,
+    terminal_safe,
+)
+from kmonitor.cli.doctor.host_checks import Finding, FindingLevel, examine_hosts, examine_ssh
 from kmonitor.cli.doctor.store_checks import examine_store, verify_store
 from kmonitor.cli.window import trouble_of, version_of, window_packages
 from kmonitor.connect.host_access import known_host
-from kmonitor.connect.local_hub import hub_answers, silence
-from kmonitor.connect.remembered_hosts import HostBook
-from kmonitor.hub.access.keys import FILE_NAME, Untrusted, read_key_list
+from kmonitor.connect.local_hub import ask_local_hub, silent_hub_error
+from kmonitor.connect.remembered_hosts import HostStore
+from kmonitor.hub.access.keys import FILE_NAME, KeyListUntrusted, read_key_list
 from kmonitor.hub.metrics.exporters import is_loopback
-from kmonitor.ui.text.formats import bytes_text, plain_text
+from kmonitor.ui.text.formats import bytes_text, with_plain_spaces
 from kmonitor.ui.text.language import PACKAGE, has_chinese_font
 from kmonitor_agent.wire.local.file_system import NETWORK_FILE_SYSTEMS, file_system_of
 from kmonitor_agent.wire.local.folders import Folders, find_folders
@@ -40,7 +48,7 @@ from kmonitor_agent.wire.local.private_files import (
     is_plain,
 )
 from kmonitor_agent.wire.local.spool_folder import ROOT_LIMIT_BYTES
-from kmonitor_agent.wire.messages.unions import HubTold
+from kmonitor_agent.wire.messages.unions import HubReply
 
 # Disk probe.
 
@@ -116,7 +124,7 @@ def examine(folders: Folders) -> Iterator[Finding]:
     yield _runtime_folder(folders)
     yield from _file_systems(folders)
     yield _spool(folders)
-    yield from examine_ssh(HostBook(folders).hosts())
+    yield from examine_ssh(HostStore(folders).hosts())
     yield from examine_hosts(folders)
 
 
@@ -201,7 +209,7 @@ def _driver() -> Finding:
         return Finding("NVIDIA driver", "note", f"it answers with an error: {exc}")
     finally:
         pynvml.nvmlShutdown()
-    return Finding("NVIDIA driver", "ok", f"{version}, {counted(count, 'device')}")
+    return Finding("NVIDIA driver", "ok", f"{version}, {pluralized(count, 'device')}")
 
 
 def _frameworks() -> Iterator[Finding]:
@@ -221,11 +229,11 @@ def _frameworks() -> Iterator[Finding]:
 
 def _hub(folders: Folders) -> Iterator[Finding]:
     try:
-        told = hub_answers(folders)
-    except (Expected, NotPrivate, OSError) as exc:
+        told = ask_local_hub(folders)
+    except (UserError, NotPrivate, OSError) as exc:
         yield Finding("hub", "bad", str(exc), "see the folders below")
         return
-    if told is None and (silent := silence(folders)) is not None:
+    if told is None and (silent := silent_hub_error(folders)) is not None:
         yield Finding("hub", "bad", silent.what, silent.remedy)
         return
     if told is None:
@@ -238,7 +246,7 @@ def _hub(folders: Folders) -> Iterator[Finding]:
     yield from _figures(told)
 
 
-def _figures(told: HubTold) -> Iterator[Finding]:
+def _figures(told: HubReply) -> Iterator[Finding]:
     """Whether others can read the hub's figures, and who that is."""
     if told.prometheus:
         is_local = is_loopback(told.prometheus)
@@ -250,10 +258,8 @@ def _figures(told: HubTold) -> Iterator[Finding]:
         yield Finding("figures", "ok", f"they are sent to {told.otlp}")
 
 
-def _answering(told: HubTold, folders: Folders) -> Finding:
-    found = (
-        f"version {told.version} answers, process {told.pid}, {counted(told.agents, 'training')}"
-    )
+def _answering(told: HubReply, folders: Folders) -> Finding:
+    found = f"version {told.version} answers, process {told.pid}, {pluralized(told.agents, 'training')}"
     if told.version != kmonitor.__version__:
         remedy = "kmonitor hub stop (the next command starts this version's hub)"
         return Finding("hub", "note", f"{found}; this program is {kmonitor.__version__}", remedy)
@@ -267,12 +273,12 @@ def _keys(folders: Folders) -> Iterator[Finding]:
     path = keys_folder(folders) / FILE_NAME
     try:
         keys = read_key_list(path)
-    except Untrusted as exc:
+    except KeyListUntrusted as exc:
         found, _, remedy = str(exc).partition("; ")
         yield Finding("list of keys", "bad", found, remedy)
         return
     if keys:
-        yield Finding("list of keys", "ok", f"{counted(len(keys), 'key')} in {path}")
+        yield Finding("list of keys", "ok", f"{pluralized(len(keys), 'key')} in {path}")
 
 
 def _state_folder(folders: Folders) -> Finding:
@@ -310,9 +316,9 @@ def _room(folders: Folders) -> Iterator[Finding]:
     free = free_bytes(folders.state)
     if free is None:
         return
-    found = f"{plain_text(bytes_text(free))} free for {folders.state}"
+    found = f"{with_plain_spaces(bytes_text(free))} free for {folders.state}"
     if free < LITTLE_ROOM_BYTES:
-        state: State = "bad" if free < NO_ROOM_BYTES else "note"
+        state: FindingLevel = "bad" if free < NO_ROOM_BYTES else "note"
         remedy = f"free some, or {_ELSEWHERE} on another disk"
         yield Finding("free space", state, f"only {found}", remedy)
     else:
@@ -362,7 +368,9 @@ def _spool(folders: Folders) -> Finding:
     files = [path for path in folders.spool.glob("*/*") if is_plain(path)]
     size = sum(path.lstat().st_size for path in files)
     runs = len({path.parent for path in files})
-    found = f"{plain_text(bytes_text(size))} of {counted(runs, 'run')} in {folders.spool}"
+    found = (
+        f"{with_plain_spaces(bytes_text(size))} of {pluralized(runs, 'run')} in {folders.spool}"
+    )
     return Finding("spool", "ok", f"{found} (at most 1 GiB)")
 
 
@@ -400,7 +408,7 @@ def doctor(
     folders = find_folders()
     if verify:
         if host is not None:
-            raise Misuse("--verify reads what is stored here: it takes no --host.")
+            raise UsageError("--verify reads what is stored here: it takes no --host.")
         findings = [verify_store(folders)]
     elif host is None:
         findings = list(examine(folders))
@@ -408,7 +416,7 @@ def doctor(
         known = known_host(folders, host)
         findings = [*examine_ssh([known]), *examine_hosts(folders, host)]
     if json:
-        say_json(findings)
+        print_json(findings)
     else:
         for finding in findings:
             _say(finding)
@@ -416,6 +424,6 @@ def doctor(
 
 
 def _say(finding: Finding) -> None:
-    say(f"{_MARKS[finding.state]} {finding.subject:<18} {plain(finding.found)}")
+    print_text(f"{_MARKS[finding.state]} {finding.subject:<18} {terminal_safe(finding.found)}")
     for line in finding.remedy.splitlines():
-        say(f"     {'':<18} -> {plain(line)}")
+        print_text(f"     {'':<18} -> {terminal_safe(line)}")

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal
 
-from kmonitor.base.errors import Expected
-from kmonitor.cli.common.terminal import counted
-from kmonitor.connect.host_access import known_host, visit
-from kmonitor.connect.host_errors import HostTrouble
-from kmonitor.connect.remembered_hosts import HostBook, RememberedHost
-from kmonitor.connect.remote_hub import Stopped
+from kmonitor.base.errors import UserError
+from kmonitor.cli.common.terminal import pluralized
+from kmonitor.connect.host_access import check_host, known_host
+from kmonitor.connect.host_errors import HostError
+from kmonitor.connect.remembered_hosts import HostStore, RememberedHost
+from kmonitor.connect.remote_hub import ConnectCancelled
 from kmonitor.connect.ssh import ssh_environment
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import SCHEME
@@ -24,7 +24,7 @@ from kmonitor_agent.wire.local.private_files import NotPrivate
 # finding: What `kmonitor doctor` found about one subject.
 
 
-State = Literal["ok", "note", "bad"]
+FindingLevel = Literal["ok", "note", "bad"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Finding:
     """
 
     subject: str
-    state: State
+    state: FindingLevel
     found: str
     remedy: str = ""
 
@@ -82,31 +82,31 @@ def examine_hosts(folders: Folders, name: str | None = None) -> list[Finding]:
     Raises:
         Expected: The address cannot be used.
     """
-    book = HostBook(folders)
+    book = HostStore(folders)
     hosts = book.hosts() if name is None else [known_host(folders, name)]
     found = [Finding("hosts", "bad", book.trouble)] if book.trouble else []
     # Of many hosts one may well be off, and nothing is wrong here.
-    state: State = "note" if name is None else "bad"
+    state: FindingLevel = "note" if name is None else "bad"
     if not hosts:
         return found
     with ThreadPoolExecutor(min(len(hosts), _AT_ONCE), "kmonitor-doctor") as pool:
         return found + list(pool.map(partial(_host, folders, state), hosts))
 
 
-def _host(folders: Folders, state: State, host: RememberedHost) -> Finding:
+def _host(folders: Folders, state: FindingLevel, host: RememberedHost) -> Finding:
     subject = f"host {host.called}"
     stop = threading.Event()
     timer = threading.Timer(HOST_S, stop.set)
     timer.start()
     try:
-        found = visit(folders, host, stop=stop)
-    except Stopped:
+        found = check_host(folders, host, stop=stop)
+    except ConnectCancelled:
         what = f"{host.address} took longer than {HOST_S:g} s to answer"
         return Finding(subject, state, what, f"see how long this takes: ssh {host.address} true")
-    except HostTrouble as exc:
+    except HostError as exc:
         step = _STEPS.get(exc.code, "its hub")
         return Finding(subject, state, f"{step}: {exc.what.rstrip('.')}", exc.remedy)
-    except Expected as exc:
+    except UserError as exc:
         return Finding(subject, state, exc.what.rstrip("."), exc.remedy)
     except (NotPrivate, OSError) as exc:
         return Finding(subject, state, str(exc))
@@ -141,7 +141,7 @@ def _settings(client: str, addresses: Sequence[str]) -> Finding:
             last = (said[1].strip().splitlines() or [""])[-1] if said is not None else ""
             found = f"not read for {address}: {last or 'ssh -G does not answer'}"
             return Finding("settings of ssh", "bad", found, "see ~/.ssh/config")
-    return Finding("settings of ssh", "ok", f"read for {counted(len(addresses), 'host')}")
+    return Finding("settings of ssh", "ok", f"read for {pluralized(len(addresses), 'host')}")
 
 
 def _agent() -> Finding:
@@ -157,7 +157,7 @@ def _agent() -> Finding:
         found = "it holds no key; a key file without a passphrase needs none"
         return Finding("ssh agent", "note", found, "ssh-add")
     n_keys = len(said[2].strip().splitlines())
-    return Finding("ssh agent", "ok", f"it holds {counted(n_keys, 'key')}")
+    return Finding("ssh agent", "ok", f"it holds {pluralized(n_keys, 'key')}")
 
 
 _INSTALL: Final = "sudo apt-get install openssh-client"

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Final
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.cli.doctor.host_checks import Finding
-from kmonitor.hub.store.connection import CANNOT_READ, Connection
+from kmonitor.hub.store.connection import READ_ERRORS, StoreConnection
 from kmonitor.hub.store.row_checks import SUMMED, is_sound
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME
 from kmonitor.hub.store.store_choice import open_stored, shown_store, stored_store, try_store
@@ -28,7 +28,7 @@ def examine_store(folders: Folders) -> Iterator[Finding]:
             return
         try_store(store)
         found = Finding("history", "ok", f"in {shown_store(store)}, which answers")
-    except Expected as exc:
+    except UserError as exc:
         found = Finding("history", "bad", exc.what, exc.remedy)
     yield found
 
@@ -42,9 +42,9 @@ def verify_store(folders: Folders) -> Finding:
         with closing(open_stored(folders, store)) as connection:
             n_sound, n_damaged = _verified(connection)
             broken = "" if store else _broken(connection)
-    except Expected as exc:
+    except UserError as exc:
         return Finding("stored events", "bad", exc.what, exc.remedy)
-    except (OSError, *CANNOT_READ) as exc:
+    except (OSError, *READ_ERRORS) as exc:
         return Finding("stored events", "bad", f"they cannot be read to their end: {exc}", _MENDS)
     sound = f"{count_text(n_sound)} are as they were stored"
     if n_damaged or broken:
@@ -53,7 +53,7 @@ def verify_store(folders: Folders) -> Finding:
     return Finding("stored events", "ok", sound)
 
 
-def _verified(connection: Connection) -> tuple[int, int]:
+def _verified(connection: StoreConnection) -> tuple[int, int]:
     """How many events are sound, and how many are not."""
     n_sound = n_damaged = 0
     last = 0
@@ -70,7 +70,7 @@ def _verified(connection: Connection) -> tuple[int, int]:
         last = found[-1][0]
 
 
-def _broken(connection: Connection) -> str:
+def _broken(connection: StoreConnection) -> str:
     """What SQLite finds wrong with its own file; empty: nothing."""
     (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     return "" if told == "ok" else f", and so is the database ({told})"

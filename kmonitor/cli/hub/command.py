@@ -10,7 +10,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.base.installation import resource_path
 from kmonitor.base.plain_data import fields_of
 from kmonitor.cli.common.hub_access import folder_faults_named
@@ -18,25 +18,25 @@ from kmonitor.cli.common.options import bytes_from
 from kmonitor.cli.common.terminal import (
     DONE,
     FAILED,
-    Misuse,
-    complain,
-    counted,
-    plain,
-    say,
-    say_json,
+    UsageError,
+    pluralized,
+    print_json,
+    print_stderr,
+    print_text,
+    terminal_safe,
 )
-from kmonitor.cli.hub.service_unit import own_command, unit_path, unit_text
+from kmonitor.cli.hub.service_unit import hub_command, unit_path, unit_text
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import (
+    ask_local_hub,
+    disk_space_problem,
     end_silent_hub,
-    hub_answers,
-    lack_of_room,
     lock_holder,
-    silence,
+    silent_hub_error,
     somebody_listens,
     stop_hub,
 )
-from kmonitor.export.table_formats import written_as_text
+from kmonitor.export.table_formats import atomic_text_file
 from kmonitor.hub import service
 from kmonitor.hub.metrics.exporters import metrics_endpoint, page_address
 from kmonitor.hub.options import (
@@ -48,11 +48,11 @@ from kmonitor.hub.options import (
     write_keep,
 )
 from kmonitor.hub.store.store_choice import store_named
-from kmonitor.ui.text.formats import bytes_text, duration_text, plain_text
+from kmonitor.ui.text.formats import bytes_text, duration_text, with_plain_spaces
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.hub_address import view_socket
+from kmonitor_agent.wire.local.hub_address import view_socket_path
 from kmonitor_agent.wire.local.private_files import UnsafePath
-from kmonitor_agent.wire.messages.unions import HubTold
+from kmonitor_agent.wire.messages.unions import HubReply
 
 _MOST_DAYS = 100_000
 _LOOK_AGAIN_S = 0.05
@@ -142,43 +142,45 @@ def run(
 def _serve(folders: Folders, options: HubOptions) -> None:
     try:
         service.run(folders, options)
-    except service.CannotStart as exc:
-        if isinstance(exc.__cause__, UnsafePath) or not lack_of_room(folders):
+    except service.HubCannotStart as exc:
+        if isinstance(exc.__cause__, UnsafePath) or not disk_space_problem(folders):
             raise
         remedy = "Free some space there, or set KMONITOR_HOME to a folder that you can write to."
-        raise Expected(exc.what, exc.remedy or remedy) from exc
+        raise UserError(exc.what, exc.remedy or remedy) from exc
 
 
 def _say_once_it_runs(folders: Folders, is_over: threading.Event) -> None:
     while not is_over.wait(_LOOK_AGAIN_S):
         # What is wrong with the folders, the main thread tells; a reader that left is no fault.
-        with suppress(Expected, OSError):
-            told = hub_answers(folders, timeout_s=_ANSWER_S)
+        with suppress(UserError, OSError):
+            told = ask_local_hub(folders, timeout_s=_ANSWER_S)
             if told is not None and told.pid == os.getpid():
-                say("The hub runs here until Ctrl+C, or: kmonitor hub stop")
-                say_where_it_listens(folders)
-                say_where_figures_go(told)
+                print_text("The hub runs here until Ctrl+C, or: kmonitor hub stop")
+                print_listen_address(folders)
+                print_metrics_addresses(told)
                 return
 
 
-def say_where_it_listens(folders: Folders) -> None:
+def print_listen_address(folders: Folders) -> None:
     """The address on the network, and why nobody can connect to it yet, if nobody can."""
     with HubClient(folders=folders) as client:
         told = client.keys()
     if told.address:
-        say(f"It listens at: {told.address}")
+        print_text(f"It listens at: {told.address}")
     if told.fault:
-        complain(f"{plain(told.fault)}.")
+        print_stderr(f"{terminal_safe(told.fault)}.")
     elif told.address and not told.keys:
-        say("No key may connect yet: kmonitor authorize KEY --role ROLE --name NAME")
+        print_text("No key may connect yet: kmonitor authorize KEY --role ROLE --name NAME")
 
 
-def say_where_figures_go(told: HubTold) -> None:
+def print_metrics_addresses(told: HubReply) -> None:
     """Where others find the hub's figures, and that nobody is asked for a password there."""
     if told.prometheus:
-        say(f"Figures for Prometheus, for whoever reaches it, without a login: {told.prometheus}")
+        print_text(
+            f"Figures for Prometheus, for whoever reaches it, without a login: {told.prometheus}"
+        )
     if told.otlp:
-        say(f"Figures are sent to: {plain(told.otlp)}")
+        print_text(f"Figures are sent to: {terminal_safe(told.otlp)}")
 
 
 @app.command
@@ -190,18 +192,18 @@ def status(*, json: Annotated[bool, Parameter(name="--json", negative="")] = Fal
     """
     folders = find_folders()
     with folder_faults_named(folders):
-        told = hub_answers(folders)
+        told = ask_local_hub(folders)
     if json:
-        say_json(None if told is None else fields_of(told))
-    elif told is None and (silent := silence(folders)) is not None:
-        complain(f"kmonitor: {plain(silent.what)}")
-        complain(silent.remedy)
+        print_json(None if told is None else fields_of(told))
+    elif told is None and (silent := silent_hub_error(folders)) is not None:
+        print_stderr(f"kmonitor: {terminal_safe(silent.what)}")
+        print_stderr(silent.remedy)
     elif told is None:
-        complain("No hub answers. One starts with: kmonitor, kmonitor runs, or kmonitor hub")
+        print_stderr("No hub answers. One starts with: kmonitor, kmonitor runs, or kmonitor hub")
     else:
-        say(hub_words(told))
-        say_where_figures_go(told)
-        say_troubles(told)
+        print_text(hub_status_text(told))
+        print_metrics_addresses(told)
+        print_hub_problems(told)
     return FAILED if told is None else DONE
 
 
@@ -210,26 +212,26 @@ def stop() -> int:
     """Stop the hub. Trainings go on; what they tell waits on disk for the next hub."""
     folders = find_folders()
     with folder_faults_named(folders):
-        told = hub_answers(folders)
+        told = ask_local_hub(folders)
         if told is None:
             return _end_silent(folders)
         stop_hub(folders)
-    say(f"Hub stopped (process {told.pid}).")
+    print_text(f"Hub stopped (process {told.pid}).")
     return DONE
 
 
 def _end_silent(folders: Folders) -> int:
     """End a hub that does not answer; one that just starts is let come so far before."""
     end_s = time.monotonic() + _STARTING_S
-    while not somebody_listens(view_socket(folders)) and time.monotonic() < end_s:
+    while not somebody_listens(view_socket_path(folders)) and time.monotonic() < end_s:
         if lock_holder(folders) is None:
             break
         threading.Event().wait(_LOOK_AGAIN_S)
     pid = end_silent_hub(folders)
     if pid is None:
-        say("No hub answers; nothing to stop.")
+        print_text("No hub answers; nothing to stop.")
     else:
-        say(f"The hub of process {pid} did not answer; it was ended.")
+        print_text(f"The hub of process {pid} did not answer; it was ended.")
     return DONE
 
 
@@ -246,22 +248,22 @@ def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
     """
     folders = find_folders()
     with folder_faults_named(folders):
-        told = hub_answers(folders)
+        told = ask_local_hub(folders)
         found = chosen_keep(_keep_now(folders, told), days, size)
         if days is not None or size is not None:
             write_keep(folders, found)
             if told is not None and told.keep_is_fixed:
-                complain("The hub that runs was started with --keep-days or --keep-size:")
-                complain("those count until it is started without them.")
+                print_stderr("The hub that runs was started with --keep-days or --keep-size:")
+                print_stderr("those count until it is started without them.")
     try:
         stored_keep(folders)
     except KeepUnreadable as exc:
-        complain(f"kmonitor: {plain(exc.what)}; set it anew: {exc.remedy}")
-    say(keep_words(found.days, found.n_bytes))
+        print_stderr(f"kmonitor: {terminal_safe(exc.what)}; set it anew: {exc.remedy}")
+    print_text(keep_text(found.days, found.n_bytes))
     return DONE
 
 
-def _keep_now(folders: Folders, told: HubTold | None) -> Keep:
+def _keep_now(folders: Folders, told: HubReply | None) -> Keep:
     """What counts until something else is set: what the hub read before the file was damaged."""
     try:
         return stored_keep(folders)
@@ -288,21 +290,21 @@ def install_unit(
         page_address(prometheus)
     if otlp:
         metrics_endpoint(otlp)
-    text = unit_text(own_command(options), os.environ)
+    text = unit_text(hub_command(options), os.environ)
     if show:
-        say(text.rstrip())
+        print_text(text.rstrip())
         return DONE
     path = unit_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
     except OSError as exc:
-        raise Expected(f"{path} cannot be written: {exc.strerror or exc}.") from exc
-    say(f"Written: {path}")
-    say("Switch it on: systemctl --user daemon-reload")
-    say("              systemctl --user enable --now kmonitor-hub")
-    say("To have it run while you are logged out: loginctl enable-linger")
-    say("Its log: journalctl --user -u kmonitor-hub")
+        raise UserError(f"{path} cannot be written: {exc.strerror or exc}.") from exc
+    print_text(f"Written: {path}")
+    print_text("Switch it on: systemctl --user daemon-reload")
+    print_text("              systemctl --user enable --now kmonitor-hub")
+    print_text("To have it run while you are logged out: loginctl enable-linger")
+    print_text("Its log: journalctl --user -u kmonitor-hub")
     return DONE
 
 
@@ -313,40 +315,40 @@ def chosen_keep(stored: Keep, days: float | None, size: str | None) -> Keep:
         Misuse: An option is no time or size.
     """
     if days is not None and not 0 <= days < _MOST_DAYS:
-        raise Misuse(f"--keep-days {days:g}: write a number of days, such as 30; 0 keeps all.")
+        raise UsageError(f"--keep-days {days:g}: write a number of days, such as 30; 0 keeps all.")
     n_bytes = stored.n_bytes if size is None else bytes_from(size, "--keep-size")
     return Keep(stored.days if days is None else days, n_bytes)
 
 
-def keep_words(days: float, n_bytes: int) -> str:
+def keep_text(days: float, n_bytes: int) -> str:
     """What is kept, as a sentence."""
     if not (days or n_bytes):
         return "All history is kept."
     parts = [f"runs that ended in the last {days:g} days"] if days else []
     whose = "of them" if days else "of runs that ended"
-    parts += [f"at most {plain_text(bytes_text(n_bytes))} {whose}"] if n_bytes else []
+    parts += [f"at most {with_plain_spaces(bytes_text(n_bytes))} {whose}"] if n_bytes else []
     return f"Kept: {', '.join(parts)}; pinned and living runs in any case."
 
 
-def say_troubles(told: HubTold, *, is_far: bool = False) -> None:
+def print_hub_problems(told: HubReply, *, is_far: bool = False) -> None:
     """What is wrong with a hub that answers, to standard error; of one elsewhere, where it is."""
     where = f"on {told.host}: " if is_far else ""
     for trouble in told.troubles:
-        complain(plain(f"kmonitor: {where}{trouble}."))
+        print_stderr(terminal_safe(f"kmonitor: {where}{trouble}."))
 
 
-def hub_words(told: HubTold) -> str:
+def hub_status_text(told: HubReply) -> str:
     """One line about a hub that answered."""
     up_s = max(0.0, time.time() - told.started_wall_s)
     text = (
         f"Hub {told.version} answers: process {told.pid}, up {duration_text(up_s)}, "
-        f"{counted(told.agents, 'training')} and {counted(told.viewers, 'viewer')} connected, "
-        f"{counted(told.rows, 'event')} in {bytes_text(told.database_bytes)}"
+        f"{pluralized(told.agents, 'training')} and {pluralized(told.viewers, 'viewer')} connected, "
+        f"{pluralized(told.rows, 'event')} in {bytes_text(told.database_bytes)}"
     )
     if told.keep_days or told.keep_bytes:
-        text += f". {keep_words(told.keep_days, told.keep_bytes)}"
-        text += f" {counted(told.runs_removed, 'run')} removed for that since it started"
-    return plain_text(text)
+        text += f". {keep_text(told.keep_days, told.keep_bytes)}"
+        text += f" {pluralized(told.runs_removed, 'run')} removed for that since it started"
+    return with_plain_spaces(text)
 
 
 # hub_dashboard: `kmonitor hub dashboard`: a Grafana dashboard of the figures that a hub tells.
@@ -364,7 +366,7 @@ def dashboard(*, output: Annotated[Path | None, Parameter(name=("--output", "-o"
     if output is None:
         sys.stdout.write(text)
         return DONE
-    with written_as_text(output) as file:
+    with atomic_text_file(output) as file:
         file.write(text)
-    complain(f"Written: {output}")
+    print_stderr(f"Written: {output}")
     return DONE

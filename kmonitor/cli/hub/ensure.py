@@ -6,14 +6,21 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.base.plain_data import fields_of
 from kmonitor.cli.common.hub_access import folder_faults_named
-from kmonitor.cli.common.terminal import DONE, FAILED, complain, plain, say, say_json
+from kmonitor.cli.common.terminal import (
+    DONE,
+    FAILED,
+    print_json,
+    print_stderr,
+    print_text,
+    terminal_safe,
+)
 from kmonitor.connect.local_hub import ensure_hub
 from kmonitor.connect.remote_hub import RemoteHub, RemoteRefusal
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.hub_address import view_socket
+from kmonitor_agent.wire.local.hub_address import view_socket_path
 from kmonitor_agent.wire.local.private_files import read_own
 from kmonitor_agent.wire.messages.fields import MINOR_VERSIONS
 
@@ -37,17 +44,19 @@ def ensure(*, json: Annotated[bool, Parameter(name="--json", negative="")] = Fal
     if refusal is None:
         try:
             found = _ensured(folders)
-        except Expected as exc:
+        except UserError as exc:
             refusal = RemoteRefusal("failed", exc.what[:4096], exc.remedy[:4096])
     if json:
         told = refusal if found is None else found
         fields = fields_of(told)
-        say_json({name: value for name, value in fields.items() if name != "found_by"})
+        print_json({name: value for name, value in fields.items() if name != "found_by"})
     elif found is not None:
-        say(plain(f"Hub {found.version} answers at {found.socket} (process {found.pid})."))
+        print_text(
+            terminal_safe(f"Hub {found.version} answers at {found.socket} (process {found.pid}).")
+        )
     elif refusal is not None:
-        complain(f"kmonitor: {refusal.what}")
-        complain(refusal.remedy)
+        print_stderr(f"kmonitor: {refusal.what}")
+        print_stderr(refusal.remedy)
     return FAILED if found is None else DONE
 
 
@@ -55,7 +64,7 @@ def _ensured(folders: Folders) -> RemoteHub:
     with folder_faults_named(folders):
         told = ensure_hub(folders)
     return RemoteHub(
-        socket=str(view_socket(folders)),
+        socket=str(view_socket_path(folders)),
         version=told.version,
         pid=told.pid,
         host=told.host,

@@ -52,7 +52,7 @@ def unit_text(command: str, environ: Mapping[str, str]) -> str:
     return _UNIT.format(command=command, environment=lines)
 
 
-def own_command(options: Mapping[str, str] | None = None) -> str:
+def hub_command(options: Mapping[str, str] | None = None) -> str:
     """What starts a hub of this very installation, as `ExecStart` wants it.
 
     Args:

@@ -5,12 +5,19 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.cli.common.hub_access import folder_faults_named
-from kmonitor.cli.common.terminal import DONE, Misuse, complain, counted, plain, say
-from kmonitor.connect.local_hub import hub_answers
+from kmonitor.cli.common.terminal import (
+    DONE,
+    UsageError,
+    pluralized,
+    print_stderr,
+    print_text,
+    terminal_safe,
+)
+from kmonitor.connect.local_hub import ask_local_hub
 from kmonitor.hub.lock import HubLock
-from kmonitor.hub.store.connection import CANNOT_READ
+from kmonitor.hub.store.connection import READ_ERRORS
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME
 from kmonitor.hub.store.store_choice import (
     HERE,
@@ -44,17 +51,17 @@ def moved_to(folders: Folders, store: str, tell: Callable[[int, int], object]) -
     """
     path = folders.database / DATABASE_NAME
     if not path.exists():
-        raise Expected(f"There is no history in {path}.")
+        raise UserError(f"There is no history in {path}.")
     lock = HubLock(folders.database / "hub.lock")
     try:
         database = open_team_database(folders, store)
         from kmonitor.hub import history_move  # noqa: PLC0415 - an extra
 
         try:
-            return history_move.move_history(path, database, tell)
-        except CANNOT_READ as exc:
+            return history_move.copy_history(path, database, tell)
+        except READ_ERRORS as exc:
             remedy = "Call it again once the server is back: it goes on where it stopped."
-            raise Expected(f"The move was interrupted: {exc}.", remedy) from exc
+            raise UserError(f"The move was interrupted: {exc}.", remedy) from exc
         finally:
             database.close()
     finally:
@@ -84,7 +91,7 @@ def store(where: Annotated[str | None, Parameter(show_default=False)] = None, /)
             write_store(folders, named)
             _tell_to_start_anew(folders)
         found = stored_store(folders)
-    say(f"History is kept in: {plain(store_words(folders, found))}")
+    print_text(f"History is kept in: {terminal_safe(store_text(folders, found))}")
     return DONE
 
 
@@ -101,37 +108,43 @@ def move_history(where: Annotated[str | None, Parameter(show_default=False)] = N
     with folder_faults_named(folders):
         url = stored_store(folders) if where is None else store_named(where)
         if not url:
-            raise Misuse("No team's database is named.", "kmonitor hub move-history URL")
+            raise UsageError("No team's database is named.", "kmonitor hub move-history URL")
         try:
             moved = moved_to(folders, url, _progress)
         except KeyboardInterrupt:
-            complain("Interrupted; what was moved stays. Call it again: it goes on from there.")
+            print_stderr(
+                "Interrupted; what was moved stays. Call it again: it goes on from there."
+            )
             raise
-    say(f"Moved and compared: {counted(moved.runs, 'run')}, {counted(moved.events, 'event')}.")
+    print_text(
+        f"Moved and compared: {pluralized(moved.runs, 'run')}, {pluralized(moved.events, 'event')}."
+    )
     if moved.before:
-        say(f"Moved before: {counted(moved.before, 'run')}.")
+        print_text(f"Moved before: {pluralized(moved.before, 'run')}.")
     if moved.ahead:
-        say(f"{counted(moved.ahead, 'run')} went on in the team's database before this move: what")
-        say("came before that stays in the file only.")
+        print_text(
+            f"{pluralized(moved.ahead, 'run')} went on in the team's database before this move: what"
+        )
+        print_text("came before that stays in the file only.")
     if stored_store(folders) != url:
-        say("Have your hubs keep their history there: kmonitor hub store URL")
-    say(f"The file in {plain(str(folders.database))} is as it was.")
+        print_text("Have your hubs keep their history there: kmonitor hub store URL")
+    print_text(f"The file in {terminal_safe(str(folders.database))} is as it was.")
     return DONE
 
 
 def _progress(number: int, of: int) -> None:
     if number % _TELL_EVERY == 0:
-        complain(f"run {number} of {of} ...")
+        print_stderr(f"run {number} of {of} ...")
 
 
-def store_words(folders: Folders, url: str) -> str:
+def store_text(folders: Folders, url: str) -> str:
     """Where history is kept, for people; `url` as it is stored."""
     return shown_store(url) if url else f"{folders.database} ({HERE})"
 
 
 def _tell_to_start_anew(folders: Folders) -> None:
-    if hub_answers(folders) is not None:
-        complain(
+    if ask_local_hub(folders) is not None:
+        print_stderr(
             "The hub that runs goes on as it was: end it with kmonitor hub stop, and the next"
         )
-        complain("one keeps its history there. Trainings wait for it, and lose nothing.")
+        print_stderr("one keeps its history there. Trainings wait for it, and lose nothing.")

@@ -10,45 +10,52 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.base.plain_data import fields_of
-from kmonitor.cli.common.event_text import event_words
+from kmonitor.cli.common.event_text import event_text
 from kmonitor.cli.common.hub_access import FolderOption, HostOption, HubOption, open_hub
 from kmonitor.cli.common.run_choice import choose_run
 from kmonitor.cli.common.summary_text import (
     device_absence,
-    epoch_words,
-    metric_of,
     metric_title,
-    metric_words,
-    origin_words,
-    share_words,
-    state_words,
-    step_words,
+    origin_text,
+    run_epoch_text,
+    run_state_text,
+    share_text,
+    step_text,
+    summary_metric,
+    summary_metric_text,
 )
-from kmonitor.cli.common.terminal import DONE, complain, plain, say, say_json, say_table
+from kmonitor.cli.common.terminal import (
+    DONE,
+    print_json,
+    print_stderr,
+    print_table,
+    print_text,
+    terminal_safe,
+)
 from kmonitor.cli.show.sections import (
-    say_end,
-    say_epochs,
-    say_study,
-    say_training,
-    say_verdicts,
+    print_end,
+    print_epochs,
+    print_study,
+    print_training,
+    print_verdicts,
     verdicts_of,
 )
-from kmonitor.connect.host_errors import HostTrouble
+from kmonitor.connect.host_errors import HostError
 from kmonitor.connect.hub_client import HubClient, HubUnreachable
 from kmonitor.connect.local_hub import HubSilent
-from kmonitor.export.events import event_object, read_event
-from kmonitor.ui.events.event_log import overruled
-from kmonitor.ui.limits.limit_text import limit_text
+from kmonitor.export.events import decode_row, event_object
+from kmonitor.ui.events.event_log import superseded_events
+from kmonitor.ui.limits.limit_text import limit_summary
 from kmonitor.ui.runs.run_states import stall_advice
 from kmonitor.ui.studies.study_store import STUDY_KINDS, is_study
-from kmonitor.ui.text.formats import bytes_text, duration_text, moment_text, plain_text
+from kmonitor.ui.text.formats import bytes_text, duration_text, moment_text, with_plain_spaces
 from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.wire.local.hub_address import view_socket
+from kmonitor_agent.wire.local.hub_address import view_socket_path
 from kmonitor_agent.wire.messages.commands import LimitMetric
-from kmonitor_agent.wire.messages.events import Sources
-from kmonitor_agent.wire.messages.unions import ENDED_STATES, Row, RunSummary
+from kmonitor_agent.wire.messages.events import FieldSources
+from kmonitor_agent.wire.messages.unions import ENDED_STATES, EventRow, RunSummary
 
 # following: `--follow`: a run's events as they are stored, over a new way whenever one is lost.
 
@@ -65,12 +72,12 @@ _STOPPED_S: Final = 60.0
 _SPEAKS_S: Final = 10.0
 """Within so long a living training has spoken to a hub that was started anew, seconds."""
 
-WAY_LOST: Final = (HubUnreachable, HostTrouble, HubSilent)
+ROUTE_LOST: Final = (HubUnreachable, HostError, HubSilent)
 """What says that the way to a hub is not there any more, or not yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class HubWay:
+class HubRoute:
     """How a command reaches its hub.
 
     Attributes:
@@ -95,14 +102,18 @@ class HubWay:
         if (self.host, self.folder, self.hub) != (None, None, None):
             return False
         # One that was killed leaves its socket's file.
-        return not view_socket(find_folders()).exists()
+        return not view_socket_path(find_folders()).exists()
 
 
-class Following:
+class EventFollower:
     """What of a run was told, and what follows; for one thread."""
 
     def __init__(
-        self, run: str, told: Sequence[Row], kinds: Sequence[str], tell: Callable[[Row], None]
+        self,
+        run: str,
+        told: Sequence[EventRow],
+        kinds: Sequence[str],
+        tell: Callable[[EventRow], None],
     ) -> None:
         """Begin after what was told.
 
@@ -126,7 +137,7 @@ class Following:
                 self._note(row)
                 self._tell(row)
 
-    def go_on_over(self, way: HubWay, lost: Expected) -> None:
+    def go_on_over(self, way: HubRoute, lost: UserError) -> None:
         """The same after the way to the hub was lost, over a new one each time.
 
         Args:
@@ -138,7 +149,7 @@ class Following:
         """
         pause_s, end_s = _FIRST_PAUSE_S, float("inf")
         while True:
-            if isinstance(lost, HostTrouble) and not lost.is_transient:
+            if isinstance(lost, HostError) and not lost.is_transient:
                 raise lost
             if not self._is_waiting:
                 self._is_waiting = True
@@ -154,12 +165,12 @@ class Following:
             try:
                 with way.open() as client:
                     self.go_on(client)
-            except WAY_LOST as exc:
+            except ROUTE_LOST as exc:
                 lost = exc
             else:
                 return
 
-    def _rows(self, client: HubClient) -> Iterator[Row]:
+    def _rows(self, client: HubClient) -> Iterator[EventRow]:
         is_first, had_ended = True, False
         was_waiting, since_s = self._is_waiting, time.monotonic()
         while True:
@@ -193,7 +204,7 @@ class Following:
     def _state(self, client: HubClient) -> str:
         return next((found.state for found in client.runs() if found.run == self._run), "")
 
-    def _note(self, row: Row) -> None:
+    def _note(self, row: EventRow) -> None:
         self._seq = max(self._seq, row.seq)
         if not row.seq:
             self._hubs_own.add(row.body)
@@ -201,19 +212,21 @@ class Following:
     def _say_that_it_goes_on(self) -> None:
         if self._is_waiting:
             self._is_waiting = False
-            complain("kmonitor: The hub answers again; it goes on.")
+            print_stderr("kmonitor: The hub answers again; it goes on.")
 
 
-def _say_that_it_waits(way: HubWay, lost: Expected) -> None:
+def _say_that_it_waits(way: HubRoute, lost: UserError) -> None:
     if way.is_stopped:
-        complain(f"kmonitor: Your hub was stopped. Another one is waited for, {_STOPPED_S:g} s.")
+        print_stderr(
+            f"kmonitor: Your hub was stopped. Another one is waited for, {_STOPPED_S:g} s."
+        )
     else:
-        complain(f"kmonitor: {plain(lost.what)} It is waited for; Ctrl+C ends this.")
+        print_stderr(f"kmonitor: {terminal_safe(lost.what)} It is waited for; Ctrl+C ends this.")
 
 
-def _stays_stopped() -> Expected:
+def _stays_stopped() -> UserError:
     what = f"Your hub was stopped, and no other was started within {_STOPPED_S:g} s."
-    return Expected(what, "Called again, kmonitor show --follow starts one.")
+    return UserError(what, "Called again, kmonitor show --follow starts one.")
 
 
 _METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
@@ -249,56 +262,58 @@ def show(
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
-    way = HubWay(host, folder, hub)
-    following: Following | None = None
+    way = HubRoute(host, folder, hub)
+    following: EventFollower | None = None
     try:
         with way.open() as client:
             chosen = choose_run(client.runs(), run)
             rows = list(client.all_rows(chosen.run, _KINDS))
             if follow_it:  # from here on a hub that is lost is waited for
                 tell = _new_row_teller(chosen, json=json)
-                following = Following(chosen.run, rows, _KINDS, tell)
+                following = EventFollower(chosen.run, rows, _KINDS, tell)
             if json:
                 _say_as_json(client, chosen, rows, as_lines=follow_it)
             else:
                 _say_in_words(client, chosen, rows)
             if following is not None:
                 following.go_on(client)
-    except WAY_LOST as exc:
+    except ROUTE_LOST as exc:
         if following is None:
             raise
         following.go_on_over(way, exc)
     return DONE
 
 
-def _say_as_json(client: HubClient, run: RunSummary, rows: list[Row], *, as_lines: bool) -> None:
+def _say_as_json(
+    client: HubClient, run: RunSummary, rows: list[EventRow], *, as_lines: bool
+) -> None:
     events = [event_object(row) for row in rows]
     if not as_lines:
         verdicts = [fields_of(verdict) for verdict in verdicts_of(client, run)]
-        say_json({"summary": fields_of(run), "verdicts": verdicts, "events": events})
+        print_json({"summary": fields_of(run), "verdicts": verdicts, "events": events})
         return
     for event in events:
-        say_json(event)
+        print_json(event)
 
 
 def _why_no_device(client: HubClient, run: RunSummary) -> str:
-    events = map(read_event, client.all_rows(run.run, ("sources",)))
-    return device_absence(event for event in events if isinstance(event, Sources))
+    events = map(decode_row, client.all_rows(run.run, ("sources",)))
+    return device_absence(event for event in events if isinstance(event, FieldSources))
 
 
-def _say_in_words(client: HubClient, run: RunSummary, rows: list[Row]) -> None:
+def _say_in_words(client: HubClient, run: RunSummary, rows: list[EventRow]) -> None:
     for title, text in _facts(run):
-        say(f"{title:<12} {plain(plain_text(text))}")
-    say()
+        print_text(f"{title:<12} {terminal_safe(with_plain_spaces(text))}")
+    print_text()
     if is_study(run):
-        say_study(run, rows, client.runs())
+        print_study(run, rows, client.runs())
         _say_events(run, rows)
         return
     _say_metrics(run, _why_no_device(client, run))
-    say_verdicts(run, verdicts_of(client, run))
-    say_training(rows)
-    say_epochs(rows)
-    say_end(client, run)
+    print_verdicts(run, verdicts_of(client, run))
+    print_training(rows)
+    print_epochs(rows)
+    print_end(client, run)
     _say_events(run, rows)
 
 
@@ -308,17 +323,17 @@ def _facts(run: RunSummary) -> list[tuple[str, str]]:
     facts = [
         ("Run", f"{run.name}  ({run.run})"),
         ("Where", f"{run.host}, process {run.pid}"),
-        ("State", state_words(run)),
+        ("State", run_state_text(run)),
         *([("Advice", advice)] if (advice := stall_advice(run)) else []),
         ("Started", f"{started}, ran {duration_text(run.duration_s)}"),
     ]
     if is_study(run):
-        return [*facts, ("Progress", epoch_words(run)), ("Versions", stack)]
+        return [*facts, ("Progress", run_epoch_text(run)), ("Versions", stack)]
     facts += [
-        ("Progress", f"fit {run.fit}, epoch {epoch_words(run)}, step {step_words(run)}"),
+        ("Progress", f"fit {run.fit}, epoch {run_epoch_text(run)}, step {step_text(run)}"),
         ("Model", ", ".join(filter(None, (run.model, run.optimizer))) or "none yet"),
         ("Versions", stack),
-        ("Limits", "; ".join(limit_text(limit) for limit in run.limits) or "none"),
+        ("Limits", "; ".join(limit_summary(limit) for limit in run.limits) or "none"),
     ]
     facts += _job_facts(run)
     if run.checkpoint_bytes is not None:
@@ -344,31 +359,31 @@ def _say_metrics(run: RunSummary, no_device: str) -> None:
     rows = [
         (
             metric_title(run, metric),
-            metric_words(run, metric),
-            share_words(metric_of(run, metric)),
-            origin_words(run, metric, no_device=no_device),
+            summary_metric_text(run, metric),
+            share_text(summary_metric(run, metric)),
+            origin_text(run, metric, no_device=no_device),
         )
         for metric in _METRICS
     ]
     headers = ("METRIC", "NOW", "OF WHAT", "FROM, OR WHY NOT")
-    say_table(headers, rows, right=headers[1:3], folds=headers[3:])
+    print_table(headers, rows, right=headers[1:3], folds=headers[3:])
 
 
-def _say_events(run: RunSummary, rows: list[Row]) -> None:
-    say()
-    left_out = overruled([read_event(row) for row in rows])
+def _say_events(run: RunSummary, rows: list[EventRow]) -> None:
+    print_text()
+    left_out = superseded_events([decode_row(row) for row in rows])
     for place, row in enumerate(rows):
-        words = "" if place in left_out else event_words(row, name=run.name)
+        words = "" if place in left_out else event_text(row, name=run.name)
         if words:
-            say(words)
+            print_text(words)
 
 
-def _new_row_teller(run: RunSummary, *, json: bool) -> Callable[[Row], None]:
-    def tell(row: Row) -> None:
-        words = "" if json else event_words(row, name=run.name, epochs=True)
+def _new_row_teller(run: RunSummary, *, json: bool) -> Callable[[EventRow], None]:
+    def tell(row: EventRow) -> None:
+        words = "" if json else event_text(row, name=run.name, epochs=True)
         if json:
-            say_json(event_object(row))
+            print_json(event_object(row))
         elif words:
-            say(words)
+            print_text(words)
 
     return tell

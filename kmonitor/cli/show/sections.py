@@ -5,30 +5,36 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 
 from kmonitor.cli.common.summary_text import metric_title
-from kmonitor.cli.common.terminal import counted, plain, say, say_table
+from kmonitor.cli.common.terminal import pluralized, print_table, print_text, terminal_safe
 from kmonitor.connect.hub_client import HubClient, HubRefused
-from kmonitor.export.events import read_event
-from kmonitor.ui.charts.chart_kinds import better
-from kmonitor.ui.events.run_end import COLUMNS, LastMinute, asked_from_s, end_picture, last_minute
+from kmonitor.export.events import decode_row
+from kmonitor.ui.charts.chart_kinds import better_direction
+from kmonitor.ui.events.run_end import (
+    LAST_MINUTE_COLUMNS,
+    LastMinute,
+    last_minute_start_s,
+    read_last_minute,
+    run_end_state,
+)
 from kmonitor.ui.runs.run_states import has_ended, has_ended_badly
-from kmonitor.ui.studies.folds import tries_of
-from kmonitor.ui.studies.study_page import study_picture
+from kmonitor.ui.studies.folds import attempts_by_fold
+from kmonitor.ui.studies.study_page import study_state
 from kmonitor.ui.studies.study_store import StudyRecord, folds_of, is_search
 from kmonitor.ui.text.formats import (
     NOT_KNOWN,
     count_text,
     number_text,
-    plain_text,
     seconds_text,
+    with_plain_spaces,
 )
-from kmonitor.ui.verdicts.forecast_text import forecast_words
+from kmonitor.ui.verdicts.forecast_text import forecast_text
 from kmonitor.ui.verdicts.verdict_text import (
     advice_of,
     evidence_lines,
-    headline,
+    verdict_headline,
 )
 from kmonitor_agent.wire.messages.events import EpochEnded, GraphSize, Verdict
-from kmonitor_agent.wire.messages.unions import Row, RunSummary
+from kmonitor_agent.wire.messages.unions import EventRow, RunSummary
 
 EPOCHS_SHOWN = 30
 """Newest epochs in the table; `kmonitor export` has them all."""
@@ -37,7 +43,7 @@ LOGS_SHOWN = 4
 """Logs and metrics of an epoch that have a column."""
 
 
-def say_epochs(rows: Iterable[Row]) -> None:
+def print_epochs(rows: Iterable[EventRow]) -> None:
     """Print the newest epochs; nothing when none has ended."""
     ended, graphs = _collected(rows)
     if not ended:
@@ -45,17 +51,17 @@ def say_epochs(rows: Iterable[Row]) -> None:
     shown = ended[-EPOCHS_SHOWN:]
     names = _log_names(shown)
     right = ("FIT", "EPOCH", "STEPS", "TIME", "STEP", "GRAPH", "FUNCTIONS", *names)
-    say()
-    say_table(right, [_cells(event, graphs, names) for event in shown], right=right)
+    print_text()
+    print_table(right, [_cells(event, graphs, names) for event in shown], right=right)
     if len(shown) < len(ended):
-        earlier = counted(len(ended) - len(shown), "earlier epoch")
-        say(f"({earlier}: kmonitor export RUN --format csv)")
+        earlier = pluralized(len(ended) - len(shown), "earlier epoch")
+        print_text(f"({earlier}: kmonitor export RUN --format csv)")
 
 
 def _collected(
-    rows: Iterable[Row],
+    rows: Iterable[EventRow],
 ) -> tuple[list[EpochEnded], dict[tuple[int, int], GraphSize]]:
-    events = [event for event in map(read_event, rows) if event is not None]
+    events = [event for event in map(decode_row, rows) if event is not None]
     ended = [event for event in events if isinstance(event, EpochEnded)]
     graphs: dict[tuple[int, int], GraphSize] = {}
     for event in events:
@@ -86,31 +92,33 @@ def _cells(
         count_text(graph.functions) if graph else NOT_KNOWN,
         *(number_text(event.logs[n]) if n in event.logs else NOT_KNOWN for n in names),
     ]
-    return [plain_text(cell) for cell in cells]
+    return [with_plain_spaces(cell) for cell in cells]
 
 
 # end_lines: How a run ended as `kmonitor show` prints it: its last minute, and what can go on.
 
 
-def say_end(client: HubClient, run: RunSummary) -> None:
+def print_end(client: HubClient, run: RunSummary) -> None:
     """Print it; nothing of a run that goes on or ended well."""
     if not has_ended_badly(run):
         return
-    picture = end_picture(run, _minute(client, run), now_wall_s=time.time())
+    picture = run_end_state(run, _minute(client, run), now_wall_s=time.time())
     if not picture.lines:
         return
-    say()
-    say("Before its end:")
+    print_text()
+    print_text("Before its end:")
     for line in picture.lines:
-        say(f"  {plain(plain_text(line))}")
+        print_text(f"  {terminal_safe(with_plain_spaces(line))}")
 
 
 def _minute(client: HubClient, run: RunSummary) -> LastMinute | None:
     try:
-        told = client.series(run.run, COLUMNS, from_s=asked_from_s(run), buckets=4000)
+        told = client.series(
+            run.run, LAST_MINUTE_COLUMNS, from_s=last_minute_start_s(run), buckets=4000
+        )
     except HubRefused:
         return None
-    return last_minute(told)
+    return read_last_minute(told)
 
 
 # study_lines: A study in words: how far it is, and each try of its folds.
@@ -120,7 +128,7 @@ _HEADERS = ("TRY", "STATE", "TIME", "STEPS", "RAM PEAK", "GROWTH", "VRAM PEAK", 
 _NUMBERS = ("STEPS", "RAM PEAK", "GROWTH", "VRAM PEAK")
 
 
-def say_study(study: RunSummary, rows: Iterable[Row], runs: Collection[RunSummary]) -> None:
+def print_study(study: RunSummary, rows: Iterable[EventRow], runs: Collection[RunSummary]) -> None:
     """Print how far a study is and its ledger.
 
     Args:
@@ -130,23 +138,24 @@ def say_study(study: RunSummary, rows: Iterable[Row], runs: Collection[RunSummar
     """
     record = StudyRecord()
     for row in rows:
-        event = read_event(row)
+        event = decode_row(row)
         if event is not None:
             record.take(row, event)
     now_wall_s = study.last_wall_s if has_ended(study) else time.time()
-    tries = tries_of(study, record, folds_of(study, runs), now_wall_s=now_wall_s)
-    picture = study_picture(study, record, tries, now_wall_s=now_wall_s)
-    say(plain(plain_text(picture.lead)))
+    tries = attempts_by_fold(study, record, folds_of(study, runs), now_wall_s=now_wall_s)
+    picture = study_state(study, record, tries, now_wall_s=now_wall_s)
+    print_text(terminal_safe(with_plain_spaces(picture.lead)))
     for words in (picture.forecast, picture.facts):
         if words:
-            say(plain(plain_text(words)))
-    say()
+            print_text(terminal_safe(with_plain_spaces(words)))
+    print_text()
     cells = (
-        [plain(plain_text(cell)) or NOT_KNOWN for cell in row.cells[:-1]] + [plain(row.cells[-1])]
+        [terminal_safe(with_plain_spaces(cell)) or NOT_KNOWN for cell in row.cells[:-1]]
+        + [terminal_safe(row.cells[-1])]
         for row in picture.rows
     )
     noun = "TRIAL" if is_search(study) else "FOLD"
-    say_table((noun, *_HEADERS), cells, right=(noun, *_NUMBERS), folds=("WHY",))
+    print_table((noun, *_HEADERS), cells, right=(noun, *_NUMBERS), folds=("WHY",))
 
 
 # training_lines: The training's metrics in a line each: last and best value, with its epoch.
@@ -155,31 +164,31 @@ def say_study(study: RunSummary, rows: Iterable[Row], runs: Collection[RunSummar
 _RATE = "learning_rate"
 
 
-def say_training(rows: Iterable[Row]) -> None:
+def print_training(rows: Iterable[EventRow]) -> None:
     """Print each log of Keras and the learning rate; nothing when no epoch has ended."""
-    ended = [event for event in map(read_event, rows) if isinstance(event, EpochEnded)]
+    ended = [event for event in map(decode_row, rows) if isinstance(event, EpochEnded)]
     names = dict.fromkeys(name for event in ended for name in event.logs)
     lines = [_line(name, [(each, each.logs.get(name)) for each in ended]) for name in names]
     if any(event.learning_rate is not None for event in ended) and _RATE not in names:
         lines.append(_line(_RATE, [(each, each.learning_rate) for each in ended]))
     if lines:
         headers = ("TRAINING", "LAST", "BEST", "IN")
-        say()
-        say_table(headers, lines, right=headers[1:3])
+        print_text()
+        print_table(headers, lines, right=headers[1:3])
 
 
 def _line(name: str, values: list[tuple[EpochEnded, float | None]]) -> tuple[str, str, str, str]:
     told = [(event, value) for event, value in values if value is not None]
     finite = [(value, event) for event, value in told if math.isfinite(value)]
-    last = plain_text(number_text(told[-1][1]))
-    which = better(name)
+    last = with_plain_spaces(number_text(told[-1][1]))
+    which = better_direction(name)
     if which is None or not finite:
-        return plain(name), last, NOT_KNOWN, ""
+        return terminal_safe(name), last, NOT_KNOWN, ""
     pick = min if which == "lower" else max
     best, event = pick(finite, key=lambda pair: pair[0])
     several = len({each.fit for each, _ in values}) > 1
     place = f"fit {event.fit}, epoch {event.epoch + 1}" if several else f"epoch {event.epoch + 1}"
-    return plain(name), last, plain_text(number_text(best)), place
+    return terminal_safe(name), last, with_plain_spaces(number_text(best)), place
 
 
 # verdict_lines: A run's verdicts as `kmonitor show` prints them, with what they rest on.
@@ -196,15 +205,15 @@ def verdicts_of(client: HubClient, run: RunSummary) -> list[Verdict]:
         return []
 
 
-def say_verdicts(run: RunSummary, verdicts: Sequence[Verdict]) -> None:
+def print_verdicts(run: RunSummary, verdicts: Sequence[Verdict]) -> None:
     """Print them; nothing where there is none."""
     if not verdicts:
         return
-    say()
+    print_text()
     for verdict in verdicts:
         # Of whom the allocator is stands in the table above; here is no room for it.
         title = metric_title(run, verdict.metric).partition(" (")[0]
-        _say(title, headline(verdict, is_final=has_ended(run)))
+        _say(title, verdict_headline(verdict, is_final=has_ended(run)))
         if verdict.state in {"growing", "suspected"}:
             for line in _evidence(run, verdict):
                 _say("", line)
@@ -212,7 +221,7 @@ def say_verdicts(run: RunSummary, verdicts: Sequence[Verdict]) -> None:
 
 def _evidence(run: RunSummary, verdict: Verdict) -> list[str]:
     lines = evidence_lines(verdict)
-    lines.append(forecast_words(run, verdict, now_wall_s=time.time()))
+    lines.append(forecast_text(run, verdict, now_wall_s=time.time()))
     advice = [
         f"{each.text} (kmonitor command {run.run[:8]} {each.command})"
         if each.command
@@ -226,6 +235,8 @@ def _evidence(run: RunSummary, verdict: Verdict) -> list[str]:
 
 
 def _say(title: str, text: str) -> None:
-    say(
-        f"{title:<12}{plain(plain_text(text))}" if title else f"{_INDENT}{plain(plain_text(text))}"
+    print_text(
+        f"{title:<12}{terminal_safe(with_plain_spaces(text))}"
+        if title
+        else f"{_INDENT}{terminal_safe(with_plain_spaces(text))}"
     )

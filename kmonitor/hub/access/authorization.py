@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from kmonitor.hub.access.keys import KeyList
-from kmonitor.hub.access.peers import LOCAL_USER, Peer, Send, key_of, peer_of
+from kmonitor.hub.access.peers import LOCAL_USER, Peer, Send, peer_of, sender_key
 from kmonitor.hub.faults import HubFaults
 from kmonitor_agent.wire.local.clock import Clock
-from kmonitor_agent.wire.messages.access_messages import AuditAsked, KeysAsked, Role
+from kmonitor_agent.wire.messages.access_messages import AuditRequest, KeysRequest, Role
 from kmonitor_agent.wire.messages.codec import ProtocolError, event_type
 from kmonitor_agent.wire.messages.fields import MAGIC, Count, Name
 from kmonitor_agent.wire.messages.unions import (
     Batch,
     Bye,
-    CommandAsked,
-    EditAsked,
+    CommandRequest,
+    EditRequest,
     ErrorMessage,
     Hello,
-    HubAsked,
+    HubRequest,
     Ping,
     Pong,
-    RowsAsked,
-    RunsAsked,
-    SeriesAsked,
-    VerdictsAsked,
+    RowsRequest,
+    RunsRequest,
+    SeriesRequest,
+    VerdictsRequest,
 )
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class _Grant(msgspec.Struct):
     name: Name = ""
 
 
-class _Asked(msgspec.Struct):
+class _RefusedRequest(msgspec.Struct):
     run: Name = ""
     id: Name = ""
     name: Name | None = None
@@ -61,7 +61,7 @@ class _Asked(msgspec.Struct):
     authorize: _Grant | None = None
 
 
-_asked: Final = msgspec.msgpack.Decoder(_Asked)
+_refused_decoder: Final = msgspec.msgpack.Decoder(_RefusedRequest)
 
 
 class Refusals:
@@ -122,9 +122,9 @@ class Refusals:
 def _deed(who: str, tag: str, body: bytes) -> _Deed:
     """Who asked for what, as the audit tells of it when it is done."""
     try:
-        asked = _asked.decode(body)
+        asked = _refused_decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        asked = _Asked()
+        asked = _RefusedRequest()
     if tag == "cmdreq":
         return who, f"command {asked.name or ''}".rstrip(), asked.run, asked.id
     if tag == "edit":
@@ -158,7 +158,7 @@ class _Left:
     at_s: float
 
 
-class Allowance:
+class SendQuota:
     """A bucket a key, refilled steadily, that holds two seconds' worth."""
 
     def __init__(self) -> None:
@@ -204,15 +204,15 @@ MAY_SEND: Final[Mapping[type[msgspec.Struct], frozenset[Role]]] = {
     ErrorMessage: _AGENT,
     Ping: _ALL,
     Pong: _ALL,
-    RunsAsked: _VIEWER,
-    RowsAsked: _VIEWER,
-    SeriesAsked: _VIEWER,
-    VerdictsAsked: _VIEWER,
-    HubAsked: _VIEWER,  # to end the hub, only its own user on its own host may: see `Gate`
-    CommandAsked: _OPERATOR,
-    EditAsked: _OPERATOR,
-    KeysAsked: _OPERATOR,
-    AuditAsked: _OPERATOR,
+    RunsRequest: _VIEWER,
+    RowsRequest: _VIEWER,
+    SeriesRequest: _VIEWER,
+    VerdictsRequest: _VIEWER,
+    HubRequest: _VIEWER,  # to end the hub, only its own user on its own host may: see `Gate`
+    CommandRequest: _OPERATOR,
+    EditRequest: _OPERATOR,
+    KeysRequest: _OPERATOR,
+    AuditRequest: _OPERATOR,
 }
 """Which roles may send a message of which type."""
 
@@ -265,14 +265,14 @@ _ACTS: Final[Mapping[str, str]] = {
 _FRAMES: Final = 3
 
 
-class _GateAsked(msgspec.Struct):
+class _RequestHead(msgspec.Struct):
     ask: Count = 0
 
 
-_gate_asked: Final = msgspec.msgpack.Decoder(_GateAsked)
+_head_decoder: Final = msgspec.msgpack.Decoder(_RequestHead)
 
 
-class Gate:
+class Authorizer:
     """Owned by the hub's main thread.
 
     Attributes:
@@ -284,11 +284,11 @@ class Gate:
         self._keys = keys
         self._faults = faults
         self._clock = clock
-        self._allowance = Allowance()
+        self._allowance = SendQuota()
 
     def who(self, identity: bytes) -> Peer | None:
         """Who is behind an identity by the list as it is now; None: nobody any more."""
-        key = key_of(identity)
+        key = sender_key(identity)
         if not key:
             return LOCAL_USER
         grant = self._keys.find(key)
@@ -307,8 +307,8 @@ class Gate:
             send: For the answer.
         """
         if peer is None:
-            self._faults.record(f"{door}: unauthorised", key_of(frames[0]))
-            self.refusals.of_stranger(key_of(frames[0]), _tag(frames) or "connect")
+            self._faults.record(f"{door}: unauthorised", sender_key(frames[0]))
+            self.refusals.of_stranger(sender_key(frames[0]), _tag(frames) or "connect")
             text = "this key may not connect any more"
             send(frames[0], ErrorMessage(code="unauthorised", text=text, fatal=True))
             return False
@@ -345,6 +345,6 @@ def _tag(frames: list[bytes]) -> str:
 
 def _ask(frames: list[bytes]) -> int:
     try:
-        return _gate_asked.decode(frames[2]).ask
+        return _head_decoder.decode(frames[2]).ask
     except (IndexError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return 0

@@ -10,21 +10,21 @@ import msgspec
 import psutil
 import zmq
 
-from kmonitor.hub.access.authorization import Gate
+from kmonitor.hub.access.authorization import Authorizer
 from kmonitor.hub.access.keys import KeyList
-from kmonitor.hub.access.network_endpoint import DirectAccess
-from kmonitor.hub.access.peers import LOCAL_AGENT, LOCAL_USER, Peer, key_of
-from kmonitor.hub.access.sockets import Door, Flooded
+from kmonitor.hub.access.network_endpoint import NetworkAccess
+from kmonitor.hub.access.peers import LOCAL_AGENT, LOCAL_USER, Peer, sender_key
+from kmonitor.hub.access.sockets import Flooded, RouterSocket
 from kmonitor.hub.faults import HubFaults
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.host_identity import keys_folder
-from kmonitor_agent.wire.local.hub_address import ingest_socket, view_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path, view_socket_path
 
 # memory_guard: Whether the hub's memory grows as no honest peer makes it grow.
 
 
-LOOK_EVERY_S: Final = 0.05
+MEMORY_CHECK_EVERY_S: Final = 0.05
 
 JUMP_BYTES: Final = 200 * 1024 * 1024
 """More than this within a second is a flood."""
@@ -104,7 +104,7 @@ _LAST_WORDS_S: Final = 0.2
 """What was just answered is on its way for so long before connections are ended."""
 
 
-class Doors:
+class HubEndpoints:
     """Every socket of the hub. Owned by its main thread.
 
     Attributes:
@@ -127,12 +127,12 @@ class Doors:
         """
         self.on_ended: Callable[[set[str]], None] = _nothing
         self.keys = KeyList(keys_folder(folders), faults)
-        self.gate = Gate(self.keys, faults, clock)
+        self.gate = Authorizer(self.keys, faults, clock)
         self._folders, self._context = folders, context
         self._faults, self._clock = faults, clock
-        self._agents = Door(context, ingest_socket(folders))
-        self._desktops = Door(context, view_socket(folders))
-        self._direct: DirectAccess | None = None
+        self._agents = RouterSocket(context, ingest_socket_path(folders))
+        self._desktops = RouterSocket(context, view_socket_path(folders))
+        self._direct: NetworkAccess | None = None
         self._memory = MemoryGuard(clock)
         self._wake = -1
         self._poller = zmq.Poller()
@@ -153,9 +153,9 @@ class Doors:
         """Also serve the network at `ADDRESS:PORT`, for keys that were let in.
 
         Raises:
-            DirectRefused: Not there, or not safely.
+            NetworkRefused: Not there, or not safely.
         """
-        self._direct = DirectAccess(self._context, bind, self._folders, self.keys, self._faults)
+        self._direct = NetworkAccess(self._context, bind, self._folders, self.keys, self._faults)
         self._direct.tell_refused(lambda key: self.gate.refusals.of_stranger(key, "connect"))
 
     def watch(self, wake: int) -> None:
@@ -229,12 +229,12 @@ class Doors:
         if self._direct is not None:
             self._direct.close()
 
-    def _send(self, near: Door, identity: bytes, message: msgspec.Struct) -> bool:
-        if not key_of(identity):
+    def _send(self, near: RouterSocket, identity: bytes, message: msgspec.Struct) -> bool:
+        if not sender_key(identity):
             return near.send(identity, message)
         return self._direct is not None and self._direct.send(identity, message)
 
-    def _serve(self, door: Door, peer: Peer, name: str, handle: Handle) -> None:
+    def _serve(self, door: RouterSocket, peer: Peer, name: str, handle: Handle) -> None:
         for _ in range(_MAX_AT_ONCE):
             frames = door.receive()
             if frames is None:
@@ -243,7 +243,7 @@ class Doors:
                 if self.gate.admit(peer, frames, name, door.send):
                     handle(frames)
 
-    def _serve_direct(self, direct: DirectAccess, ingest: Handle, views: Handle) -> None:
+    def _serve_direct(self, direct: NetworkAccess, ingest: Handle, views: Handle) -> None:
         direct.answer_handshakes()
         for _ in range(_MAX_AT_ONCE):
             frames = direct.receive()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import zmq
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.hub.faults import HubFaults
 from kmonitor_agent.wire.local.private_files import (
     NotPrivate,
@@ -27,11 +27,11 @@ MAX_KEYS: Final = 1000
 FILE_NAME: Final = "authorized.json"
 
 
-class NameTaken(Expected):
+class KeyNameTaken(UserError):
     """Another key has this name already."""
 
 
-class Untrusted(Expected):
+class KeyListUntrusted(UserError):
     """The file is there and cannot be trusted: nobody is let in, and it is not replaced."""
 
 
@@ -50,7 +50,7 @@ class KeyList:
         self.path = folder / FILE_NAME
         self._faults = faults
         self._seen: tuple[int, ...] | None = None
-        self.fault: Untrusted | None = None
+        self.fault: KeyListUntrusted | None = None
         self._grants: dict[str, KeyGrant] = {}
         self.look_again()
 
@@ -87,9 +87,9 @@ class KeyList:
         self._keep_what_is_at_fault()
         others = {key: each for key, each in self._grants.items() if key != grant.key}
         if any(each.name == grant.name for each in others.values()):
-            raise NameTaken(f'another key is called "{grant.name}" already')
+            raise KeyNameTaken(f'another key is called "{grant.name}" already')
         if len(others) >= MAX_KEYS:
-            raise Expected(f"there are {MAX_KEYS} keys already; revoke some")
+            raise UserError(f"there are {MAX_KEYS} keys already; revoke some")
         self._write({**others, grant.key: grant})
 
     def revoke(self, name_or_key: str) -> KeyGrant | None:
@@ -131,7 +131,7 @@ class KeyList:
         self.fault = None
         try:
             return read_key_list(self.path)
-        except Untrusted as exc:
+        except KeyListUntrusted as exc:
             self._faults.record("keys", exc.what)
             self.fault = exc
             return {}
@@ -150,13 +150,13 @@ def read_key_list(path: Path) -> dict[str, KeyGrant]:
     except FileNotFoundError:
         return {}
     except NotPrivate as exc:
-        raise Untrusted(f"No key is let in: {path} {exc.why}") from exc
+        raise KeyListUntrusted(f"No key is let in: {path} {exc.why}") from exc
     except OSError as exc:
-        raise Untrusted(f"No key is let in: {path} cannot be read: {exc.strerror}") from exc
+        raise KeyListUntrusted(f"No key is let in: {path} cannot be read: {exc.strerror}") from exc
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
         what = f"No key is let in: {path} is damaged ({exc})"
         aside = f"mend it, or put it aside: mv {path} {path}.damaged"
-        raise Untrusted(f"{what}; {aside}") from exc
+        raise KeyListUntrusted(f"{what}; {aside}") from exc
     return {grant.key: grant for grant in found.keys}
 
 
@@ -174,7 +174,7 @@ _KEY_BYTES: Final = 32
 _MAX_AT_ONCE: Final = 256
 
 
-class ZapDesk:
+class ZapHandler:
     """Owned by the hub's main thread.
 
     Attributes:

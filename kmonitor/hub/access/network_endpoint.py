@@ -13,8 +13,8 @@ import psutil
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from kmonitor.base.errors import Expected
-from kmonitor.hub.access.keys import DOMAIN, KeyList, ZapDesk
+from kmonitor.base.errors import UserError
+from kmonitor.hub.access.keys import DOMAIN, KeyList, ZapHandler
 from kmonitor.hub.access.peers import far_identity, routing_id_of
 from kmonitor.hub.access.sockets import read_frames, send_message, set_door_options
 from kmonitor.hub.faults import HubFaults
@@ -29,7 +29,7 @@ _REBIND_S: Final = 2.0
 _AGAIN_S: Final = 0.002
 
 
-class DirectRefused(Expected):
+class NetworkRefused(UserError):
     """The hub does not listen on the network; says why and what to do."""
 
 
@@ -60,11 +60,11 @@ def parse_bind(text: str) -> BindAddress:
     """The address in `--bind ADDRESS:PORT`; a name is looked up.
 
     Raises:
-        DirectRefused: It is none, or the name is not known.
+        NetworkRefused: It is none, or the name is not known.
     """
     found = _BIND.match(text.strip())
     if found is None or int(found["port"]) > _MAX_PORT:
-        raise DirectRefused(
+        raise NetworkRefused(
             f'"{text}" is no address to listen on.',
             "Write ADDRESS:PORT, such as 192.168.1.5:5577, or 0.0.0.0:5577 for every network.",
         )
@@ -77,11 +77,11 @@ def parse_bind(text: str) -> BindAddress:
         address = socket.gethostbyname(host)
     except OSError as exc:
         what = f'The name "{host}" is not known here.'
-        raise DirectRefused(what, "Write the address in numbers.") from exc
+        raise NetworkRefused(what, "Write the address in numbers.") from exc
     return BindAddress(ipaddress.ip_address(address), port)
 
 
-class DirectDoor:
+class NetworkEndpoint:
     """One ROUTER socket on the network. Owned by the hub's main thread.
 
     Attributes:
@@ -96,10 +96,10 @@ class DirectDoor:
         """Listen.
 
         Raises:
-            DirectRefused: Not there, or not safely.
+            NetworkRefused: Not there, or not safely.
         """
         if not zmq.has("curve"):
-            raise DirectRefused(
+            raise NetworkRefused(
                 "This ZeroMQ cannot encrypt, so the hub does not listen on the network.",
                 "Install pyzmq from its wheels: pip install --force-reinstall pyzmq",
             )
@@ -109,7 +109,7 @@ class DirectDoor:
         try:
             self.socket = self._open(bind.endpoint)
         except zmq.ZMQError as exc:
-            raise DirectRefused(
+            raise NetworkRefused(
                 f"The hub cannot listen on {bind.host}:{bind.port}: {exc.strerror}.",
                 "Choose an address of this host and a port that is free.",
             ) from exc
@@ -117,7 +117,7 @@ class DirectDoor:
         self.bound = BindAddress(bind.ip, port)
         try:
             self._check()
-        except DirectRefused:
+        except NetworkRefused:
             self.close()
             raise
 
@@ -190,12 +190,12 @@ class DirectDoor:
             and door.getsockopt(zmq.ZAP_ENFORCE_DOMAIN) == 1
         )
         if not is_guarded:
-            raise DirectRefused("The hub's door would be open to everybody; it was closed again.")
+            raise NetworkRefused("The hub's door would be open to everybody; it was closed again.")
         wanted = (str(self.bound.ip), self.bound.port)
         listening = _listening()
         if listening != {wanted}:
             where = ", ".join(f"{ip} port {port}" for ip, port in sorted(listening)) or "nowhere"
-            raise DirectRefused(
+            raise NetworkRefused(
                 f"The hub was to listen on {wanted[0]} port {wanted[1]} and listens on {where}; "
                 "it was closed again."
             )
@@ -230,11 +230,11 @@ _REFUSED: Final = (
 )
 
 
-def prove_refusal(door: DirectDoor, zap: ZapDesk, hub: KeyPair) -> None:
+def verify_refusal(door: NetworkEndpoint, zap: ZapHandler, hub: KeyPair) -> None:
     """See that strangers stay outside, or refuse to listen.
 
     Raises:
-        DirectRefused: One was let in, or it could not be tried.
+        NetworkRefused: One was let in, or it could not be tried.
     """
     stranger = KeyPair(*zmq.curve_keypair())
     zap.tried.add(stranger.public_text)
@@ -242,13 +242,13 @@ def prove_refusal(door: DirectDoor, zap: ZapDesk, hub: KeyPair) -> None:
         outcome = _try(door.bound, zap, hub.public, keys)
         if outcome == "refused":
             continue
-        raise DirectRefused(
+        raise NetworkRefused(
             f"The hub tried its own door with {who} and was {outcome}; it was closed again.",
             "Please report this, with the output of: kmonitor doctor",
         )
 
 
-def _try(bound: BindAddress, zap: ZapDesk, hub_key: bytes, keys: KeyPair | None) -> str:
+def _try(bound: BindAddress, zap: ZapHandler, hub_key: bytes, keys: KeyPair | None) -> str:
     # A context of its own: in the hub's the answer could come from inside.
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     client = context.socket(zmq.DEALER)
@@ -269,7 +269,7 @@ def _try(bound: BindAddress, zap: ZapDesk, hub_key: bytes, keys: KeyPair | None)
         context.destroy(linger=0)
 
 
-def _outcome(monitor: "zmq.Socket[bytes]", zap: ZapDesk) -> str:
+def _outcome(monitor: "zmq.Socket[bytes]", zap: ZapHandler) -> str:
     end_s = time.monotonic() + _WITHIN_S
     poller = zmq.Poller()
     poller.register(monitor, zmq.POLLIN)
@@ -293,7 +293,7 @@ def _near(bound: BindAddress) -> str:
 # Direct access.
 
 
-class DirectAccess:
+class NetworkAccess:
     """Owned by the hub's main thread.
 
     Attributes:
@@ -318,20 +318,20 @@ class DirectAccess:
             faults: Where faults are counted.
 
         Raises:
-            DirectRefused: Not there, or not safely.
+            NetworkRefused: Not there, or not safely.
         """
         address = parse_bind(bind)
         own = _hub_keys(folders)
-        self._zap = ZapDesk(context, keys, faults)
+        self._zap = ZapHandler(context, keys, faults)
         self._is_open = False
         try:
-            self._door = DirectDoor(context, address, own)
-        except DirectRefused:
+            self._door = NetworkEndpoint(context, address, own)
+        except NetworkRefused:
             self._zap.close()
             raise
         self._is_open = True
         try:
-            prove_refusal(self._door, self._zap, own)
+            verify_refusal(self._door, self._zap, own)
         except BaseException:
             self.close()
             raise
@@ -359,11 +359,11 @@ class DirectAccess:
         self._zap.serve()
 
     def receive(self) -> list[bytes] | None:
-        """As `DirectDoor.receive`."""
+        """As `NetworkEndpoint.receive`."""
         return self._door.receive() if self._is_open else None
 
     def send(self, identity: bytes, message: msgspec.Struct) -> bool:
-        """As `DirectDoor.send`."""
+        """As `NetworkEndpoint.send`."""
         return self._is_open and self._door.send(identity, message)
 
     def rebind(self) -> bool:
@@ -388,8 +388,8 @@ def _hub_keys(folders: Folders) -> "KeyPair":
     try:
         return own_keys(folders, "hub")
     except NotPrivate as exc:
-        raise DirectRefused(f"The hub's own key cannot be used: {exc.path} {exc.why}.") from exc
+        raise NetworkRefused(f"The hub's own key cannot be used: {exc.path} {exc.why}.") from exc
     except OSError as exc:
         place = exc.filename or keys_folder(folders)
         what = f"The hub's own key cannot be made in {place}: {exc.strerror}."
-        raise DirectRefused(what) from exc
+        raise NetworkRefused(what) from exc

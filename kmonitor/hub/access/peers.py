@@ -65,7 +65,7 @@ def far_identity(key: str, routing_id: bytes) -> bytes:
     return _FAR + bytes.fromhex(key) + routing_id
 
 
-def key_of(identity: bytes) -> str:
+def sender_key(identity: bytes) -> str:
     """The key behind an identity; empty: this user, on this host."""
     if not identity.startswith(_FAR):
         return ""

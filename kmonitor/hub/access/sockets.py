@@ -8,10 +8,10 @@ from typing import TypeVar
 import msgspec
 import zmq
 
-from kmonitor.hub.access.peers import Send, key_of
+from kmonitor.hub.access.peers import Send, sender_key
 from kmonitor.hub.faults import HubFaults
-from kmonitor_agent.wire.local.hub_address import ipc
-from kmonitor_agent.wire.messages.codec import ProtocolError, UnsupportedType, pack, run_named
+from kmonitor_agent.wire.local.hub_address import ipc_endpoint
+from kmonitor_agent.wire.messages.codec import ProtocolError, UnsupportedType, pack, run_id_in
 from kmonitor_agent.wire.messages.fields import MAX_HUB_FRAME_BYTES
 from kmonitor_agent.wire.messages.unions import ErrorMessage
 
@@ -28,7 +28,7 @@ class Flooded(Exception):
     """A peer sends a message of endless frames: no bound of ZeroMQ's applies to them."""
 
 
-class Door:
+class RouterSocket:
     """One bound ROUTER socket. Owned by the hub's main thread."""
 
     def __init__(self, context: "zmq.Context[zmq.Socket[bytes]]", path: Path) -> None:
@@ -91,7 +91,7 @@ class Door:
         set_door_options(self.socket)
         if hasattr(os, "getuid"):
             self.socket.setsockopt(zmq.IPC_FILTER_UID, os.getuid())
-        self.socket.bind(ipc(self.path))
+        self.socket.bind(ipc_endpoint(self.path))
         self._inode = self.path.stat().st_ino
 
 
@@ -165,7 +165,7 @@ def set_door_options(socket: "zmq.Socket[bytes]") -> None:
 T = TypeVar("T")
 
 
-class Intake:
+class MessageReader:
     """One socket's rule for bytes that are no message: count, and answer what can be answered."""
 
     def __init__(self, name: str, faults: HubFaults, send: Send) -> None:
@@ -188,4 +188,4 @@ class Intake:
 
 def _sender(frames: Sequence[bytes]) -> str:
     """Who sent what is no message, as far as that can be known: its key and the run it names."""
-    return " ".join(filter(None, (key_of(frames[0]), run_named(frames[-1]))))
+    return " ".join(filter(None, (sender_key(frames[0]), run_id_in(frames[-1]))))

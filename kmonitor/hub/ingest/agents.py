@@ -2,12 +2,12 @@
 
 from typing import assert_never
 
-from kmonitor.hub.access.peers import Send, key_of
-from kmonitor.hub.access.sockets import Intake
+from kmonitor.hub.access.peers import Send, sender_key
+from kmonitor.hub.access.sockets import MessageReader
 from kmonitor.hub.faults import HubFaults
-from kmonitor.hub.ingest.connections import MAX_RUNS_PER_SOCKET, Session, Sessions
+from kmonitor.hub.ingest.connections import MAX_RUNS_PER_SOCKET, AgentConnection, AgentConnections
 from kmonitor.hub.runs.command_queue import CommandEntry, as_command
-from kmonitor.hub.runs.event_log import Ledger, Origin, read_event
+from kmonitor.hub.runs.event_log import HubEventLog, Origin, read_event_body
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.messages.codec import (
@@ -17,11 +17,11 @@ from kmonitor_agent.wire.messages.codec import (
 from kmonitor_agent.wire.messages.fields import MAX_BATCH_EVENTS, MINOR_VERSIONS
 from kmonitor_agent.wire.messages.unions import (
     Ack,
-    Again,
     Batch,
     Bye,
     ErrorMessage,
     Hello,
+    HelloAgain,
     Nack,
     Ping,
     Pong,
@@ -38,16 +38,16 @@ _ALIVE_S = 3.0
 """A session heard within this time keeps its run against a process that started earlier."""
 
 
-class Ingest:
+class AgentService:
     """Owned by the hub's main thread."""
 
-    def __init__(self, ledger: Ledger, faults: HubFaults, clock: Clock, send: Send) -> None:
-        self.sessions = Sessions()
+    def __init__(self, ledger: HubEventLog, faults: HubFaults, clock: Clock, send: Send) -> None:
+        self.sessions = AgentConnections()
         self._ledger = ledger
         self._faults = faults
         self._clock = clock
         self._send = send
-        self._intake = Intake("ingest", faults, send)
+        self._intake = MessageReader("ingest", faults, send)
         self._behind: set[str] = set()
 
     def handle(self, frames: list[bytes]) -> None:
@@ -75,7 +75,7 @@ class Ingest:
     def end_sessions(self, keys: set[str]) -> None:
         """Forget who came with these keys."""
         for session in self.sessions.all():
-            if key_of(session.identity) in keys:
+            if sender_key(session.identity) in keys:
                 self.sessions.drop(session)
 
     def acknowledge(self) -> None:
@@ -86,10 +86,10 @@ class Ingest:
                 with self._faults.guarded("acknowledge", of=session.run):
                     self._acknowledge(session, record)
 
-    def _acknowledge(self, session: Session, record: RunRecord) -> None:
+    def _acknowledge(self, session: AgentConnection, record: RunRecord) -> None:
         if session.run in self._behind:
             self._behind.discard(session.run)
-            self._send(session.identity, Again(run=session.run, acked=record.accepted))
+            self._send(session.identity, HelloAgain(run=session.run, acked=record.accepted))
         elif record.accepted > session.acked:
             session.acked = record.accepted
             self._send(session.identity, Ack(run=session.run, acked=record.accepted))
@@ -104,7 +104,7 @@ class Ingest:
         for entry, state, why in self._ledger.book.overdue(now_s):
             self._ledger.settle(entry, state, why)
 
-    def _send_command(self, session: Session, entry: CommandEntry, left_s: float) -> None:
+    def _send_command(self, session: AgentConnection, entry: CommandEntry, left_s: float) -> None:
         if entry.was_sent:
             self._send(session.identity, as_command(entry, left_s))
             return
@@ -142,7 +142,7 @@ class Ingest:
 
     def _is_refused(self, identity: bytes, run: str) -> bool:
         """Whether a key from the network may not tell of this run; it is told so."""
-        key = key_of(identity)
+        key = sender_key(identity)
         if not key:
             return False  # all that is here is this user's
         record = self._ledger.registry.get(run)
@@ -150,7 +150,7 @@ class Ingest:
         if record is not None:
             is_foreign = record.owner != key
         else:
-            is_foreign = session is not None and key_of(session.identity) != key
+            is_foreign = session is not None and sender_key(session.identity) != key
         if is_foreign:
             self._faults.record("ingest: foreign run", f"{run}, by key {key}")
             text = "this run was begun with another key, and only that one may go on with it"
@@ -166,7 +166,7 @@ class Ingest:
         record = self._ledger.registry.get(run)
         if record is None:
             record = self._ledger.registry.get_or_add(run)
-            record.owner = key_of(identity)
+            record.owner = sender_key(identity)
         return record
 
     def _take_session(self, identity: bytes, hello: Hello) -> bool:
@@ -187,13 +187,13 @@ class Ingest:
                 self._send(identity, error)
                 return False
             self._send(current.identity, error)
-        session = Session(identity, hello.run, hello.boot, hello.start_wall, now_s)
+        session = AgentConnection(identity, hello.run, hello.boot, hello.start_wall, now_s)
         session.ships = hello.ships
         self.sessions.add(session)
         self._behind.discard(hello.run)
         return True
 
-    def _may_not_ship(self, identity: bytes, run: str, current: Session | None) -> bool:
+    def _may_not_ship(self, identity: bytes, run: str, current: AgentConnection | None) -> bool:
         """Whether a run is not to be taken from a folder now; who ships it is told why."""
         if self._ledger.registry.was_deleted(run):
             text = "it was removed from this hub"
@@ -211,7 +211,7 @@ class Ingest:
         self._send(identity, error)
         return True
 
-    def _welcome(self, session: Session, minor: int) -> None:
+    def _welcome(self, session: AgentConnection, minor: int) -> None:
         session.acked = self._confirmed(self._ledger.registry.get(session.run))
         welcome = Welcome(
             run=session.run,
@@ -228,11 +228,11 @@ class Ingest:
         session = self.sessions.on_socket(identity, batch.run)
         if session is None or session.boot != batch.boot:
             record = self._ledger.registry.get(batch.run)
-            self._send(identity, Again(run=batch.run, acked=self._confirmed(record)))
+            self._send(identity, HelloAgain(run=batch.run, acked=self._confirmed(record)))
             return
         record = self._record(identity, batch.run)
         if batch.first > record.accepted + 1:
-            self._send(identity, Again(run=batch.run, acked=self._confirmed(record)))
+            self._send(identity, HelloAgain(run=batch.run, acked=self._confirmed(record)))
             return
         if self._ledger.is_full:
             # Nothing can be committed now; the agent keeps it and hears of it when it can.
@@ -253,7 +253,7 @@ class Ingest:
     def _take_new(self, identity: bytes, record: RunRecord, batch: Batch, n_known: int) -> None:
         new = enumerate(batch.events[n_known:], batch.first + n_known)
         try:
-            taken = [read_event(seq, body) for seq, body in new]
+            taken = [read_event_body(seq, body) for seq, body in new]
         except ProtocolError as exc:
             self._faults.record("ingest: event", exc, of=batch.run)
             nack = Nack(run=batch.run, first=batch.first, n=len(batch.events), why=str(exc)[:1000])
@@ -273,7 +273,7 @@ class Ingest:
     def _ping(self, identity: bytes, ping: Ping) -> None:
         session = self.sessions.on_socket(identity, ping.run)
         if session is None and ping.run:
-            self._send(identity, Again(run=ping.run, acked=0))
+            self._send(identity, HelloAgain(run=ping.run, acked=0))
             return
         pong = Pong(
             n=ping.n,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-MAX_SESSIONS = 4096
+MAX_CONNECTIONS = 4096
 """Most runs that are connected at a time."""
 
 MAX_RUNS_PER_SOCKET = 1024
@@ -12,7 +12,7 @@ _EXPIRES_S = 60.0
 
 
 @dataclass(slots=True)
-class Session:
+class AgentConnection:
     """A run whose agent said hello for it on one socket.
 
     Attributes:
@@ -34,23 +34,23 @@ class Session:
     ships: bool = False
 
 
-class Sessions:
+class AgentConnections:
     """Sessions by socket and by run, bounded and expired. Owned by the hub's main thread."""
 
     def __init__(self) -> None:
-        self._by_socket: dict[bytes, dict[str, Session]] = {}
-        self._by_run: dict[str, Session] = {}
+        self._by_socket: dict[bytes, dict[str, AgentConnection]] = {}
+        self._by_run: dict[str, AgentConnection] = {}
         self._heard_s: dict[str, float] = {}
 
     def __len__(self) -> int:
         return len(self._by_run)
 
-    def add(self, session: Session) -> Session | None:
+    def add(self, session: AgentConnection) -> AgentConnection | None:
         """Take a session; returns the one of the same run that it replaces, if any."""
         old = self._by_run.get(session.run)
         if old is not None:
             self.drop(old)
-        elif len(self._by_run) >= MAX_SESSIONS:
+        elif len(self._by_run) >= MAX_CONNECTIONS:
             self.drop(min(self._by_run.values(), key=lambda s: s.heard_s))
         runs = self._by_socket.setdefault(session.identity, {})
         runs[session.run] = session
@@ -63,7 +63,7 @@ class Sessions:
         runs = self._by_socket.get(identity, {})
         return run in runs or len(runs) < MAX_RUNS_PER_SOCKET
 
-    def hear(self, session: Session, now_s: float) -> None:
+    def hear(self, session: AgentConnection, now_s: float) -> None:
         """Note that something came from it."""
         session.heard_s = now_s
         self._heard_s[session.run] = now_s
@@ -73,11 +73,11 @@ class Sessions:
         for session in self._by_socket.get(identity, {}).values():
             self.hear(session, now_s)
 
-    def on_socket(self, identity: bytes, run: str) -> Session | None:
+    def on_socket(self, identity: bytes, run: str) -> AgentConnection | None:
         """The session of a run on a socket; None if it said no hello there."""
         return self._by_socket.get(identity, {}).get(run)
 
-    def of_run(self, run: str) -> Session | None:
+    def of_run(self, run: str) -> AgentConnection | None:
         """The session of a run."""
         return self._by_run.get(run)
 
@@ -85,11 +85,11 @@ class Sessions:
         """When the run was last heard since this hub started, monotonic; None: not yet."""
         return self._heard_s.get(run)
 
-    def all(self) -> list[Session]:
+    def all(self) -> list[AgentConnection]:
         """Every session."""
         return list(self._by_run.values())
 
-    def drop(self, session: Session) -> None:
+    def drop(self, session: AgentConnection) -> None:
         """Forget a session."""
         runs = self._by_socket.get(session.identity, {})
         if runs.get(session.run) is session:

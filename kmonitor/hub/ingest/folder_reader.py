@@ -9,15 +9,15 @@ from pathlib import Path
 
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.ingest.spools import SpoolTrouble
-from kmonitor.hub.runs.event_log import Ledger, Origin, take_spooled
+from kmonitor.hub.runs.event_log import HubEventLog, Origin, take_spooled
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.private_files import UnsafePath
 from kmonitor_agent.wire.local.spool_format import unsafe_in
-from kmonitor_agent.wire.local.spool_reader import Piece, SpoolTail, spools_below
+from kmonitor_agent.wire.local.spool_reader import SpoolChunk, SpoolReader, spools_below
 from kmonitor_agent.wire.messages.fields import is_id
 
-_SCAN_EVERY_S = 3.0
+_FOLDER_SCAN_EVERY_S = 3.0
 _LOOK_EVERY_S = 0.5
 _CALM_EVERY_S = 10.0
 _CALM_AFTER_S = 120.0
@@ -30,16 +30,16 @@ _STEP_EVERY_S = 0.1
 
 @dataclass(slots=True)
 class _Watched:
-    tail: SpoolTail
+    tail: SpoolReader
     due_s: float
     gave_s: float
     is_read: bool = False
 
 
-class FolderFeed:
+class FolderReader:
     """Owned by the hub's main thread; each `step` takes some 20 ms, as far as the disk does."""
 
-    def __init__(self, root: Path, ledger: Ledger, faults: HubFaults, clock: Clock) -> None:
+    def __init__(self, root: Path, ledger: HubEventLog, faults: HubFaults, clock: Clock) -> None:
         self._root = root
         self._ledger = ledger
         self._faults = faults
@@ -52,7 +52,7 @@ class FolderFeed:
     def step(self) -> None:
         """Look for new spools, and take what is new in the ones that are known."""
         begin_s = now_s = self._clock.monotonic_s()
-        if now_s - self._scan_s >= _SCAN_EVERY_S:
+        if now_s - self._scan_s >= _FOLDER_SCAN_EVERY_S:
             self._scan_s = now_s
             self._scan(now_s)
         if not self._due:
@@ -86,7 +86,7 @@ class FolderFeed:
             if not is_id(folder.name):
                 self._faults.record("folder: name", "its name is no run's id", of=folder.name)
             elif folder.name not in self._watched:
-                self._watched[folder.name] = _Watched(SpoolTail(folder), now_s, now_s)
+                self._watched[folder.name] = _Watched(SpoolReader(folder), now_s, now_s)
                 self._name_unsafe(folder)
 
     def _name(self, entry: UnsafePath) -> None:
@@ -116,7 +116,7 @@ class FolderFeed:
             watched.due_s = now_s
         self._take(watched.tail.run, piece)
 
-    def _take(self, run: str, piece: Piece) -> None:
+    def _take(self, run: str, piece: SpoolChunk) -> None:
         record = self._ledger.registry.get_or_add(run)
         record.is_shipped = True
         first = piece.events[0]

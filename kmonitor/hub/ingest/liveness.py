@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import psutil
 
-from kmonitor.hub.ingest.connections import Sessions
-from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.ingest.connections import AgentConnections
+from kmonitor.hub.runs.event_log import HubEventLog
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock
-from kmonitor_agent.wire.local.control_groups import COUNTED_ALONE, kill_counters, kills_in
-from kmonitor_agent.wire.local.host_identity import host_mark, read_salt
-from kmonitor_agent.wire.local.spool_format import BootFacts
+from kmonitor_agent.wire.local.control_groups import (
+    COUNTED_ALONE,
+    oom_counter_files,
+    read_oom_kill_count,
+)
+from kmonitor_agent.wire.local.host_identity import host_pseudonym, read_salt
+from kmonitor_agent.wire.local.spool_format import SessionFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +61,7 @@ class ProcessWatch:
         """Whether a pid told from there by that boot means the same process here."""
         return self._is_here(host, boot) and pid_namespace in {0, self._namespace}
 
-    def is_far(self, facts: BootFacts) -> bool:
+    def is_far(self, facts: SessionFacts) -> bool:
         """Whether another host wrote this."""
         return not self._is_here(facts.host, facts.boot)
 
@@ -67,7 +71,7 @@ class ProcessWatch:
     def _is_our_mark(self, host: str, boot: str) -> bool:
         # Read anew: a private training may have made the salt since, or a purge removed it.
         salt = read_salt(self._state)
-        return salt is not None and host_mark(salt, boot) == host
+        return salt is not None and host_pseudonym(salt, boot) == host
 
     def is_alive(self, pid: int, started_wall_s: float) -> bool:
         """Whether process `pid` lives and is the one that started then; zombies are dead."""
@@ -91,7 +95,7 @@ process is gone, so that the last count may have it already."""
 
 
 @dataclass(frozen=True, slots=True)
-class LastKills:
+class OomEvidence:
     """What the counters say of a process that is gone.
 
     Attributes:
@@ -111,7 +115,7 @@ class _Count:
     host: int | None
 
 
-class MemoryDeaths:
+class OomKillWatch:
     """Owned by the hub's main thread; for processes that this host can see."""
 
     def __init__(self, clock: Clock, proc: Path = Path("/proc")) -> None:
@@ -137,9 +141,11 @@ class MemoryDeaths:
         counts = self._counts.setdefault(record.run, deque(maxlen=2))
         if counts and counts[-1].pid != record.pid:
             counts.clear()
-        found = {p: kills_in(p) for p in kill_counters(self._proc / str(record.pid))}
+        found = {
+            p: read_oom_kill_count(p) for p in oom_counter_files(self._proc / str(record.pid))
+        }
         groups = {path: n for path, n in found.items() if n is not None}
-        host = kills_in(self._proc / "vmstat")
+        host = read_oom_kill_count(self._proc / "vmstat")
         counts.append(_Count(record.pid, self._clock.monotonic_s(), groups, host))
 
     def keep_only(self, runs: Collection[str]) -> None:
@@ -147,28 +153,28 @@ class MemoryDeaths:
         for run in self._counts.keys() - set(runs):
             del self._counts[run]
 
-    def told(self, record: RunRecord) -> LastKills:
+    def told(self, record: RunRecord) -> OomEvidence:
         """What is known of a process that is gone."""
         counts = self._counts.get(record.run)
         if not counts or counts[0].pid != record.pid:
-            return LastKills()
+            return OomEvidence()
         before = counts[0]
         path, is_up = _group_rose(before.groups)
         if is_up:
             why = "the kernel killed for want of memory in its control group just then"
-            return LastKills("out of memory", f"{why} ({path}: oom_kill)")
+            return OomEvidence("out of memory", f"{why} ({path}: oom_kill)")
         if is_up is None:
-            is_up = _rose(before.host, kills_in(self._proc / "vmstat"))
+            is_up = _rose(before.host, read_oom_kill_count(self._proc / "vmstat"))
         if is_up:
-            return LastKills(why="the kernel killed for want of memory on this host just then")
+            return OomEvidence(why="the kernel killed for want of memory on this host just then")
         nothing = "the kernel counted no kill for want of memory"
-        return LastKills(why="" if is_up is None else nothing)
+        return OomEvidence(why="" if is_up is None else nothing)
 
 
 def _group_rose(groups: dict[Path, int]) -> tuple[Path, bool | None]:
     """The nearest counter that can still tell, and whether it rose; None: none can."""
     for path, count in groups.items():
-        is_up = _rose(count, kills_in(path))
+        is_up = _rose(count, read_oom_kill_count(path))
         if is_up is not None:
             return path, is_up
         if path.name == COUNTED_ALONE:
@@ -214,12 +220,12 @@ class Liveness:
 
     def __init__(
         self,
-        ledger: Ledger,
-        sessions: Sessions,
+        ledger: HubEventLog,
+        sessions: AgentConnections,
         processes: ProcessWatch,
         clock: Clock,
         *,
-        deaths: MemoryDeaths | None = None,
+        deaths: OomKillWatch | None = None,
     ) -> None:
         self.is_settled: Callable[[RunRecord], bool] = _yes
         self._ledger = ledger
@@ -227,7 +233,7 @@ class Liveness:
         self._processes = processes
         self._clock = clock
         self._started_s = clock.monotonic_s()
-        self._deaths = deaths or MemoryDeaths(clock)
+        self._deaths = deaths or OomKillWatch(clock)
         self._awaited: dict[str, tuple[int, float]] = {}
 
     def is_gone(self, record: RunRecord) -> bool:
@@ -240,7 +246,7 @@ class Liveness:
         pid = record.supervisor or record.pid
         return is_local and not self._processes.is_alive(pid, record.boot_wall_s)
 
-    def is_far(self, facts: BootFacts) -> bool:
+    def is_far(self, facts: SessionFacts) -> bool:
         """Whether this was written on another host, whose processes cannot be seen from here."""
         return self._processes.is_far(facts)
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Final
 
 from kmonitor.hub.faults import HubFaults
-from kmonitor.hub.ingest.connections import Sessions
+from kmonitor.hub.ingest.connections import AgentConnections
 from kmonitor.hub.log import LOG
-from kmonitor.hub.runs.event_log import Ledger, Origin, take_spooled
+from kmonitor.hub.runs.event_log import HubEventLog, Origin, take_spooled
 from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor_agent.wire.local.clock import Clock, ClockDoubt
+from kmonitor_agent.wire.local.clock import Clock, WallClockCheck
 from kmonitor_agent.wire.local.private_files import UnsafePath, check_private_folder
 from kmonitor_agent.wire.local.spool_folder import RunSpool, SpooledEvent, spooled_runs, trim_root
-from kmonitor_agent.wire.local.spool_format import BootFacts, held_bytes, unsafe_in
+from kmonitor_agent.wire.local.spool_format import SessionFacts, segments_bytes, unsafe_in
 from kmonitor_agent.wire.messages.fields import is_id
 
 # Spool trouble.
@@ -24,7 +24,7 @@ from kmonitor_agent.wire.messages.fields import is_id
 _MOST_NAMED: Final = 1000
 
 
-def spool_words(exc: OSError) -> str:
+def spool_problem_text(exc: OSError) -> str:
     """Why something of a spool cannot be used; of a file that is none of ours also its name."""
     why = exc.strerror or str(exc)
     return f"{exc.path.name!r} {why}" if isinstance(exc, UnsafePath) else why
@@ -45,7 +45,7 @@ class SpoolTrouble:
 
     def refused(self, run: str, exc: OSError) -> None:
         """The disk refused something of this run's spool, or of the root where `run` is empty."""
-        why = spool_words(exc)
+        why = spool_problem_text(exc)
         if self._refused.get(run) != why:
             LOG.warning("%s cannot be taken or freed: %s", self._root / run, why)
         self._refused[run] = why
@@ -108,7 +108,7 @@ class _Shipment:
     events: Iterator[SpooledEvent]
 
 
-class SpoolShipping:
+class SpoolIngest:
     """Owned by the hub's main thread; each `step` takes some 20 ms at most.
 
     Attributes:
@@ -119,13 +119,13 @@ class SpoolShipping:
     def __init__(
         self,
         root: Path,
-        ledger: Ledger,
-        sessions: Sessions,
+        ledger: HubEventLog,
+        sessions: AgentConnections,
         faults: HubFaults,
         clock: Clock,
-        doubt: ClockDoubt,
+        doubt: WallClockCheck,
     ) -> None:
-        self.is_far: Callable[[BootFacts], bool] = _no
+        self.is_far: Callable[[SessionFacts], bool] = _no
         self._root = root
         self._ledger = ledger
         self._sessions = sessions
@@ -224,7 +224,7 @@ class SpoolShipping:
 
     def _bytes_of(self, run: str) -> int:
         try:
-            return held_bytes(self._root / run)
+            return segments_bytes(self._root / run)
         except OSError:
             return -1  # gone, or not to be read now
 
@@ -320,5 +320,5 @@ def _without_jumps(events: list[SpooledEvent]) -> list[list[SpooledEvent]]:
     return parts
 
 
-def _no(_facts: BootFacts) -> bool:
+def _no(_facts: SessionFacts) -> bool:
     return False

@@ -30,7 +30,7 @@ class Cause(StrEnum):
     UNKNOWN = "not told by what is counted"
 
 
-class Sureness(StrEnum):
+class Confidence(StrEnum):
     """How much the counters say. None of them proves who is to blame."""
 
     COUNTED = "counted: that very thing grew with memory"
@@ -38,7 +38,7 @@ class Sureness(StrEnum):
     OPEN = "open"
 
 
-class Advice(StrEnum):
+class Remedy(StrEnum):
     """What may help; each names an action of ours or a change of the script."""
 
     COLLECT = "collect"
@@ -55,7 +55,7 @@ class Advice(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
+class GrowthExplanation:
     """The cause that the counters speak for.
 
     Attributes:
@@ -70,10 +70,10 @@ class Diagnosis:
     """
 
     cause: Cause
-    sureness: Sureness
+    sureness: Confidence
     because: tuple[CounterGrowth, ...] = ()
     function: str | None = None
-    advice: tuple[Advice, ...] = ()
+    advice: tuple[Remedy, ...] = ()
     changed: str = ""
 
 
@@ -82,7 +82,7 @@ PYTHON_VALUES: Final = "python"
 
 
 @dataclass(frozen=True, slots=True)
-class FirstUnit:
+class FirstUnitRise:
     """What the first unit did, for caches that fill once.
 
     Attributes:
@@ -94,37 +94,37 @@ class FirstUnit:
     later_rise: float
 
 
-_LATER: Final = 0.25
+_LATER_RISE_SHARE: Final = 0.25
 """What a cache took it keeps, and takes no more: less than such a part comes or goes later."""
 
-_RECLAIMS: Final = (Advice.COLLECT, Advice.RELOAD, Advice.RESTART)
-_ADVICE: Final[dict[Cause, tuple[Advice, ...]]] = {
+_RECLAIMS: Final = (Remedy.COLLECT, Remedy.RELOAD, Remedy.RESTART)
+_ADVICE: Final[dict[Cause, tuple[Remedy, ...]]] = {
     Cause.RETAINED_TRACES: (
         *_RECLAIMS,
-        Advice.COLLECT_EACH,
-        Advice.BUILD_ONCE,
-        Advice.RUN_FOLDS,
+        Remedy.COLLECT_EACH,
+        Remedy.BUILD_ONCE,
+        Remedy.RUN_FOLDS,
     ),
     Cause.RETRACING: (
-        Advice.TENSORS_NOT_NUMBERS,
-        Advice.FUNCTION_ONCE,
-        Advice.DIAGNOSE,
-        Advice.RELOAD,
+        Remedy.TENSORS_NOT_NUMBERS,
+        Remedy.FUNCTION_ONCE,
+        Remedy.DIAGNOSE,
+        Remedy.RELOAD,
     ),
     Cause.REBUILT: (
-        Advice.COLLECT_EACH,
-        Advice.BUILD_ONCE,
+        Remedy.COLLECT_EACH,
+        Remedy.BUILD_ONCE,
         *_RECLAIMS,
-        Advice.RUN_FOLDS,
+        Remedy.RUN_FOLDS,
     ),
-    Cause.PYTHON: (Advice.DIAGNOSE, Advice.RESTART),
-    Cause.TENSORS: (Advice.DIAGNOSE, Advice.RESTART),
-    Cause.WORKERS: (Advice.FEWER_WORKERS, Advice.RESTART),
-    Cause.MALLOC: (Advice.DIAGNOSE, Advice.RESTART),
-    Cause.NATIVE: (Advice.RESTART,),
-    Cause.CACHE: (Advice.COLLECT, Advice.RESTART),
+    Cause.PYTHON: (Remedy.DIAGNOSE, Remedy.RESTART),
+    Cause.TENSORS: (Remedy.DIAGNOSE, Remedy.RESTART),
+    Cause.WORKERS: (Remedy.FEWER_WORKERS, Remedy.RESTART),
+    Cause.MALLOC: (Remedy.DIAGNOSE, Remedy.RESTART),
+    Cause.NATIVE: (Remedy.RESTART,),
+    Cause.CACHE: (Remedy.COLLECT, Remedy.RESTART),
     Cause.DATA_CACHE: (),
-    Cause.UNKNOWN: (Advice.DIAGNOSE, Advice.RESTART),
+    Cause.UNKNOWN: (Remedy.DIAGNOSE, Remedy.RESTART),
 }
 _TRACES: Final = frozenset({CounterKind.TRACES, CounterKind.RETAINED})
 _BUILT: Final = _TRACES | {CounterKind.ALLOCATOR_BYTES}
@@ -163,14 +163,14 @@ _COUNTED: Final = frozenset({Cause.RETAINED_TRACES, Cause.RETRACING, Cause.WORKE
 """Here the counter is the cause; of objects, tensors or malloc it is not known who keeps them."""
 
 
-def diagnose(
+def explain_growth(
     growth: Growth,
     grew_with: Sequence[CounterGrowth],
     *,
     changed: Mapping[str, str] | None = None,
     is_per_fit: bool = False,
     is_compared: bool = False,
-) -> Diagnosis | None:
+) -> GrowthExplanation | None:
     """Name the cause of growth; None if there is none.
 
     Args:
@@ -196,16 +196,16 @@ def diagnose(
     speaks_for = _SPEAKS_FOR.get(cause, frozenset[CounterKind]())
     because = tuple(one for one in grew_with if one.kind in speaks_for)
     function = _function(because)
-    found = Diagnosis(cause, _sureness(cause), because, function, _ADVICE[cause])
+    found = GrowthExplanation(cause, _sureness(cause), because, function, _ADVICE[cause])
     return found if cause is not Cause.RETRACING else _with_change(found, changed or {})
 
 
-def slowed_by(
+def explain_slowdown(
     grew_with: Sequence[CounterGrowth],
     changed: Mapping[str, str] | None = None,
     *,
     is_per_fit: bool = False,
-) -> Diagnosis | None:
+) -> GrowthExplanation | None:
     """What usually makes steps slower and slower; None where nothing that does was counted.
 
     Args:
@@ -222,26 +222,26 @@ def slowed_by(
     elif _are_of_new_models(traces, changed or {}, is_per_fit):
         cause = Cause.REBUILT
     # Traces were counted, and not what they cost in time.
-    found = Diagnosis(cause, Sureness.FITTING, traces, _function(traces), _ADVICE[cause])
+    found = GrowthExplanation(cause, Confidence.FITTING, traces, _function(traces), _ADVICE[cause])
     return found if cause is not Cause.RETRACING else _with_change(found, changed or {})
 
 
-def _with_change(found: Diagnosis, changed: Mapping[str, str]) -> Diagnosis:
+def _with_change(found: GrowthExplanation, changed: Mapping[str, str]) -> GrowthExplanation:
     what = changed.get(found.function or "", "")
     if not what or what == PYTHON_VALUES:
         return replace(found, changed=what)
-    return replace(found, changed=what, advice=(Advice.ONE_SHAPE, Advice.RELOAD))
+    return replace(found, changed=what, advice=(Remedy.ONE_SHAPE, Remedy.RELOAD))
 
 
-def of_first_unit(first: FirstUnit | None) -> Diagnosis | None:
+def explain_first_unit(first: FirstUnitRise | None) -> GrowthExplanation | None:
     """Name the cause of a rise in the first unit of a run that does not grow; None without one."""
     if first is None or first.rise <= 0.0:
         return None
-    if abs(first.later_rise) > _LATER * first.rise:
+    if abs(first.later_rise) > _LATER_RISE_SHARE * first.rise:
         return None
     cause, rise = Cause.DATA_CACHE, Slope(first.rise, first.rise, first.rise)
     because = (CounterGrowth(CounterKind.FIRST_UNIT, rise),)
-    return Diagnosis(cause, Sureness.FITTING, because, advice=_ADVICE[cause])
+    return GrowthExplanation(cause, Confidence.FITTING, because, advice=_ADVICE[cause])
 
 
 def _are_of_new_models(
@@ -259,10 +259,10 @@ def _are_of_new_models(
     return is_per_fit or all(changed.get(name) == PYTHON_VALUES for name in named)
 
 
-def _sureness(cause: Cause) -> Sureness:
+def _sureness(cause: Cause) -> Confidence:
     if cause is Cause.UNKNOWN:
-        return Sureness.OPEN
-    return Sureness.COUNTED if cause in _COUNTED else Sureness.FITTING
+        return Confidence.OPEN
+    return Confidence.COUNTED if cause in _COUNTED else Confidence.FITTING
 
 
 def _function(because: Sequence[CounterGrowth]) -> str | None:
@@ -285,15 +285,15 @@ _LEAST_PARTS: Final = 7
 
 _MIDDLE: Final = 6
 _LEAST_OF_HALF: Final = 0.25
-_FIRST_UNIT_LATER: Final = 2
+_FEWEST_LATER: Final = 2
 
 
-def first_unit(
+def first_unit_rise(
     t_s: NDArray[np.float64],
     values: NDArray[np.float64],
     span_s: tuple[float, float],
     later: NDArray[np.float64],
-) -> FirstUnit | None:
+) -> FirstUnitRise | None:
     """How memory rose while the first unit ran; None if it did not rise evenly, or by little.
 
     Args:
@@ -302,7 +302,7 @@ def first_unit(
         span_s: When the unit began and ended.
         later: Smallest sample of each unit after it, `[n]`; at least two are needed.
     """
-    if len(later) < _FIRST_UNIT_LATER:
+    if len(later) < _FEWEST_LATER:
         return None
     edges = np.searchsorted(t_s, np.linspace(*span_s, _PARTS + 1))
     parts = [values[first:last] for first, last in pairwise(edges)]
@@ -318,7 +318,7 @@ def first_unit(
         return None
     if min(early, late) < _LEAST_OF_HALF * rise:
         return None
-    return FirstUnit(float(rise), float(np.median(later) - lowest[-1]))
+    return FirstUnitRise(float(rise), float(np.median(later) - lowest[-1]))
 
 
 # First epoch.
@@ -330,7 +330,7 @@ _MOST_KEPT: Final = 1_000
 """Of more, every second one is dropped."""
 
 
-class FirstEpoch:
+class FirstEpochSamples:
     """Owned by the judging thread."""
 
     def __init__(self) -> None:
@@ -364,7 +364,7 @@ class FirstEpoch:
         while len(self._t_s) > _MOST_KEPT:
             self._t_s, self._values = self._t_s[::2], self._values[::2]
 
-    def found(self, later: Sequence[float]) -> FirstUnit | None:
+    def found(self, later: Sequence[float]) -> FirstUnitRise | None:
         """What it did to memory.
 
         Args:
@@ -373,4 +373,4 @@ class FirstEpoch:
         if self._began_s is None or self._ended_s is None:
             return None
         times, values = np.array(self._t_s), np.array(self._values)
-        return first_unit(times, values, (self._began_s, self._ended_s), np.array(later))
+        return first_unit_rise(times, values, (self._began_s, self._ended_s), np.array(later))

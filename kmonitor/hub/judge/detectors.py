@@ -32,7 +32,7 @@ TO_CLEAR: Final = 3
 _MIN_FITS: Final = 3
 
 
-class State(StrEnum):
+class GrowthState(StrEnum):
     """What is known of a series; growth is a fact, a leak never more than a suspicion."""
 
     LEARNING = "learning"
@@ -42,10 +42,10 @@ class State(StrEnum):
     CLEARED = "cleared"
 
 
-ALARMED: Final = frozenset({State.GROWING, State.SUSPECTED})
+ALARMED: Final = frozenset({GrowthState.GROWING, GrowthState.SUSPECTED})
 
 
-class Per(StrEnum):
+class UnitKind(StrEnum):
     """What one unit of a series is."""
 
     EPOCH = "epoch"
@@ -54,7 +54,7 @@ class Per(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Judgement:
     """Where a series stands after its last unit.
 
     Attributes:
@@ -65,20 +65,20 @@ class Verdict:
         in_a_row: Judgements in a row that contradict the state.
     """
 
-    state: State = State.LEARNING
+    state: GrowthState = GrowthState.LEARNING
     growth: Growth | None = None
     grew_with: tuple[CounterGrowth, ...] = ()
     alarmed_units: int = 0
     in_a_row: int = 0
 
 
-def next_verdict(
-    before: Verdict,
+def next_judgement(
+    before: Judgement,
     values: NDArray[np.float64],
     counters: Sequence[Counter] = (),
     *,
     floor: Floor = RAM_FLOOR,
-) -> Verdict:
+) -> Judgement:
     """The verdict after one more unit.
 
     An alarm stands over a restart or reload until enough units after it were judged.
@@ -93,27 +93,29 @@ def next_verdict(
     if len(values) < MIN_UNITS:
         if before.state in ALARMED:
             return replace(before, alarmed_units=before.alarmed_units + 1)
-        return Verdict()
+        return Judgement()
     growth = judge_growth(values, floor)
     if before.state in ALARMED:
         return _alarmed(before, growth, values, counters)
     in_a_row = before.in_a_row + 1 if growth.is_growing else 0
     if in_a_row >= TO_ALARM:
-        return _alarmed(Verdict(State.GROWING), growth, values, counters)
-    state = State.CLEARED if before.state is State.CLEARED else State.STEADY
-    if growth.is_growing and before.state is State.LEARNING:
-        state = State.LEARNING  # it rose from the first: not steady, and not yet known to grow
-    return Verdict(state, growth, in_a_row=in_a_row)
+        return _alarmed(Judgement(GrowthState.GROWING), growth, values, counters)
+    state = GrowthState.CLEARED if before.state is GrowthState.CLEARED else GrowthState.STEADY
+    if growth.is_growing and before.state is GrowthState.LEARNING:
+        state = (
+            GrowthState.LEARNING
+        )  # it rose from the first: not steady, and not yet known to grow
+    return Judgement(state, growth, in_a_row=in_a_row)
 
 
 def _alarmed(
-    before: Verdict, growth: Growth, values: NDArray[np.float64], counters: Sequence[Counter]
-) -> Verdict:
+    before: Judgement, growth: Growth, values: NDArray[np.float64], counters: Sequence[Counter]
+) -> Judgement:
     if not growth.is_growing and _goes_on(before, growth, values):
         return replace(before, alarmed_units=before.alarmed_units + 1)
     against = 0 if growth.is_growing else before.in_a_row + 1
     if against >= TO_CLEAR:
-        return Verdict(State.CLEARED, growth)
+        return Judgement(GrowthState.CLEARED, growth)
     units = before.alarmed_units + 1
     if against:
         # The evidence stays that of the last judgement that found growth.
@@ -122,11 +124,11 @@ def _alarmed(
     grew_with = tuple(one for one in found if one is not None)
     explains = any(one.kind is not CounterKind.FREE_BYTES for one in grew_with)
     is_suspected = len(values) >= UNITS_TO_SUSPECT and explains
-    state = State.SUSPECTED if is_suspected else State.GROWING
-    return Verdict(state, growth, grew_with, units)
+    state = GrowthState.SUSPECTED if is_suspected else GrowthState.GROWING
+    return Judgement(state, growth, grew_with, units)
 
 
-def _goes_on(before: Verdict, growth: Growth, values: NDArray[np.float64]) -> bool:
+def _goes_on(before: Judgement, growth: Growth, values: NDArray[np.float64]) -> bool:
     """Whether what speaks against growth is only that garbage is collected now and then."""
     if growth.why_not is WhyNot.STOPPED and pauses_as_before(values, growth):
         return True
@@ -134,7 +136,7 @@ def _goes_on(before: Verdict, growth: Growth, values: NDArray[np.float64]) -> bo
     return found is not None and rises_between_falls(values, found.middle)
 
 
-def unit_of(n_fits: int, n_folds: int = 0) -> Per:
+def unit_of(n_fits: int, n_folds: int = 0) -> UnitKind:
     """What to judge by: in a loop of models an epoch of one says nothing of the next.
 
     Args:
@@ -142,8 +144,8 @@ def unit_of(n_fits: int, n_folds: int = 0) -> Per:
         n_folds: Folds that ended.
     """
     if n_folds >= _MIN_FITS:
-        return Per.FOLD
-    return Per.FIT if n_fits >= _MIN_FITS else Per.EPOCH
+        return UnitKind.FOLD
+    return UnitKind.FIT if n_fits >= _MIN_FITS else UnitKind.EPOCH
 
 
 # slowdown: Whether steps take longer and longer: the detector of `leak` on step times.
@@ -155,7 +157,7 @@ STEP_TIME_FLOOR: Final = Floor(0.0, 0.10)
 _FIRST_OF_KIND: Final = 3
 
 
-def next_slowdown(before: Verdict, step_s: NDArray[np.float64]) -> Verdict:
+def next_slowdown_judgement(before: Judgement, step_s: NDArray[np.float64]) -> Judgement:
     """The verdict on step times after one more unit.
 
     Args:
@@ -163,7 +165,7 @@ def next_slowdown(before: Verdict, step_s: NDArray[np.float64]) -> Verdict:
         step_s: Median step time of each unit since the last start or reload, seconds, `[n]`; in a
             loop of models one a fit, made comparable by `relative_to_own_kind` if they differ.
     """
-    return next_verdict(before, step_s, floor=STEP_TIME_FLOOR)
+    return next_judgement(before, step_s, floor=STEP_TIME_FLOOR)
 
 
 def relative_to_own_kind(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
-from kmonitor.hub.judge.detectors import Per
+from kmonitor.hub.judge.detectors import UnitKind
 from kmonitor.hub.judge.growth import MIN_UNITS, block_width, lower_envelope, window_start
 from kmonitor.hub.judge.units import RunUnits, Unit, highest_of
 from kmonitor_agent.wire.messages.verdict_events import LimitForecast, VerdictMetric
@@ -93,8 +93,8 @@ Whose = Literal["own", "host", "cgroup", "device"]
 _LATELY: Final = 6
 
 
-def forecast_of(
-    metric: VerdictMetric, run: RunUnits, units: Sequence[Unit], per: Per
+def forecast_nearest_limit(
+    metric: VerdictMetric, run: RunUnits, units: Sequence[Unit], per: UnitKind
 ) -> LimitForecast | None:
     """When the nearest limit is met; None if none is known, or growth does not lead there.
 

@@ -10,14 +10,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kmonitor.hub.faults import HubFaults, keep_reading
-from kmonitor.hub.ingest.connections import MAX_SESSIONS
+from kmonitor.hub.faults import HubFaults, run_reader_thread
+from kmonitor.hub.ingest.connections import MAX_CONNECTIONS
 from kmonitor.hub.judge.run_judge import RunJudge
-from kmonitor.hub.judge.units import KINDS, SAMPLED
-from kmonitor.hub.pending_requests import OpenQuestion, OpenQuestions
-from kmonitor.hub.runs.event_log import Ledger
-from kmonitor.hub.store.connection import CANNOT_NOW, Connection, newest_row
-from kmonitor.hub.store.pages import Wanted, read_page
+from kmonitor.hub.judge.units import JUDGED_EVENT_KINDS, SAMPLED
+from kmonitor.hub.pending_requests import PendingRequest, PendingRequests
+from kmonitor.hub.runs.event_log import HubEventLog
+from kmonitor.hub.store.connection import RETRYABLE_ERRORS, StoreConnection, newest_row
+from kmonitor.hub.store.pages import PageRequest, read_event_page
 from kmonitor.hub.store.sample_blocks import (
     BLOCK_SAMPLES,
     DamagedBlocks,
@@ -26,16 +26,21 @@ from kmonitor.hub.store.sample_blocks import (
 )
 from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event
 from kmonitor_agent.wire.messages.events import Event, Verdict
-from kmonitor_agent.wire.messages.unions import ErrorMessage, VerdictsAsked, VerdictsTold, Working
+from kmonitor_agent.wire.messages.unions import (
+    ErrorMessage,
+    ReplyPending,
+    VerdictsReply,
+    VerdictsRequest,
+)
 
 # Packed reading.
 
 
-_OTHERS: Final = tuple(kind for kind in KINDS if kind != "sample")
+_OTHERS: Final = tuple(kind for kind in JUDGED_EVENT_KINDS if kind != "sample")
 _PAGE_ROWS: Final = 2_000
 
 
-def read_packed(connection: Connection, run_key: int, judge: RunJudge) -> None:
+def read_packed(connection: StoreConnection, run_key: int, judge: RunJudge) -> None:
     """Give a judge that has read nothing all up to the newest packed sample, other events too.
 
     Nothing is given where no sample is packed, or blocks are damaged: events stay the truth.
@@ -60,7 +65,7 @@ def read_packed(connection: Connection, run_key: int, judge: RunJudge) -> None:
 
 
 def read_part(
-    connection: Connection,
+    connection: StoreConnection,
     run_key: int,
     judge: RunJudge,
     head: int,
@@ -112,11 +117,13 @@ def _part(
 
 
 def _events(
-    connection: Connection, run_key: int, after_row: int, last_row: int
+    connection: StoreConnection, run_key: int, after_row: int, last_row: int
 ) -> Iterator[tuple[float, Event]]:
     cursor, more = after_row, True
     while more:
-        page = read_page(connection, Wanted(cursor, _PAGE_ROWS, (run_key,), _OTHERS), last_row)
+        page = read_event_page(
+            connection, PageRequest(cursor, _PAGE_ROWS, (run_key,), _OTHERS), last_row
+        )
         for _row, _key, _seq, t_s, body in page.rows:
             try:
                 yield t_s, decode_event(body)
@@ -125,11 +132,11 @@ def _events(
         cursor, more = page.cursor, page.more
 
 
-MAX_WAITING: Final = MAX_SESSIONS
+MAX_WAITING: Final = MAX_CONNECTIONS
 """Runs that wait to be judged; what comes while so many do is dropped and counted."""
 
 _MAX_ASKED: Final = 64
-_MAX_JUDGES: Final = MAX_SESSIONS
+_MAX_JUDGES: Final = MAX_CONNECTIONS
 """A run that lives is not read from its beginning at each of its epochs; each takes
 some 100 KB."""
 
@@ -142,7 +149,7 @@ _RETRY_MS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class JudgeResult:
     """What came of one look.
 
     Attributes:
@@ -155,12 +162,12 @@ class Found:
 
     run: str
     verdicts: tuple[Verdict, ...] = ()
-    question: OpenQuestion | None = None
-    told: VerdictsTold | ErrorMessage | None = None
+    question: PendingRequest | None = None
+    told: VerdictsReply | ErrorMessage | None = None
     fault: Exception | None = None
 
 
-class VerdictDesk:
+class JudgeThread:
     """Owns the thread `kmonitor-hub-verdicts` and its read-only connection.
 
     A run that it has not met is read from its beginning, later only what was stored since.
@@ -170,7 +177,9 @@ class VerdictDesk:
         dropped: Looks that were not taken because too many waited.
     """
 
-    def __init__(self, open_reader: Callable[[], Connection], wake: Callable[[], None]) -> None:
+    def __init__(
+        self, open_reader: Callable[[], StoreConnection], wake: Callable[[], None]
+    ) -> None:
         """Nothing runs before `start`.
 
         Args:
@@ -183,9 +192,9 @@ class VerdictDesk:
         self._news = threading.Condition()
         self._is_stopping = threading.Event()
         self._waiting: OrderedDict[str, int] = OrderedDict()
-        self._open = OpenQuestions(_MAX_ASKED)
-        self._asked: deque[tuple[OpenQuestion, int]] = deque()
-        self._found: deque[Found] = deque()
+        self._open = PendingRequests(_MAX_ASKED)
+        self._asked: deque[tuple[PendingRequest, int]] = deque()
+        self._found: deque[JudgeResult] = deque()
         self._judges: OrderedDict[int, RunJudge] = OrderedDict()
         self._thread = threading.Thread(
             target=self._main, name="kmonitor-hub-verdicts", daemon=True
@@ -212,7 +221,9 @@ class VerdictDesk:
             self._waiting[run] = run_key
             self._news.notify()
 
-    def ask(self, identity: bytes, asked: VerdictsAsked, run_key: int, n_events: int = 0) -> bool:
+    def ask(
+        self, identity: bytes, asked: VerdictsRequest, run_key: int, n_events: int = 0
+    ) -> bool:
         """Take a question, once; False when too many wait."""
         if self._open.has(identity, asked):
             return True
@@ -224,13 +235,13 @@ class VerdictDesk:
             self._news.notify()
         return True
 
-    def late(self) -> list[tuple[bytes, Working]]:
-        """What those are told who wait since the last call; as `OpenQuestions.late`."""
+    def late(self) -> list[tuple[bytes, ReplyPending]]:
+        """What those are told who wait since the last call; as `PendingRequests.late`."""
         return self._open.late()
 
-    def take_found(self) -> list[Found]:
+    def take_found(self) -> list[JudgeResult]:
         """What was found since."""
-        found: list[Found] = []
+        found: list[JudgeResult] = []
         while self._found:
             found.append(self._found.popleft())
             if found[-1].question is not None:
@@ -243,9 +254,9 @@ class VerdictDesk:
         return bool(self._found)
 
     def _main(self) -> None:
-        keep_reading("verdicts", self._open_reader, self._is_stopping, self._turn)
+        run_reader_thread("verdicts", self._open_reader, self._is_stopping, self._turn)
 
-    def _turn(self, connection: Connection) -> None:
+    def _turn(self, connection: StoreConnection) -> None:
         self._round(connection)
         with self._news:
             self._news.wait_for(self._is_asked, _PAUSE_S)
@@ -257,7 +268,7 @@ class VerdictDesk:
     def _is_asked(self) -> bool:
         return bool(self._asked) or self._is_stopping.is_set()
 
-    def _round(self, connection: Connection) -> None:
+    def _round(self, connection: StoreConnection) -> None:
         with self._news:
             asked, waiting = list(self._asked), dict(self._waiting)
             self._asked.clear()
@@ -271,24 +282,30 @@ class VerdictDesk:
             if found.verdicts or found.fault is not None:
                 self._put(found)
 
-    def _put(self, found: Found) -> None:
+    def _put(self, found: JudgeResult) -> None:
         self._found.append(found)
         self._wake()
 
-    def _answer(self, connection: Connection, question: OpenQuestion, run_key: int) -> Found:
+    def _answer(
+        self, connection: StoreConnection, question: PendingRequest, run_key: int
+    ) -> JudgeResult:
         run, ask = question.asked.run, question.asked.ask
         found = self._look(connection, run, run_key, question)
         if found.fault is not None:
-            retry_ms = _RETRY_MS if isinstance(found.fault, CANNOT_NOW) else 0
+            retry_ms = _RETRY_MS if isinstance(found.fault, RETRYABLE_ERRORS) else 0
             text = f"the run could not be judged: {found.fault}"
             told = ErrorMessage(code="busy", text=text, retry_ms=retry_ms, ask=ask)
-            return Found(run, question=question, told=told, fault=found.fault)
-        answer = VerdictsTold(ask=ask, run=run, verdicts=self._judges[run_key].now())
-        return Found(run, found.verdicts, question, answer)
+            return JudgeResult(run, question=question, told=told, fault=found.fault)
+        answer = VerdictsReply(ask=ask, run=run, verdicts=self._judges[run_key].now())
+        return JudgeResult(run, found.verdicts, question, answer)
 
     def _look(
-        self, connection: Connection, run: str, run_key: int, question: OpenQuestion | None = None
-    ) -> Found:
+        self,
+        connection: StoreConnection,
+        run: str,
+        run_key: int,
+        question: PendingRequest | None = None,
+    ) -> JudgeResult:
         try:
             judge = self._judges.setdefault(run_key, RunJudge())
             self._judges.move_to_end(run_key)
@@ -296,17 +313,17 @@ class VerdictDesk:
             verdicts = tuple(judge.judge())
             while len(self._judges) > _MAX_JUDGES:
                 self._judges.popitem(last=False)
-            return Found(run, verdicts)
+            return JudgeResult(run, verdicts)
         except Exception as exc:  # noqa: BLE001 - a thread's main: one run must not end all
             self._judges.pop(run_key, None)
-            return Found(run, fault=exc)
+            return JudgeResult(run, fault=exc)
 
     def _read(
         self,
-        connection: Connection,
+        connection: StoreConnection,
         run_key: int,
         judge: RunJudge,
-        question: OpenQuestion | None,
+        question: PendingRequest | None,
     ) -> None:
         head = newest_row(connection, run_key)
         if not judge.row:
@@ -321,13 +338,13 @@ class VerdictDesk:
 # Judging.
 
 
-class Judging:
+class JudgeDispatcher:
     """Owned by the hub's main thread."""
 
     def __init__(
         self,
-        ledger: Ledger,
-        desk: VerdictDesk,
+        ledger: HubEventLog,
+        desk: JudgeThread,
         faults: HubFaults,
         send: Callable[[bytes, msgspec.Struct], object],
     ) -> None:
@@ -355,7 +372,7 @@ class Judging:
             if found.question is not None and found.told is not None:
                 self._send(found.question.identity, found.told)
 
-    def _store(self, found: Found) -> None:
+    def _store(self, found: JudgeResult) -> None:
         if found.fault is not None:
             self._faults.record("verdicts", found.fault)
         record = self._ledger.registry.get(found.run)

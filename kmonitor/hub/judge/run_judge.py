@@ -10,23 +10,23 @@ import numpy as np
 from msgspec.structs import replace
 
 from kmonitor.hub.judge.causes import (
-    Diagnosis,
-    diagnose,
-    of_first_unit,
-    slowed_by,
+    GrowthExplanation,
+    explain_first_unit,
+    explain_growth,
+    explain_slowdown,
 )
 from kmonitor.hub.judge.counters import ONCE, Counter, CounterGrowth, CounterKind, counter_growth
 from kmonitor.hub.judge.detectors import (
     ALARMED,
     UNITS_TO_SUSPECT,
-    Per,
-    State,
-    next_slowdown,
-    next_verdict,
+    GrowthState,
+    Judgement,
+    UnitKind,
+    next_judgement,
+    next_slowdown_judgement,
     unit_of,
 )
-from kmonitor.hub.judge.detectors import Verdict as Judgement
-from kmonitor.hub.judge.forecast import forecast_of, spacing
+from kmonitor.hub.judge.forecast import forecast_nearest_limit, spacing
 from kmonitor.hub.judge.growth import RAM_FLOOR, Floor
 from kmonitor.hub.judge.units import (
     Floats,
@@ -37,7 +37,7 @@ from kmonitor.hub.judge.units import (
     cut,
     values_of,
 )
-from kmonitor_agent.wire.messages.events import Event, GrewWith, LimitForecast, Verdict
+from kmonitor_agent.wire.messages.events import CorrelatedGrowth, Event, LimitForecast, Verdict
 from kmonitor_agent.wire.messages.verdict_events import (
     ALARMED_STATES,
     VERDICT_METRICS,
@@ -48,12 +48,12 @@ from kmonitor_agent.wire.messages.verdict_events import (
 # verdict_events: A judgement as the event that is stored, and whether it says anything new.
 
 
-_STATES: Final[dict[State, VerdictState]] = {
-    State.LEARNING: "learning",
-    State.STEADY: "steady",
-    State.GROWING: "growing",
-    State.SUSPECTED: "suspected",
-    State.CLEARED: "cleared",
+_STATES: Final[dict[GrowthState, VerdictState]] = {
+    GrowthState.LEARNING: "learning",
+    GrowthState.STEADY: "steady",
+    GrowthState.GROWING: "growing",
+    GrowthState.SUSPECTED: "suspected",
+    GrowthState.CLEARED: "cleared",
 }
 _ANOTHER: Final = 0.25
 """Figures that differ by such a part are told again."""
@@ -63,7 +63,7 @@ _LONGEST_NAME: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgementDetails:
     """A verdict and what it was made of.
 
     Attributes:
@@ -75,19 +75,19 @@ class Judged:
     """
 
     metric: VerdictMetric
-    per: Per
+    per: UnitKind
     verdict: Judgement
     units: Sequence[Unit]
     unit: int
 
 
-def state_of(seed: VerdictState) -> State:
+def state_of(seed: VerdictState) -> GrowthState:
     """A stored state as the judgement knows it."""
     return next(state for state, told in _STATES.items() if told == seed)
 
 
 def verdict_event(
-    judged: Judged, found: Diagnosis | None, forecast: LimitForecast | None
+    judged: JudgementDetails, found: GrowthExplanation | None, forecast: LimitForecast | None
 ) -> Verdict:
     """The event; its `t_s` is a run time, until the hub knows which process it belongs to.
 
@@ -102,7 +102,7 @@ def verdict_event(
         t_s=units[-1].ended_s,
         metric=judged.metric,
         state=_state(judged.verdict, because, len(units)),
-        per="fit" if judged.per is Per.FIT else "epoch",
+        per="fit" if judged.per is UnitKind.FIT else "epoch",
         units=len(units),
         unit=judged.unit,
         to_s=units[-1].ended_s,
@@ -127,7 +127,7 @@ def verdict_event(
     return told if found is None else _with_cause(told, found, stride)
 
 
-def _with_cause(told: Verdict, found: Diagnosis, stride: float) -> Verdict:
+def _with_cause(told: Verdict, found: GrowthExplanation, stride: float) -> Verdict:
     return replace(
         told,
         cause=found.cause.name.lower(),
@@ -168,7 +168,7 @@ def turns(before: Verdict | None, now: Verdict) -> bool:
 
 
 def _state(verdict: Judgement, because: Sequence[CounterGrowth], n_units: int) -> VerdictState:
-    is_explained = verdict.state is State.GROWING and any(
+    is_explained = verdict.state is GrowthState.GROWING and any(
         one.kind is CounterKind.PYTHON_BYTES for one in because
     )
     if is_explained and n_units >= UNITS_TO_SUSPECT:
@@ -176,8 +176,8 @@ def _state(verdict: Judgement, because: Sequence[CounterGrowth], n_units: int) -
     return _STATES[verdict.state]
 
 
-def _told(one: CounterGrowth, stride: float) -> GrewWith:
-    return GrewWith(
+def _told(one: CounterGrowth, stride: float) -> CorrelatedGrowth:
+    return CorrelatedGrowth(
         kind=one.kind.name.lower(),
         per_unit=one.per_unit.middle / stride,
         low=one.per_unit.low / stride,
@@ -224,7 +224,7 @@ class RunJudge:
     def __init__(self) -> None:
         self.row = 0
         self._units = RunUnits()
-        self._per = Per.EPOCH
+        self._per = UnitKind.EPOCH
         self._has_judged = False
         self._verdicts: dict[VerdictMetric, Judgement] = {}
         self._stored: dict[VerdictMetric, Verdict] = {}
@@ -294,29 +294,29 @@ class RunJudge:
         if verdict.state in ALARMED and is_older and before is not None:
             # It stands over a start or reload: its evidence is that of before.
             return msgspec.structs.replace(before, unit=units[-1].number, forecast=None)
-        judged = Judged(metric, self._per, verdict, measured, units[-1].number)
+        judged = JudgementDetails(metric, self._per, verdict, measured, units[-1].number)
         forecast = None
         if verdict.state in ALARMED:
-            forecast = forecast_of(metric, self._units, measured, self._per)
+            forecast = forecast_nearest_limit(metric, self._units, measured, self._per)
         found = self._diagnosis(metric, verdict, counters, units[-1])
         return verdict_event(judged, found, forecast)
 
     def _diagnosis(
         self, metric: VerdictMetric, verdict: Judgement, counters: list[Counter], newest: Unit
-    ) -> Diagnosis | None:
+    ) -> GrowthExplanation | None:
         growth = verdict.growth
         if verdict.state not in ALARMED or growth is None:
             return self._of_first_epoch(metric)
-        is_per_fit = self._per is Per.FIT
+        is_per_fit = self._per is UnitKind.FIT
         if metric == "step_time":
             # Time leaks nothing, and is never suspected to: what grew with it is looked up here.
             grown = (counter_growth(counter, growth) for counter in counters)
             found = [one for one in grown if one is not None]
-            return slowed_by(found, newest.changed, is_per_fit=is_per_fit)
+            return explain_slowdown(found, newest.changed, is_per_fit=is_per_fit)
         grew_with = list(verdict.grew_with)
         if metric == "ram":
             grew_with += allocation_growth(self._units.allocated, growth)
-        return diagnose(
+        return explain_growth(
             growth,
             grew_with,
             changed=newest.changed,
@@ -324,18 +324,18 @@ class RunJudge:
             is_compared=self._units.allocated is not None,
         )
 
-    def _of_first_epoch(self, metric: VerdictMetric) -> Diagnosis | None:
+    def _of_first_epoch(self, metric: VerdictMetric) -> GrowthExplanation | None:
         if metric != "ram":
             return None
-        epochs = self._units.done[Per.EPOCH]
+        epochs = self._units.done[UnitKind.EPOCH]
         later = [unit.low["ram"] for unit in islice(epochs, 1, _LATER + 1) if "ram" in unit.low]
-        return of_first_unit(self._units.first_epoch.found(later))
+        return explain_first_unit(self._units.first_epoch.found(later))
 
 
 def _next(
     metric: VerdictMetric, before: Judgement, values: Floats, counters: list[Counter]
 ) -> Judgement:
     if metric == "step_time":
-        return next_slowdown(before, values)
+        return next_slowdown_judgement(before, values)
     floor = GRAPH_FLOOR if metric == "graph" else RAM_FLOOR
-    return next_verdict(before, values, counters, floor=floor)
+    return next_judgement(before, values, counters, floor=floor)

@@ -22,7 +22,7 @@ _GAP: Final = 3.0
 was stopped, or its host slept."""
 
 
-class Place(StrEnum):
+class FitStage(StrEnum):
     """Where in a fit no step is made."""
 
     BEGIN = "at its begin"
@@ -30,7 +30,7 @@ class Place(StrEnum):
     BETWEEN = "between epochs"
 
 
-_LEAST_SEEN: Final = {Place.BEGIN: 2, Place.EPOCH: 10, Place.BETWEEN: 1}
+_LEAST_SEEN: Final = {FitStage.BEGIN: 2, FitStage.EPOCH: 10, FitStage.BETWEEN: 1}
 """Fits, steps and epochs after which a silence there means anything: the first fit of a process
 loads and compiles what later ones find."""
 
@@ -46,14 +46,14 @@ class Stall:
         longest_s: The longest pause at this place before, seconds; to the interval of looks.
     """
 
-    place: Place
+    place: FitStage
     since_s: float
     silent_s: float
     longest_s: float
 
 
 @dataclass(slots=True)
-class StepSilence:
+class StallDetector:
     """Follows one run by looks at its step counter; times are the run's, seconds.
 
     Attributes:
@@ -65,8 +65,8 @@ class StepSilence:
     interval_s: float = 1.0
     is_in_fit: bool = False
     is_moving: bool = False
-    _longest_s: dict[Place, float] = field(default_factory=dict["Place", float])
-    _seen: dict[Place, int] = field(default_factory=dict["Place", int])
+    _longest_s: dict[FitStage, float] = field(default_factory=dict["FitStage", float])
+    _seen: dict[FitStage, int] = field(default_factory=dict["FitStage", int])
     _longest_epoch_s: float = 0.0
     _epoch_began_s: float | None = None
     _steps: int | None = None
@@ -90,7 +90,7 @@ class StepSilence:
         self._made, self._at, self._epoch_began_s = 0, (-1, 0), None
         self._since_s = self._looked_s = t_s
         self._longest_epoch_s = 0.0
-        for place in (Place.EPOCH, Place.BETWEEN):
+        for place in (FitStage.EPOCH, FitStage.BETWEEN):
             self._longest_s.pop(place, None)
             self._seen.pop(place, None)
 
@@ -142,12 +142,12 @@ class StepSilence:
         is_same = self._at[0] == epoch and self._at[1] < step
         made = step - self._at[1] if is_same else step
         if self._is_settled:
-            place = Place.EPOCH if is_same else Place.BETWEEN
+            place = FitStage.EPOCH if is_same else FitStage.BETWEEN
             self._learn(place, t_s, max(1, made // self._per_call) if is_same else 1)
             if not is_same and t_s - self._since_s <= LEAST_S / _TIMES:
                 # Epochs shorter than the looks: none of the steps seen took longer than this,
                 # and it is too little to make the bound any longer.
-                self._learn(Place.EPOCH, t_s, max(1, made // self._per_call))
+                self._learn(FitStage.EPOCH, t_s, max(1, made // self._per_call))
         else:
             self._settle(t_s, made)
         if not is_same:
@@ -160,9 +160,9 @@ class StepSilence:
     def _settle(self, t_s: float, made: int) -> None:
         self._made += made
         if not self._is_excused:
-            self._learn(Place.BEGIN, t_s, int(self._is_settled))
+            self._learn(FitStage.BEGIN, t_s, int(self._is_settled))
 
-    def _learn(self, place: Place, t_s: float, times: int) -> None:
+    def _learn(self, place: FitStage, t_s: float, times: int) -> None:
         self._longest_s[place] = max(t_s - self._since_s, self._longest_s.get(place, 0.0))
         self._seen[place] = self._seen.get(place, 0) + times
 
@@ -175,19 +175,19 @@ class StepSilence:
         if place is None or self._seen.get(place, 0) < _LEAST_SEEN[place]:
             return None
         longest_s, silent_s = self._longest_s[place], t_s - self._since_s
-        least_s = LEAST_S if place is Place.EPOCH else LEAST_ELSEWHERE_S
-        if place is Place.BETWEEN:
+        least_s = LEAST_S if place is FitStage.EPOCH else LEAST_ELSEWHERE_S
+        if place is FitStage.BETWEEN:
             # Not each epoch is validated or saved; what is, seldom takes longer than to train it.
             least_s = max(least_s, self._longest_epoch_s)
         if silent_s <= max(least_s, _TIMES * longest_s):
             return None
         return Stall(place, self._since_s, silent_s, longest_s)
 
-    def _place(self, epoch: int) -> Place | None:
+    def _place(self, epoch: int) -> FitStage | None:
         if not self._is_settled:
-            return None if self._is_excused else Place.BEGIN
+            return None if self._is_excused else FitStage.BEGIN
         if epoch != self._at[0]:
-            return Place.BETWEEN
+            return FitStage.BETWEEN
         if self._steps is None:
             return None  # its last step may be over: validation takes what it takes
-        return Place.EPOCH if self._at[1] < self._steps else Place.BETWEEN
+        return FitStage.EPOCH if self._at[1] < self._steps else FitStage.BETWEEN

@@ -3,16 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from kmonitor.hub.ingest.connections import MAX_SESSIONS
-from kmonitor.hub.judge.stall_detector import Stall, StepSilence
-from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.ingest.connections import MAX_CONNECTIONS
+from kmonitor.hub.judge.stall_detector import Stall, StallDetector
+from kmonitor.hub.runs.event_log import HubEventLog
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     AnyEvent,
-    BootDied,
-    BootEnded,
-    BootStarted,
     EpochEnded,
     EpochStarted,
     FitEnded,
@@ -20,9 +17,12 @@ from kmonitor_agent.wire.messages.events import (
     LimitCrossed,
     Notice,
     Sample,
+    SessionDied,
+    SessionEnded,
+    SessionStarted,
 )
 
-_MOST: Final = MAX_SESSIONS
+_MOST: Final = MAX_CONNECTIONS
 """Runs that are followed; of more, the first ones are let go."""
 
 _WHOLE_S: Final = 10.0
@@ -31,18 +31,18 @@ _WHOLE_S: Final = 10.0
 
 @dataclass(slots=True)
 class _Followed:
-    silence: StepSilence = field(default_factory=StepSilence)
+    silence: StallDetector = field(default_factory=StallDetector)
     is_action_due: bool = False
 
 
-class Stalls:
+class StallMonitor:
     """Owned by the hub's main thread; hears what the ledger takes.
 
     What it learned of a run is not stored: after a start of the hub it is learned anew, and a
     silence that was told stands until a step is made.
     """
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: HubEventLog) -> None:
         """Nothing was heard yet."""
         self._ledger = ledger
         self._runs: dict[str, _Followed] = {}
@@ -61,7 +61,7 @@ class Stalls:
                 self._of(record).is_action_due = False  # the last safe point for it is behind
             case LimitCrossed() | ActionRecord() | Notice(code="not_done"):
                 self._act(record, event, t_s)
-            case BootStarted() | BootEnded() | BootDied():
+            case SessionStarted() | SessionEnded() | SessionDied():
                 self._live(record, event)
             case _:
                 pass
@@ -91,9 +91,9 @@ class Stalls:
         followed.is_action_due = False
         self._excuse(record, t_s)
 
-    def _live(self, record: RunRecord, event: BootStarted | BootEnded | BootDied) -> None:
+    def _live(self, record: RunRecord, event: SessionStarted | SessionEnded | SessionDied) -> None:
         _clear(record)
-        if isinstance(event, BootStarted):
+        if isinstance(event, SessionStarted):
             followed = self._of(record)
             followed.silence.end_fit()
             followed.silence.interval_s = event.sample_interval_s

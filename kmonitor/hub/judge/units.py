@@ -11,25 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope
-from kmonitor.hub.judge.causes import FirstEpoch
+from kmonitor.hub.judge.causes import FirstEpochSamples
 from kmonitor.hub.judge.counters import Counter, CounterGrowth, CounterKind
-from kmonitor.hub.judge.detectors import Per, relative_to_own_kind
+from kmonitor.hub.judge.detectors import UnitKind, relative_to_own_kind
 from kmonitor.hub.judge.growth import MAX_UNITS, Growth
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
-    BootEnded,
-    BootStarted,
     Diagnosis,
     EpochEnded,
     EpochStarted,
     Event,
+    FieldSources,
     FitEnded,
     FitStarted,
     GraphSize,
     LimitsInForce,
     ModelFacts,
     Sample,
-    Sources,
+    SessionEnded,
+    SessionStarted,
 )
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kmonitor_agent.wire.messages.commands import LimitSpec
 
 
-KINDS: Final = (
+JUDGED_EVENT_KINDS: Final = (
     *(
         "boot",
         "boot_end",
@@ -67,7 +67,7 @@ KEPT_UNITS: Final = 2 * MAX_UNITS
 Floats = NDArray[np.float64]
 
 _MOST_FUNCTIONS: Final = 16
-_JUDGED: Final[tuple[Per, ...]] = (Per.EPOCH, Per.FIT)
+_JUDGED: Final[tuple[UnitKind, ...]] = (UnitKind.EPOCH, UnitKind.FIT)
 
 
 @dataclass(slots=True)
@@ -162,24 +162,24 @@ class RunUnits:
     """
 
     def __init__(self) -> None:
-        self.done: dict[Per, deque[Unit]] = {per: deque(maxlen=KEPT_UNITS) for per in _JUDGED}
+        self.done: dict[UnitKind, deque[Unit]] = {per: deque(maxlen=KEPT_UNITS) for per in _JUDGED}
         self.fits_ended = 0
         self.limits: list[LimitSpec] = []
         self.ram_of: float | None = None
         self.is_cgroup = False
         self.vram_of: float | None = None
         self.allocated: tuple[float, str] | None = None
-        self.first_epoch = FirstEpoch()
+        self.first_epoch = FirstEpochSamples()
         self._epochs_ended = 0
-        self._fresh: dict[Per, int] = dict.fromkeys(_JUDGED, 0)
-        self._open: dict[Per, Unit] = {per: Unit(1, 0.0) for per in _JUDGED}
+        self._fresh: dict[UnitKind, int] = dict.fromkeys(_JUDGED, 0)
+        self._open: dict[UnitKind, Unit] = {per: Unit(1, 0.0) for per in _JUDGED}
         self._ended: tuple[int, int, Unit] | None = None
         self._children_bytes = math.nan
         self._levels: Mapping[str, str] = _LEVELS
         self._steps_s: list[float] = []
         self._kind: tuple[int, int | None] = (0, None)
 
-    def take_fresh(self, per: Per) -> int:
+    def take_fresh(self, per: UnitKind) -> int:
         """How many units were completed since this was asked last."""
         fresh, self._fresh[per] = self._fresh[per], 0
         return min(fresh, len(self.done[per]))
@@ -200,7 +200,7 @@ class RunUnits:
                 self._graph(event)
             case EpochStarted():
                 self._complete_epoch()
-                self._open[Per.EPOCH].began_s = t_s
+                self._open[UnitKind.EPOCH].began_s = t_s
                 self.first_epoch.begin(t_s)
             case EpochEnded():
                 self._epoch_ended(t_s, event)
@@ -208,7 +208,7 @@ class RunUnits:
                 self._kind = (0, event.batch_size)
             case FitEnded():
                 self._fit_ended(t_s)
-            case BootEnded():
+            case SessionEnded():
                 self._complete_epoch()
             case _:
                 self._note(t_s, event)
@@ -237,7 +237,7 @@ class RunUnits:
         match event:
             case ModelFacts():
                 self._kind = (event.parameters, self._kind[1])
-            case BootStarted():
+            case SessionStarted():
                 self._complete_epoch()
                 self.allocated = None
                 self._begin_anew(t_s)
@@ -246,7 +246,7 @@ class RunUnits:
                 self._begin_anew(t_s)
             case LimitsInForce():
                 self.limits = event.limits
-            case Sources():
+            case FieldSources():
                 self._sources(event)
             case Diagnosis() if event.allocations:
                 grown = sum(max(0, each.grown_bytes) for each in event.allocations)
@@ -254,7 +254,7 @@ class RunUnits:
             case _:
                 pass
 
-    def _sources(self, event: Sources) -> None:
+    def _sources(self, event: FieldSources) -> None:
         for each in event.sources:
             if each.field == "allocator_in_use_bytes":
                 # That of a GPU says nothing of this process's resident set.
@@ -262,14 +262,14 @@ class RunUnits:
                 self._levels = {**_LEVELS, name: each.field}
 
     def _graph(self, event: GraphSize) -> None:
-        self._open[Per.FIT].graph(event)
+        self._open[UnitKind.FIT].graph(event)
         ended = self._ended
         if ended is not None and ended[:2] == (event.fit, event.epoch):
             # Told just after the epoch's end, of its end.
             ended[2].graph(event)
             self._complete_epoch()
         else:
-            self._open[Per.EPOCH].graph(event)
+            self._open[UnitKind.EPOCH].graph(event)
 
     def _epoch_ended(self, t_s: float, event: EpochEnded) -> None:
         self._complete_epoch()
@@ -277,39 +277,39 @@ class RunUnits:
         self.first_epoch.end(t_s)
         for each in self._open.values():
             each.epoch_ended(event, self._children_bytes)
-        unit = self._open[Per.EPOCH]
+        unit = self._open[UnitKind.EPOCH]
         unit.ended_s = t_s
         unit.kind = self._kind
         if event.step_times is not None:
             unit.step_s = event.step_times.p50_s
             self._steps_s.append(unit.step_s)
         self._ended = (event.fit, event.epoch, unit)
-        self._open[Per.EPOCH] = Unit(self._epochs_ended + 1, t_s)
+        self._open[UnitKind.EPOCH] = Unit(self._epochs_ended + 1, t_s)
 
     def _complete_epoch(self) -> None:
         """The epoch that ended last has all that belongs to it."""
         if self._ended is not None:
-            self._add(Per.EPOCH, self._ended[2])
+            self._add(UnitKind.EPOCH, self._ended[2])
             self._ended = None
 
     def _fit_ended(self, t_s: float) -> None:
         self._complete_epoch()
         self.fits_ended += 1
-        unit = self._open[Per.FIT]
+        unit = self._open[UnitKind.FIT]
         unit.ended_s = t_s
         unit.kind = self._kind
         if self._steps_s:
             unit.step_s = sorted(self._steps_s)[len(self._steps_s) // 2]
         self._steps_s.clear()
-        self._add(Per.FIT, unit)
-        self._open[Per.FIT] = Unit(self.fits_ended + 1, t_s)
+        self._add(UnitKind.FIT, unit)
+        self._open[UnitKind.FIT] = Unit(self.fits_ended + 1, t_s)
 
-    def _add(self, per: Per, unit: Unit) -> None:
+    def _add(self, per: UnitKind, unit: Unit) -> None:
         self.done[per].append(unit)
         self._fresh[per] += 1
 
     def _begin_anew(self, t_s: float) -> None:
-        self.first_epoch = FirstEpoch()
+        self.first_epoch = FirstEpochSamples()
         self._children_bytes = math.nan
         for per in _JUDGED:
             self.done[per].clear()
@@ -342,7 +342,7 @@ _OF_MEMORY: Final[dict[CounterKind, Callable[[Unit], float]]] = {
 }
 
 
-def values_of(metric: VerdictMetric, units: Sequence[Unit], per: Per) -> Floats:
+def values_of(metric: VerdictMetric, units: Sequence[Unit], per: UnitKind) -> Floats:
     """What the trend is looked for in, one value a unit; NaN where not measured, `[n]`.
 
     Of memory the smallest sample; of the graph its size at the end; of steps their time, in a
@@ -355,10 +355,10 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], per: Per) -> Floats:
             return _array(unit.operations for unit in units)
         case "step_time":
             step_s = _array(unit.step_s for unit in units)
-            return step_s if per is Per.EPOCH else _as_one_kind(step_s, units)
+            return step_s if per is UnitKind.EPOCH else _as_one_kind(step_s, units)
 
 
-def highest_of(metric: VerdictMetric, units: Sequence[Unit], per: Per) -> Floats:
+def highest_of(metric: VerdictMetric, units: Sequence[Unit], per: UnitKind) -> Floats:
     """What meets a limit first, one value a unit: of memory the largest sample, `[n]`."""
     if metric in {"ram", "vram"}:
         return _array(unit.high.get(metric, np.nan) for unit in units)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from kmonitor.base.installation import how_to_add
-from kmonitor.hub.access.network_endpoint import BindAddress, DirectRefused, parse_bind
+from kmonitor.hub.access.network_endpoint import BindAddress, NetworkRefused, parse_bind
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.log import LOG
-from kmonitor.hub.metrics.metric_values import OutletRefused, SnapshotShelf
-from kmonitor.hub.metrics.snapshot import FigureBook, HubNow
-from kmonitor.hub.runs.registry import Registry
+from kmonitor.hub.metrics.metric_values import ExporterRefused, SnapshotHolder
+from kmonitor.hub.metrics.snapshot import HubSnapshot, RunMetricsStore
+from kmonitor.hub.runs.registry import RunRegistry
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.messages.events import AnyEvent
 
@@ -26,14 +26,14 @@ _PATH: Final = "/v1/metrics"
 _CONTROL: Final = re.compile(r"[\s\x00-\x1f\x7f]")
 
 
-class Outlets:
+class MetricsExporters:
     """Owned by the hub's main thread; each way has threads of its own, which only read."""
 
     def __init__(self, faults: HubFaults) -> None:
         """Open none yet. Args: `faults`: where faults are counted."""
         self._faults = faults
-        self._book = FigureBook()
-        self._shelf = SnapshotShelf()
+        self._book = RunMetricsStore()
+        self._shelf = SnapshotHolder()
         self._page: PrometheusPage | None = None
         self._sender: OtlpSender | None = None
         self._endpoint = ""
@@ -52,7 +52,7 @@ class Outlets:
         """Serve a page for Prometheus at `ADDRESS:PORT`.
 
         Raises:
-            OutletRefused: That is no address, the library is not installed, or it cannot listen.
+            ExporterRefused: That is no address, the library is not installed, or it cannot listen.
         """
         address = page_address(bind)
         try:
@@ -68,7 +68,7 @@ class Outlets:
         """Send figures to the OpenTelemetry collector at `url`.
 
         Raises:
-            OutletRefused: That is no such address, or the SDK is not installed.
+            ExporterRefused: That is no such address, or the SDK is not installed.
         """
         endpoint = metrics_endpoint(url)
         try:
@@ -84,7 +84,7 @@ class Outlets:
         with self._faults.guarded("figures"):
             self._book.heard(record, event)
 
-    def publish(self, hub: HubNow, registry: Registry, now_s: float) -> None:
+    def publish(self, hub: HubSnapshot, registry: RunRegistry, now_s: float) -> None:
         """Lay out what is known now. Args: `now_s`: monotonic time."""
         self._shelf.lay(self._book.snapshot(hub, registry.all(), now_s))
 
@@ -104,7 +104,7 @@ def metrics_endpoint(url: str) -> str:
     """The address that metrics are sent to, at a collector given by its base or in full.
 
     Raises:
-        OutletRefused: It is none.
+        ExporterRefused: It is none.
     """
     remedy = "Write the collector's address, such as http://127.0.0.1:4318."
     try:
@@ -114,10 +114,10 @@ def metrics_endpoint(url: str) -> str:
     except ValueError:
         is_good, parts = False, urlsplit("")
     if not is_good or _CONTROL.search(url) or parts.query or parts.fragment:
-        raise OutletRefused(f'"{url}" is no address of a collector.', remedy)
+        raise ExporterRefused(f'"{url}" is no address of a collector.', remedy)
     if "@" in parts.netloc:
         # Whoever lists processes reads the command line.
-        raise OutletRefused(
+        raise ExporterRefused(
             "--otlp takes no password in the address: other users could read it.",
             "Put it into the variable OTEL_EXPORTER_OTLP_HEADERS, such as"
             ' "Authorization=Basic ...".',
@@ -132,17 +132,17 @@ def is_loopback(url: str) -> bool:
 
 
 def page_address(bind: str) -> BindAddress:
-    """Where `--prometheus ADDRESS:PORT` is to listen. Raises: `OutletRefused`: that is none."""
+    """Where `--prometheus ADDRESS:PORT` is to listen. Raises: `ExporterRefused`: that is none."""
     try:
         return parse_bind(bind)
-    except DirectRefused as exc:
-        raise OutletRefused(
+    except NetworkRefused as exc:
+        raise ExporterRefused(
             f"--prometheus: {exc.what}",
             "Write ADDRESS:PORT, such as 127.0.0.1:9188 for this host alone; an address of the"
             " network lets whoever reaches the port read, without a login.",
         ) from exc
 
 
-def _not_installed(option: str, what: str, extra: str, exc: ImportError) -> OutletRefused:
+def _not_installed(option: str, what: str, extra: str, exc: ImportError) -> ExporterRefused:
     lacks = f"{option} needs {what}, which cannot be imported here ({exc})."
-    return OutletRefused(lacks, how_to_add(extra))
+    return ExporterRefused(lacks, how_to_add(extra))

@@ -8,7 +8,7 @@ RUN: Final = ("run", "name")
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class MetricDefinition:
     """One figure, which has a value for each set of its labels.
 
     Attributes:
@@ -39,12 +39,12 @@ _HUB: Final = "the hub"
 _ACTIONS: Final = "records of actions"
 
 
-def _of_sample(name: str, unit: str, about: str) -> Figure:
-    return Figure(f"kmonitor_run_{name}", unit, about, _SAMPLE, RUN)
+def _of_sample(name: str, unit: str, about: str) -> MetricDefinition:
+    return MetricDefinition(f"kmonitor_run_{name}", unit, about, _SAMPLE, RUN)
 
 
-def _of_run(name: str, unit: str, about: str, *labels: str) -> Figure:
-    return Figure(f"kmonitor_run_{name}", unit, about, _SUMMARY, (*RUN, *labels))
+def _of_run(name: str, unit: str, about: str, *labels: str) -> MetricDefinition:
+    return MetricDefinition(f"kmonitor_run_{name}", unit, about, _SUMMARY, (*RUN, *labels))
 
 
 INFO: Final = _of_run(
@@ -66,7 +66,7 @@ GRAPH: Final = _of_run("graph_operations", "", "Operations in live traces: graph
 STEP_TIME: Final = _of_run("step_time_seconds", "s", "Median step time of the last epoch")
 EPOCH: Final = _of_run("epoch", "", "Index of the running epoch of the last fit, from 0")
 PLANNED: Final = _of_run("epochs_planned", "", "Epochs that the last fit is to have")
-EPOCHS: Final = Figure(
+EPOCHS: Final = MetricDefinition(
     "kmonitor_run_epochs_done", "", "Epochs that ended, in all fits together", _SUMMARY, RUN
 )
 RATE: Final = _of_run("learning_rate", "", "Learning rate as it was told last")
@@ -76,18 +76,18 @@ VERDICT: Final = _of_run(
 FAULTS: Final = _of_run("faults", "", "Faults of kmonitor's own in the training process")
 GAPS: Final = _of_run("lost_events", "", "Events of the run that are known to be lost")
 
-LOG: Final = Figure(
+EPOCH_LOG: Final = MetricDefinition(
     "kmonitor_run_log",
     "",
     "A log of Keras at the last epoch's end",
     "ends of epochs",
     (*RUN, "log"),
 )
-LOGS_LEFT_OUT: Final = Figure(
+LOGS_LEFT_OUT: Final = MetricDefinition(
     "kmonitor_run_logs_left_out", "", "Logs beyond those that are shown", "ends of epochs", RUN
 )
 
-RECLAIMS: Final = Figure(
+RECLAIMS: Final = MetricDefinition(
     "kmonitor_run_reclaims",
     "",
     "Collects, reloads and restarts since the hub started",
@@ -95,7 +95,7 @@ RECLAIMS: Final = Figure(
     (*RUN, "action", "result"),
     "counter",
 )
-RECLAIMED: Final = Figure(
+RECLAIMED: Final = MetricDefinition(
     "kmonitor_run_reclaimed_bytes",
     "By",
     "By how much they brought the resident set down",
@@ -103,7 +103,7 @@ RECLAIMED: Final = Figure(
     RUN,
     "counter",
 )
-RECLAIMING: Final = Figure(
+RECLAIMING: Final = MetricDefinition(
     "kmonitor_run_reclaim_seconds", "s", "How long the training waited for them", _ACTIONS, RUN,
     "counter",
 )  # fmt: skip
@@ -130,12 +130,12 @@ OF_SAMPLE: Final = {
 """By the field of `Sample`."""
 
 
-def _of_hub(name: str, unit: str, about: str, *labels: str) -> Figure:
-    return Figure(f"kmonitor_{name}", unit, about, _HUB, labels)
+def _of_hub(name: str, unit: str, about: str, *labels: str) -> MetricDefinition:
+    return MetricDefinition(f"kmonitor_{name}", unit, about, _HUB, labels)
 
 
-def _counted(name: str, unit: str, about: str, *labels: str) -> Figure:
-    return Figure(f"kmonitor_{name}", unit, about, _HUB, labels, "counter")
+def _counted(name: str, unit: str, about: str, *labels: str) -> MetricDefinition:
+    return MetricDefinition(f"kmonitor_{name}", unit, about, _HUB, labels, "counter")
 
 
 RUNS: Final = _of_hub("runs", "", "Runs that the hub knows, ended ones too", "state")
@@ -160,8 +160,8 @@ HUB_FAULTS: Final = _counted("hub_faults", "", "Faults of the hub since it start
 HUB_REMOVED: Final = _counted("hub_runs_removed", "", "Runs removed to keep the history small")
 SENT: Final = _counted("hub_otlp_exports", "", "Times that figures were sent by OTLP", "result")
 
-FIGURES: Final[tuple[Figure, ...]] = (
-    *(value for value in tuple(globals().values()) if isinstance(value, Figure)),
+METRICS: Final[tuple[MetricDefinition, ...]] = (
+    *(value for value in tuple(globals().values()) if isinstance(value, MetricDefinition)),
     *OF_SAMPLE.values(),
 )
 """All of them."""

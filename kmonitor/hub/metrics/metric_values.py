@@ -5,10 +5,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.hub.metrics import metric_table
-from kmonitor.hub.metrics.metric_table import SENT, Figure
-from kmonitor.hub.metrics.snapshot import MOST_LOGS, HubNow, RunNow, Snapshot, Tally
+from kmonitor.hub.metrics.metric_table import SENT, MetricDefinition
+from kmonitor.hub.metrics.snapshot import (
+    MOST_LOGS,
+    HubSnapshot,
+    ReclaimTotals,
+    RunSnapshot,
+    Snapshot,
+)
 
 STALE_S: Final = 60.0
 """When the hub's loop told nothing for so long, its runs are not known to be as they were."""
@@ -26,7 +32,7 @@ class Point:
         value: In its unit.
     """
 
-    figure: Figure
+    figure: MetricDefinition
     labels: tuple[str, ...]
     value: float
 
@@ -51,7 +57,7 @@ def points(snapshot: Snapshot, now_s: float) -> Iterator[Point]:
         yield from _of_run(run)
 
 
-def _of_hub(hub: HubNow) -> Iterator[Point]:
+def _of_hub(hub: HubSnapshot) -> Iterator[Point]:
     yield Point(metric_table.HUB_INFO, (hub.version,), 1.0)
     yield Point(metric_table.HUB_STARTED, (), hub.started_wall_s)
     yield Point(metric_table.HUB_TOLD, (), hub.wall_s)
@@ -67,7 +73,7 @@ def _of_hub(hub: HubNow) -> Iterator[Point]:
         yield Point(metric_table.HUB_FAULTS, (part,), count)
 
 
-def _of_run(run: RunNow) -> Iterator[Point]:
+def _of_run(run: RunSnapshot) -> Iterator[Point]:
     labels = (run.run, run.name)
     about = (run.host, run.backend, run.model, run.job, run.study)
     yield Point(metric_table.INFO, (*labels, *about), 1.0)
@@ -89,7 +95,7 @@ def _of_run(run: RunNow) -> Iterator[Point]:
     yield from _reclaims(run.reclaims, labels)
 
 
-def _measured(run: RunNow, labels: tuple[str, str]) -> Iterator[Point]:
+def _measured(run: RunSnapshot, labels: tuple[str, str]) -> Iterator[Point]:
     source = (*labels, run.vram_source[:_LONGEST_SOURCE])
     for name, figure, its_labels in (
         ("ram_bytes", metric_table.RAM, labels),
@@ -108,14 +114,14 @@ def _measured(run: RunNow, labels: tuple[str, str]) -> Iterator[Point]:
             yield Point(figure, labels, value)
 
 
-def _logs(run: RunNow, labels: tuple[str, str]) -> Iterator[Point]:
+def _logs(run: RunSnapshot, labels: tuple[str, str]) -> Iterator[Point]:
     if run.logs:
         yield Point(metric_table.LOGS_LEFT_OUT, labels, max(0, len(run.logs) - MOST_LOGS))
     for name, value in list(run.logs.items())[:MOST_LOGS]:
-        yield Point(metric_table.LOG, (*labels, name), value)
+        yield Point(metric_table.EPOCH_LOG, (*labels, name), value)
 
 
-def _reclaims(tally: Tally, labels: tuple[str, str]) -> Iterator[Point]:
+def _reclaims(tally: ReclaimTotals, labels: tuple[str, str]) -> Iterator[Point]:
     for about, count in tally.times.items():
         yield Point(metric_table.RECLAIMS, (*labels, *about), count)
     if tally.times:
@@ -126,11 +132,11 @@ def _reclaims(tally: Tally, labels: tuple[str, str]) -> Iterator[Point]:
 # Shelf.
 
 
-class OutletRefused(Expected):
+class ExporterRefused(UserError):
     """Figures cannot leave the hub on a way that was asked for; says why and what to do."""
 
 
-class SnapshotShelf:
+class SnapshotHolder:
     """One snapshot, replaced as a whole: laid by the hub's loop, taken by any thread."""
 
     def __init__(self) -> None:
@@ -158,9 +164,9 @@ class SnapshotShelf:
         return [*points(newest, time.monotonic()), *sent]
 
 
-def by_figure(found: Iterable[Point]) -> dict[Figure, list[Point]]:
+def points_by_metric(found: Iterable[Point]) -> dict[MetricDefinition, list[Point]]:
     """Values by their figure, in the table's order as far as they came in it."""
-    families: dict[Figure, list[Point]] = {}
+    families: dict[MetricDefinition, list[Point]] = {}
     for point in found:
         families.setdefault(point.figure, []).append(point)
     return families

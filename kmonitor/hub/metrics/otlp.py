@@ -24,8 +24,8 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from typing_extensions import override
 
 from kmonitor.hub.log import LOG
-from kmonitor.hub.metrics.metric_table import Figure
-from kmonitor.hub.metrics.metric_values import Point, SnapshotShelf, by_figure
+from kmonitor.hub.metrics.metric_table import MetricDefinition
+from kmonitor.hub.metrics.metric_values import Point, SnapshotHolder, points_by_metric
 from kmonitor_agent.wire.release import VERSION
 
 SEND_EVERY_S: Final = 15.0
@@ -54,7 +54,7 @@ class OtlpSender:
     def __init__(
         self,
         endpoint: str,
-        shelf: SnapshotShelf,
+        shelf: SnapshotHolder,
         *,
         hub: str,
         host: str,
@@ -138,11 +138,13 @@ class OtlpSender:
 
     def _data(self, found: list[Point]) -> MetricsData:
         now_ns = time.time_ns()
-        metrics = [self._metric(figure, some, now_ns) for figure, some in by_figure(found).items()]
+        metrics = [
+            self._metric(figure, some, now_ns) for figure, some in points_by_metric(found).items()
+        ]
         scope = ScopeMetrics(InstrumentationScope("kmonitor", VERSION), metrics, "")
         return MetricsData([ResourceMetrics(self._resource, [scope], "")])
 
-    def _metric(self, figure: Figure, some: list[Point], now_ns: int) -> Metric:
+    def _metric(self, figure: MetricDefinition, some: list[Point], now_ns: int) -> Metric:
         is_counter = figure.kind == "counter"
         values = [
             NumberDataPoint(

@@ -15,7 +15,12 @@ from prometheus_client.exposition import choose_encoder
 from typing_extensions import override
 
 from kmonitor.hub.access.network_endpoint import BindAddress
-from kmonitor.hub.metrics.metric_values import OutletRefused, Point, SnapshotShelf, by_figure
+from kmonitor.hub.metrics.metric_values import (
+    ExporterRefused,
+    Point,
+    SnapshotHolder,
+    points_by_metric,
+)
 
 PAGE: Final = "/metrics"
 
@@ -41,7 +46,7 @@ class PrometheusPage:
         url: Where the page is.
     """
 
-    def __init__(self, bind: BindAddress, shelf: SnapshotShelf) -> None:
+    def __init__(self, bind: BindAddress, shelf: SnapshotHolder) -> None:
         """Listen, and serve from now on.
 
         Args:
@@ -49,12 +54,12 @@ class PrometheusPage:
             shelf: Has what is shown.
 
         Raises:
-            OutletRefused: It cannot listen there.
+            ExporterRefused: It cannot listen there.
         """
         try:
             self._server = _Server(bind, shelf)
         except OSError as exc:
-            raise OutletRefused(
+            raise ExporterRefused(
                 f"--prometheus cannot listen on {bind.host}:{bind.port}: {exc.strerror or exc}.",
                 "Choose an address of this host and a port that is free.",
             ) from exc
@@ -79,7 +84,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, bind: BindAddress, shelf: SnapshotShelf) -> None:
+    def __init__(self, bind: BindAddress, shelf: SnapshotHolder) -> None:
         self.address_family = AF_INET if bind.ip.version == 4 else AF_INET6  # noqa: PLR2004
         self.shelf = shelf
         self.is_local = bind.ip.is_loopback
@@ -183,7 +188,7 @@ class _Families:
 
     def collect(self) -> Iterable[GaugeMetricFamily | CounterMetricFamily]:
         """Figures with their values."""
-        for figure, some in by_figure(self._found).items():
+        for figure, some in points_by_metric(self._found).items():
             kind = CounterMetricFamily if figure.kind == "counter" else GaugeMetricFamily
             unit = _UNITS.get(figure.unit, "")
             family = kind(figure.name, figure.about, labels=figure.labels, unit=unit)

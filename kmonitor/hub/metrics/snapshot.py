@@ -20,7 +20,7 @@ RECLAIMS: Final = ("collect", "reload", "restart")
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class ReclaimTotals:
     """What reclaims did since the hub started.
 
     Attributes:
@@ -35,7 +35,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class RunNow:
+class RunSnapshot:
     """One living run; None and missing keys: not known.
 
     Attributes:
@@ -70,14 +70,14 @@ class RunNow:
     verdicts: Mapping[str, str]
     sample: Sample | None
     logs: Mapping[str, float]
-    reclaims: Tally
+    reclaims: ReclaimTotals
 
 
 @dataclass(frozen=True, slots=True)
-class HubNow:
+class HubSnapshot:
     """The hub's own health.
 
-    Attributes: as in `HubTold`, but for
+    Attributes: as in `HubReply`, but for
         troubles: How many.
         resident_bytes: Of its process.
         cpu_s: Processor time of its process.
@@ -112,12 +112,12 @@ class Snapshot:
     """
 
     taken_s: float
-    hub: HubNow
-    runs: tuple[RunNow, ...]
+    hub: HubSnapshot
+    runs: tuple[RunSnapshot, ...]
     left_out: int
     states: Mapping[str, int]
     events: int
-    reclaims: Tally
+    reclaims: ReclaimTotals
 
 
 # book: Keeps of each living run what its record does not: the newest sample, logs, reclaims.
@@ -139,10 +139,10 @@ class _Tallied:
         if before_bytes is not None and after_bytes is not None:
             self.freed_bytes += max(0.0, before_bytes - after_bytes)
 
-    def frozen(self, actions: Iterable[str]) -> Tally:
+    def frozen(self, actions: Iterable[str]) -> ReclaimTotals:
         # From 0 on: a counter that first shows with 1 has not grown to who looks at it.
         known = {(action, result): 0 for action in actions for result in ("done", "failed")}
-        return Tally({**known, **self.times}, self.freed_bytes, self.seconds)
+        return ReclaimTotals({**known, **self.times}, self.freed_bytes, self.seconds)
 
 
 @dataclass(slots=True)
@@ -152,7 +152,7 @@ class _Kept:
     reclaims: _Tallied = field(default_factory=_Tallied)
 
 
-class FigureBook:
+class RunMetricsStore:
     """Owned by the hub's main thread; what it makes is for any."""
 
     def __init__(self) -> None:
@@ -175,7 +175,7 @@ class FigureBook:
             case _:
                 pass
 
-    def snapshot(self, hub: HubNow, records: Iterable[RunRecord], now_s: float) -> Snapshot:
+    def snapshot(self, hub: HubSnapshot, records: Iterable[RunRecord], now_s: float) -> Snapshot:
         """What is known now; what was kept of runs that have ended is let go.
 
         Args:
@@ -206,11 +206,11 @@ class FigureBook:
             found = self._kept[record.run] = _Kept()
         return found
 
-    def _run_now(self, record: RunRecord) -> RunNow:
+    def _run_now(self, record: RunRecord) -> RunSnapshot:
         kept = self._of(record)
         source = record.sources.get("vram_bytes")
         is_silent = record.state == "silent"
-        return RunNow(
+        return RunSnapshot(
             run=record.run,
             name=record.name or record.run[:8],
             host=record.host,

@@ -7,26 +7,26 @@ from kmonitor.hub.runs.run_record import MAX_FAULTS, MAX_SOURCES, RunRecord
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     AnyEvent,
-    BootDied,
-    BootEnded,
-    BootStarted,
     CommandProgress,
     EpochEnded,
     EpochStarted,
     Fault,
+    FieldSources,
     FitEnded,
     FitStarted,
-    FoldBegan,
     FoldEnded,
+    FoldStarted,
     GraphSize,
     LimitsInForce,
-    Lost,
+    LostEvents,
     Paused,
     Sample,
-    Sources,
+    SessionDied,
+    SessionEnded,
+    SessionStarted,
     StudyStarted,
 )
-from kmonitor_agent.wire.messages.fields import seconds_within
+from kmonitor_agent.wire.messages.fields import clamp_seconds
 from kmonitor_agent.wire.messages.unions import RunState
 
 _METRIC_FIELDS = (
@@ -53,7 +53,7 @@ _FIT_ENDS = {
 }
 
 
-def fold(record: RunRecord, event: AnyEvent) -> float:
+def apply_event(record: RunRecord, event: AnyEvent) -> float:
     """Add one event to what is known of its run.
 
     Returns:
@@ -63,12 +63,12 @@ def fold(record: RunRecord, event: AnyEvent) -> float:
     if apply is not None:
         apply(record, event)
         record.keep_within()
-    run_t_s = seconds_within(record.boot_offset_s + event.t_s)
+    run_t_s = clamp_seconds(record.boot_offset_s + event.t_s)
     record.last_t_s = max(record.last_t_s, run_t_s)
     return run_t_s
 
 
-def _boot_started(record: RunRecord, event: BootStarted) -> None:
+def _boot_started(record: RunRecord, event: SessionStarted) -> None:
     is_again = record.is_known and event.boot == record.boot and not record.supervisor
     if is_again and record.has_told:
         return  # told again, for a hub that had forgotten
@@ -89,7 +89,7 @@ def _boot_started(record: RunRecord, event: BootStarted) -> None:
     record.faults = {}
 
 
-def _take_identity(record: RunRecord, event: BootStarted) -> None:
+def _take_identity(record: RunRecord, event: SessionStarted) -> None:
     if not record.renamed:
         record.name = event.name
     record.boot = event.boot
@@ -111,7 +111,7 @@ def _take_identity(record: RunRecord, event: BootStarted) -> None:
     record.attempt = event.attempt
 
 
-def _boot_ended(record: RunRecord, event: BootEnded) -> None:
+def _boot_ended(record: RunRecord, event: SessionEnded) -> None:
     was_idle = record.phase == "idle"
     record.phase = _END_PHASES[event.why]
     words = [event.error_type, event.message]
@@ -123,7 +123,7 @@ def _boot_ended(record: RunRecord, event: BootEnded) -> None:
         record.supervisor = event.supervisor
 
 
-def _boot_died(record: RunRecord, event: BootDied) -> None:
+def _boot_died(record: RunRecord, event: SessionDied) -> None:
     record.supervisor = event.supervisor
     record.cause = _cause(event)
     record.last_t_s = max(record.last_t_s, record.boot_offset_s + event.t_s)
@@ -144,7 +144,7 @@ def _boot_died(record: RunRecord, event: BootDied) -> None:
         record.phase_why = f"{event.why}; that was at the time limit of its job"
 
 
-def _cause(event: BootDied) -> str:
+def _cause(event: SessionDied) -> str:
     if event.how == "memory":
         return "out of memory"
     return event.signal or (f"exit status {event.status}" if event.status else "")
@@ -205,7 +205,7 @@ def _graph(record: RunRecord, event: GraphSize) -> None:
     record.metrics["graph_operations"] = float(event.operations)
 
 
-def _sources(record: RunRecord, event: Sources) -> None:
+def _sources(record: RunRecord, event: FieldSources) -> None:
     for source in event.sources:
         if source.field not in record.sources and len(record.sources) >= MAX_SOURCES:
             continue
@@ -243,7 +243,7 @@ def _action(record: RunRecord, event: ActionRecord) -> None:
     _end_reclaim(record)
 
 
-def _study(record: RunRecord, event: StudyStarted | FoldBegan | FoldEnded) -> None:
+def _study(record: RunRecord, event: StudyStarted | FoldStarted | FoldEnded) -> None:
     record.tally = event.tally
     if record.phase in {"starting", "idle"}:
         record.phase = "training"
@@ -260,28 +260,28 @@ def _fault(record: RunRecord, event: Fault) -> None:
     record.faults[where] = max(event.count, record.faults.get(where, 0))
 
 
-def _lost(record: RunRecord, event: Lost) -> None:
+def _lost(record: RunRecord, event: LostEvents) -> None:
     record.gaps += max(0, event.last - event.first + 1)
 
 
 _FOLDS: dict[type[AnyEvent], Callable[[RunRecord, Any], None]] = {
     ActionRecord: _action,
-    BootDied: _boot_died,
-    BootEnded: _boot_ended,
-    BootStarted: _boot_started,
+    SessionDied: _boot_died,
+    SessionEnded: _boot_ended,
+    SessionStarted: _boot_started,
     CommandProgress: _command,
     EpochEnded: _epoch_ended,
     EpochStarted: _epoch_started,
     Fault: _fault,
     FitEnded: _fit_ended,
     FitStarted: _fit_started,
-    FoldBegan: _study,
+    FoldStarted: _study,
     FoldEnded: _study,
     GraphSize: _graph,
     LimitsInForce: _limits,
-    Lost: _lost,
+    LostEvents: _lost,
     Paused: _paused,
     Sample: _sample,
-    Sources: _sources,
+    FieldSources: _sources,
     StudyStarted: _study,
 }

@@ -15,7 +15,7 @@ from kmonitor_agent.wire.messages.commands import (
     CommandStatus,
 )
 from kmonitor_agent.wire.messages.fields import Count, Id, Name, Seconds, Text, Wall
-from kmonitor_agent.wire.messages.unions import CommandAsked
+from kmonitor_agent.wire.messages.unions import CommandRequest
 
 MAX_OPEN_PER_RUN = 16
 """As many as an agent holds."""
@@ -67,7 +67,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(CommandEntry).decode
 
 
-class CommandBook:
+class CommandQueue:
     """Open commands, and the last final ones. Owned by the hub's main thread."""
 
     def __init__(
@@ -103,7 +103,7 @@ class CommandBook:
         self._keep_final(entry)
         return entry
 
-    def add(self, asked: CommandAsked, wall_s: float, refusal: str = "") -> CommandEntry:
+    def add(self, asked: CommandRequest, wall_s: float, refusal: str = "") -> CommandEntry:
         """Take a command: queued, or refused at once for the reason `refusal`."""
         entry = CommandEntry(
             id=asked.id,

@@ -7,42 +7,42 @@ from typing import Any, Final, Literal, TypeVar, get_args
 from msgspec.structs import replace
 
 from kmonitor.hub.faults import HubFaults
-from kmonitor.hub.runs.apply_events import fold
-from kmonitor.hub.runs.command_queue import CommandBook, CommandEntry
-from kmonitor.hub.runs.registry import Registry
+from kmonitor.hub.runs.apply_events import apply_event
+from kmonitor.hub.runs.command_queue import CommandEntry, CommandQueue
+from kmonitor.hub.runs.registry import RunRegistry
 from kmonitor.hub.runs.run_record import RunRecord, read_record
-from kmonitor.hub.store.connection import CANNOT_NOW, CONFLICTS, NEVER_TAKEN
-from kmonitor.hub.store.database import Changes, Database
-from kmonitor.hub.store.pages import Wanted
+from kmonitor.hub.store.connection import CONFLICT_ERRORS, REJECTED_ROW_ERRORS, RETRYABLE_ERRORS
+from kmonitor.hub.store.database import Database, WriteBatch
+from kmonitor.hub.store.pages import PageRequest
 from kmonitor.hub.store.row_checks import whole
 from kmonitor.hub.store.sample_blocks import SampleBlock
 from kmonitor_agent.wire.local.clock import Clock
-from kmonitor_agent.wire.local.spool_folder import SpooledEvent, lost_body
-from kmonitor_agent.wire.local.spool_format import BootFacts
+from kmonitor_agent.wire.local.spool_folder import SpooledEvent, encode_lost_event
+from kmonitor_agent.wire.local.spool_format import SessionFacts
 from kmonitor_agent.wire.messages.codec import (
-    Malformed,
+    MalformedMessage,
     ProtocolError,
     UnsupportedType,
-    check_foreign,
+    check_unknown_event,
     decode_event,
     encode_event,
 )
 from kmonitor_agent.wire.messages.commands import CommandState
 from kmonitor_agent.wire.messages.events import (
     AnyEvent,
-    BootDied,
-    BootEnded,
-    BootStarted,
     CommandProgress,
     EpochEnded,
     EpochStarted,
     FitEnded,
     GraphSize,
-    Lost,
+    LostEvents,
     Notice,
+    SessionDied,
+    SessionEnded,
+    SessionStarted,
     Verdict,
 )
-from kmonitor_agent.wire.messages.fields import count_within, is_id, seconds_within
+from kmonitor_agent.wire.messages.fields import clamp_count, clamp_seconds, is_id
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
 
 # event_body: An event's bytes as the hub takes them: known, of a newer agent, or none.
@@ -52,15 +52,15 @@ TakenEvent = tuple[int, str, AnyEvent | None, bytes]
 """seq, kind, event (None: a type of a newer agent, kept as it is), body."""
 
 
-def read_event(seq: int, body: bytes) -> TakenEvent:
+def read_event_body(seq: int, body: bytes) -> TakenEvent:
     """One event ready to be taken. Raises: `ProtocolError` when it is none of a training's."""
     try:
         event = decode_event(body)
     except UnsupportedType as exc:
-        check_foreign(body)
+        check_unknown_event(body)
         return seq, exc.type_name, None, body
     if isinstance(event, Verdict):
-        raise Malformed("only the hub judges")
+        raise MalformedMessage("only the hub judges")
     return seq, str(event.__struct_config__.tag), event, body
 
 
@@ -71,10 +71,10 @@ def take_spooled(run: str, events: Iterable[SpooledEvent], faults: HubFaults) ->
 
 def _taken(run: str, event: SpooledEvent, faults: HubFaults) -> TakenEvent:
     try:
-        return read_event(event.seq, event.body)
+        return read_event_body(event.seq, event.body)
     except ProtocolError as exc:
         faults.record("spools: event", exc, of=run)
-        return read_event(event.seq, lost_body(event.seq, 0.0, str(exc)))
+        return read_event_body(event.seq, encode_lost_event(event.seq, 0.0, str(exc)))
 
 
 # Stored runs.
@@ -111,11 +111,11 @@ def rebuilt(database: Database, key: int, run: str) -> RunRecord:
     record = RunRecord(key=key, run=run)
     cursor, more = 0, True
     while more:
-        page = database.page(Wanted(cursor, _PAGE_ROWS, (key,), _ALL_BUT_SAMPLES))
+        page = database.page(PageRequest(cursor, _PAGE_ROWS, (key,), _ALL_BUT_SAMPLES))
         for stored in page.rows:
             record.rows += 1
             try:
-                fold(record, decode_event(stored[-1]))
+                apply_event(record, decode_event(stored[-1]))
             except ProtocolError:
                 continue
         cursor, more = page.cursor, page.more
@@ -157,19 +157,19 @@ class Origin:
     started_wall_s: float
 
     @classmethod
-    def of(cls, facts: BootFacts) -> "Origin":
+    def of(cls, facts: SessionFacts) -> "Origin":
         """That of a spool's segment."""
         return cls(facts.boot, facts.host, facts.pid, facts.pid_namespace, facts.started_wall_s)
 
 
 def _ends_run(event: AnyEvent | None) -> bool:
     """Whether no other process follows the one that this event ends."""
-    if isinstance(event, BootDied):
+    if isinstance(event, SessionDied):
         return not event.supervisor
-    return isinstance(event, BootEnded) and event.why != "restart"
+    return isinstance(event, SessionEnded) and event.why != "restart"
 
 
-class Ledger:
+class HubEventLog:
     """Registry, command book and database as one. Owned by the hub's main thread.
 
     Attributes:
@@ -193,22 +193,22 @@ class Ledger:
                 left out and named; else the hub has to read all anew.
         """
         self.database = database
-        self.registry = Registry(database.next_key)
+        self.registry = RunRegistry(database.next_key)
         self.registry.load(read_runs(database, faults), database.deleted_runs())
-        self.book = CommandBook(
+        self.book = CommandQueue(
             database.open_commands(), lambda exc: faults.record("store: command", exc)
         )
         self._faults = faults
         self._is_lenient = is_lenient
         self._clock = clock
         self._next_row = database.head + 1
-        self._pending = Changes()
+        self._pending = WriteBatch()
         self._pending_bytes = 0
         self._trouble = ""
         self._thens: list[Callable[[], object]] = []
         self._not_before_s = 0.0
         self._unconfirmed: dict[str, int] = {}
-        self._gaps: dict[int, tuple[int, Lost]] = {}
+        self._gaps: dict[int, tuple[int, LostEvents]] = {}
         """By run key its newest event's row, where that is a gap."""
         self.unit_ended: set[str] = set()
         self.listeners: list[Callable[[RunRecord, AnyEvent | None], None]] = []
@@ -235,7 +235,7 @@ class Ledger:
         wall_s = self._clock.wall_s()
         self._unconfirmed.setdefault(record.run, record.accepted)
         for seq, kind, event, body in events:
-            if isinstance(event, BootStarted) and record.is_known and event.boot != record.boot:
+            if isinstance(event, SessionStarted) and record.is_known and event.boot != record.boot:
                 self._boot_is_over(record, "the process was restarted before it answered")
             t_s = self._applied(record, event)
             row = self._next_row
@@ -260,10 +260,10 @@ class Ledger:
         record.last_wall_s = min(wall_s, record.told_wall_s) if record.is_shipped else wall_s
         self.registry.touch(record)
 
-    def _gap(self, record: RunRecord, row: int, event: AnyEvent | None) -> Lost | None:
+    def _gap(self, record: RunRecord, row: int, event: AnyEvent | None) -> LostEvents | None:
         """A gap is one row, however many events tell of it: the newest stands for all."""
         before = self._gaps.pop(record.key, None)
-        if not isinstance(event, Lost):
+        if not isinstance(event, LostEvents):
             return None
         gap = event
         if before is not None and before[1].last + 1 == gap.first and before[1].why == gap.why:
@@ -279,7 +279,7 @@ class Ledger:
         if event is not None:
             # An event that cannot be applied is stored all the same, and keeps no other from it.
             with self._faults.guarded("event", of=record.run):
-                return fold(record, event)
+                return apply_event(record, event)
         return record.last_t_s
 
     def take_gap(self, record: RunRecord, last: int, origin: Origin | None) -> None:
@@ -290,7 +290,7 @@ class Ledger:
             record.pid = origin.pid
             record.pid_namespace = origin.pid_namespace
             record.started_wall_s = record.boot_wall_s = origin.started_wall_s
-        gap = Lost(
+        gap = LostEvents(
             # Its own time is not known: it stands where the run had got to.
             t_s=max(0.0, record.last_t_s - record.boot_offset_s),
             first=record.accepted + 1,
@@ -392,7 +392,7 @@ class Ledger:
             if self.flush():
                 return True
             undo()
-            self._pending = Changes()
+            self._pending = WriteBatch()
             self._pending_bytes = 0
         if not self._pending.audit:
             # One of them stands for all until there is room again.
@@ -444,14 +444,14 @@ class Ledger:
         started_s = self._clock.monotonic_s()
         try:
             self._write_all(changes)
-        except CANNOT_NOW as exc:
+        except RETRYABLE_ERRORS as exc:
             # No acknowledgement leaves; the agents keep what they have and resend.
             self._faults.record("store", exc)
             self._trouble = self.database.trouble(exc)
             self._not_before_s = started_s + _RETRY_S
             return False
         self._trouble = ""
-        self._pending = Changes()
+        self._pending = WriteBatch()
         self._pending_bytes = 0
         self._unconfirmed.clear()
         self._not_before_s = started_s + COMMIT_INTERVAL_S
@@ -459,9 +459,11 @@ class Ledger:
 
     @property
     def _never_taken(self) -> tuple[type[Exception], ...]:
-        return (*NEVER_TAKEN, *CONFLICTS) if self._is_lenient else NEVER_TAKEN
+        return (
+            (*REJECTED_ROW_ERRORS, *CONFLICT_ERRORS) if self._is_lenient else REJECTED_ROW_ERRORS
+        )
 
-    def _write_all(self, changes: Changes) -> None:
+    def _write_all(self, changes: WriteBatch) -> None:
         """Write everything, but for rows that no database takes: those are named and left out.
 
         Raises: as `Database.write`; what is not written yet is what then waits.
@@ -477,7 +479,7 @@ class Ledger:
             part = parts.pop(0)
             try:
                 self.database.write(part)
-            except CANNOT_NOW:
+            except RETRYABLE_ERRORS:
                 for later in parts:
                     part.add(later)
                 self._pending = part
@@ -485,7 +487,7 @@ class Ledger:
             except self._never_taken as exc:
                 parts = self._parts(part, exc) + parts
 
-    def _parts(self, changes: Changes, exc: Exception) -> list[Changes]:
+    def _parts(self, changes: WriteBatch, exc: Exception) -> list[WriteBatch]:
         """What is to be tried of what could not be written: less each time."""
         if changes.n_rows > 1:
             return changes.halves()
@@ -498,8 +500,8 @@ class Ledger:
         if kind == "lost":
             return []
         # Its number is acknowledged: what stands there says that it is lost.
-        lost = lost_body(count_within(seq), seconds_within(t_s), f"not stored: {exc}")
-        return [Changes(events=[(row, key, seq, t_s, wall_s, "lost", lost)])]
+        lost = encode_lost_event(clamp_count(seq), clamp_seconds(t_s), f"not stored: {exc}")
+        return [WriteBatch(events=[(row, key, seq, t_s, wall_s, "lost", lost)])]
 
     def _has_changes(self) -> bool:
         pending = self._pending
@@ -535,7 +537,7 @@ class Ledger:
         self.audit(entry.asked_by, f"command {entry.name}", entry.run, entry.id, result)
 
 
-def _named(changes: Changes) -> str:
+def _named(changes: WriteBatch) -> str:
     """Whose the one row is that is not an event."""
     if changes.runs:
         return f"run {changes.runs[0][1]}"

@@ -19,7 +19,7 @@ def _told(change: int) -> int:
     return change if change <= _MOST_CHANGES else 0
 
 
-class Registry:
+class RunRegistry:
     """Runs by id, in the order of their last change. Owned by the hub's main thread."""
 
     def __init__(self, next_key: int) -> None:

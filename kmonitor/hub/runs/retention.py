@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from kmonitor.hub.log import LOG
 from kmonitor.hub.options import Keep
-from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.runs.event_log import HubEventLog
 from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor_agent.wire.local.clock import Clock, ClockDoubt
+from kmonitor_agent.wire.local.clock import Clock, WallClockCheck
 
 _DAY_S = 86400.0
 _PAGES_AT_ONCE = 256
@@ -26,11 +26,11 @@ class Retention:
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: HubEventLog,
         keep: Keep,
         clock: Clock,
         is_abandoned: Callable[[RunRecord], bool],
-        doubt: ClockDoubt,
+        doubt: WallClockCheck,
     ) -> None:
         """Nothing is removed before the first `step`.
 

@@ -5,10 +5,10 @@ from typing import Annotated, Final, Literal, TypedDict
 
 import msgspec
 
-from kmonitor.hub.store.row_checks import turned_back
-from kmonitor_agent.wire.messages.agent_messages import RunOrNone
+from kmonitor.hub.store.row_checks import repaired_bytes
+from kmonitor_agent.wire.messages.agent_messages import OptionalRunId
 from kmonitor_agent.wire.messages.commands import CommandName, LimitSpec
-from kmonitor_agent.wire.messages.events import SourceOf
+from kmonitor_agent.wire.messages.events import FieldSource
 from kmonitor_agent.wire.messages.fields import (
     MAX_NAME,
     MAX_TEXT,
@@ -20,14 +20,14 @@ from kmonitor_agent.wire.messages.fields import (
     Seconds,
     Text,
     Wall,
-    count_within,
-    read_within,
-    seconds_within,
-    wall_within,
-    within,
+    clamp_count,
+    clamp_fields,
+    clamp_seconds,
+    clamp_wall,
+    read_clamped,
 )
 from kmonitor_agent.wire.messages.study_events import StudyTally
-from kmonitor_agent.wire.messages.unions import ENDED_STATES, MetricNow, RunState, RunSummary
+from kmonitor_agent.wire.messages.unions import ENDED_STATES, MetricReading, RunState, RunSummary
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric, VerdictState
 
 MAX_SOURCES: Final = 512
@@ -106,7 +106,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     host: Name = ""
     pid: Count = 0
     pid_namespace: Count = 0
-    boot: RunOrNone = ""
+    boot: OptionalRunId = ""
     started_wall_s: Wall = 0.0
     boot_wall_s: Wall = 0.0
     boot_offset_s: Seconds = 0.0
@@ -139,8 +139,8 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     metrics: Annotated[dict[Name, Amount], msgspec.Meta(max_length=64)] = msgspec.field(
         default_factory=dict[str, float]
     )
-    sources: Annotated[dict[Name, SourceOf], msgspec.Meta(max_length=MAX_SOURCES)] = msgspec.field(
-        default_factory=dict[str, SourceOf]
+    sources: Annotated[dict[Name, FieldSource], msgspec.Meta(max_length=MAX_SOURCES)] = (
+        msgspec.field(default_factory=dict[str, FieldSource])
     )
     limits: Annotated[list[LimitSpec], msgspec.Meta(max_length=32)] = msgspec.field(
         default_factory=list[LimitSpec]
@@ -194,7 +194,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     @property
     def told_wall_s(self) -> float:
         """When the newest event happened, by the clock of its process; UTC epoch seconds."""
-        return wall_within(self.boot_wall_s + self.last_t_s - self.boot_offset_s)
+        return clamp_wall(self.boot_wall_s + self.last_t_s - self.boot_offset_s)
 
     @property
     def ends_at_limit(self) -> bool:
@@ -214,13 +214,13 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
 
     def keep_within(self) -> None:
         """Cut what is summed up or put together of several values, each of them within bounds."""
-        self.boot_offset_s = seconds_within(self.boot_offset_s)
-        self.last_t_s = seconds_within(self.last_t_s)
-        self.gaps = count_within(self.gaps)
+        self.boot_offset_s = clamp_seconds(self.boot_offset_s)
+        self.last_t_s = clamp_seconds(self.last_t_s)
+        self.gaps = clamp_count(self.gaps)
         self.phase_why = self.phase_why[:MAX_TEXT]
         self.cause = self.cause[:MAX_NAME]
         if self.checkpoint_wall_s is not None:
-            self.checkpoint_wall_s = wall_within(self.checkpoint_wall_s)
+            self.checkpoint_wall_s = clamp_wall(self.checkpoint_wall_s)
 
     def summary(self) -> RunSummary:
         """As a list of runs shows it, within the bounds of its fields.
@@ -232,7 +232,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         try:
             _check(_encode(summary))
         except (msgspec.ValidationError, OverflowError):
-            return within(summary)
+            return clamp_fields(summary)
         return summary
 
     def _summary(self) -> RunSummary:
@@ -299,7 +299,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         if self.stalled_since_s is None or self.state != "training":
             return None
         # By the hub's clock, as all that people are told the age of: hosts' clocks differ.
-        return wall_within(self.last_wall_s - (self.last_t_s - self.stalled_since_s))
+        return clamp_wall(self.last_wall_s - (self.last_t_s - self.stalled_since_s))
 
     def _place(self) -> _Place:
         return {
@@ -313,11 +313,11 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             "tally": self.tally,
         }
 
-    def _metric(self, field: str, of_field: str = "") -> MetricNow:
+    def _metric(self, field: str, of_field: str = "") -> MetricReading:
         found = self.sources.get(field)
         value = self.metrics.get(field)
         absent = found.absent if found is not None and value is None else ""
-        return MetricNow(
+        return MetricReading(
             value=value,
             of=self.metrics.get(of_field),
             source=found.source if found is not None else "",
@@ -343,7 +343,7 @@ def read_record(body: object) -> RunRecord | None:
         return None
     body, stored = body[:-_SUM_BYTES], int.from_bytes(body[-_SUM_BYTES:])
     if zlib.crc32(body) != stored:
-        body = turned_back(body, stored) if len(body) <= _MENDED_BYTES else None
+        body = repaired_bytes(body, stored) if len(body) <= _MENDED_BYTES else None
     if body is None:
         return None
     try:
@@ -351,6 +351,6 @@ def read_record(body: object) -> RunRecord | None:
     except CANNOT_DECODE:
         pass
     try:
-        return read_within(RunRecord, msgspec.msgpack.decode(body))
+        return read_clamped(RunRecord, msgspec.msgpack.decode(body))
     except CANNOT_DECODE:
         return None

@@ -7,14 +7,14 @@ from typing import Final
 
 import msgspec
 
-from kmonitor.hub.faults import keep_reading
+from kmonitor.hub.faults import run_reader_thread
 from kmonitor.hub.log import LOG
-from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.runs.event_log import HubEventLog
 from kmonitor.hub.runs.run_record import RunRecord, read_record
-from kmonitor.hub.store.connection import CANNOT_READ, Connection, Span
+from kmonitor.hub.store.connection import READ_ERRORS, HubIdRange, StoreConnection
 from kmonitor_agent.wire.local.clock import Clock
 
-LOOK_EVERY_S: Final = 3.0
+TEAM_LOOK_EVERY_S: Final = 3.0
 TAKE_EVERY_S: Final = 0.5
 
 QUIET_AFTER_S: Final = 60.0
@@ -30,7 +30,7 @@ class _Found:
     gone: list[int]
 
 
-class TeamWatch:
+class TeamRuns:
     """Owns the thread `kmonitor-hub-team` and its connection; all methods are for the main thread.
 
     Other hubs' runs are shown and never changed: they have no actions here.
@@ -38,16 +38,16 @@ class TeamWatch:
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: HubEventLog,
         clock: Clock,
         *,
-        every_s: float = LOOK_EVERY_S,
+        every_s: float = TEAM_LOOK_EVERY_S,
     ) -> None:
         """Args: `every_s`: seconds from one look to the next."""
         self._ledger = ledger
         self._clock = clock
         self._every_s = every_s
-        self._own = Span.around(ledger.database.next_key)
+        self._own = HubIdRange.around(ledger.database.next_key)
         self._known: dict[int, int] = {}
         self._found: deque[_Found] = deque()
         self._is_stopping = threading.Event()
@@ -81,16 +81,16 @@ class TeamWatch:
 
     def _main(self) -> None:
         reader = self._ledger.database.open_reader
-        keep_reading("runs of other hubs", reader, self._is_stopping, self._turn)
+        run_reader_thread("runs of other hubs", reader, self._is_stopping, self._turn)
 
-    def _turn(self, connection: Connection) -> None:
+    def _turn(self, connection: StoreConnection) -> None:
         try:
             self._look(connection)
-        except (*CANNOT_READ, msgspec.MsgspecError) as exc:
+        except (*READ_ERRORS, msgspec.MsgspecError) as exc:
             LOG.debug("other hubs' runs could not be read: %s", exc)
         self._is_stopping.wait(self._every_s)
 
-    def _look(self, connection: Connection) -> None:
+    def _look(self, connection: StoreConnection) -> None:
         stored: dict[int, int] = dict(
             connection.execute(
                 "SELECT key, change FROM runs WHERE key NOT BETWEEN ? AND ?",

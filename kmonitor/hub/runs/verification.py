@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from kmonitor.hub.faults import HubFaults
-from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.runs.event_log import HubEventLog
 from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor.hub.store.connection import CANNOT_NOW
-from kmonitor.hub.store.row_checks import DAMAGED, NewEvent, is_sound, mended, seconds, wall
+from kmonitor.hub.store.connection import RETRYABLE_ERRORS
+from kmonitor.hub.store.row_checks import DAMAGED, NewEvent, is_sound, repaired_body, seconds, wall
 from kmonitor.hub.store.salvage import DAMAGE, is_of_tables
 from kmonitor_agent.wire.local.clock import Clock
-from kmonitor_agent.wire.local.spool_folder import lost_body, spooled_bodies
+from kmonitor_agent.wire.local.spool_folder import encode_lost_event, spooled_bodies
 from kmonitor_agent.wire.messages.codec import (
     ProtocolError,
     decode_event,
     encode_event,
     event_type,
 )
-from kmonitor_agent.wire.messages.events import Lost
+from kmonitor_agent.wire.messages.events import LostEvents
 
 STEP_EVERY_S: Final = 0.25
 _BUSY_EVERY_S: Final = 5.0
@@ -38,7 +38,7 @@ _MOST_FILLED: Final = 10_000
 """Missing events of one gap that are looked for in the spool; a longer gap is one row."""
 
 
-class Verification:
+class EventVerifier:
     """Owned by the hub's main thread.
 
     Attributes:
@@ -47,7 +47,7 @@ class Verification:
         is_broken: The database's own structure is damaged.
     """
 
-    def __init__(self, ledger: Ledger, spools: Path, faults: HubFaults, clock: Clock) -> None:
+    def __init__(self, ledger: HubEventLog, spools: Path, faults: HubFaults, clock: Clock) -> None:
         self.restored = self.marked = 0
         self.is_broken = False
         self._ledger, self._database = ledger, ledger.database
@@ -89,7 +89,7 @@ class Verification:
             self._not_before_s = now_s + _BUSY_EVERY_S
         try:
             self._verify_piece(now_s)
-        except CANNOT_NOW as exc:
+        except RETRYABLE_ERRORS as exc:
             self._begin()  # a lock, a full disk: later it may do
             self.is_broken = isinstance(exc, sqlite3.OperationalError) and is_of_tables(exc)
             raise
@@ -140,12 +140,12 @@ class Verification:
                 self._fill(record, seen + 1, newest, self._head + 1)
 
     def _mend(self, record: RunRecord, row: tuple[Any, ...]) -> NewEvent:
-        event = mended(row)
+        event = repaired_body(row)
         if event is None and row[2] > 0:
             event = self._from_spool(record, row)
         if event is None:
             t_s = self._time_before(record)
-            lost = lost_body(max(0, row[2]), t_s, DAMAGED)
+            lost = encode_lost_event(max(0, row[2]), t_s, DAMAGED)
             event = (*row[:3], t_s, wall(row[4]), "lost", lost)
         self._count(record, event)
         self._rewritten.append(event)
@@ -206,7 +206,7 @@ def _first_of(event: NewEvent) -> int:
         lost = decode_event(event[6]) if event[5] == "lost" else None
     except ProtocolError:
         lost = None
-    return lost.first if isinstance(lost, Lost) else event[2]
+    return lost.first if isinstance(lost, LostEvents) else event[2]
 
 
 def _with_gaps(
@@ -217,7 +217,7 @@ def _with_gaps(
     expected = first
     for seq in [*sorted(bodies), last + 1]:
         if seq > expected:
-            lost = Lost(t_s=t_s, first=expected, last=seq - 1, why=DAMAGED)
+            lost = LostEvents(t_s=t_s, first=expected, last=seq - 1, why=DAMAGED)
             found.append((seq - 1, encode_event(lost)))
         if seq in bodies:
             found.append((seq, bodies[seq]))

@@ -19,7 +19,7 @@ MOST_HUBS: Final = MAX_COUNT >> _HUB_BITS
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class HubIdRange:
     """The numbers of one hub.
 
     Attributes:
@@ -31,12 +31,12 @@ class Span:
     last: int
 
     @classmethod
-    def of_hub(cls, number: int) -> "Span":
+    def of_hub(cls, number: int) -> "HubIdRange":
         """That of the hub of this number."""
         return cls(number << _HUB_BITS, (number + 1 << _HUB_BITS) - 1)
 
     @classmethod
-    def around(cls, number: int) -> "Span":
+    def around(cls, number: int) -> "HubIdRange":
         """That in which a row's or run's number lies."""
         return cls.of_hub(number >> _HUB_BITS)
 
@@ -49,15 +49,15 @@ class Span:
         return self.first <= number <= self.last
 
 
-class StoreAway(Exception):
+class StoreUnavailable(Exception):
     """The database cannot be used now; later it may. The text says why, without a full stop."""
 
 
-class StoreDiffers(Exception):
+class StoreOutOfSync(Exception):
     """The database holds something else than this hub knows of: it has to be read anew."""
 
 
-class RowConflicts(StoreDiffers):
+class RowConflicts(StoreOutOfSync):
     """Another row stands where one is to be stored."""
 
 
@@ -65,16 +65,16 @@ class RowRefused(Exception):
     """The database takes no row with such a value, now or later."""
 
 
-CANNOT_NOW: Final = (sqlite3.OperationalError, StoreAway)
+RETRYABLE_ERRORS: Final = (sqlite3.OperationalError, StoreUnavailable)
 """Trying again later may do: a full disk, a lock, a server that is away."""
 
-READ_ANEW: Final = (sqlite3.IntegrityError, StoreDiffers)
+OUT_OF_SYNC_ERRORS: Final = (sqlite3.IntegrityError, StoreOutOfSync)
 """What the hub knows and what is stored differ."""
 
-CONFLICTS: Final = (sqlite3.IntegrityError, RowConflicts)
+CONFLICT_ERRORS: Final = (sqlite3.IntegrityError, RowConflicts)
 """Those of them that are about one row."""
 
-NEVER_TAKEN: Final = (
+REJECTED_ROW_ERRORS: Final = (
     RowRefused,
     sqlite3.DataError,
     struct.error,
@@ -86,11 +86,11 @@ NEVER_TAKEN: Final = (
 )
 """A value of one row cannot be stored: all other rows can."""
 
-CANNOT_READ: Final = (sqlite3.Error, StoreAway, StoreDiffers, RowRefused)
+READ_ERRORS: Final = (sqlite3.Error, StoreUnavailable, StoreOutOfSync, RowRefused)
 """Any way in which a question to the database fails."""
 
 
-class Found(Protocol):
+class QueryResult(Protocol):
     """What a statement found."""
 
     @property
@@ -113,13 +113,13 @@ class Found(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
 
 
-class Connection(Protocol):
+class StoreConnection(Protocol):
     """One connection, used by one thread; outside of a transaction each statement is its own.
 
     Statements have `?` for values. They fail with one of `CANNOT_READ`.
     """
 
-    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Found:
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> QueryResult:
         """Carry out one statement."""
         ...
 
@@ -132,14 +132,14 @@ class Connection(Protocol):
         ...
 
 
-def newest_row(connection: Connection, number: int) -> int:
+def newest_row(connection: StoreConnection, number: int) -> int:
     """Newest row stored by the hub in whose span `number` lies; the span's first if none is.
 
     Args:
         connection: Any connection on the hub's database.
         number: A run's key, or a row.
     """
-    span = Span.around(number)
+    span = HubIdRange.around(number)
     found = connection.execute(
         "SELECT max(row) FROM events WHERE row BETWEEN ? AND ?", (span.first, span.last)
     ).fetchone()

@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
-from kmonitor.hub.store.connection import Connection, Span, newest_row
-from kmonitor.hub.store.pages import Page, Wanted, read_page
+from kmonitor.hub.store.connection import HubIdRange, StoreConnection, newest_row
+from kmonitor.hub.store.pages import Page, PageRequest, read_event_page
 from kmonitor.hub.store.row_checks import SUMMED, NewEvent, summed, text, wall, whole
 from kmonitor.hub.store.sample_blocks import SampleBlock, remove_blocks, write_blocks
 from kmonitor_agent.wire.messages.fields import MAX_ANSWER_ROWS_BYTES, MAX_COUNT, MAX_TEXT, is_id
@@ -19,12 +19,12 @@ from kmonitor_agent.wire.messages.unions import AuditRow
 # audit: Reading and bounding the table of what was done through the hub.
 
 
-MAX_ROWS: Final = 200_000
+MAX_AUDIT_ROWS: Final = 200_000
 """So many are kept, the newest."""
 
 
 def read_audit(
-    connection: Connection, span: Span, before: int, limit: int
+    connection: StoreConnection, span: HubIdRange, before: int, limit: int
 ) -> tuple[list[AuditRow], bool]:
     """Rows of a hub older than row `before` (0: from the newest), newest first.
 
@@ -47,15 +47,15 @@ def read_audit(
     return rows, False
 
 
-def bound_audit(connection: Connection, span: Span) -> None:
+def bound_audit(connection: StoreConnection, span: HubIdRange) -> None:
     """Forget a hub's oldest rows beyond the bound."""
     newest = newest_audit(connection, span)
     connection.execute(
-        "DELETE FROM audit WHERE id BETWEEN ? AND ?", (span.first, newest - MAX_ROWS)
+        "DELETE FROM audit WHERE id BETWEEN ? AND ?", (span.first, newest - MAX_AUDIT_ROWS)
     )
 
 
-def newest_audit(connection: Connection, span: Span) -> int:
+def newest_audit(connection: StoreConnection, span: HubIdRange) -> int:
     """Number of a hub's newest row; the span's first if there is none."""
     found = connection.execute(
         "SELECT max(id) FROM audit WHERE id BETWEEN ? AND ?", (span.first, span.last)
@@ -82,7 +82,7 @@ _SWEEP_BLOCKS = 200
 
 
 @dataclass(slots=True)
-class Changes:
+class WriteBatch:
     """What one transaction writes.
 
     Attributes:
@@ -112,23 +112,23 @@ class Changes:
         """How much it is."""
         return sum(len(getattr(self, name)) for name in _PARTS)
 
-    def add(self, later: "Changes") -> None:
+    def add(self, later: "WriteBatch") -> None:
         """Take in what comes after it."""
         for name in _PARTS:
             getattr(self, name).extend(getattr(later, name))
 
-    def halves(self) -> "list[Changes]":
+    def halves(self) -> "list[WriteBatch]":
         """The same in two: rows of one kind apart from the others, else the first of them."""
         kinds = [name for name in _PARTS if getattr(self, name)]
         rows: list[Any] = getattr(self, kinds[0])
         if len(kinds) > 1:
             rest = {name: getattr(self, name) for name in kinds[1:]}
-            return [Changes(**{kinds[0]: rows}), Changes(**rest)]
+            return [WriteBatch(**{kinds[0]: rows}), WriteBatch(**rest)]
         middle = len(rows) // 2
-        return [Changes(**{kinds[0]: part}) for part in (rows[:middle], rows[middle:])]
+        return [WriteBatch(**{kinds[0]: part}) for part in (rows[:middle], rows[middle:])]
 
 
-_PARTS: Final = tuple(each.name for each in fields(Changes))
+_PARTS: Final = tuple(each.name for each in fields(WriteBatch))
 
 
 class Database(ABC):
@@ -140,7 +140,7 @@ class Database(ABC):
         next_key: The next new run's key.
         span: This hub's numbers.
         is_shared: Whether other hubs store here too.
-        is_away: Whether it cannot be reached now; what is asked of it fails with `StoreAway`.
+        is_away: Whether it cannot be reached now; what is asked of it fails with `StoreUnavailable`.
     """
 
     hub: str
@@ -148,7 +148,7 @@ class Database(ABC):
     next_key: int
     is_shared = False
 
-    def __init__(self, connection: Connection, span: Span) -> None:
+    def __init__(self, connection: StoreConnection, span: HubIdRange) -> None:
         """Args: `connection`: the one that writes. `span`: of this hub."""
         self._connection = connection
         self.span = span
@@ -159,7 +159,7 @@ class Database(ABC):
         return False
 
     @abstractmethod
-    def open_reader(self) -> Connection:
+    def open_reader(self) -> StoreConnection:
         """A connection that only reads, for a thread of its own."""
 
     @abstractmethod
@@ -190,11 +190,11 @@ class Database(ABC):
     def close(self) -> None:
         """Let go of it; what was written stays."""
 
-    def _prepare(self, changes: Changes) -> None:  # noqa: B027 - nothing, where none is ever lost
+    def _prepare(self, changes: WriteBatch) -> None:  # noqa: B027 - nothing, where none is ever lost
         """Take out of `changes` what an earlier attempt has written without saying so."""
 
     @abstractmethod
-    def _transaction(self, changes: Changes) -> AbstractContextManager[None]:
+    def _transaction(self, changes: WriteBatch) -> AbstractContextManager[None]:
         """Commit what is done inside, and the newest row's number, or nothing of it."""
 
     @abstractmethod
@@ -214,7 +214,7 @@ class Database(ABC):
         )
         self._audit = newest_audit(self._connection, span)
 
-    def write(self, changes: Changes) -> None:
+    def write(self, changes: WriteBatch) -> None:
         """Commit all of it or nothing.
 
         Raises:
@@ -266,15 +266,17 @@ class Database(ABC):
         )
         return [(run, whole(change)) for run, change in found if is_id(str(run))]
 
-    def page(self, wanted: Wanted) -> Page:
+    def page(self, wanted: PageRequest) -> Page:
         """One page of rows; of one hub's after the other's where runs of several are wanted."""
-        by_hub: dict[Span, list[int]] = {} if wanted.run_keys else {self.span: []}
+        by_hub: dict[HubIdRange, list[int]] = {} if wanted.run_keys else {self.span: []}
         for key in sorted(wanted.run_keys):
-            by_hub.setdefault(Span.around(key), []).append(key)
+            by_hub.setdefault(HubIdRange.around(key), []).append(key)
         for n, (span, keys) in enumerate(by_hub.items(), 1):
             head = self.head if span == self.span else newest_row(self._connection, span.first)
             if wanted.cursor < head:
-                page = read_page(self._connection, replace(wanted, run_keys=tuple(keys)), head)
+                page = read_event_page(
+                    self._connection, replace(wanted, run_keys=tuple(keys)), head
+                )
                 return replace(page, more=page.more or n < len(by_hub))
         return Page([], wanted.cursor, more=False)
 
@@ -331,7 +333,7 @@ class Database(ABC):
 
     def mend(self, rewritten: Sequence[NewEvent], added: Sequence[NewEvent]) -> None:
         """Write rows in the place of damaged ones, and at free row ids; all of it or nothing."""
-        changes = Changes()
+        changes = WriteBatch()
         self._prepare(changes)
         with self._transaction(changes):
             self._connection.executemany(

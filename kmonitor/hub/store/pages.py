@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kmonitor.hub.store.connection import Connection, Span
+from kmonitor.hub.store.connection import HubIdRange, StoreConnection
 from kmonitor.hub.store.row_checks import SUMMED, is_event_body, is_sound, number, seconds
 from kmonitor_agent.wire.messages.fields import MAX_BATCH_BYTES, MAX_COUNT
 
@@ -31,7 +31,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PageRequest:
     """Which rows.
 
     Attributes:
@@ -47,7 +47,7 @@ class Wanted:
     kinds: tuple[str, ...] = ()
 
 
-def read_page(connection: Connection, wanted: Wanted, head: int) -> Page:
+def read_event_page(connection: StoreConnection, wanted: PageRequest, head: int) -> Page:
     """One page of at most `wanted.limit` rows and `MAX_BATCH_BYTES`.
 
     Args:
@@ -57,7 +57,7 @@ def read_page(connection: Connection, wanted: Wanted, head: int) -> Page:
     """
     if wanted.cursor >= head:
         return Page([], wanted.cursor, more=False)
-    wanted = replace(wanted, cursor=max(wanted.cursor, Span.around(head).first))
+    wanted = replace(wanted, cursor=max(wanted.cursor, HubIdRange.around(head).first))
     if len(wanted.run_keys) != 1:
         return _window_page(connection, wanted, head)
     run_key = wanted.run_keys[0]
@@ -72,7 +72,7 @@ def read_page(connection: Connection, wanted: Wanted, head: int) -> Page:
     return Page(rows, rows[-1][0], more=rows[-1][0] < head)
 
 
-def _window_page(connection: Connection, wanted: Wanted, head: int) -> Page:
+def _window_page(connection: StoreConnection, wanted: PageRequest, head: int) -> Page:
     end = min(head, wanted.cursor + _WINDOW_ROWS)
     where = ["row > ?", "row <= ?"]
     values: list[object] = [wanted.cursor, end]
@@ -91,7 +91,7 @@ def _window_page(connection: Connection, wanted: Wanted, head: int) -> Page:
     return Page(rows, *_behind(connection, end, head))
 
 
-def _behind(connection: Connection, end: int, head: int) -> tuple[int, bool]:
+def _behind(connection: StoreConnection, end: int, head: int) -> tuple[int, bool]:
     """Where to go on behind row `end`, and whether there is anything: rows may be far apart."""
     if end >= head:
         return head, False
@@ -101,7 +101,9 @@ def _behind(connection: Connection, end: int, head: int) -> tuple[int, bool]:
     return (head, False) if found[0] is None else (int(found[0]) - 1, True)
 
 
-def _rows_of_run(connection: Connection, run_key: int, wanted: Wanted) -> list[StoredRow]:
+def _rows_of_run(
+    connection: StoreConnection, run_key: int, wanted: PageRequest
+) -> list[StoredRow]:
     after_seq = seq_at_row(connection, run_key, wanted.cursor)
     found = connection.execute(
         f"SELECT {SUMMED} FROM events WHERE run_key = ? AND seq > ? ORDER BY seq LIMIT ?",  # noqa: S608 - constant
@@ -117,7 +119,9 @@ def _rows_of_run(connection: Connection, run_key: int, wanted: Wanted) -> list[S
     return sorted(rows + own) if own else rows
 
 
-def _rows_of_kinds(connection: Connection, run_key: int, wanted: Wanted) -> list[StoredRow]:
+def _rows_of_kinds(
+    connection: StoreConnection, run_key: int, wanted: PageRequest
+) -> list[StoredRow]:
     # One limited query a kind, merged: `kind IN (...)` would sort all rows behind the cursor.
     one = (
         f"SELECT * FROM (SELECT {SUMMED} FROM events"  # noqa: S608 - constant
@@ -131,7 +135,7 @@ def _rows_of_kinds(connection: Connection, run_key: int, wanted: Wanted) -> list
     return _checked(connection.execute(query, [*values, wanted.limit]))
 
 
-def seq_at_row(connection: Connection, run_key: int, row: int) -> int:
+def seq_at_row(connection: StoreConnection, run_key: int, row: int) -> int:
     """Largest seq of a run whose row id is at most `row`; 0 if there is none.
 
     In a run row ids rise with seq, so a search by halves needs some twenty look-ups where a

@@ -9,19 +9,19 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, TypeGuard
 from zlib import crc32
 
-from kmonitor.hub.store.connection import Span
+from kmonitor.hub.store.connection import HubIdRange
 from kmonitor_agent.wire.messages.fields import (
     MAX_COUNT,
     MAX_EVENT_BYTES,
-    count_within,
-    seconds_within,
-    wall_within,
+    clamp_count,
+    clamp_seconds,
+    clamp_wall,
 )
 
 # Flipped bits.
 
 
-def turned_back(covered: bytes, stored: int) -> bytes | None:
+def repaired_bytes(covered: bytes, stored: int) -> bytes | None:
     """Bytes as they were before one bit of them or of their sum was flipped; None: it was more."""
     data = bytearray(covered)
     if (crc32(data) ^ stored).bit_count() <= 1:
@@ -45,7 +45,7 @@ WITHIN_KIND: Final = "row, seq, t_s, wall_s, body, crc"
 """The same of a run's rows of one kind: texts take as long as all other cells together."""
 
 _CELLS: Final = struct.Struct("<qqqdd")
-_WITHIN_HUB: Final = Span.of_hub(0).last
+_WITHIN_HUB: Final = HubIdRange.of_hub(0).last
 _NO_CELLS: Final = (TypeError, AttributeError, UnicodeEncodeError, OverflowError, struct.error)
 """How cells that are not of an event's types fail to be summed."""
 
@@ -93,12 +93,12 @@ def sound_bodies(
         yield row, t_s, body if is_sound else b""
 
 
-def mended(row: tuple[Any, ...]) -> NewEvent | None:
+def repaired_body(row: tuple[Any, ...]) -> NewEvent | None:
     """What a row of `SUMMED` said before one bit of it was flipped; None: more than one was."""
     event, stored = row[:7], row[7]
     if not _is_event(event) or not isinstance(stored, int) or len(event[6]) > _MENDED_BYTES:
         return None
-    data = turned_back(_covered(event), stored)
+    data = repaired_bytes(_covered(event), stored)
     return None if data is None else _uncovered(data, event)
 
 
@@ -122,7 +122,7 @@ def _covered(event: NewEvent) -> bytes:
 
 def _uncovered(data: bytes, damaged: NewEvent) -> NewEvent | None:
     row, run_key, seq, t_s, wall_s = _CELLS.unpack_from(data)
-    first = Span.around(damaged[0]).first
+    first = HubIdRange.around(damaged[0]).first
     end = _CELLS.size + len(damaged[5].encode())
     try:
         kind = data[_CELLS.size : end].decode()
@@ -139,7 +139,7 @@ DAMAGED = "damaged in the hub's database"
 
 def whole(cell: object) -> int:
     """A count; 0 for what is no whole number."""
-    return count_within(cell) if isinstance(cell, int) else 0
+    return clamp_count(cell) if isinstance(cell, int) else 0
 
 
 def number(cell: object) -> int:
@@ -149,12 +149,12 @@ def number(cell: object) -> int:
 
 def seconds(cell: object) -> float:
     """A run time, seconds; 0 for what is no number."""
-    return seconds_within(cell) if isinstance(cell, int | float) else 0.0
+    return clamp_seconds(cell) if isinstance(cell, int | float) else 0.0
 
 
 def wall(cell: object) -> float:
     """A moment, UTC epoch seconds; 0 for what is no number."""
-    return wall_within(cell) if isinstance(cell, int | float) else 0.0
+    return clamp_wall(cell) if isinstance(cell, int | float) else 0.0
 
 
 def text(cell: object, most: int) -> str:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from kmonitor.hub.log import LOG
-from kmonitor.hub.store.connection import Span
-from kmonitor.hub.store.row_checks import SUMMED, is_sound, mended, summed
+from kmonitor.hub.store.connection import HubIdRange
+from kmonitor.hub.store.row_checks import SUMMED, is_sound, repaired_body, summed
 from kmonitor.hub.store.schema import as_text, open_writer
 from kmonitor_agent.wire.local.private_files import open_own
 
@@ -188,7 +188,7 @@ def _copy_events(source: sqlite3.Connection, target: sqlite3.Connection) -> int:
     n_events = 0
     rows = _readable(source, "events", SUMMED)
     while piece := list(islice(rows, _ROWS_AT_ONCE)):
-        events = (row[:7] if is_sound(row) else mended(row) for row in piece)
+        events = (row[:7] if is_sound(row) else repaired_body(row) for row in piece)
         sound = summed(event for event in events if event is not None and event[1] in known)
         _put(target, "events", sound)
         n_events += len(sound)
@@ -207,7 +207,7 @@ def _put(target: sqlite3.Connection, table: str, rows: list[tuple[Any, ...]]) ->
 def _readable(source: sqlite3.Connection, table: str, columns: str) -> Iterator[tuple[Any, ...]]:
     """All rows of a table that lie in pages which can be read."""
     key = columns.split(",", maxsplit=1)[0]
-    low, step, most = 0, 1, Span.of_hub(0).last
+    low, step, most = 0, 1, HubIdRange.of_hub(0).last
     while low <= most:
         query = f"SELECT {columns} FROM {table} WHERE {key} >= ? ORDER BY {key}"  # noqa: S608 - ours
         try:
@@ -227,7 +227,7 @@ def _behind_damage(source: sqlite3.Connection, query: str, low: int) -> int:
     bad, good = 0, 1
     while not _can_read(source, query, low + good):
         bad, good = good, 2 * good
-        if good > Span.of_hub(0).last:
+        if good > HubIdRange.of_hub(0).last:
             return low + good
     while good - bad > 1:
         middle = (bad + good) // 2

@@ -13,14 +13,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kmonitor.hub.store.connection import Connection
+from kmonitor.hub.store.connection import StoreConnection
 from kmonitor.hub.store.row_checks import WITHIN_KIND, seconds, sound_bodies, text
 from kmonitor_agent.wire.messages.fields import MAX_DURATION_S
 from kmonitor_agent.wire.messages.readings import (
     MAX_COLUMN,
     SAMPLE_COLUMNS,
-    DeviceNow,
-    extra_values,
+    DeviceSample,
+    extra_sample_values,
 )
 
 Floats = NDArray[np.float64]
@@ -51,7 +51,7 @@ _Charted: type[Any] = msgspec.defstruct(
     [
         *((field, float | None, math.nan) for field in SAMPLE_COLUMNS),
         ("logs", dict[str, float], {}),
-        ("more_devices", list[DeviceNow], []),
+        ("more_devices", list[DeviceSample], []),
     ],
     gc=False,
 )
@@ -113,7 +113,7 @@ class Samples:
 
 
 def read_samples(
-    connection: Connection, run_key: int, after_row: int, head: int, limit: int
+    connection: StoreConnection, run_key: int, after_row: int, head: int, limit: int
 ) -> Samples:
     """The oldest samples behind a row, read as events.
 
@@ -129,7 +129,7 @@ def read_samples(
 
 
 def pick_samples(
-    connection: Connection, run_key: int, after_row: int, head: int, n_samples: int
+    connection: StoreConnection, run_key: int, after_row: int, head: int, n_samples: int
 ) -> Samples:
     """Some of the samples behind a row, about evenly far apart; as `read_samples`."""
     found: dict[int, tuple[int, object, bytes]] = {}
@@ -178,7 +178,7 @@ def decoded_samples(bodies: list[bytes]) -> dict[str, Floats]:
     }
     for row, sample in enumerate(samples):
         if sample.logs or sample.more_devices:
-            for name, value in extra_values(sample.logs, sample.more_devices):
+            for name, value in extra_sample_values(sample.logs, sample.more_devices):
                 if name not in columns:
                     columns[name] = np.full(len(samples), np.nan)
                 columns[name][row] = value
@@ -201,7 +201,7 @@ def _charted_or_absent(body: bytes) -> Any:
 
 
 def next_block(
-    connection: Connection, run_key: int, n_samples: int = BLOCK_SAMPLES
+    connection: StoreConnection, run_key: int, n_samples: int = BLOCK_SAMPLES
 ) -> SampleBlock | None:
     """The oldest samples of a run that no block has; None while they are fewer than `n_samples`.
 
@@ -226,7 +226,7 @@ class PackedSamples:
         names: Columns that any of the blocks has.
     """
 
-    def __init__(self, connection: Connection, run_key: int) -> None:
+    def __init__(self, connection: StoreConnection, run_key: int) -> None:
         """Args: as `next_block`. Raises: `DamagedBlocks`."""
         self._run_key = run_key
         found = _rows_of(connection, run_key, TIMES)
@@ -248,7 +248,7 @@ class PackedSamples:
         columns = (column for column in self._columns.values() if column is not None)
         return self.t_s.nbytes + sum(column.nbytes for column in columns)
 
-    def read(self, connection: Connection, column: str) -> None:
+    def read(self, connection: StoreConnection, column: str) -> None:
         """Have a column ready. Raises: `DamagedBlocks`."""
         if column in self._columns or not self.last_row:
             return
@@ -269,7 +269,7 @@ class PackedSamples:
         return self._columns.get(column)
 
 
-def write_blocks(connection: Connection, blocks: list[SampleBlock]) -> None:
+def write_blocks(connection: StoreConnection, blocks: list[SampleBlock]) -> None:
     """Store blocks, within the transaction of the caller.
 
     One that does not follow the newest of its run is left out, so that none is missing between
@@ -287,7 +287,7 @@ def write_blocks(connection: Connection, blocks: list[SampleBlock]) -> None:
             )
 
 
-def remove_blocks(connection: Connection, run_key: int, limit: int) -> int:
+def remove_blocks(connection: StoreConnection, run_key: int, limit: int) -> int:
     """Remove at most `limit` columns of blocks of a run; how many were removed."""
     return connection.execute(
         "DELETE FROM sample_blocks WHERE (run_key, name, last_row) IN"
@@ -296,21 +296,23 @@ def remove_blocks(connection: Connection, run_key: int, limit: int) -> int:
     ).rowcount
 
 
-def _last_row(connection: Connection, run_key: int) -> int:
+def _last_row(connection: StoreConnection, run_key: int) -> int:
     found = connection.execute(
         "SELECT max(last_row) FROM sample_blocks WHERE run_key = ? AND name = ?", (run_key, TIMES)
     ).fetchone()
     return int(found[0] or 0)
 
 
-def _names_of(connection: Connection, run_key: int) -> frozenset[str]:
+def _names_of(connection: StoreConnection, run_key: int) -> frozenset[str]:
     found = connection.execute(
         "SELECT DISTINCT name FROM sample_blocks WHERE run_key = ?", (run_key,)
     )
     return frozenset(text(name, MAX_COLUMN) for (name,) in found) - {""}
 
 
-def _rows_of(connection: Connection, run_key: int, column: str) -> list[tuple[int, int, bytes]]:
+def _rows_of(
+    connection: StoreConnection, run_key: int, column: str
+) -> list[tuple[int, int, bytes]]:
     return connection.execute(
         "SELECT last_row, n_samples, body FROM sample_blocks"
         " WHERE run_key = ? AND name = ? ORDER BY last_row",

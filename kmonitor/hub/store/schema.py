@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 
 SCHEMA_VERSION = 1
 """`PRAGMA user_version` of a database that this program writes."""
@@ -53,7 +53,7 @@ _TABLES = (
 )
 
 
-class OtherDatabase(Expected):
+class OtherDatabase(UserError):
     """Another version of kmonitor wrote this database.
 
     Attributes:

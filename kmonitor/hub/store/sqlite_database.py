@@ -9,8 +9,8 @@ from typing import Final
 from typing_extensions import override
 
 from kmonitor.hub.log import LOG
-from kmonitor.hub.store.connection import Connection, Span
-from kmonitor.hub.store.database import Changes, Database
+from kmonitor.hub.store.connection import HubIdRange, StoreConnection
+from kmonitor.hub.store.database import Database, WriteBatch
 from kmonitor.hub.store.salvage import DAMAGE, is_of_tables, newest_put_aside, salvage
 from kmonitor.hub.store.schema import open_reader, open_writer
 from kmonitor_agent.wire.local.private_files import check_own, make_own_folder
@@ -59,7 +59,7 @@ class SqliteDatabase(Database):
             with suppress(FileNotFoundError):
                 check_own(path.with_name(path.name + suffix))
         self._file = _open(path)
-        super().__init__(self._file, Span.of_hub(0))
+        super().__init__(self._file, HubIdRange.of_hub(0))
         self._inode = path.lstat().st_ino
         self.hub = self._fact_or_new("hub", new_id())
         if not is_id(self.hub):
@@ -68,7 +68,7 @@ class SqliteDatabase(Database):
         self._load(self._stored_head())
 
     @override
-    def open_reader(self) -> Connection:
+    def open_reader(self) -> StoreConnection:
         return open_reader(self.path)
 
     @override
@@ -129,7 +129,7 @@ class SqliteDatabase(Database):
 
     @override
     @contextmanager
-    def _transaction(self, changes: Changes) -> Generator[None]:
+    def _transaction(self, changes: WriteBatch) -> Generator[None]:
         self._file.execute("BEGIN IMMEDIATE")
         try:
             yield

@@ -5,9 +5,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.base.installation import how_to_add
-from kmonitor.hub.store.connection import Connection
+from kmonitor.hub.store.connection import StoreConnection
 from kmonitor.hub.store.database import Database
 from kmonitor.hub.store.schema import open_reader
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
@@ -27,7 +27,7 @@ HERE: Final = "here"
 _SCHEMES: Final = ("postgresql://", "postgres://")
 
 
-class StoreRefused(Expected):
+class StoreRefused(UserError):
     """This is no place to store in, or it cannot be used here."""
 
 
@@ -86,7 +86,7 @@ def try_store(store: str) -> None:
     begun_connection(Address.read(store)).close()
 
 
-def open_stored(folders: Folders, store: str) -> Connection:
+def open_stored(folders: Folders, store: str) -> StoreConnection:
     """A connection that only reads what hubs have stored.
 
     Raises:

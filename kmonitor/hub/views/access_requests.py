@@ -5,18 +5,18 @@ from typing import Literal, assert_never
 
 import msgspec
 
-from kmonitor.base.errors import Expected
-from kmonitor.hub.access.endpoints import Doors
+from kmonitor.base.errors import UserError
+from kmonitor.hub.access.endpoints import HubEndpoints
 from kmonitor.hub.access.peers import Peer
-from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.runs.event_log import HubEventLog
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.private_files import NotPrivate
 from kmonitor_agent.wire.messages.access_messages import (
-    AuditAsked,
-    AuditTold,
+    AuditReply,
+    AuditRequest,
     KeyGrant,
-    KeysAsked,
-    KeysTold,
+    KeysReply,
+    KeysRequest,
 )
 from kmonitor_agent.wire.messages.unions import ErrorMessage
 
@@ -24,22 +24,22 @@ Reply = Callable[[msgspec.Struct], object]
 """Sends the answer to who asked."""
 
 
-class KeysDesk:
+class AccessService:
     """Owned by the hub's main thread."""
 
-    def __init__(self, doors: Doors, ledger: Ledger, clock: Clock) -> None:
+    def __init__(self, doors: HubEndpoints, ledger: HubEventLog, clock: Clock) -> None:
         self._doors = doors
         self._keys = doors.keys
         self._ledger = ledger
         self._clock = clock
 
-    def serve(self, peer: Peer, asked: KeysAsked | AuditAsked, reply: Reply) -> None:
+    def serve(self, peer: Peer, asked: KeysRequest | AuditRequest, reply: Reply) -> None:
         """Answer an operator, once what was changed is written down."""
         match asked:
-            case AuditAsked():
+            case AuditRequest():
                 rows, more = self._ledger.database.audit_rows(asked.before, asked.limit)
-                reply(AuditTold(ask=asked.ask, rows=rows, more=more))
-            case KeysAsked():
+                reply(AuditReply(ask=asked.ask, rows=rows, more=more))
+            case KeysRequest():
                 told = self._change(peer, asked)
                 # The list is a file of its own: a full database delays only the audit.
                 self._ledger.flush()
@@ -47,7 +47,7 @@ class KeysDesk:
             case _:
                 assert_never(asked)
 
-    def _change(self, peer: Peer, asked: KeysAsked) -> KeysTold | ErrorMessage:
+    def _change(self, peer: Peer, asked: KeysRequest) -> KeysReply | ErrorMessage:
         self._doors.look_at_keys()  # who asks may just have mended the file by hand
         try:
             if asked.authorize is not None:
@@ -55,12 +55,12 @@ class KeysDesk:
             if asked.revoke and not self._revoke(peer, asked.revoke):
                 text = f'no key is called "{asked.revoke}", and none is that key'
                 return _error(asked, "not_found", text)
-        except Expected as exc:
+        except UserError as exc:
             return _error(asked, "invalid", exc.what)
         except (OSError, NotPrivate) as exc:
             return _error(asked, "invalid", f"the list of keys cannot be written: {exc}")
         fault = "" if self._keys.fault is None else str(self._keys.fault)
-        return KeysTold(
+        return KeysReply(
             ask=asked.ask, keys=self._keys.all(), address=self._doors.address, fault=fault
         )
 
@@ -85,5 +85,5 @@ class KeysDesk:
         return True
 
 
-def _error(asked: KeysAsked, code: Literal["invalid", "not_found"], text: str) -> ErrorMessage:
+def _error(asked: KeysRequest, code: Literal["invalid", "not_found"], text: str) -> ErrorMessage:
     return ErrorMessage(code=code, text=text, ask=asked.ask)

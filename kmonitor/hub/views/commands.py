@@ -4,44 +4,44 @@ from collections.abc import Callable
 from typing import Literal
 
 from kmonitor.hub.runs.command_queue import MAX_OPEN_PER_RUN, CommandEntry
-from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.runs.event_log import HubEventLog
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.views.edits import OF_ANOTHER
 from kmonitor_agent.wire.local.clock import Clock
-from kmonitor_agent.wire.messages.unions import CommandAsked, CommandTold, ErrorMessage
+from kmonitor_agent.wire.messages.unions import CommandReply, CommandRequest, ErrorMessage
 
 
-class CommandDesk:
+class CommandService:
     """Owned by the hub's main thread.
 
     Attributes:
         is_gone: Asked of a run that is not over: whether its process is seen to be dead.
     """
 
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+    def __init__(self, ledger: HubEventLog, clock: Clock) -> None:
         self.is_gone: Callable[[RunRecord], bool] = _no
         self._ledger = ledger
         self._clock = clock
 
-    def take(self, asked: CommandAsked) -> Callable[[], CommandTold | ErrorMessage]:
+    def take(self, asked: CommandRequest) -> Callable[[], CommandReply | ErrorMessage]:
         """Take a command, or one asked again; returns what tells where it then stands."""
         entry = self._known(asked.id)
         if entry is None:
             record = self._ledger.registry.get(asked.run)
             if self._ledger.registry.is_of_another(asked.run):
-                return lambda: _error(asked, "invalid", OF_ANOTHER)
+                return lambda: _command_error(asked, "invalid", OF_ANOTHER)
             if record is None:
-                return lambda: _error(asked, "not_found", "this hub knows no such run")
+                return lambda: _command_error(asked, "not_found", "this hub knows no such run")
             entry = self._add(asked)
             if entry is None:
-                return lambda: _error(
+                return lambda: _command_error(
                     asked, "invalid", f"{self._ledger.trouble}; nothing was asked"
                 )
         elif (entry.run, entry.name) != (asked.run, asked.name):
-            return lambda: _error(asked, "invalid", "this id belongs to another command")
-        return lambda: CommandTold(ask=asked.ask, status=entry.status())
+            return lambda: _command_error(asked, "invalid", "this id belongs to another command")
+        return lambda: CommandReply(ask=asked.ask, status=entry.status())
 
-    def _add(self, asked: CommandAsked) -> CommandEntry | None:
+    def _add(self, asked: CommandRequest) -> CommandEntry | None:
         """The command in the book; None if it cannot be written: it is not done later either."""
         book, refusal = self._ledger.book, self._refusal(asked)
         result = f"refused: {refusal}" if refusal else "queued"
@@ -59,7 +59,7 @@ class CommandDesk:
         body = self._ledger.database.command(command)
         return None if body is None else self._ledger.book.remember(body)
 
-    def _refusal(self, asked: CommandAsked) -> str:
+    def _refusal(self, asked: CommandRequest) -> str:
         record = self._ledger.registry.get(asked.run)
         if record is None or record.is_over:
             return "the training has ended"
@@ -82,7 +82,9 @@ def _cannot(record: RunRecord, name: str) -> str:
     return f"this training cannot {name}"
 
 
-def _error(asked: CommandAsked, code: Literal["not_found", "invalid"], text: str) -> ErrorMessage:
+def _command_error(
+    asked: CommandRequest, code: Literal["not_found", "invalid"], text: str
+) -> ErrorMessage:
     return ErrorMessage(code=code, text=text, ask=asked.ask)
 
 

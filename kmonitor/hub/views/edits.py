@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from kmonitor.hub.runs.event_log import Ledger
+from kmonitor.hub.runs.event_log import HubEventLog
 from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor_agent.wire.messages.unions import EditAsked, EditTold, ErrorMessage
+from kmonitor_agent.wire.messages.unions import EditReply, EditRequest, ErrorMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 OF_ANOTHER: Final = "this run is kept by another hub of the team, which alone can change it"
 
 
-class EditDesk:
+class EditService:
     """Owned by the hub's main thread.
 
     Attributes:
@@ -21,12 +21,12 @@ class EditDesk:
         is_read_only: Nothing can be changed here.
     """
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: HubEventLog) -> None:
         self.is_abandoned: Callable[[RunRecord], bool] = _no
         self.is_read_only = False
         self._ledger = ledger
 
-    def take(self, who: str, asked: EditAsked) -> EditTold | ErrorMessage:
+    def take(self, who: str, asked: EditRequest) -> EditReply | ErrorMessage:
         """Change a run, or say why not; what is told as done is written down.
 
         Args:
@@ -35,19 +35,21 @@ class EditDesk:
         """
         record = self._ledger.registry.get(asked.run)
         if self._ledger.registry.is_of_another(asked.run):
-            return _error(asked, "invalid", OF_ANOTHER)
+            return _edit_error(asked, "invalid", OF_ANOTHER)
         if record is None:
-            return _error(asked, "not_found", "this hub knows no such run")
+            return _edit_error(asked, "not_found", "this hub knows no such run")
         if self.is_read_only:
             text = "a folder is only looked at here; nothing in it is changed"
-            return _error(asked, "invalid", text)
+            return _edit_error(asked, "invalid", text)
         if asked.delete and not (record.is_over or self.is_abandoned(record)):
-            return _error(asked, "invalid", "its training still runs, or is silent: stop it first")
+            return _edit_error(
+                asked, "invalid", "its training still runs, or is silent: stop it first"
+            )
         if not self._is_done(who, record, asked):
-            return _error(asked, "invalid", f"{self._ledger.trouble}; nothing was changed")
-        return EditTold(ask=asked.ask, run=asked.run)
+            return _edit_error(asked, "invalid", f"{self._ledger.trouble}; nothing was changed")
+        return EditReply(ask=asked.ask, run=asked.run)
 
-    def _is_done(self, who: str, record: RunRecord, asked: EditAsked) -> bool:
+    def _is_done(self, who: str, record: RunRecord, asked: EditRequest) -> bool:
         """Whether it is written; where it is not, it is not done later either."""
         run, name = record.run, record.name
         rows = [(who, what, run, name, result) for what, result in _deeds(asked)]
@@ -63,7 +65,7 @@ class EditDesk:
 
         return self._ledger.attempt(lambda: self._change(record, asked), undo, rows)
 
-    def _change(self, record: RunRecord, asked: EditAsked) -> None:
+    def _change(self, record: RunRecord, asked: EditRequest) -> None:
         if asked.name is not None:
             record.name, record.renamed = asked.name, True
         if asked.note is not None:
@@ -73,7 +75,7 @@ class EditDesk:
         self._ledger.registry.touch(record)
 
 
-def _deeds(asked: EditAsked) -> list[tuple[str, str]]:
+def _deeds(asked: EditRequest) -> list[tuple[str, str]]:
     """What is done, and with what result, as the audit has it."""
     if asked.delete:
         return [("delete", "done")]
@@ -87,7 +89,9 @@ def _deeds(asked: EditAsked) -> list[tuple[str, str]]:
     return deeds
 
 
-def _error(asked: EditAsked, code: Literal["not_found", "invalid"], text: str) -> ErrorMessage:
+def _edit_error(
+    asked: EditRequest, code: Literal["not_found", "invalid"], text: str
+) -> ErrorMessage:
     return ErrorMessage(code=code, text=text, ask=asked.ask)
 
 

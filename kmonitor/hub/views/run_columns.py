@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kmonitor.base.thinning import Floats
-from kmonitor.hub.store.connection import Connection
+from kmonitor.hub.store.connection import StoreConnection
 from kmonitor.hub.store.row_checks import WITHIN_KIND, seconds, sound_bodies
 from kmonitor.hub.store.sample_blocks import (
     BLOCK_SAMPLES,
@@ -20,7 +20,7 @@ from kmonitor.hub.store.sample_blocks import (
 )
 from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event
 from kmonitor_agent.wire.messages.events import EpochEnded, EpochStarted, GraphSize
-from kmonitor_agent.wire.messages.readings import is_of_samples
+from kmonitor_agent.wire.messages.readings import is_sample_column
 
 _FIRST_CAPACITY = 1_024
 _EVENTS = (
@@ -140,7 +140,7 @@ class RunColumns:
 
     def update(
         self,
-        connection: Connection,
+        connection: StoreConnection,
         head: int,
         wanted: Sequence[str],
         n_samples: int = BLOCK_SAMPLES,
@@ -170,7 +170,7 @@ class RunColumns:
         return samples
 
     def outline(
-        self, connection: Connection, head: int, wanted: Sequence[str], n_samples: int
+        self, connection: StoreConnection, head: int, wanted: Sequence[str], n_samples: int
     ) -> int:
         """Have packed samples and some of the others in here, all up to row `head`; once, first.
 
@@ -194,12 +194,12 @@ class RunColumns:
         self.update(connection, head, wanted)
         return len(picked.t_s)
 
-    def _read_packed(self, connection: Connection) -> None:
+    def _read_packed(self, connection: StoreConnection) -> None:
         self._packed = PackedSamples(connection, self.run_key)
         self._packed_t_s = np.maximum.accumulate(self._packed.t_s)
         self._samples_row = self._packed.last_row
 
-    def _read_stored(self, connection: Connection, head: int, n_samples: int) -> Samples:
+    def _read_stored(self, connection: StoreConnection, head: int, n_samples: int) -> Samples:
         if self._packed is None and self.is_packed_wanted:
             self._read_packed(connection)
         samples = read_samples(connection, self.run_key, self._samples_row, head, n_samples)
@@ -210,7 +210,7 @@ class RunColumns:
             self._samples_row = self.row = head
         return samples
 
-    def _read_others(self, connection: Connection, head: int) -> None:
+    def _read_others(self, connection: StoreConnection, head: int) -> None:
         self._read_counts(connection, head)
         self._read_epochs(connection, head)
         self.gaps_t_s += [t_s for t_s, _ in self._rows(connection, "lost", head)]
@@ -225,7 +225,7 @@ class RunColumns:
         Args:
             column: One that was wanted in the last `update`, or any that is not of samples.
         """
-        if is_of_samples(column):
+        if is_sample_column(column):
             return self._with_counts(column, *self._sampled(column))
         pairs = _as_pairs(self.epochs.values.get(column, []))
         pairs = pairs[~np.isnan(pairs[:, 1])]
@@ -263,14 +263,14 @@ class RunColumns:
         order = np.argsort(t_s, kind="stable")
         return t_s[order], np.concatenate([values, counted[:, 1]])[order]
 
-    def _read_counts(self, connection: Connection, head: int) -> None:
+    def _read_counts(self, connection: StoreConnection, head: int) -> None:
         for t_s, body in self._rows(connection, "graph", head):
             event = _decoded(body)
             if isinstance(event, GraphSize):
                 self._counted.setdefault("graph_operations", []).append((t_s, event.operations))
                 self._counted.setdefault("functions", []).append((t_s, event.functions))
 
-    def _read_epochs(self, connection: Connection, head: int) -> None:
+    def _read_epochs(self, connection: StoreConnection, head: int) -> None:
         for t_s, body in self._rows(connection, "epoch_start", head):
             event = _decoded(body)
             if isinstance(event, EpochStarted):
@@ -294,7 +294,9 @@ class RunColumns:
         for name, column in self._columns.items():
             column.extend(block.get(name, unread))
 
-    def _rows(self, connection: Connection, kind: str, head: int) -> list[tuple[float, bytes]]:
+    def _rows(
+        self, connection: StoreConnection, kind: str, head: int
+    ) -> list[tuple[float, bytes]]:
         found = connection.execute(_EVENTS, self._asked(kind, head))
         sound = sound_bodies(found, self.run_key, kind)
         return [(seconds(t_s), body) for _, t_s, body in sound]

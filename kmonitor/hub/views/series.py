@@ -11,12 +11,12 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kmonitor.base.thinning import Floats, thin, with_gaps
-from kmonitor.hub.faults import keep_reading
+from kmonitor.base.thinning import Floats, thin_series, with_gaps
+from kmonitor.hub.faults import run_reader_thread
 from kmonitor.hub.log import LOG
-from kmonitor.hub.pending_requests import OpenQuestion, OpenQuestions
-from kmonitor.hub.runs.event_log import Ledger
-from kmonitor.hub.store.connection import CANNOT_NOW, Connection, newest_row
+from kmonitor.hub.pending_requests import PendingRequest, PendingRequests
+from kmonitor.hub.runs.event_log import HubEventLog
+from kmonitor.hub.store.connection import RETRYABLE_ERRORS, StoreConnection, newest_row
 from kmonitor.hub.store.sample_blocks import (
     BLOCK_SAMPLES,
     DamagedBlocks,
@@ -25,15 +25,15 @@ from kmonitor.hub.store.sample_blocks import (
 )
 from kmonitor.hub.views.run_columns import RunColumns
 from kmonitor_agent.wire.local.clock import Clock
-from kmonitor_agent.wire.messages.events import SourceOf
+from kmonitor_agent.wire.messages.events import FieldSource
 from kmonitor_agent.wire.messages.fields import MAX_EPOCH_BYTES, MAX_TEXT
 from kmonitor_agent.wire.messages.unions import (
     MOST_COLUMNS,
-    Column,
     ErrorMessage,
-    SeriesAsked,
-    SeriesTold,
-    Working,
+    ReplyPending,
+    SeriesReply,
+    SeriesRequest,
+    ThinnedColumn,
 )
 
 _MAX_WAITING = 64
@@ -63,10 +63,10 @@ class _Job:
         columns: The run's, from then on.
     """
 
-    question: OpenQuestion
-    asked: SeriesAsked
+    question: PendingRequest
+    asked: SeriesRequest
     run_key: int
-    sources: list[SourceOf]
+    sources: list[FieldSource]
     head: int | None = None
     columns: RunColumns | None = None
 
@@ -76,7 +76,7 @@ class _Packing:
     run_keys: list[int]
 
 
-class SeriesDesk:
+class SeriesThread:
     """Owns the thread `kmonitor-hub-series` and its read-only connection.
 
     Columns of the runs asked for last are kept in memory, within 256 MiB, and only what was
@@ -88,7 +88,7 @@ class SeriesDesk:
 
     def __init__(
         self,
-        open_reader: Callable[[], Connection],
+        open_reader: Callable[[], StoreConnection],
         wake: Callable[[], None],
         *,
         block_samples: int = BLOCK_SAMPLES,
@@ -106,12 +106,12 @@ class SeriesDesk:
         self._wake = wake
         self._block_samples = block_samples
         self._outline_over = outline_over
-        self._open = OpenQuestions(_MAX_WAITING)
+        self._open = PendingRequests(_MAX_WAITING)
         self._jobs: queue.Queue[_Job | _Packing | None] = queue.Queue()
         self._long: deque[_Job] = deque()
         self._packed: deque[tuple[SampleBlock | None, list[int]]] = deque()
         self._blocks: deque[SampleBlock] = deque()
-        self._answers: deque[tuple[OpenQuestion, msgspec.Struct]] = deque()
+        self._answers: deque[tuple[PendingRequest, msgspec.Struct]] = deque()
         self._cache: OrderedDict[int, RunColumns] = OrderedDict()
         self._is_stopping = threading.Event()
         self._thread = threading.Thread(target=self._main, name="kmonitor-hub-series", daemon=True)
@@ -135,9 +135,9 @@ class SeriesDesk:
     def ask(
         self,
         identity: bytes,
-        asked: SeriesAsked,
+        asked: SeriesRequest,
         run_key: int,
-        sources: list[SourceOf],
+        sources: list[FieldSource],
         n_events: int = 0,
     ) -> bool:
         """Take a question, once; False when too many wait."""
@@ -149,8 +149,8 @@ class SeriesDesk:
         self._jobs.put(_Job(question, asked, run_key, sources))
         return True
 
-    def late(self) -> list[tuple[bytes, Working]]:
-        """What those are told who wait since the last call; as `OpenQuestions.late`."""
+    def late(self) -> list[tuple[bytes, ReplyPending]]:
+        """What those are told who wait since the last call; as `PendingRequests.late`."""
         return self._open.late()
 
     def take_answers(self) -> list[tuple[bytes, msgspec.Struct]]:
@@ -158,7 +158,7 @@ class SeriesDesk:
         answers: list[tuple[bytes, msgspec.Struct]] = []
         while self._answers:
             question, told = self._answers.popleft()
-            if not isinstance(told, SeriesTold) or told.one_of == 1:
+            if not isinstance(told, SeriesReply) or told.one_of == 1:
                 self._open.end(question)
             answers.append((question.identity, told))
         return answers
@@ -179,9 +179,9 @@ class SeriesDesk:
         return blocks
 
     def _main(self) -> None:
-        keep_reading("series", self._open_reader, self._is_stopping, self._turn)
+        run_reader_thread("series", self._open_reader, self._is_stopping, self._turn)
 
-    def _turn(self, connection: Connection) -> None:
+    def _turn(self, connection: StoreConnection) -> None:
         job = self._next()
         if self._is_stopping.is_set():
             return
@@ -200,7 +200,7 @@ class SeriesDesk:
         except queue.Empty:
             return None
 
-    def _go_on(self, connection: Connection, job: _Job) -> bool:
+    def _go_on(self, connection: StoreConnection, job: _Job) -> bool:
         """Read the next part for a question; True once it is answered."""
         told = self._answer(connection, job)
         self._open.beat += 1
@@ -209,22 +209,22 @@ class SeriesDesk:
         self._wake()
         return told is not None
 
-    def _answer(self, connection: Connection, job: _Job) -> msgspec.Struct | None:
+    def _answer(self, connection: StoreConnection, job: _Job) -> msgspec.Struct | None:
         try:
             columns = self._columns_of(connection, job)
             return _told(columns, job) if columns.row >= (job.head or 0) else None
         except Exception as exc:  # noqa: BLE001 - a thread's main: one chart must not end all
-            is_fault = not isinstance(exc, CANNOT_NOW)
+            is_fault = not isinstance(exc, RETRYABLE_ERRORS)
             LOG.warning("series of %s: %s", job.asked.run, exc, exc_info=is_fault)
             self._cache.pop(job.run_key, None)
             for other in self._long:
                 if other.run_key == job.run_key:
                     other.columns = None
             text = f"the series could not be read: {exc}"[:MAX_TEXT]
-            retry_ms = _RETRY_MS if isinstance(exc, CANNOT_NOW) else 0
+            retry_ms = _RETRY_MS if isinstance(exc, RETRYABLE_ERRORS) else 0
             return ErrorMessage(code="busy", text=text, retry_ms=retry_ms, ask=job.asked.ask)
 
-    def _outline(self, connection: Connection, job: _Job) -> None:
+    def _outline(self, connection: StoreConnection, job: _Job) -> None:
         """Answer a question from some of the samples, if that is wanted and all take long."""
         n_events, head = job.question.n_events, job.head or 0
         if not job.asked.outline or n_events - job.question.done <= self._outline_over:
@@ -243,7 +243,7 @@ class SeriesDesk:
         self._answers.append((job.question, _told(outline, job, one_of)))
         self._wake()
 
-    def _columns_of(self, connection: Connection, job: _Job) -> RunColumns:
+    def _columns_of(self, connection: StoreConnection, job: _Job) -> RunColumns:
         columns = job.columns or self._cache.get(job.run_key) or RunColumns(job.run_key)
         try:
             self._update(connection, columns, job)
@@ -259,7 +259,7 @@ class SeriesDesk:
             self._cache.popitem(last=False)
         return columns
 
-    def _update(self, connection: Connection, columns: RunColumns, job: _Job) -> None:
+    def _update(self, connection: StoreConnection, columns: RunColumns, job: _Job) -> None:
         # One read transaction, so that blocks and the events behind them fit.
         connection.execute("BEGIN")
         try:
@@ -276,7 +276,7 @@ class SeriesDesk:
     def _cache_bytes(self) -> int:
         return sum(columns.n_bytes for columns in self._cache.values())
 
-    def _pack(self, connection: Connection, run_keys: list[int]) -> None:
+    def _pack(self, connection: StoreConnection, run_keys: list[int]) -> None:
         # A run that is being read hands on its blocks itself.
         being_read = {job.run_key for job in self._long}
         keys = [key for key in run_keys if key not in being_read]
@@ -285,13 +285,13 @@ class SeriesDesk:
 
 
 def _next_block(
-    connection: Connection, run_keys: list[int], n_samples: int
+    connection: StoreConnection, run_keys: list[int], n_samples: int
 ) -> tuple[SampleBlock | None, list[int]]:
     too_few: list[int] = []
     for run_key in run_keys:
         try:
             block = next_block(connection, run_key, n_samples)
-        except CANNOT_NOW as exc:
+        except RETRYABLE_ERRORS as exc:
             LOG.debug("nothing is packed now: %s", exc)
             return None, []
         except Exception:  # noqa: BLE001 - a thread's main: it is charted all the same
@@ -303,9 +303,9 @@ def _next_block(
     return None, too_few
 
 
-def _told(columns: RunColumns, job: _Job, one_of: int = 1) -> SeriesTold:
+def _told(columns: RunColumns, job: _Job, one_of: int = 1) -> SeriesReply:
     epochs = columns.epochs
-    return SeriesTold(
+    return SeriesReply(
         ask=job.asked.ask,
         run=job.asked.run,
         row=columns.row,
@@ -319,17 +319,17 @@ def _told(columns: RunColumns, job: _Job, one_of: int = 1) -> SeriesTold:
     )
 
 
-def _column(columns: RunColumns, asked: SeriesAsked, name: str) -> Column:
+def _column(columns: RunColumns, asked: SeriesRequest, name: str) -> ThinnedColumn:
     t_s, values = columns.points(name)
     first = int(np.searchsorted(t_s, asked.from_s))
     last = len(t_s) if asked.to_s is None else int(np.searchsorted(t_s, asked.to_s, "right"))
     t_s, values = t_s[first:last], values[first:last]
-    thinned = thin(t_s, values, asked.buckets)
+    thinned = thin_series(t_s, values, asked.buckets)
     if len(thinned[0]):
         breaks_t_s = columns.breaks_t_s(name)
         is_asked = breaks_t_s <= (math.inf if asked.to_s is None else asked.to_s)
         thinned = with_gaps(*thinned, breaks_t_s[is_asked])
-    return Column(
+    return ThinnedColumn(
         name=name, t_s=_floats(thinned[0]), values=_floats(thinned[1]), n_raw=last - first
     )
 
@@ -346,7 +346,7 @@ def _floats(values: Floats) -> bytes:
 # Sample packing.
 
 
-LOOK_EVERY_S: Final = 0.25
+PACK_EVERY_S: Final = 0.25
 """Where there was nothing to pack; while there is, one block follows the other."""
 
 BUSY_EVERY_S: Final = 1.0
@@ -354,13 +354,13 @@ BUSY_EVERY_S: Final = 1.0
 interpreter has to give two thirds."""
 
 
-class SamplePacking:
+class SamplePacker:
     """Owned by the hub's main thread; the work is done by the thread of the series.
 
     One block is under way at a time, so that none is packed twice.
     """
 
-    def __init__(self, ledger: Ledger, series: SeriesDesk, clock: Clock) -> None:
+    def __init__(self, ledger: HubEventLog, series: SeriesThread, clock: Clock) -> None:
         self._ledger = ledger
         self._series = series
         self._clock = clock

@@ -4,40 +4,40 @@ from typing import TYPE_CHECKING, Literal, Protocol, assert_never
 
 import msgspec
 
-from kmonitor.hub.access.peers import LOCAL_USER, Peer, Send, key_of
-from kmonitor.hub.access.sockets import Intake
+from kmonitor.hub.access.peers import LOCAL_USER, Peer, Send, sender_key
+from kmonitor.hub.access.sockets import MessageReader
 from kmonitor.hub.faults import HubFaults
-from kmonitor.hub.runs.event_log import Ledger
-from kmonitor.hub.store.connection import CANNOT_READ
-from kmonitor.hub.store.pages import Wanted
+from kmonitor.hub.runs.event_log import HubEventLog
+from kmonitor.hub.store.connection import READ_ERRORS
+from kmonitor.hub.store.pages import PageRequest
 from kmonitor.hub.store.row_checks import DAMAGED
-from kmonitor.hub.views.commands import CommandDesk
-from kmonitor.hub.views.edits import EditDesk
+from kmonitor.hub.views.commands import CommandService
+from kmonitor.hub.views.edits import EditService
 from kmonitor_agent.wire.local.clock import Clock
-from kmonitor_agent.wire.local.spool_folder import lost_body
+from kmonitor_agent.wire.local.spool_folder import encode_lost_event
 from kmonitor_agent.wire.messages.codec import unpack_from_desktop
-from kmonitor_agent.wire.messages.events import SourceOf
+from kmonitor_agent.wire.messages.events import FieldSource
 from kmonitor_agent.wire.messages.fields import MAX_ANSWER_ROWS_BYTES
 from kmonitor_agent.wire.messages.unions import (
-    AuditAsked,
-    CommandAsked,
-    EditAsked,
+    AuditRequest,
+    ChangeHint,
+    CommandRequest,
+    EditRequest,
     ErrorMessage,
+    EventRow,
     FromDesktop,
-    Head,
-    HubAsked,
-    KeysAsked,
+    HubRequest,
+    KeysRequest,
     Ping,
     Pong,
-    Row,
-    RowsAsked,
-    RowsTold,
-    RunsAsked,
-    RunsTold,
+    RowsReply,
+    RowsRequest,
+    RunsReply,
+    RunsRequest,
     RunSummary,
-    SeriesAsked,
-    VerdictsAsked,
-    mark_of,
+    SeriesRequest,
+    VerdictsRequest,
+    troubles_checksum,
 )
 from kmonitor_agent.wire.release import VERSION
 
@@ -53,36 +53,36 @@ _VIEWER_EXPIRES_S = 10.0
 _HINT_INTERVAL_S = 0.2
 
 
-class SeriesDesk(Protocol):
+class SeriesProvider(Protocol):
     """Who answers questions for series, on a thread of its own."""
 
     def ask(
         self,
         identity: bytes,
-        asked: SeriesAsked,
+        asked: SeriesRequest,
         run_key: int,
-        sources: list[SourceOf],
+        sources: list[FieldSource],
         n_events: int,
     ) -> bool:
         """Take a question, once; False when too many wait."""
         ...
 
 
-class VerdictDesk(Protocol):
+class VerdictProvider(Protocol):
     """Who judges runs, on a thread of its own."""
 
-    def ask(self, identity: bytes, asked: VerdictsAsked, run_key: int, n_events: int) -> bool:
+    def ask(self, identity: bytes, asked: VerdictsRequest, run_key: int, n_events: int) -> bool:
         """Take a question, once; False when too many wait."""
         ...
 
 
-class Views:
+class ViewerService:
     """Owned by the hub's main thread.
 
     Attributes:
         host: Name of this host.
-        on_hub_asked: Answers `HubAsked`.
-        on_access_asked: Answers `KeysAsked` and `AuditAsked`.
+        on_hub_asked: Answers `HubRequest`.
+        on_access_asked: Answers `KeysRequest` and `AuditRequest`.
         troubles: Tells what is wrong with the hub.
         who: Tells who is behind an identity.
         commands: Judges commands.
@@ -91,11 +91,16 @@ class Views:
     """
 
     def __init__(
-        self, ledger: Ledger, series: SeriesDesk, faults: HubFaults, clock: Clock, send: Send
+        self,
+        ledger: HubEventLog,
+        series: SeriesProvider,
+        faults: HubFaults,
+        clock: Clock,
+        send: Send,
     ) -> None:
         self.host = ""
-        self.on_hub_asked: Callable[[bytes, HubAsked], None] = _nobody
-        self.on_access_asked: Callable[[bytes, KeysAsked | AuditAsked], None] = _nobody
+        self.on_hub_asked: Callable[[bytes, HubRequest], None] = _nobody
+        self.on_access_asked: Callable[[bytes, KeysRequest | AuditRequest], None] = _nobody
         self.troubles: Callable[[], list[str]] = list
         self.who: Callable[[bytes], Peer | None] = _this_user
         self._ledger = ledger
@@ -103,14 +108,14 @@ class Views:
         self._faults = faults
         self._clock = clock
         self._send = send
-        self.commands = CommandDesk(ledger, clock)
-        self.edits = EditDesk(ledger)
-        self.judges: VerdictDesk | None = None
-        self._intake = Intake("view", faults, send)
+        self.commands = CommandService(ledger, clock)
+        self.edits = EditService(ledger)
+        self.judges: VerdictProvider | None = None
+        self._intake = MessageReader("view", faults, send)
         self._heard_s: dict[bytes, float] = {}
         # Only who stays connected pings.
         self._pinging: set[bytes] = set()
-        self._hinted = Head(head=0, change=0)
+        self._hinted = ChangeHint(head=0, change=0)
         self._hint_after_s = 0.0
 
     def __len__(self) -> int:
@@ -133,7 +138,7 @@ class Views:
         self._hear(identity)
         try:
             self._serve(identity, message)
-        except CANNOT_READ as exc:
+        except READ_ERRORS as exc:
             self._faults.record("view: store", exc)
             text = f"the database could not be read: {exc}"
             ask = getattr(message, "ask", 0)
@@ -151,13 +156,13 @@ class Views:
             if not self._send(identity, hint):
                 self._forget(identity)
 
-    def _news(self) -> Head:
+    def _news(self) -> ChangeHint:
         ledger = self._ledger
-        return Head(
+        return ChangeHint(
             head=ledger.head,
             change=ledger.registry.change,
             is_troubled=bool(ledger.trouble),
-            troubles=mark_of(self.troubles()),
+            troubles=troubles_checksum(self.troubles()),
         )
 
     def expire(self) -> None:
@@ -169,7 +174,7 @@ class Views:
 
     def end_sessions(self, keys: set[str]) -> None:
         """Forget who came with these keys."""
-        for identity in [who for who in self._heard_s if key_of(who) in keys]:
+        for identity in [who for who in self._heard_s if sender_key(who) in keys]:
             self._forget(identity)
 
     def _hear(self, identity: bytes) -> None:
@@ -183,15 +188,15 @@ class Views:
 
     def _serve(self, identity: bytes, message: FromDesktop) -> None:
         match message:
-            case RunsAsked() | RowsAsked() | SeriesAsked() | VerdictsAsked():
+            case RunsRequest() | RowsRequest() | SeriesRequest() | VerdictsRequest():
                 self._look_up(identity, message)
-            case CommandAsked():
+            case CommandRequest():
                 self._command(identity, message)
-            case EditAsked():
+            case EditRequest():
                 self._edit(identity, message)
-            case HubAsked():
+            case HubRequest():
                 self.on_hub_asked(identity, message)
-            case KeysAsked() | AuditAsked():
+            case KeysRequest() | AuditRequest():
                 self.on_access_asked(identity, message)
             case Ping() | Pong():
                 self._pong(identity, message)
@@ -199,16 +204,16 @@ class Views:
                 assert_never(message)
 
     def _look_up(
-        self, identity: bytes, message: RunsAsked | RowsAsked | SeriesAsked | VerdictsAsked
+        self, identity: bytes, message: RunsRequest | RowsRequest | SeriesRequest | VerdictsRequest
     ) -> None:
         match message:
-            case RunsAsked():
+            case RunsRequest():
                 self._send(identity, self._runs(message))
-            case RowsAsked():
+            case RowsRequest():
                 self._send(identity, self._rows(message))
-            case SeriesAsked():
+            case SeriesRequest():
                 self._ask_series(identity, message)
-            case VerdictsAsked():
+            case VerdictsRequest():
                 self._ask_verdicts(identity, message)
 
     def _pong(self, identity: bytes, message: Ping | Pong) -> None:
@@ -217,14 +222,14 @@ class Views:
             mono, wall = self._clock.monotonic_s(), self._clock.wall_s()
             self._send(identity, Pong(n=message.n, mono=mono, wall=wall))
 
-    def _runs(self, asked: RunsAsked) -> RunsTold:
+    def _runs(self, asked: RunsRequest) -> RunsReply:
         registry = self._ledger.registry
         since = asked.since_change
         records, more = registry.changed_since(since)
         summaries, n_told = self._summaries(records)
         more = more or n_told < len(records)
         change = records[n_told - 1].change if more else registry.change
-        return RunsTold(
+        return RunsReply(
             ask=asked.ask,
             hub=self._ledger.database.hub,
             change=change,
@@ -250,12 +255,12 @@ class Views:
                 found.append(summary)
         return found, len(records)
 
-    def _rows(self, asked: RowsAsked) -> RowsTold:
+    def _rows(self, asked: RowsRequest) -> RowsReply:
         registry = self._ledger.registry
         head = self._ledger.head
         records = [registry.find(run) for run in asked.runs]
         keys = tuple(record.key for record in records if record is not None)
-        told = RowsTold(
+        told = RowsReply(
             ask=asked.ask,
             hub=self._ledger.database.hub,
             cursor=max(asked.cursor, head) if asked.runs else asked.cursor,
@@ -266,23 +271,23 @@ class Views:
         if asked.runs and not keys:
             return told  # none of these runs is known
         page = self._ledger.database.page(
-            Wanted(asked.cursor, asked.limit, keys, tuple(asked.kinds))
+            PageRequest(asked.cursor, asked.limit, keys, tuple(asked.kinds))
         )
-        rows: list[Row] = []
+        rows: list[EventRow] = []
         for row, key, seq, t_s, body in page.rows:
             run = registry.id_of(key)
             if run is not None:  # else deleted, and not yet swept
                 rows.append(self._row(row, run, seq, t_s, body))
         return msgspec.structs.replace(told, cursor=page.cursor, rows=rows, more=page.more)
 
-    def _row(self, row: int, run: str, seq: int, t_s: float, body: bytes) -> Row:
+    def _row(self, row: int, run: str, seq: int, t_s: float, body: bytes) -> EventRow:
         seq = max(0, seq)
         if not body:
             self._faults.record("store: row", DAMAGED, of=f"row {row} of {run}")
-            body = lost_body(seq, t_s, DAMAGED)
-        return Row(row=row, run=run, seq=seq, t_s=t_s, body=body)
+            body = encode_lost_event(seq, t_s, DAMAGED)
+        return EventRow(row=row, run=run, seq=seq, t_s=t_s, body=body)
 
-    def _ask_series(self, identity: bytes, asked: SeriesAsked) -> None:
+    def _ask_series(self, identity: bytes, asked: SeriesRequest) -> None:
         record = self._ledger.registry.find(asked.run)
         if record is None:
             self._refuse(identity, asked.ask, "not_found", "this hub knows no such run")
@@ -295,7 +300,7 @@ class Views:
             text = "too many charts are being drawn at once"
             self._send(identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=asked.ask))
 
-    def _ask_verdicts(self, identity: bytes, asked: VerdictsAsked) -> None:
+    def _ask_verdicts(self, identity: bytes, asked: VerdictsRequest) -> None:
         record = self._ledger.registry.find(asked.run)
         if record is None:
             self._refuse(identity, asked.ask, "not_found", "this hub knows no such run")
@@ -303,7 +308,7 @@ class Views:
             text = "too many runs are being judged at once"
             self._send(identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=asked.ask))
 
-    def _command(self, identity: bytes, asked: CommandAsked) -> None:
+    def _command(self, identity: bytes, asked: CommandRequest) -> None:
         peer = self._peer(identity)
         # From this host it is this user's own word; from the network only the key is proven.
         asked_by = peer.who if peer.is_far else asked.asked_by or peer.who
@@ -318,13 +323,13 @@ class Views:
             told = ErrorMessage(code="busy", text=text, retry_ms=1000, ask=asked.ask)
         self._send(identity, told)
 
-    def _edit(self, identity: bytes, asked: EditAsked) -> None:
+    def _edit(self, identity: bytes, asked: EditRequest) -> None:
         told = self.edits.take(self._peer(identity).who, asked)
         self._send(identity, told)
 
     def _peer(self, identity: bytes) -> Peer:
         peer = self.who(identity)
-        return Peer("viewer", key_of(identity), "revoked") if peer is None else peer
+        return Peer("viewer", sender_key(identity), "revoked") if peer is None else peer
 
     def _refuse(
         self, identity: bytes, ask: int, code: Literal["not_found", "invalid"], text: str
@@ -336,7 +341,7 @@ def _source_field(column: str) -> str:
     return column.removeprefix("epoch:")
 
 
-def _nobody(_identity: bytes, _asked: HubAsked | KeysAsked | AuditAsked) -> None: ...
+def _nobody(_identity: bytes, _asked: HubRequest | KeysRequest | AuditRequest) -> None: ...
 
 
 def _this_user(_identity: bytes) -> Peer:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 
 CONFIG: Final = "config.json"
 METADATA: Final = "metadata.json"
@@ -42,9 +42,9 @@ class KerasArchive:
     members: dict[str, int]
 
 
-def damaged(path: Path, why: str) -> Expected:
+def damaged(path: Path, why: str) -> UserError:
     """The error for a file that is not whole, or not what it should be."""
-    return Expected(f"{path} cannot be read as a model: {why}.")
+    return UserError(f"{path} cannot be read as a model: {why}.")
 
 
 def size_of(path: Path) -> int:
@@ -59,9 +59,9 @@ def size_of(path: Path) -> int:
         why = exc.strerror if isinstance(exc, OSError) else None
         raise damaged(path, why or str(exc)) from exc
     if stat.S_ISDIR(status.st_mode):
-        raise Expected(f"{path} is a folder.", "Give a .keras or .h5 file.")
+        raise UserError(f"{path} is a folder.", "Give a .keras or .h5 file.")
     if not stat.S_ISREG(status.st_mode):
-        raise Expected(f"{path} is a pipe, a socket or a device, no regular file.")
+        raise UserError(f"{path} is a pipe, a socket or a device, no regular file.")
     return status.st_size
 
 
@@ -85,7 +85,7 @@ def read_archive(path: Path) -> KerasArchive:
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
             ValueError) as exc:  # fmt: skip
         raise damaged(path, f"it is damaged or no .keras file ({exc})") from exc
-    see_layers(path, config)
+    check_layer_count(path, config)
     return KerasArchive(config, metadata, members)
 
 
@@ -105,11 +105,11 @@ def read_json(path: Path) -> dict[str, Any]:
         raise damaged(path, f"it is no JSON ({exc})") from exc
     except ValueError as exc:
         raise damaged(path, str(exc)) from exc
-    see_layers(path, found)
+    check_layer_count(path, found)
     return found
 
 
-def see_layers(path: Path, config: Any) -> None:
+def check_layer_count(path: Path, config: Any) -> None:
     """See that a model has no more layers than anything here could work through in time.
 
     Args:

@@ -16,14 +16,14 @@ from typing import IO, Any, Final, TypeVar, cast
 
 import msgspec
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.memory.model_files.archive import (
     HOLDS_CODE,
+    check_layer_count,
     damaged,
     json_object,
     read_archive,
     read_json,
-    see_layers,
     size_of,
     untrusted_parts,
 )
@@ -31,7 +31,7 @@ from kmonitor.memory.model_files.hdf5 import read_hdf5
 from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout
 from kmonitor_agent.wire.messages.step_program import StepProgram
 
-_CHILD: Final = "from kmonitor_agent.describing.layout_child import main; main()"
+_LAYOUT_CHILD: Final = "from kmonitor_agent.describing.layout_child import main; main()"
 _PATIENCE_S: Final = 600.0
 _LOOK_S: Final = 0.2
 """How often is looked whether an answer is still wanted."""
@@ -69,7 +69,7 @@ class ModelSource:
     is_trusted: bool = False
 
 
-class GivenUp(Exception):
+class DescriptionCancelled(Exception):
     """Who asked wants no answer any more."""
 
 
@@ -81,7 +81,7 @@ def never() -> bool:
 _Answer = TypeVar("_Answer")
 
 
-class _Told(msgspec.Struct, frozen=True):
+class _LayoutReply(msgspec.Struct, frozen=True):
     layouts: list[ModelLayout] = []
     scaled: list[tuple[float, ModelLayout]] = []
     error: str = ""
@@ -136,10 +136,10 @@ def describe_scaled(
     return [(1.0, told.layouts[0]), *told.scaled]
 
 
-def _answered(asked: object, is_given_up: Callable[[], bool] = never) -> _Told:
-    told = answer_of(_CHILD, asked, _Told, "makes the model", is_given_up)
+def _answered(asked: object, is_given_up: Callable[[], bool] = never) -> _LayoutReply:
+    told = answer_of(_LAYOUT_CHILD, asked, _LayoutReply, "makes the model", is_given_up)
     if told.error:
-        raise Expected(f"The model cannot be described: {told.error}.", remedy(told.error))
+        raise UserError(f"The model cannot be described: {told.error}.", remedy(told.error))
     return told
 
 
@@ -182,11 +182,11 @@ def answer_of(
             raise
         if answer is None:
             child.kill()
-            raise Expected(f"The process that {doing} took more than {_PATIENCE_S:.0f} s.")
+            raise UserError(f"The process that {doing} took more than {_PATIENCE_S:.0f} s.")
     try:
         return msgspec.json.decode(answer, type=kind)
     except msgspec.DecodeError as exc:
-        raise Expected(f"The process that {doing} ended {_end(child.returncode, said)}") from exc
+        raise UserError(f"The process that {doing} ended {_end(child.returncode, said)}") from exc
 
 
 def _end(status: int, said: bytes) -> str:
@@ -227,7 +227,7 @@ def _waited_for(
             return child.communicate(timeout=_LOOK_S)
         except subprocess.TimeoutExpired:
             if is_given_up():
-                raise GivenUp from None
+                raise DescriptionCancelled from None
     return None, b""
 
 
@@ -243,7 +243,7 @@ def remedy(error: str) -> str:
 # Tracing.
 
 
-_TRACING_CHILD: Final = "from kmonitor_agent.describing.trace_child import main; main()"
+_TRACE_CHILD: Final = "from kmonitor_agent.describing.trace_child import main; main()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,7 @@ class TracedModel:
     untraced: str
 
 
-class _TracingTold(msgspec.Struct, frozen=True):
+class _TraceReply(msgspec.Struct, frozen=True):
     layout: ModelLayout | None = None
     program: StepProgram | None = None
     untraced: str = ""
@@ -304,9 +304,9 @@ def trace_model(
         "optimizer": optimizer,
         "precision": precision,
     }
-    told = answer_of(_TRACING_CHILD, asked, _TracingTold, "makes the model")
+    told = answer_of(_TRACE_CHILD, asked, _TraceReply, "makes the model")
     if told.layout is None:
-        raise Expected(f"The model cannot be described: {told.error}.", remedy(told.error))
+        raise UserError(f"The model cannot be described: {told.error}.", remedy(told.error))
     return TracedModel(told.layout, told.program, told.untraced)
 
 
@@ -316,7 +316,7 @@ def trace_model(
 _KINDS = "a .keras, .h5 or .json file, or script.py:function"
 
 
-def source_of(
+def model_source_of(
     target: str,
     *,
     config: Path | None = None,
@@ -339,7 +339,7 @@ def source_of(
         return ModelSource(script=str(_file(Path(script))), function=function)
     path = _file(Path(target))
     if path.suffix == ".py":
-        raise Expected(f"{target} needs a function that makes the model.",
+        raise UserError(f"{target} needs a function that makes the model.",
                        f"For example: {target}:build_model")  # fmt: skip
     model, compiled, telling = _told_by(path, config)
     if not allow_code:
@@ -374,17 +374,17 @@ def _told_by(path: Path, config: Path | None) -> tuple[dict[str, Any], dict[str,
         if "model_config" in told:
             return *_of_h5(path, told), path
         if config is None:
-            raise Expected(
+            raise UserError(
                 f"{path} has weights alone; it does not say what the model is made of.",
                 "Give its architecture, as model.to_json() wrote it: --config model.json",
             )
         return *_split(read_json(_file(config))), config
-    raise Expected(f"{path} is no model file that is known.", f"Give {_KINDS}.")
+    raise UserError(f"{path} is no model file that is known.", f"Give {_KINDS}.")
 
 
 def _file(path: Path) -> Path:
     if not path.exists():
-        raise Expected(f"There is no file {path}.", f"Give {_KINDS}.")
+        raise UserError(f"There is no file {path}.", f"Give {_KINDS}.")
     size_of(path)
     return path.absolute()
 
@@ -392,7 +392,7 @@ def _file(path: Path) -> Path:
 def _split(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     compiled = config.get("compile_config")
     if not isinstance(config.get("class_name"), str):
-        raise Expected("The file's configuration names no class of model.")
+        raise UserError("The file's configuration names no class of model.")
     told = cast("dict[str, Any]", compiled) if isinstance(compiled, dict) else {}
     if not told.get("optimizer"):
         told = {}  # what `to_json` leaves of it; Keras would take an optimizer of its own choice
@@ -405,7 +405,7 @@ def _of_h5(path: Path, told: Mapping[str, str]) -> tuple[dict[str, Any], dict[st
         training = json_object(told.get("training_config", "{}"), "its training_config")
     except ValueError as exc:
         raise damaged(path, str(exc)) from exc
-    see_layers(path, model)
+    check_layer_count(path, model)
     return _split(model)[0], training if training.get("optimizer_config") else {}
 
 
@@ -413,7 +413,7 @@ def _see_trust(path: Path, configs: list[dict[str, Any]], custom: Path | None) -
     parts = [part for config in configs for part in untrusted_parts(config)]
     holding = [part for part in parts if part.endswith(HOLDS_CODE)]
     if holding or (parts and custom is None):
-        raise Expected(
+        raise UserError(
             f"{path} names what is not Keras' own: {', '.join((holding or parts)[:5])}.",
             "Custom classes: --custom classes.py runs that file. Code inside the file runs only"
             " with --allow-code; trust its maker first.",

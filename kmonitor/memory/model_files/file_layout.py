@@ -15,10 +15,10 @@ from kmonitor.memory.model_files.inspection import policy_name
 from kmonitor.memory.model_files.output_shapes import CannotTell, Shape, output_shape
 from kmonitor_agent.wire.messages.model_layout import (
     CallLayout,
+    ConfigValue,
     LayerLayout,
     ModelLayout,
     OptimizerLayout,
-    Setting,
     TensorLayout,
     VariableLayout,
 )
@@ -558,7 +558,7 @@ def _layer(path: str, layer: Config, variables: tuple[int, ...]) -> LayerLayout:
     )
 
 
-def _settings(config: Config) -> dict[str, Setting]:
+def _settings(config: Config) -> dict[str, ConfigValue]:
     """Plain settings, and whether there are regularizers.
 
     Those of a wrapped layer go in between, under their own names.
@@ -577,7 +577,7 @@ def _settings(config: Config) -> dict[str, Setting]:
     return found
 
 
-def _plain(config: Config) -> dict[str, Setting]:
+def _plain(config: Config) -> dict[str, ConfigValue]:
     return {
         name: value
         for name, value in config.items()

@@ -10,7 +10,7 @@ from typing import IO, Final
 import msgspec
 
 from kmonitor.memory.model_files.archive import damaged, size_of
-from kmonitor.memory.model_files.hdf5_parser import Damaged, UnknownForm, read_structure
+from kmonitor.memory.model_files.hdf5_parser import DamagedHdf5, UnknownForm, read_structure
 
 _CHILD: Final = (
     "import json, sys; asked = json.loads(sys.stdin.buffer.readline())\n"
@@ -70,7 +70,7 @@ def read_hdf5(path: Path, member: str = "") -> Hdf5Contents:
     try:
         with path.open("rb") as file:
             return _read_here(file, *(_place(file, member) if member else (0, _length(file))))
-    except Damaged as exc:
+    except DamagedHdf5 as exc:
         raise damaged(path, f"it is damaged or no HDF5 file ({exc.why})") from exc
     except OSError as exc:
         raise damaged(path, exc.strerror or str(exc)) from exc
@@ -100,16 +100,16 @@ def _place(file: IO[bytes], member: str) -> tuple[int, int]:
         with zipfile.ZipFile(file) as archive:
             info = archive.getinfo(member)
     except (zipfile.BadZipFile, KeyError, NotImplementedError, ValueError) as exc:
-        raise Damaged(f"there is no {member} in it") from exc
+        raise DamagedHdf5(f"there is no {member} in it") from exc
     if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & _ENCRYPTED:
         raise UnknownForm("compressed")
     file.seek(info.header_offset)
     head = file.read(_LOCAL_HEADER)
     if len(head) < _LOCAL_HEADER or head[:4] != _LOCAL_MARK:
-        raise Damaged(f"{member} is not where it should be")
+        raise DamagedHdf5(f"{member} is not where it should be")
     begin = info.header_offset + _LOCAL_HEADER + sum(struct.unpack("<HH", head[26:]))
     if info.file_size != info.compress_size or begin + info.file_size > _length(file):
-        raise Damaged(f"{member} is cut off")
+        raise DamagedHdf5(f"{member} is cut off")
     return begin, info.file_size
 
 

@@ -21,7 +21,7 @@ _MOST_AXES: Final = 32
 _INTEGER, _FLOAT, _STRING, _ENUM, _VARIABLE = 0, 1, 3, 8, 9
 
 
-class Damaged(Exception):
+class DamagedHdf5(Exception):
     """An HDF5 file that is not whole.
 
     Attributes:
@@ -61,7 +61,7 @@ def read_datatype(content: bytes) -> Datatype:
         Damaged: It is too short.
     """
     if len(content) < 8:  # noqa: PLR2004 - class, bits and size
-        raise Damaged("a type is cut off")
+        raise DamagedHdf5("a type is cut off")
     kind, bits, size = content[0] & 15, content[1], struct.unpack_from("<I", content, 4)[0]
     if kind == _INTEGER:
         return Datatype(f"{'int' if bits & 8 else 'uint'}{8 * size}", size)
@@ -84,13 +84,13 @@ def read_dataspace(content: bytes) -> tuple[int, ...]:
         UnknownForm: It is of another version.
     """
     if len(content) < 4:  # noqa: PLR2004 - version, rank, flags
-        raise Damaged("a shape is cut off")
+        raise DamagedHdf5("a shape is cut off")
     version, rank = content[0], content[1]
     if version not in (1, 2):
         raise UnknownForm(f"dataspace {version}")
     begin = 8 if version == 1 else 4
     if rank > _MOST_AXES or len(content) < begin + 8 * rank:
-        raise Damaged("a shape is cut off")
+        raise DamagedHdf5("a shape is cut off")
     return struct.unpack_from(f"<{rank}Q", content, begin)
 
 
@@ -171,19 +171,19 @@ class _File:
     def at(self, place: int, n_bytes: int) -> bytes:
         """Bytes of the file; exactly as many as asked for."""
         if n_bytes < 0 or n_bytes > _LONGEST_BLOCK or place < 0 or place + n_bytes > self._size:
-            raise Damaged("it points beyond its end")
+            raise DamagedHdf5("it points beyond its end")
         self._left -= n_bytes
         if self._left < 0:
-            raise Damaged("its parts are larger than any model's")
+            raise DamagedHdf5("its parts are larger than any model's")
         self._file.seek(self._begin + place)
         found = self._file.read(n_bytes)
         if len(found) != n_bytes:
-            raise Damaged("it is cut off")
+            raise DamagedHdf5("it is cut off")
         return found
 
     def _root(self) -> int:
         if self.at(0, min(8, self._size)) != SIGNATURE:
-            raise Damaged("it is no HDF5 file")
+            raise DamagedHdf5("it is no HDF5 file")
         version = self.at(8, 1)[0]
         if version == 0:
             sizes, begin = self.at(13, 2), 24
@@ -197,17 +197,17 @@ class _File:
         if sizes != b"\x08\x08" or base != 0:
             raise UnknownForm("addresses")
         if end > self._size:
-            raise Damaged("it is cut off")
+            raise DamagedHdf5("it is cut off")
         return root
 
     def _walk(self, address: int, path: str, depth: int) -> Iterator[Thing]:
         if depth > _DEEPEST:
-            raise Damaged("its groups are nested without end")
+            raise DamagedHdf5("its groups are nested without end")
         if address in self._seen:
             return  # another name of the same thing
         self._seen.add(address)
         if len(self._seen) > _MOST_THINGS:
-            raise Damaged("it holds more than any model")
+            raise DamagedHdf5("it holds more than any model")
         messages = list(self._messages(address))
         yield Thing(path, self._array(messages), self._texts(messages))
         for name, child in sorted(self._links(messages)):
@@ -220,7 +220,7 @@ class _File:
         else:
             version, _, _, _, n_bytes = struct.unpack("<BBHII", self.at(address, 12))
             if version != 1:
-                raise Damaged("an object has no header")
+                raise DamagedHdf5("an object has no header")
             blocks, head = [(address + 16, n_bytes)], _OLD_HEAD
         seen = 0
         while blocks:
@@ -228,7 +228,7 @@ class _File:
             for kind, flags, content in _split(self.at(place, n_bytes), head):
                 seen += 1
                 if seen > _MOST_THINGS:
-                    raise Damaged("an object has more parts than any model's")
+                    raise DamagedHdf5("an object has more parts than any model's")
                 if kind == _CONTINUATION:
                     blocks.append(self._continued(content, head))
                 elif flags & _SHARED and kind in (_DATATYPE, _ATTRIBUTE, _DATASPACE):
@@ -248,7 +248,7 @@ class _File:
         if head == _OLD_HEAD:
             return place, n_bytes
         if self.at(place, 4) != b"OCHK":
-            raise Damaged("an object's header ends nowhere")
+            raise DamagedHdf5("an object's header ends nowhere")
         return place + 4, n_bytes - 8
 
     def _links(self, messages: list[tuple[int, bytes]]) -> Iterator[tuple[str, int]]:
@@ -266,13 +266,13 @@ class _File:
     def _heap(self, address: int) -> bytes:
         head = self.at(address, 32)
         if head[:4] != b"HEAP":
-            raise Damaged("a group has no names")
+            raise DamagedHdf5("a group has no names")
         n_bytes, _, place = struct.unpack("<QQQ", head[8:])
         return self.at(place, n_bytes)
 
     def _symbols(self, address: int, names: bytes, depth: int) -> Iterator[tuple[str, int]]:
         if depth > _DEEPEST or address in self._seen:
-            raise Damaged("a group's names go round in circles")
+            raise DamagedHdf5("a group's names go round in circles")
         self._seen.add(address)
         if self.at(address, 4) == b"SNOD":
             count = struct.unpack("<H", self.at(address + 6, 2))[0]
@@ -283,7 +283,7 @@ class _File:
             return
         kind, _, count = struct.unpack("<BBH", self.at(address + 4, 4))
         if self.at(address, 4) != b"TREE" or kind != 0:
-            raise Damaged("a group has no members")
+            raise DamagedHdf5("a group has no members")
         keys = self.at(address + 24, count * 16)
         for n in range(count):
             child = struct.unpack_from("<Q", keys, 16 * n + 8)[0]
@@ -319,7 +319,7 @@ class _File:
     def _from_heap(self, address: int, index: int, length: int) -> bytes:
         head = self.at(address, 16)
         if head[:4] != b"GCOL" or length > LONGEST_TEXT:
-            raise Damaged("a text is nowhere")
+            raise DamagedHdf5("a text is nowhere")
         end = address + struct.unpack("<Q", head[8:])[0]
         place = address + 16
         while place + 16 <= end:
@@ -329,7 +329,7 @@ class _File:
             if number == 0:
                 break
             place += 16 + -(-n_bytes // 8) * 8
-        raise Damaged("a text is nowhere")
+        raise DamagedHdf5("a text is nowhere")
 
 
 def _split(block: bytes, head: int) -> Iterator[tuple[int, int, bytes]]:
@@ -342,7 +342,7 @@ def _split(block: bytes, head: int) -> Iterator[tuple[int, int, bytes]]:
             kind, n_bytes, flags = struct.unpack_from("<BHB", block, place)
         place += head
         if place + n_bytes > len(block):
-            raise Damaged("an object's part is longer than the object")
+            raise DamagedHdf5("an object's part is longer than the object")
         yield kind, flags, block[place : place + n_bytes]
         place += n_bytes
 
@@ -391,7 +391,7 @@ def _stored_bytes(layout: bytes, shape: tuple[int, ...], dtype: Datatype) -> int
 
 def _name_at(names: bytes, offset: int) -> str:
     if offset >= len(names):
-        raise Damaged("a name is nowhere")
+        raise DamagedHdf5("a name is nowhere")
     end = names.find(b"\0", offset)
     return names[offset : end if end >= 0 else None].decode(errors="replace")
 
@@ -400,4 +400,4 @@ def _unpacked(form: str, content: bytes, place: int) -> tuple[int, ...]:
     try:
         return struct.unpack_from(form, content, place)
     except struct.error as exc:
-        raise Damaged("a part of it is too short") from exc
+        raise DamagedHdf5("a part of it is too short") from exc

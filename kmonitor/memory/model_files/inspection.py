@@ -7,15 +7,15 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.memory.model_files.archive import (
     METADATA,
     WEIGHTS,
+    check_layer_count,
     damaged,
     json_object,
     read_archive,
     read_json,
-    see_layers,
     size_of,
     untrusted_parts,
 )
@@ -64,7 +64,7 @@ class StoredLayer(msgspec.Struct, frozen=True):
     shapes: tuple[tuple[int, ...], ...]
 
 
-class Compiled(msgspec.Struct, frozen=True):
+class CompileSettings(msgspec.Struct, frozen=True):
     """How the model was compiled.
 
     Attributes:
@@ -114,7 +114,7 @@ class ModelFile(msgspec.Struct, frozen=True):
     backend: str = ""
     saved: str = ""
     precision: tuple[str, ...] = ()
-    compiled: Compiled | None = None
+    compiled: CompileSettings | None = None
     layers: tuple[StoredLayer, ...] = ()
     parameters: int = 0
     weight_bytes: int = 0
@@ -136,7 +136,7 @@ def inspect_file(path: Path) -> ModelFile:
         return _of_hdf5(path, n_bytes)
     if path.suffix == ".json":
         return _of_json(path, n_bytes)
-    raise Expected(f"{path} is no model file that is known.", "Give a .keras, .h5 or .json file.")
+    raise UserError(f"{path} is no model file that is known.", "Give a .keras, .h5 or .json file.")
 
 
 def _of_archive(path: Path, n_bytes: int) -> ModelFile:
@@ -177,7 +177,7 @@ def _of_hdf5(path: Path, n_bytes: int) -> ModelFile:
     if not contents.datasets and not config:
         raise damaged(path, "it is an HDF5 file, but no model is in it")
     compiled = {**training, "optimizer": training.get("optimizer_config")} if training else {}
-    see_layers(path, config)
+    check_layer_count(path, config)
     return _told(
         ModelFile(
             path=str(path),
@@ -300,14 +300,14 @@ def policy_name(dtype: Any) -> str:
     return _text(told.get("name"))
 
 
-def _compiled(told: Mapping[str, Any]) -> Compiled | None:
+def _compiled(told: Mapping[str, Any]) -> CompileSettings | None:
     if not told:
         return None
     optimizer = told.get("optimizer")
     settings = _mapping(_mapping(optimizer).get("config"))
     kind = optimizer if isinstance(optimizer, str) else _mapping(optimizer).get("class_name")
     jit = told.get("jit_compile")
-    return Compiled(
+    return CompileSettings(
         optimizer=_text(kind),
         settings={name: value for name, value in settings.items() if value is not None},
         loss=", ".join(_names(told.get("loss"))),

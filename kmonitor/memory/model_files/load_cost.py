@@ -7,11 +7,11 @@ from typing import Final, Literal
 
 import msgspec
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.memory.model_files.description import ModelSource, answer_of, never, remedy
 from kmonitor.memory.model_files.inspection import inspect_file
 
-Way = Literal["compiled", "uncompiled", "weights", "recompiled", "built"]
+LoadingMethod = Literal["compiled", "uncompiled", "weights", "recompiled", "built"]
 Optimizer = Literal["whole", "without state", "lost"]
 
 _CHILD: Final = "from kmonitor_agent.describing.load_child import main; main()"
@@ -22,7 +22,7 @@ medians of five differ by some 2 %. Source: measured on a ResNet50 with Keras 3.
 
 _PIECE_BYTES: Final = 2**20
 
-WAYS: Final[dict[Way, str]] = {
+LOADING_METHODS: Final[dict[LoadingMethod, str]] = {
     "compiled": "load_model(compile=True)",
     "uncompiled": "load_model(compile=False)",
     "weights": "architecture, then load_weights",
@@ -46,7 +46,7 @@ class LoadCost(msgspec.Struct, frozen=True):
         error: Why this way does not work; empty if it does.
     """
 
-    way: Way
+    way: LoadingMethod
     peak_bytes: int = 0
     kept_bytes: int = 0
     seconds: float = 0.0
@@ -64,11 +64,11 @@ class Recommendation(msgspec.Struct, frozen=True):
         train: To train on exactly; None if none can.
     """
 
-    predict: Way | None
-    train: Way | None
+    predict: LoadingMethod | None
+    train: LoadingMethod | None
 
 
-class _Told(msgspec.Struct, frozen=True):
+class _LoadReply(msgspec.Struct, frozen=True):
     peak_bytes: int = 0
     kept_bytes: int = 0
     seconds: float = 0.0
@@ -76,7 +76,7 @@ class _Told(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-def ways_of(path: Path, *, has_architecture: bool) -> tuple[Way, ...]:
+def loading_methods(path: Path, *, has_architecture: bool) -> tuple[LoadingMethod, ...]:
     """The ways in which a file can be loaded.
 
     Args:
@@ -88,7 +88,7 @@ def ways_of(path: Path, *, has_architecture: bool) -> tuple[Way, ...]:
     return ("weights", "built")
 
 
-def possible_ways(path: Path) -> tuple[Way, ...]:
+def possible_methods(path: Path) -> tuple[LoadingMethod, ...]:
     """The same, from what is in the file; it is looked through before a process is started.
 
     Raises:
@@ -96,17 +96,17 @@ def possible_ways(path: Path) -> tuple[Way, ...]:
     """
     found = inspect_file(path)
     if found.form == "json":
-        raise Expected(
+        raise UserError(
             f"{path} is an architecture alone; there are no weights to load.",
             "Give the file with the weights, and this one as --config.",
         )
-    return ways_of(path, has_architecture=found.form != "weights")
+    return loading_methods(path, has_architecture=found.form != "weights")
 
 
 def measure(
     path: Path,
     source: ModelSource,
-    ways: Sequence[Way],
+    ways: Sequence[LoadingMethod],
     *,
     repeats: int = REPEATS,
     told: Callable[[int, int], None] | None = None,
@@ -127,7 +127,7 @@ def measure(
         GivenUp: By who asked.
     """
     _warm(path)
-    found: dict[Way, list[_Told]] = {way: [] for way in ways}
+    found: dict[LoadingMethod, list[_LoadReply]] = {way: [] for way in ways}
     total = repeats * len(ways)
     for done, way in enumerate(_interleaved(ways, repeats), start=1):
         before = found[way]
@@ -138,7 +138,7 @@ def measure(
     costs = [_medians(way, found[way]) for way in ways]
     if all(each.error for each in costs):
         why = costs[0].error
-        raise Expected(f"{path} cannot be loaded: {why}", remedy(why))
+        raise UserError(f"{path} cannot be loaded: {why}", remedy(why))
     return costs
 
 
@@ -149,7 +149,7 @@ def recommend(costs: Sequence[LoadCost]) -> Recommendation:
     return Recommendation(_least(usable), _least(able))
 
 
-def _interleaved(ways: Sequence[Way], repeats: int) -> Iterator[Way]:
+def _interleaved(ways: Sequence[LoadingMethod], repeats: int) -> Iterator[LoadingMethod]:
     """Forth and back, so that no way always has the warmer caches."""
     for n in range(repeats):
         yield from ways if n % 2 == 0 else reversed(ways)
@@ -165,15 +165,17 @@ def _warm(path: Path) -> None:
         pass  # each way says so
 
 
-def _one(path: Path, source: ModelSource, way: Way, is_given_up: Callable[[], bool]) -> _Told:
+def _one(
+    path: Path, source: ModelSource, way: LoadingMethod, is_given_up: Callable[[], bool]
+) -> _LoadReply:
     asked = {"file": str(path.absolute()), "way": way, "source": source}
     try:
-        return answer_of(_CHILD, asked, _Told, "loads the model", is_given_up)
-    except Expected as exc:
-        return _Told(error=exc.what)
+        return answer_of(_CHILD, asked, _LoadReply, "loads the model", is_given_up)
+    except UserError as exc:
+        return _LoadReply(error=exc.what)
 
 
-def _medians(way: Way, told: Sequence[_Told]) -> LoadCost:
+def _medians(way: LoadingMethod, told: Sequence[_LoadReply]) -> LoadCost:
     error = next((each.error for each in told if each.error), "")
     if error:
         return LoadCost(way, error=error)
@@ -189,6 +191,6 @@ def _medians(way: Way, told: Sequence[_Told]) -> LoadCost:
     )
 
 
-def _least(costs: Sequence[LoadCost]) -> Way | None:
+def _least(costs: Sequence[LoadCost]) -> LoadingMethod | None:
     found = min(costs, key=lambda each: (each.peak_bytes, each.kept_bytes), default=None)
     return None if found is None else found.way

@@ -9,11 +9,16 @@ import msgspec
 
 from kmonitor.memory.simulation import operation_kinds
 from kmonitor.memory.simulation.grappler import (
-    sums_in_need,
+    sums_to_split,
     with_constants,
-    with_sums_in_turn,
+    with_sums_split,
 )
-from kmonitor_agent.wire.messages.step_program import Extent, StepGraph, StepOperation, StepProgram
+from kmonitor_agent.wire.messages.step_program import (
+    SizeFormula,
+    StepGraph,
+    StepOperation,
+    StepProgram,
+)
 
 _CALL_S: Final = 1e-6
 _BYTES_PER_S: Final = 35e9
@@ -25,7 +30,7 @@ Source: TensorFlow's profiler over four models of different kinds, two cores. Gr
 convolutions' weights are several times slower than what else a convolution does."""
 
 
-class Way(IntEnum):
+class MemoryUse(IntEnum):
     """What an operation does with memory."""
 
     NEW = 0
@@ -41,27 +46,35 @@ class Way(IntEnum):
     CONSTANT = 10
 
 
-_WAYS: Final[dict[str, Way]] = {
-    **dict.fromkeys(operation_kinds.VIEWS, Way.VIEW),
-    **dict.fromkeys(operation_kinds.FREE, Way.FREE),
-    **dict.fromkeys(operation_kinds.REUSING, Way.REUSE),
-    **dict.fromkeys(operation_kinds.READS, Way.READ),
-    **dict.fromkeys(operation_kinds.ASSIGNS, Way.ASSIGN),
-    **dict.fromkeys(operation_kinds.UPDATES, Way.UPDATE),
-    **dict.fromkeys(operation_kinds.LISTS, Way.LIST),
-    "VarHandleOp": Way.HANDLE,
-    "Placeholder": Way.GIVEN,
-    "Const": Way.CONSTANT,
+_MEMORY_USES: Final[dict[str, MemoryUse]] = {
+    **dict.fromkeys(operation_kinds.VIEWS, MemoryUse.VIEW),
+    **dict.fromkeys(operation_kinds.FREE, MemoryUse.FREE),
+    **dict.fromkeys(operation_kinds.REUSING, MemoryUse.REUSE),
+    **dict.fromkeys(operation_kinds.READS, MemoryUse.READ),
+    **dict.fromkeys(operation_kinds.ASSIGNS, MemoryUse.ASSIGN),
+    **dict.fromkeys(operation_kinds.UPDATES, MemoryUse.UPDATE),
+    **dict.fromkeys(operation_kinds.LISTS, MemoryUse.LIST),
+    "VarHandleOp": MemoryUse.HANDLE,
+    "Placeholder": MemoryUse.GIVEN,
+    "Const": MemoryUse.CONSTANT,
 }
 
 
 _IDLE: Final = frozenset(
-    {Way.VIEW, Way.FREE, Way.READ, Way.HANDLE, Way.GIVEN, Way.LIST, Way.CONSTANT}
+    {
+        MemoryUse.VIEW,
+        MemoryUse.FREE,
+        MemoryUse.READ,
+        MemoryUse.HANDLE,
+        MemoryUse.GIVEN,
+        MemoryUse.LIST,
+        MemoryUse.CONSTANT,
+    }
 )
 
 
 @dataclass(slots=True)
-class Ready:
+class PreparedOperation:
     """One operation.
 
     Attributes:
@@ -80,7 +93,7 @@ class Ready:
         taken: The buffers of its workspace while it runs.
     """
 
-    way: Way
+    way: MemoryUse
     kind: str
     inputs: list[int]
     outputs: list[tuple[int, int]]
@@ -96,7 +109,7 @@ class Ready:
 
 
 @dataclass(slots=True)
-class ReadyGraph:
+class PreparedGraph:
     """A graph.
 
     Attributes:
@@ -105,12 +118,12 @@ class ReadyGraph:
         results: Values that go back.
     """
 
-    operations: list[Ready]
+    operations: list[PreparedOperation]
     readers: list[int]
     results: list[int]
 
 
-def prepare(graph: StepGraph, extents: Sequence[Extent], batch: int) -> ReadyGraph:
+def prepare(graph: StepGraph, extents: Sequence[SizeFormula], batch: int) -> PreparedGraph:
     """A graph without branches, calls and loops, for a batch."""
     sizes = [each.at(batch) for each in extents]
     first: list[int] = []
@@ -130,23 +143,25 @@ def prepare(graph: StepGraph, extents: Sequence[Extent], batch: int) -> ReadyGra
         for before in each.of.after:
             ready[before].next.append(place)
         if each.kind in operation_kinds.SAME_IF_AS_LARGE and _is_same(each, by_value):
-            each.way = Way.VIEW
+            each.way = MemoryUse.VIEW
         each.seconds += _seconds(each, by_value)
     results = [first[place] + output for place, output in graph.results]
     for value in results:
         readers[value] += 1
-    return ReadyGraph(ready, readers, results)
+    return PreparedGraph(ready, readers, results)
 
 
-def _operation(operation: StepOperation, first: list[int], place: int, sizes: list[int]) -> Ready:
-    way = _WAYS.get(operation.kind, Way.NEW)
-    if way is Way.HANDLE and operation.variable < 0:
-        way = Way.FREE
+def _operation(
+    operation: StepOperation, first: list[int], place: int, sizes: list[int]
+) -> PreparedOperation:
+    way = _MEMORY_USES.get(operation.kind, MemoryUse.NEW)
+    if way is MemoryUse.HANDLE and operation.variable < 0:
+        way = MemoryUse.FREE
     outputs = [(first[place] + number, sizes[extent] if extent >= 0 else 0)
                for number, extent in enumerate(operation.sizes)]  # fmt: skip
     rate = _SLOWLY_PER_S if operation.kind in operation_kinds.SLOW else _MULTIPLICATIONS_PER_S
     work = sizes[operation.work] / rate if operation.work >= 0 else 0.0
-    return Ready(
+    return PreparedOperation(
         way=way,
         kind=operation.kind,
         inputs=[first[before] + output for before, output in operation.inputs],
@@ -163,11 +178,11 @@ def _operation(operation: StepOperation, first: list[int], place: int, sizes: li
     )
 
 
-def _is_same(each: Ready, by_value: list[int]) -> bool:
+def _is_same(each: PreparedOperation, by_value: list[int]) -> bool:
     return by_value[each.inputs[0]] == each.outputs[0][1]
 
 
-def _seconds(each: Ready, by_value: list[int]) -> float:
+def _seconds(each: PreparedOperation, by_value: list[int]) -> float:
     if each.way in _IDLE and each.kind not in operation_kinds.ADDED:
         return _CALL_S
     moved = sum(size for _, size in each.outputs)
@@ -186,7 +201,7 @@ Up to 32 turns run at one time (`parallel_iterations`); hardly that many were se
 
 _UNKNOWN_TURNS: Final = 1
 
-Place = tuple[int, int]
+OutputRef = tuple[int, int]
 
 
 def inlined(program: StepProgram, step: StepGraph | None = None) -> StepGraph:
@@ -204,14 +219,14 @@ class _Writer:
         self._left_out = 0
 
     def write(
-        self, graph: StepGraph, given: list[Place] | None, after: tuple[int, ...], depth: int
-    ) -> tuple[list[Place], list[int]]:
+        self, graph: StepGraph, given: list[OutputRef] | None, after: tuple[int, ...], depth: int
+    ) -> tuple[list[OutputRef], list[int]]:
         """Add a graph's operations; its results, and what has ended when it has.
 
         `given` are its arguments, or None where it is the one that is written; `after` is what
         operations without inputs wait for.
         """
-        outputs: dict[Place, Place] = {}
+        outputs: dict[OutputRef, OutputRef] = {}
         ends: list[list[int]] = []
         arguments = {each: number for number, each in enumerate(graph.arguments)}
         for place, each in enumerate(graph.operations):
@@ -242,14 +257,18 @@ class _Writer:
         return [outputs[at] for at in graph.results], [end for each in ends for end in each]
 
     def _called(
-        self, each: StepOperation, inputs: tuple[Place, ...], waits: tuple[int, ...], depth: int
-    ) -> tuple[list[Place], list[int]]:
+        self,
+        each: StepOperation,
+        inputs: tuple[OutputRef, ...],
+        waits: tuple[int, ...],
+        depth: int,
+    ) -> tuple[list[OutputRef], list[int]]:
         before, graphs = waits, self._program.graphs
         place = each.bodies[0]
         if each.kind in operation_kinds.BRANCHES:
             before, inputs = (*waits, inputs[0][0]), inputs[1:]
             place = max(each.bodies, key=lambda body: len(graphs[body].operations))
-        gates: list[Place] = []
+        gates: list[OutputRef] = []
         for at in inputs:
             gates.append((len(self.operations), 0))
             self.operations.append(
@@ -265,8 +284,8 @@ class _Writer:
         return results, [done]
 
     def _turned(
-        self, loop: StepOperation, given: list[Place], after: tuple[int, ...], depth: int
-    ) -> tuple[list[Place], list[int]]:
+        self, loop: StepOperation, given: list[OutputRef], after: tuple[int, ...], depth: int
+    ) -> tuple[list[OutputRef], list[int]]:
         turns = _UNKNOWN_TURNS if loop.trips is None else loop.trips
         body, written = self._program.graphs[loop.bodies[1]], min(turns, _MOST_TURNS)
         ends: list[int] = [each[0] for each in given]
@@ -279,7 +298,7 @@ class _Writer:
         self._left_out = above
         return given, ends
 
-    def _size(self, at: Place) -> int:
+    def _size(self, at: OutputRef) -> int:
         sizes = self.operations[at[0]].sizes
         return sizes[at[1]] if at[1] < len(sizes) else -1
 
@@ -292,7 +311,7 @@ def _share(whole: int, part: int, parts: int) -> int:
 # graphs: A program's step as a graph that can be played, for one batch after the other.
 
 
-class Graphs:
+class PreparedGraphCache:
     """Makes them, and remembers the last of each kind: several are asked for the same one."""
 
     def __init__(self, program: StepProgram) -> None:
@@ -300,9 +319,9 @@ class Graphs:
         self._open: StepGraph | None = None
         self._step_of_fixed_batch: StepGraph | None = None
         self._fixed: dict[frozenset[int], StepGraph] = {}
-        self._last: dict[bool, tuple[int, ReadyGraph]] = {}
+        self._last: dict[bool, tuple[int, PreparedGraph]] = {}
 
-    def of_open_batch(self, batch: int) -> ReadyGraph:
+    def of_open_batch(self, batch: int) -> PreparedGraph:
         """As for data whose batch is not known when the step is traced."""
         last = self._last.get(False)
         if last is None or last[0] != batch:
@@ -312,7 +331,7 @@ class Graphs:
             self._last[False] = last
         return last[1]
 
-    def of_fixed_batch(self, batch: int) -> ReadyGraph:
+    def of_fixed_batch(self, batch: int) -> PreparedGraph:
         """As for data in whole batches, which are known then: it mostly takes more."""
         last = self._last.get(True)
         if last is None or last[0] != batch:
@@ -320,14 +339,14 @@ class Graphs:
             self._last[True] = last
         return last[1]
 
-    def _with_batch(self, batch: int) -> ReadyGraph:
+    def _with_batch(self, batch: int) -> PreparedGraph:
         program = self._program
         sizes = [each.at(batch) for each in program.extents]
         step, above = self._step_of_fixed_batch, program.sums_above_bytes
         if step is None:
             step = with_constants(program.graphs[0], program.extents, batch)
             self._step_of_fixed_batch = step
-        sums = frozenset[int]() if above is None else sums_in_need(step, sizes, above)
+        sums = frozenset[int]() if above is None else sums_to_split(step, sizes, above)
         if sums not in self._fixed:
-            self._fixed[sums] = inlined(program, with_sums_in_turn(step, sums))
+            self._fixed[sums] = inlined(program, with_sums_split(step, sums))
         return prepare(self._fixed[sums], program.extents, batch)

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from kmonitor.memory.simulation import operation_kinds
-from kmonitor_agent.wire.messages.step_program import Extent, StepGraph, StepOperation
+from kmonitor_agent.wire.messages.step_program import SizeFormula, StepGraph, StepOperation
 
 _SUMMED: Final = 3
 _FOLDED_BYTES: Final = 100 * 1024
@@ -24,10 +24,10 @@ _FOLDED_BYTES: Final = 100 * 1024
 _SCALAR_BYTES: Final = 8
 _SHAPE_BYTES: Final = 64
 
-Place = tuple[int, int]
+OutputRef = tuple[int, int]
 
 
-def with_constants(graph: StepGraph, extents: Sequence[Extent], batch: int) -> StepGraph:
+def with_constants(graph: StepGraph, extents: Sequence[SizeFormula], batch: int) -> StepGraph:
     """The graph with constants in place of what the batch alone decides.
 
     Args:
@@ -44,7 +44,7 @@ def with_constants(graph: StepGraph, extents: Sequence[Extent], batch: int) -> S
 class _Folding:
     """Goes through the operations; each is followed by those that read it."""
 
-    def __init__(self, extents: Sequence[Extent], batch: int) -> None:
+    def __init__(self, extents: Sequence[SizeFormula], batch: int) -> None:
         self.found: list[StepOperation] = []
         self._sizes = [each.at(batch) for each in extents]
         self._grows = [bool(each.terms) for each in extents]
@@ -90,7 +90,7 @@ class _Folding:
         return sum(self._sizes[at] for at in each.sizes if at >= 0)
 
 
-def sums_in_need(graph: StepGraph, sizes: Sequence[int], above_bytes: int) -> frozenset[int]:
+def sums_to_split(graph: StepGraph, sizes: Sequence[int], above_bytes: int) -> frozenset[int]:
     """Places of sums that have a tensor alive where all outputs together come to most.
 
     Args:
@@ -103,7 +103,7 @@ def sums_in_need(graph: StepGraph, sizes: Sequence[int], above_bytes: int) -> fr
             if each.kind == "AddN" and len(each.inputs) >= _SUMMED]  # fmt: skip
     if not sums:
         return frozenset()
-    foretold = _foretold(graph, sizes)
+    foretold = _serial_run(graph, sizes)
     if foretold.most_bytes <= above_bytes:
         return frozenset()
     return frozenset(place for place in sums if any(
@@ -113,7 +113,7 @@ def sums_in_need(graph: StepGraph, sizes: Sequence[int], above_bytes: int) -> fr
 
 
 @dataclass(frozen=True, slots=True)
-class _Foretold:
+class _SerialRun:
     """A graph whose operations run one after the other, first ready first, as grappler thinks.
 
     Attributes:
@@ -129,7 +129,7 @@ class _Foretold:
     ends: list[int]
 
 
-def _foretold(graph: StepGraph, sizes: Sequence[int]) -> _Foretold:
+def _serial_run(graph: StepGraph, sizes: Sequence[int]) -> _SerialRun:
     order = _in_order_of_readiness(graph)
     begins = [0] * len(order)
     for moment, place in enumerate(order):
@@ -148,7 +148,7 @@ def _foretold(graph: StepGraph, sizes: Sequence[int]) -> _Foretold:
         if now > most:
             most, fullest = now, moment
         now -= let_go[moment]
-    return _Foretold(most, fullest, begins, ends)
+    return _SerialRun(most, fullest, begins, ends)
 
 
 def _in_order_of_readiness(graph: StepGraph) -> list[int]:
@@ -169,7 +169,7 @@ def _in_order_of_readiness(graph: StepGraph) -> list[int]:
     return order
 
 
-def with_sums_in_turn(graph: StepGraph, sums: frozenset[int]) -> StepGraph:
+def with_sums_split(graph: StepGraph, sums: frozenset[int]) -> StepGraph:
     """The graph with some sums added up in a variable of their own, which begins at zero."""
     if not sums:
         return graph
@@ -194,7 +194,7 @@ def _added_up(whole: StepOperation, found: list[StepOperation]) -> StepOperation
     """What stands for the sum; what it needs is added."""
     first, begins = len(found), (min(at for at, _ in whole.inputs),)
 
-    def made(kind: str, inputs: tuple[Place, ...], after: tuple[int, ...] = ()) -> None:
+    def made(kind: str, inputs: tuple[OutputRef, ...], after: tuple[int, ...] = ()) -> None:
         found.append(msgspec.structs.replace(whole, kind=kind, inputs=inputs, after=after))
 
     made("TemporaryVariable", (), begins)

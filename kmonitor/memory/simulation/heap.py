@@ -12,7 +12,7 @@ _SPLIT_LEFT: Final = 128 * 1024 * 1024
 _FIRST_REGION: Final = 2 * 1024 * 1024
 
 
-class Chunks:
+class ChunkAllocator:
     """Hands out chunks of made-up addresses; `in_use_bytes` is what the real one would tell."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ HANDLES: Final = -2
 """The handle of the first variable; those of the others follow downwards."""
 
 
-class Parts:
+class TensorList:
     """A list of tensors, as loops keep one element of each turn.
 
     Attributes:
@@ -127,11 +127,11 @@ class Parts:
         self.references = references
 
 
-Value = int | Parts
+Value = int | TensorList
 """A buffer, `NOTHING`, a variable as `HANDLES - place`, or a list."""
 
 
-class Heap:
+class SimulatedHeap:
     """All buffers of a step.
 
     Attributes:
@@ -150,7 +150,7 @@ class Heap:
         self._unseen = unseen_below_bytes
         self._changes: list[tuple[int, int]] | None = [] if follows_forward else None
         self._fullest = 0
-        self._chunks = Chunks()
+        self._chunks = ChunkAllocator()
         self._chunk: list[int] = []
         self._tied: dict[int, int] = {}
         self._forward_bytes = 0

@@ -3,7 +3,12 @@
 from collections.abc import Sequence
 from typing import Final
 
-from kmonitor_agent.wire.messages.step_program import Extent, StepGraph, StepOperation, StepProgram
+from kmonitor_agent.wire.messages.step_program import (
+    SizeFormula,
+    StepGraph,
+    StepOperation,
+    StepProgram,
+)
 
 
 def _kinds(names: str) -> frozenset[str]:
@@ -123,7 +128,7 @@ def waiting_bytes(program: StepProgram, batch: int) -> int:
     return max(found)
 
 
-def _terms_bytes(body: StepGraph, extents: Sequence[Extent], batch: int) -> int:
+def _terms_bytes(body: StepGraph, extents: Sequence[SizeFormula], batch: int) -> int:
     """What one turn adds to what it was given."""
     total = 0
     for carried, (place, output) in zip(body.arguments, body.results, strict=False):

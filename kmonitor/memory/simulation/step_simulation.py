@@ -9,54 +9,59 @@ from random import Random
 from typing import Final
 
 from kmonitor.memory.simulation import operation_kinds
-from kmonitor.memory.simulation.graph import Graphs, Ready, ReadyGraph, Way
-from kmonitor.memory.simulation.heap import HANDLES, NOTHING, Heap, Parts, Value
+from kmonitor.memory.simulation.graph import (
+    MemoryUse,
+    PreparedGraph,
+    PreparedGraphCache,
+    PreparedOperation,
+)
+from kmonitor.memory.simulation.heap import HANDLES, NOTHING, SimulatedHeap, TensorList, Value
 from kmonitor_agent.wire.messages.step_program import StepProgram
 
-_Begins = Callable[[Ready, list[Value], list[int]], None]
+_Begins = Callable[[PreparedOperation, list[Value], list[int]], None]
 
 
-class Effects:
+class HeapEffects:
     """Values and variables of a step on a heap."""
 
-    def __init__(self, heap: Heap, variables: list[int]) -> None:
+    def __init__(self, heap: SimulatedHeap, variables: list[int]) -> None:
         self.heap = heap
         self._variables = variables
         self._constants: dict[int, int] = {}
         self._data: dict[int, int] = {}
         self._next_data: dict[int, int] = {}
-        self._begins: dict[Way, _Begins] = {
-            Way.NEW: self._fresh,
-            Way.VIEW: self._view,
-            Way.REUSE: self._reuse,
-            Way.READ: self._read,
-            Way.ASSIGN: self._write,
-            Way.UPDATE: self._write,
-            Way.HANDLE: self._name,
-            Way.GIVEN: self._give,
-            Way.LIST: self._list,
-            Way.CONSTANT: self._keep,
+        self._begins: dict[MemoryUse, _Begins] = {
+            MemoryUse.NEW: self._fresh,
+            MemoryUse.VIEW: self._view,
+            MemoryUse.REUSE: self._reuse,
+            MemoryUse.READ: self._read,
+            MemoryUse.ASSIGN: self._write,
+            MemoryUse.UPDATE: self._write,
+            MemoryUse.HANDLE: self._name,
+            MemoryUse.GIVEN: self._give,
+            MemoryUse.LIST: self._list,
+            MemoryUse.CONSTANT: self._keep,
         }
 
-    def begin(self, ready: Ready, values: list[Value], readers: list[int]) -> None:
+    def begin(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         """Take what it needs, and settle what its outputs are."""
         begins = self._begins.get(ready.way)
         if begins is not None:
             begins(ready, values, readers)
 
-    def end(self, ready: Ready, values: list[Value], readers: list[int]) -> None:
+    def end(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         """Let go of what it read, and of what nobody will read."""
         for value in ready.inputs:
             self.release(values[value])
         for each in ready.taken:
             self.heap.hold(each, -1)
         ready.taken = []
-        if ready.way is Way.NEW or ready.way is Way.REUSE:
+        if ready.way is MemoryUse.NEW or ready.way is MemoryUse.REUSE:
             for value, _ in ready.outputs:
                 if not readers[value]:
                     self.hold(values[value], 0)
 
-    def fetch(self, given: Iterable[Ready]) -> None:
+    def fetch(self, given: Iterable[PreparedOperation]) -> None:
         """Make the next step's data, as a data set does while this one still runs."""
         for ready in given:
             value, size = ready.outputs[0]
@@ -68,7 +73,7 @@ class Effects:
 
     def hold(self, value: Value, more: int) -> None:
         """So many more, or fewer, will read a value."""
-        if isinstance(value, Parts):
+        if isinstance(value, TensorList):
             value.references += more
             if value.references <= 0:
                 for pair in value.buffers:
@@ -82,21 +87,21 @@ class Effects:
         """One that was to read it has."""
         self.hold(value, -1)
 
-    def _fresh(self, ready: Ready, values: list[Value], readers: list[int]) -> None:
+    def _fresh(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         ready.taken = [self.heap.new(each, 1, ready.owner) for each in ready.workspace]
         for value, size in ready.outputs:
             values[value] = self.heap.new(size, readers[value], ready.owner)
         if ready.beside:
             self.heap.tie(self.heap.new(ready.beside, 1, ready.owner), values[ready.outputs[0][0]])
 
-    def _view(self, ready: Ready, values: list[Value], readers: list[int]) -> None:
+    def _view(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         for number, (value, _) in enumerate(ready.outputs):
             seen = values[ready.inputs[min(number, len(ready.inputs) - 1)]]
             values[value] = seen
             if readers[value]:
                 self.hold(seen, readers[value])
 
-    def _reuse(self, ready: Ready, values: list[Value], readers: list[int]) -> None:
+    def _reuse(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         for value, size in ready.outputs:
             seen = self._reusable(ready, values, size)
             if seen == NOTHING:
@@ -105,7 +110,7 @@ class Effects:
                 values[value] = seen
                 self.heap.give(seen, ready.owner, readers[value])
 
-    def _reusable(self, ready: Ready, values: list[Value], size: int) -> int:
+    def _reusable(self, ready: PreparedOperation, values: list[Value], size: int) -> int:
         heap = self.heap
         for read in ready.inputs:
             seen = values[read]
@@ -114,17 +119,17 @@ class Effects:
                 return seen
         return NOTHING
 
-    def _read(self, ready: Ready, values: list[Value], readers: list[int]) -> None:
+    def _read(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         place = self._variable(values[ready.inputs[0]])
         value, _ = ready.outputs[0]
         values[value] = NOTHING if place is None else self._variables[place]
         self.hold(values[value], readers[value])
 
-    def _name(self, ready: Ready, values: list[Value], readers: list[int]) -> None:
+    def _name(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         del readers
         values[ready.outputs[0][0]] = HANDLES - ready.of.variable
 
-    def _give(self, ready: Ready, values: list[Value], readers: list[int]) -> None:
+    def _give(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         """Who gave a tensor keeps it for the whole step."""
         value, size = ready.outputs[0]
         if value in self._data:
@@ -133,7 +138,7 @@ class Effects:
         else:
             values[value] = self.heap.new(size, readers[value] + 1, ready.owner)
 
-    def _keep(self, ready: Ready, values: list[Value], readers: list[int]) -> None:
+    def _keep(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         """A constant is made once and stays."""
         value, size = ready.outputs[0] if ready.outputs else (0, 0)
         if size:
@@ -142,13 +147,13 @@ class Effects:
             values[value] = self._constants[value]
             self.hold(values[value], readers[value])
 
-    def _write(self, ready: Ready, values: list[Value], readers: list[int]) -> None:
+    def _write(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         del readers
         place = self._variable(values[ready.inputs[0]])
         if place is None:
             return
         old, heap = self._variables[place], self.heap
-        if ready.way is Way.ASSIGN:
+        if ready.way is MemoryUse.ASSIGN:
             new = values[ready.inputs[1]]
             if old >= 0 and isinstance(new, int) and new >= 0:
                 heap.hold(new, 1)
@@ -161,12 +166,12 @@ class Effects:
     def _variable(self, value: Value) -> int | None:
         return HANDLES - value if isinstance(value, int) and value <= HANDLES else None
 
-    def _list(self, ready: Ready, values: list[Value], readers: list[int]) -> None:
+    def _list(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         kind, value = ready.kind, ready.outputs[0][0]
         if kind in operation_kinds.LIST_RESERVES:
-            values[value] = Parts(readers[value])
+            values[value] = TensorList(readers[value])
         elif kind in operation_kinds.LIST_FILLS:
-            values[value] = filled = Parts(readers[value])
+            values[value] = filled = TensorList(readers[value])
             source = ready.inputs[0]
             size = self._size_of(values[source])
             parts = max(1, ready.of.trips or 1)
@@ -176,10 +181,12 @@ class Effects:
         else:
             self._change_list(ready, values, readers)
 
-    def _change_list(self, ready: Ready, values: list[Value], readers: list[int]) -> None:
+    def _change_list(
+        self, ready: PreparedOperation, values: list[Value], readers: list[int]
+    ) -> None:
         kind, value = ready.kind, ready.outputs[0][0]
         parts = values[ready.inputs[0]]
-        if not isinstance(parts, Parts):
+        if not isinstance(parts, TensorList):
             self._fresh(ready, values, readers)
             return
         if kind in operation_kinds.LIST_LOOKS:
@@ -200,19 +207,19 @@ class Effects:
         else:
             values[popped] = self.heap.new(size, readers[popped], ready.owner)
 
-    def _own(self, parts: Parts) -> Parts:
+    def _own(self, parts: TensorList) -> TensorList:
         """The list itself where nobody else reads it, else a copy that shares its elements."""
         if parts.references == 1:
             return parts
-        copy = Parts()
+        copy = TensorList()
         copy.buffers = list(parts.buffers)
         for pair in copy.buffers:
             for buffer in pair:
                 self.hold(buffer, 1)
         return copy
 
-    def _put(self, parts: Parts, value: Value, ready: Ready) -> None:
-        if isinstance(value, Parts) or value < 0:
+    def _put(self, parts: TensorList, value: Value, ready: PreparedOperation) -> None:
+        if isinstance(value, TensorList) or value < 0:
             return
         self.hold(value, 1)
         # The same tensor in each turn is one.
@@ -220,7 +227,9 @@ class Effects:
         size = 0 if is_same else self.heap.bytes[value] * (ready.of.trips or 0)
         parts.buffers.append((value, self.heap.new(size, 1, ready.owner) if size else NOTHING))
 
-    def _look(self, ready: Ready, parts: Parts, values: list[Value], readers: list[int]) -> None:
+    def _look(
+        self, ready: PreparedOperation, parts: TensorList, values: list[Value], readers: list[int]
+    ) -> None:
         value, size = ready.outputs[0]
         if parts.buffers:
             values[value] = parts.buffers[0][0]
@@ -241,7 +250,7 @@ _JITTER: Final = 0.3
 """Spread of the logarithm of what an operation takes."""
 
 
-def play_in_turn(graph: ReadyGraph, effects: Effects) -> None:
+def play_in_turn(graph: PreparedGraph, effects: HeapEffects) -> None:
     """One step with one queue, first in first out, as where all operations count as cheap."""
     run = _Run(graph, effects)
     queue = deque(run.first())
@@ -253,7 +262,7 @@ def play_in_turn(graph: ReadyGraph, effects: Effects) -> None:
 
 
 def play_by_threads(
-    graph: ReadyGraph, effects: Effects, random: Random, *, fetches: bool = False
+    graph: PreparedGraph, effects: HeapEffects, random: Random, *, fetches: bool = False
 ) -> None:
     """One step with threads that take work from each other.
 
@@ -267,7 +276,7 @@ def play_by_threads(
 class _Run:
     """One step: what still waits, and the values so far."""
 
-    def __init__(self, graph: ReadyGraph, effects: Effects) -> None:
+    def __init__(self, graph: PreparedGraph, effects: HeapEffects) -> None:
         self.operations = graph.operations
         self.effects = effects
         self._readers = graph.readers
@@ -279,7 +288,7 @@ class _Run:
         """What waits for nothing."""
         return [place for place, waits in enumerate(self._waits) if not waits]
 
-    def begin(self, place: int) -> Ready:
+    def begin(self, place: int) -> PreparedOperation:
         ready = self.operations[place]
         self.effects.begin(ready, self._values, self._readers)
         return ready
@@ -307,8 +316,8 @@ class _Run:
             self.effects.release(self._values[ready.outputs[0][0]])
         self.effects.end_step()
 
-    def _given(self) -> list[Ready]:
-        return [each for each in self.operations if each.way is Way.GIVEN]
+    def _given(self) -> list[PreparedOperation]:
+        return [each for each in self.operations if each.way is MemoryUse.GIVEN]
 
 
 class _Threads:
@@ -388,7 +397,7 @@ _OPERATIONS: Final = 40_000
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SimulatedPeak:
     """One batch played through, bytes.
 
     Attributes:
@@ -414,7 +423,7 @@ class Simulation:
         unseen_below_bytes: int = 0,
         *,
         plays: int = PLAYS,
-        graphs: Graphs | None = None,
+        graphs: PreparedGraphCache | None = None,
     ) -> None:
         """`unseen_below_bytes`: smaller tensors are not counted, as by the meter of a CPU.
 
@@ -423,10 +432,10 @@ class Simulation:
         self._plays = plays
         self.program = program
         self._unseen = unseen_below_bytes
-        self._graphs = graphs or Graphs(program)
-        self._outcomes: dict[int, Outcome] = {}
+        self._graphs = graphs or PreparedGraphCache(program)
+        self._outcomes: dict[int, SimulatedPeak] = {}
 
-    def outcome(self, batch: int) -> Outcome:
+    def outcome(self, batch: int) -> SimulatedPeak:
         """What a step of a batch takes."""
         if batch not in self._outcomes:
             self._outcomes[batch] = self._played(batch)
@@ -435,20 +444,20 @@ class Simulation:
     def kept_bytes(self, batch: int) -> dict[str, int]:
         """What layers' forward operations made and backward ones need, by layer, at its most."""
         graph = self._graphs.of_fixed_batch(batch)
-        heap = Heap(follows_forward=True)
-        play_in_turn(graph, Effects(heap, _variables(self.program, heap)))
+        heap = SimulatedHeap(follows_forward=True)
+        play_in_turn(graph, HeapEffects(heap, _variables(self.program, heap)))
         found: dict[str, int] = {}
         for owner, n_bytes in heap.forward_parts():
             name = self.program.layers[owner // 4]
             found[name] = found.get(name, 0) + n_bytes
         return found
 
-    def _played(self, batch: int) -> Outcome:
+    def _played(self, batch: int) -> SimulatedPeak:
         graph = self._graphs.of_fixed_batch(batch)
         plays = _OPERATIONS // (_STEPS * max(1, len(graph.operations)))
         if self._plays == 1 or not plays:
             one = max(self._peaks(graph, 0, steps=2 if self._plays == 1 else 3))
-            return Outcome(one, one, one)
+            return SimulatedPeak(one, one, one)
         peaks = [self._peaks(graph, seed) for seed in range(min(self._plays, plays))]
         fetching = [self._peaks(graph, seed, fetches=True)
                     for seed in range(min(_FETCHING, plays - self._plays))]  # fmt: skip
@@ -457,14 +466,14 @@ class Simulation:
             others += self._peaks(self._graphs.of_open_batch(batch), 0, steps=2)
         highest = [max(each) for each in peaks + fetching]
         foretold = expected_highest([each for play in peaks for each in play])
-        return Outcome(foretold, min(highest + others), max(highest + others[1:]))
+        return SimulatedPeak(foretold, min(highest + others), max(highest + others[1:]))
 
     def _peaks(
-        self, graph: ReadyGraph, seed: int | None, steps: int = _STEPS, *, fetches: bool = False
+        self, graph: PreparedGraph, seed: int | None, steps: int = _STEPS, *, fetches: bool = False
     ) -> list[int]:
         """Of several steps behind each other, without the first; None: with a single queue."""
-        heap = Heap(self._unseen)
-        effects = Effects(heap, _variables(self.program, heap))
+        heap = SimulatedHeap(self._unseen)
+        effects = HeapEffects(heap, _variables(self.program, heap))
         random, found = Random(seed), list[int]()  # noqa: S311 - no secret
         for step in range(steps):
             heap.forget_peak()
@@ -484,7 +493,7 @@ def expected_highest(peaks: list[int]) -> int:
     return sum(way * peak for way, peak in zip(ways, sorted(peaks), strict=True)) // sum(ways)
 
 
-def _variables(program: StepProgram, heap: Heap) -> list[int]:
+def _variables(program: StepProgram, heap: SimulatedHeap) -> list[int]:
     """Make the variables as Keras does: what is drawn is scaled and moved on the way."""
     made = [NOTHING] * len(program.variables)
     order = dict(program.made)

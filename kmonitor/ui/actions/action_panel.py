@@ -6,18 +6,18 @@ from functools import partial
 from typing import Final, Literal
 
 from kmonitor.ui.events.event_text import COMMAND_TITLES
-from kmonitor.ui.limits.limit_actions import AtLimitPicture, at_limit_picture
-from kmonitor.ui.limits.limit_store import LimitDesk
-from kmonitor.ui.runs.commands import AskedCommand, CommandDesk
-from kmonitor.ui.runs.run_states import has_ended, state_picture
-from kmonitor.ui.shortcuts import key_of
+from kmonitor.ui.limits.limit_actions import LimitActionsState, limit_actions_state
+from kmonitor.ui.limits.limit_store import LimitStore
+from kmonitor.ui.runs.commands import CommandStore, SentCommand
+from kmonitor.ui.runs.run_states import has_ended, run_state_label
+from kmonitor.ui.shortcuts import shortcut_keys
 from kmonitor.ui.text.formats import bytes_text, count_text, duration_text
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import (
     Arguments,
     CommandName,
-    NoArguments,
+    PlainArguments,
     ReloadArguments,
     SaveArguments,
 )
@@ -27,7 +27,7 @@ from kmonitor_agent.wire.messages.unions import RunSummary
 
 
 @dataclass(frozen=True, slots=True)
-class ActionWay:
+class ActionVariant:
     """One way to do an action.
 
     Attributes:
@@ -45,7 +45,7 @@ class ActionWay:
     args: Arguments
 
 
-def ways_of(name: CommandName) -> tuple[ActionWay, ...]:
+def action_variants(name: CommandName) -> tuple[ActionVariant, ...]:
     """The ways to do an action, the usual one first; empty where there is no choice.
 
     Args:
@@ -60,35 +60,35 @@ def ways_of(name: CommandName) -> tuple[ActionWay, ...]:
             return ()
 
 
-def arguments_of(name: CommandName, key: str) -> Arguments:
+def variant_arguments(name: CommandName, key: str) -> Arguments:
     """What goes with a command that is asked for in this way; no arguments for a way unknown.
 
     Args:
         name: Which action.
-        key: An `ActionWay.key`.
+        key: An `ActionVariant.key`.
     """
-    return next((way.args for way in ways_of(name) if way.key == key), NoArguments())
+    return next((way.args for way in action_variants(name) if way.key == key), PlainArguments())
 
 
-def _ways_to_save() -> tuple[ActionWay, ...]:
+def _ways_to_save() -> tuple[ActionVariant, ...]:
     usual = tr("Writes the exact state; kmonitor restore makes a .keras file of it later.")
     export = tr(
         "Also writes a .keras file beside the checkpoint, for other programs. That needs a copy "
         "of all weights in memory while it is written; if it fails, the checkpoint stands."
     )
     return (
-        ActionWay("", tr("Save a checkpoint"), key_of("save"), usual, NoArguments()),
-        ActionWay(
+        ActionVariant("", tr("Save a checkpoint"), shortcut_keys("save"), usual, PlainArguments()),
+        ActionVariant(
             "export",
             tr("Save a checkpoint and a .keras file"),
-            key_of("save_export"),
+            shortcut_keys("save_export"),
             export,
             SaveArguments(export=True),
         ),
     )
 
 
-def _ways_to_reload() -> tuple[ActionWay, ...]:
+def _ways_to_reload() -> tuple[ActionVariant, ...]:
     usual = tr("Puts the saved values into the variables that there are. Always safe.")
     recreate = tr(
         "Also lets the variables go and makes them anew from the file, so that the allocator can "
@@ -97,17 +97,17 @@ def _ways_to_reload() -> tuple[ActionWay, ...]:
         "record says why. The result of the training is the same."
     )
     return (
-        ActionWay(
+        ActionVariant(
             "",
             tr("Keep the variables (assign)"),
-            key_of("reload"),
+            shortcut_keys("reload"),
             usual,
-            NoArguments(),
+            PlainArguments(),
         ),
-        ActionWay(
+        ActionVariant(
             "recreate",
             tr("Make the variables anew (recreate)"),
-            key_of("reload_recreate"),
+            shortcut_keys("reload_recreate"),
             recreate,
             ReloadArguments(mode="recreate"),
         ),
@@ -135,7 +135,7 @@ ACTION_KEYS: Final[dict[str, tuple[CommandName, str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ButtonPicture:
+class ButtonState:
     """One action.
 
     Attributes:
@@ -159,12 +159,12 @@ class ButtonPicture:
     is_enabled: bool
     tooltip: str
     is_half: bool = False
-    ways: tuple[ActionWay, ...] = ()
+    ways: tuple[ActionVariant, ...] = ()
     more: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class KeyPicture:
+class ShortcutState:
     """What the key of an action does now.
 
     Attributes:
@@ -179,7 +179,7 @@ class KeyPicture:
 
 
 @dataclass(frozen=True, slots=True)
-class ActionsPicture:
+class ActionPanelState:
     """The whole panel.
 
     Attributes:
@@ -191,16 +191,16 @@ class ActionsPicture:
         why_not: Why nothing can be asked of the run, where nothing else in the window says so.
     """
 
-    buttons: tuple[ButtonPicture, ...]
+    buttons: tuple[ButtonState, ...]
     waiting: str
     checkpoint: str
-    at_limit: AtLimitPicture
-    keys: Mapping[str, KeyPicture]
+    at_limit: LimitActionsState
+    keys: Mapping[str, ShortcutState]
     why_not: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class ConfirmPicture:
+class Confirmation:
     """A question before something that cannot be undone."""
 
     title: str
@@ -209,15 +209,15 @@ class ConfirmPicture:
     no: str
 
 
-def actions_picture(
+def action_panel_state(
     run: RunSummary,
     *,
-    commands: CommandDesk,
-    limits: LimitDesk,
+    commands: CommandStore,
+    limits: LimitStore,
     now_wall_s: float,
     is_connected: bool,
     no_right: str = "",
-) -> ActionsPicture:
+) -> ActionPanelState:
     """The panel for this run.
 
     Args:
@@ -239,11 +239,11 @@ def actions_picture(
     if len(halves) % 2:
         # The last has no neighbour: it is as wide as the others, and says its shortcut too.
         buttons[halves[-1]] = replace(buttons[halves[-1]], is_half=False)
-    return ActionsPicture(
+    return ActionPanelState(
         buttons=tuple(buttons),
         waiting=_waiting(open_commands, run),
         checkpoint=_checkpoint(run, now_wall_s),
-        at_limit=at_limit_picture(run, limits, why_not),
+        at_limit=limit_actions_state(run, limits, why_not),
         keys={
             key: _key(toggle if name == "pause" else name, way, run, why_not, asked)
             for key, (name, way) in ACTION_KEYS.items()
@@ -253,17 +253,17 @@ def actions_picture(
     )
 
 
-def confirm_stop(run: RunSummary) -> ConfirmPicture:
+def confirm_stop(run: RunSummary) -> Confirmation:
     """What is asked before a training is stopped."""
     text = tr(
         "The training saves a checkpoint if it can, ends after the current epoch, and fit "
         "returns as if all epochs were done. It cannot be started again from here."
     )
     title = tr("Stop \u201c{name}\u201d?").format(name=run.name)
-    return ConfirmPicture(title, text, tr("Stop training"), tr("Keep it running"))
+    return Confirmation(title, text, tr("Stop training"), tr("Keep it running"))
 
 
-def question_before(run: RunSummary, name: CommandName) -> Callable[[], ConfirmPicture] | None:
+def confirmation_before(run: RunSummary, name: CommandName) -> Callable[[], Confirmation] | None:
     """What is asked before something that ends the process; None where nothing need be.
 
     Args:
@@ -282,19 +282,19 @@ def question_before(run: RunSummary, name: CommandName) -> Callable[[], ConfirmP
             return None
 
 
-def _confirm_restart(run: RunSummary) -> ConfirmPicture:
+def _confirm_restart(run: RunSummary) -> Confirmation:
     text = tr(
         "The process ends after the current epoch and kmonitor run starts the script again, "
         "which resumes there: weights, optimizer, history and random state are kept, and what "
         "the script does before fit happens again."
     )
     title = tr("Restart the process of \u201c{name}\u201d?").format(name=run.name)
-    return ConfirmPicture(title, text, tr("Restart process"), tr("Keep it running"))
+    return Confirmation(title, text, tr("Restart process"), tr("Keep it running"))
 
 
 def _why_not(run: RunSummary, *, is_connected: bool) -> str:
     if has_ended(run):
-        word = state_picture(run, now_wall_s=0.0).word.lower()
+        word = run_state_label(run, now_wall_s=0.0).word.lower()
         return tr("The run has ended ({state}); nothing can be asked of it.").format(state=word)
     if not is_connected:
         return tr("The hub is not reached; what is asked now would not arrive.")
@@ -319,24 +319,24 @@ def _refusal(run: RunSummary, name: CommandName, why_not: str, asked: Collection
 
 def _key(
     name: CommandName, way: str, run: RunSummary, why_not: str, asked: Collection[str]
-) -> KeyPicture:
+) -> ShortcutState:
     refusal = _refusal(run, name, why_not, asked)
     if refusal:
         # There may be no button near that says which action it was.
         refusal = tr("{title}: {why}").format(title=_title(name), why=refusal)
-    return KeyPicture(name, way, refusal)
+    return ShortcutState(name, way, refusal)
 
 
 def _title(name: CommandName) -> str:
     return tr("Restart") if name == "restart" else tr(COMMAND_TITLES[name])
 
 
-def _button(name: CommandName, why_not: str) -> ButtonPicture:
+def _button(name: CommandName, why_not: str) -> ButtonState:
     icon, shortcut, kind, tooltip = _looks()[name]
     is_half = name in _WHERE_OFFERED
     title = _title(name)
-    ways = ways_of(name)
-    return ButtonPicture(
+    ways = action_variants(name)
+    return ButtonState(
         name,
         icon,
         title,
@@ -355,53 +355,53 @@ def _looks() -> dict[str, tuple[str, str, ButtonKind, str]]:
     icons: dict[str, tuple[str, str, ButtonKind, str]] = {
         "save": (
             "save",
-            key_of("save"),
+            shortcut_keys("save"),
             "plain",
             tr("Save a checkpoint at the end of this epoch"),
         ),
         "reload": (
             "reload",
-            key_of("reload"),
+            shortcut_keys("reload"),
             "primary",
             tr("Save, clear the session and reload at the end of this epoch; same result"),
         ),
         "collect": (
             "broom",
-            key_of("collect"),
+            shortcut_keys("collect"),
             "plain",
             tr("Let go of traces that dead models left behind, and of garbage; the model stays"),
         ),
         "auto": (
             "layers",
-            key_of("auto"),
+            shortcut_keys("auto"),
             "plain",
             tr("Collect, and reload if that left something to give back; never a restart"),
         ),
         "restart": (
             "restart",
-            key_of("restart"),
+            shortcut_keys("restart"),
             "plain",
             tr("Start the script again in a new process at the end of this epoch, and resume"),
         ),
         "diagnose": (
             "diagnose",
-            key_of("diagnose"),
+            shortcut_keys("diagnose"),
             "plain",
             tr("Look at the next safe point at what grows and who holds it"),
         ),
         "pause": (
             "pause",
-            key_of("pause"),
+            shortcut_keys("pause"),
             "plain",
             tr("Hold the training after the running batch"),
         ),
-        "resume": ("play", key_of("pause"), "plain", tr("Let the training go on")),
-        "stop": ("stop", key_of("stop"), "danger", tr("End the training after this epoch")),
+        "resume": ("play", shortcut_keys("pause"), "plain", tr("Let the training go on")),
+        "stop": ("stop", shortcut_keys("stop"), "danger", tr("End the training after this epoch")),
     }
     return icons
 
 
-def where_it_stands(run: RunSummary, commands: CommandDesk, name: CommandName) -> str:
+def command_status_text(run: RunSummary, commands: CommandStore, name: CommandName) -> str:
     """Where the newest command of this name stands, or why it failed; empty when it is done.
 
     Args:
@@ -418,7 +418,7 @@ def where_it_stands(run: RunSummary, commands: CommandDesk, name: CommandName) -
     return tr("{title} was not done: {why}").format(title=tr(COMMAND_TITLES[name]), why=why)
 
 
-def _waiting(commands: list[AskedCommand], run: RunSummary) -> str:
+def _waiting(commands: list[SentCommand], run: RunSummary) -> str:
     shown = [c for c in commands if c.message.name != "set_limits"]
     if run.state == "paused":
         # The pause has happened; the command's own end is told only when the run goes on.

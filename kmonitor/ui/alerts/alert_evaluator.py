@@ -10,7 +10,7 @@ from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages import events
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
 
-Gravity = Literal["info", "warning", "error"]
+Severity = Literal["info", "warning", "error"]
 
 _OLD_S: Final = 120.0
 """What happened longer ago when it is told is history, not news."""
@@ -40,7 +40,7 @@ class Alert:
     title: str
     host: str
     text: str
-    gravity: Gravity
+    gravity: Severity
     wall_s: float
     unseen: int = 0
 
@@ -76,7 +76,7 @@ _STEPS: Final = "steps"
 _Key = tuple[str, str, AlertMetric]
 
 
-class AlertDesk:
+class AlertEvaluator:
     """Takes what happens and says which alerts are due; main thread only.
 
     Attributes:
@@ -120,7 +120,7 @@ class AlertDesk:
                 self._waiting.pop((run, "verdict", event.metric), None)
             case events.Notice(code="steps_again"):
                 self._waiting.pop((run, _STEPS, "step_time"), None)
-            case events.BootStarted():
+            case events.SessionStarted():
                 # It goes on: what its process before said of its end is over.
                 self._waiting.pop((run, "life", ""), None)
             case _ if line is not None:
@@ -193,9 +193,9 @@ def _kind_of(event: events.AnyEvent) -> AlertKind | None:
             return "verdict"
         case events.Notice(code="no_steps"):
             return "verdict"
-        case events.BootDied() | events.BootEnded(why="failed") | events.Notice(code="lost"):
+        case events.SessionDied() | events.SessionEnded(why="failed") | events.Notice(code="lost"):
             return "died"
-        case events.BootEnded(why="finished" | "interrupted" | "stopped"):
+        case events.SessionEnded(why="finished" | "interrupted" | "stopped"):
             return "ended"
         case _:
             return None

@@ -55,7 +55,7 @@ class AlertSettings(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def rule(self, kind: AlertKind, metric: AlertMetric = "") -> AlertRule:
         """The rule in force."""
-        return self.rules.get(rule_name(kind, metric), usual_rule(kind))
+        return self.rules.get(rule_name(kind, metric), default_rule(kind))
 
 
 def rule_keys() -> list[RuleKey]:
@@ -71,12 +71,12 @@ def rule_name(kind: AlertKind, metric: AlertMetric = "") -> str:
     return f"{kind}:{metric}" if metric else kind
 
 
-def usual_rule(kind: AlertKind) -> AlertRule:
+def default_rule(kind: AlertKind) -> AlertRule:
     """What is in force unless the user chose otherwise."""
     return _USUAL[kind]
 
 
-def rule_words(kind: AlertKind, metric: AlertMetric = "") -> str:
+def rule_title(kind: AlertKind, metric: AlertMetric = "") -> str:
     """The rule as the user reads it: "RAM: limit crossed"."""
     name = metric_name(metric) if metric else ""
     match kind:

@@ -41,7 +41,7 @@ class Delivery:
     webhook: str = ""
 
 
-def why_no_command(command: str) -> str:
+def invalid_command_reason(command: str) -> str:
     """What is wrong with a command as it is written; empty: nothing."""
     try:
         words = shlex.split(command)
@@ -50,7 +50,7 @@ def why_no_command(command: str) -> str:
     return "" if words or not command else "The command is empty."
 
 
-def why_no_webhook(address: str) -> str:
+def invalid_webhook_reason(address: str) -> str:
     """What is wrong with a web address as it is written; empty: nothing."""
     if not address:
         return ""
@@ -62,7 +62,7 @@ def why_no_webhook(address: str) -> str:
     return "" if is_whole else "A webhook is written as https://HOST/PATH or http://HOST/PATH."
 
 
-class AlertOutlet:
+class AlertSender:
     """Owns the thread `kmonitor-alerts`, which is there only while something is handed over.
 
     `send` and `stop` are for the thread that made it.

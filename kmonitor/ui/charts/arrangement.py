@@ -8,12 +8,12 @@ from typing import Annotated, Final
 import msgspec
 
 from kmonitor.ui.charts.chart_kinds import (
-    STANDARD,
+    STANDARD_METRICS,
     ChartGroup,
     ChartKind,
+    available_chart_kinds,
     chart_kind,
     chart_title,
-    kinds_of,
 )
 from kmonitor.ui.text.language import tr
 
@@ -21,7 +21,7 @@ MOST_CHARTS: Final = 24
 """On one board."""
 
 
-WEIGHTS: Final = (0.0, 0.6, 0.9, 0.99)
+SMOOTHING_WEIGHTS: Final = (0.0, 0.6, 0.9, 0.99)
 """Smoothing that is offered: how much of each point is what came before."""
 
 
@@ -41,7 +41,7 @@ class ChartSetup(msgspec.Struct, frozen=True, omit_defaults=True):
     is_within: bool = False
 
 
-USUAL: Final = tuple(ChartSetup(metric) for metric in STANDARD)
+DEFAULT_CHARTS: Final = tuple(ChartSetup(metric) for metric in STANDARD_METRICS)
 """The four that a window begins with."""
 
 
@@ -51,7 +51,7 @@ class Arrangement:
     def __init__(self, saved: Iterable[ChartSetup] | None = None) -> None:
         """Args: `saved`: As it was left, without what cannot be drawn here; None: usual."""
         self._charts: list[ChartSetup] = []
-        for setup in USUAL if saved is None else saved:
+        for setup in DEFAULT_CHARTS if saved is None else saved:
             self._append(setup)
 
     @property
@@ -67,7 +67,7 @@ class Arrangement:
     @property
     def is_usual(self) -> bool:
         """Whether it is what a window begins with."""
-        return self.charts == USUAL
+        return self.charts == DEFAULT_CHARTS
 
     def saved(self) -> tuple[ChartSetup, ...] | None:
         """What is to be remembered; None for the usual."""
@@ -113,7 +113,7 @@ class Arrangement:
 
     def reset(self) -> None:
         """The usual four again."""
-        self._charts = list(USUAL)
+        self._charts = list(DEFAULT_CHARTS)
 
     def _append(self, setup: ChartSetup) -> None:
         is_new = setup.key not in self.keys and len(self._charts) < MOST_CHARTS
@@ -157,10 +157,12 @@ def chart_choices(have: Collection[str], arrangement: Arrangement) -> list[Choic
         have: Columns of the runs drawn.
         arrangement: What stands on the board.
     """
-    kinds = kinds_of(have)
+    kinds = available_chart_kinds(have)
     known = {kind.key for kind in kinds}
     extra = [chart_kind(key) for key in arrangement.keys if key not in known]
-    kinds = kinds_of([*have, *(kind.columns[0] for kind in extra if kind is not None)])
+    kinds = available_chart_kinds(
+        [*have, *(kind.columns[0] for kind in extra if kind is not None)]
+    )
     return [
         ChoiceGroup(
             chart_group,
@@ -175,7 +177,7 @@ def chart_choices(have: Collection[str], arrangement: Arrangement) -> list[Choic
 
 def smoothing_choices(setup: ChartSetup) -> list[SmoothingChoice]:
     """How a chart can be smoothed; one that was chosen elsewhere is among them."""
-    weights = sorted({*WEIGHTS, setup.smoothing})
+    weights = sorted({*SMOOTHING_WEIGHTS, setup.smoothing})
     return [
         SmoothingChoice(
             weight, tr("None") if weight == 0.0 else f"{weight:g}", weight == setup.smoothing

@@ -3,22 +3,22 @@
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.ui.limits.limit_actions import ActionChoice, choices_at_limit
-from kmonitor.ui.limits.limit_store import LimitLine, metric_now
+from kmonitor.ui.limits.limit_actions import LimitActionChoice, limit_action_choices
+from kmonitor.ui.limits.limit_store import LimitLine, metric_reading
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name, round_amount
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import NOT_KNOWN, amount_text, count_text
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.verdicts.verdict_text import NO_VERDICT, VerdictPicture
+from kmonitor.ui.verdicts.verdict_text import NO_VERDICT, VerdictLabel
 from kmonitor_agent.wire.messages.commands import LimitMetric
-from kmonitor_agent.wire.messages.unions import MetricNow, RunSummary
+from kmonitor_agent.wire.messages.unions import MetricReading, RunSummary
 
 # Rate words.
 
 
 @dataclass(frozen=True, slots=True)
-class RatePicture:
+class RateLabel:
     """The rate in words.
 
     Attributes:
@@ -32,7 +32,7 @@ class RatePicture:
     tooltip: str
 
 
-NO_RATE: Final = RatePicture("", 0, "")
+NO_RATE: Final = RateLabel("", 0, "")
 
 
 CARD_METRICS: Final[tuple[LimitMetric, ...]] = ("vram", "ram", "graph", "step_time")
@@ -40,7 +40,7 @@ CARD_METRICS: Final[tuple[LimitMetric, ...]] = ("vram", "ram", "graph", "step_ti
 
 
 @dataclass(frozen=True, slots=True)
-class CardPicture:
+class ChartCardState:
     """One card.
 
     Attributes:
@@ -64,7 +64,7 @@ class CardPicture:
     note: str
     hint: str
     value: str
-    rate: RatePicture
+    rate: RateLabel
     limit: str
     limit_tone: str
     tooltip: str
@@ -72,19 +72,19 @@ class CardPicture:
     can_limit: bool
     has_limit: bool
     description: str
-    choices: tuple[ActionChoice, ...] = ()
-    verdict: VerdictPicture = NO_VERDICT
+    choices: tuple[LimitActionChoice, ...] = ()
+    verdict: VerdictLabel = NO_VERDICT
 
 
-def card_picture(
+def chart_card_state(
     run: RunSummary,
     metric: LimitMetric,
     *,
-    rate: RatePicture = NO_RATE,
+    rate: RateLabel = NO_RATE,
     line: LimitLine | None,
     is_connected: bool,
     device_absent: str = "",
-) -> CardPicture:
+) -> ChartCardState:
     """The card of one metric of a run.
 
     Args:
@@ -95,7 +95,7 @@ def card_picture(
         is_connected: Whether the hub is reached.
         device_absent: Why there are no readings of a GPU; empty where there are.
     """
-    now = metric_now(run, metric)
+    now = metric_reading(run, metric)
     unit = METRIC_UNITS[metric]
     title = card_title(run, metric)
     value = NOT_KNOWN if now.value is None else amount_text(now.value, unit)
@@ -106,7 +106,7 @@ def card_picture(
     limit = line.text if line else ""
     hint = _hint(now.source, device_absent) if _is_of_cpu(run, metric) else ""
     described = [title, absent or value, rate.text, limit, hint]
-    return CardPicture(
+    return ChartCardState(
         title=title,
         # A limit names the unit too, and takes the note's room.
         note="" if metric == "graph" and limit else _note(metric, now),
@@ -120,7 +120,7 @@ def card_picture(
         can_limit=can_limit and not absent,
         has_limit=can_limit and line is not None,
         description=", ".join(part for part in described if part),
-        choices=choices_at_limit(run, metric) if can_limit and line is not None else (),
+        choices=limit_action_choices(run, metric) if can_limit and line is not None else (),
     )
 
 
@@ -142,7 +142,7 @@ def _hint(source: str, device_absent: str) -> str:
     return " \u00b7 ".join(part for part in (device_absent, words) if part)
 
 
-def _note(metric: LimitMetric, now: MetricNow) -> str:
+def _note(metric: LimitMetric, now: MetricReading) -> str:
     if now.value is None:
         return ""
     if now.of is not None:
@@ -158,7 +158,7 @@ def _note(metric: LimitMetric, now: MetricNow) -> str:
             return ""
 
 
-def _absent_text(run: RunSummary, metric: LimitMetric, now: MetricNow) -> str:
+def _absent_text(run: RunSummary, metric: LimitMetric, now: MetricReading) -> str:
     if now.absent:
         return said(now.absent)
     if has_ended(run):

@@ -12,12 +12,12 @@ from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.readings import (
     MAX_COLUMN,
     STEP_LOG_PREFIX,
-    device_of,
+    parse_device_column,
 )
 
 ChartGroup = Literal["memory", "graph", "time", "training", "gpu"]
 
-STANDARD: Final[tuple[LimitMetric, ...]] = ("vram", "ram", "graph", "step_time")
+STANDARD_METRICS: Final[tuple[LimitMetric, ...]] = ("vram", "ram", "graph", "step_time")
 """The charts that every run has, and that limits and verdicts belong to."""
 
 LOG_PREFIX: Final = "log:"
@@ -95,7 +95,7 @@ class ChartKind:
 
 def standard_metric(key: str) -> LimitMetric | None:
     """The metric of a chart that limits and verdicts belong to; None for any other."""
-    return next((metric for metric in STANDARD if metric == key), None)
+    return next((metric for metric in STANDARD_METRICS if metric == key), None)
 
 
 def chart_kind(key: str) -> ChartKind | None:
@@ -105,7 +105,7 @@ def chart_kind(key: str) -> ChartKind | None:
         return ChartKind(key, _STANDARD_GROUPS[metric], METRIC_UNITS[metric], (key,))
     if key.startswith(LOG_PREFIX) and len(key) > len(LOG_PREFIX):
         return _log_kind(key.removeprefix(LOG_PREFIX))
-    device = device_of(key)
+    device = parse_device_column(key)
     if device is not None:
         return ChartKind(key, "gpu", _OF_DEVICE[device[1]], (key,))
     found = next((each for each in _MEASURED if each[0] == key), None)
@@ -114,7 +114,7 @@ def chart_kind(key: str) -> ChartKind | None:
 
 def chart_title(key: str) -> str:
     """What a chart is called; a log by the name that the script gave it."""
-    metric, device = standard_metric(key), device_of(key)
+    metric, device = standard_metric(key), parse_device_column(key)
     if metric is not None:
         return metric_name(metric)
     if device is not None:
@@ -136,21 +136,21 @@ def group_title(group: ChartGroup) -> str:
     return titles[group]
 
 
-def kinds_of(have: Collection[str]) -> list[ChartKind]:
+def available_chart_kinds(have: Collection[str]) -> list[ChartKind]:
     """The charts that columns make possible, in the order of the menu; the four are always there.
 
     Args:
         have: Columns in which anything was read.
     """
-    keys: list[str] = [*STANDARD, *_log_keys(have)]
+    keys: list[str] = [*STANDARD_METRICS, *_log_keys(have)]
     keys += [column for column, *_ in _MEASURED if column in have]
-    keys += sorted(column for column in have if device_of(column) is not None)
+    keys += sorted(column for column in have if parse_device_column(column) is not None)
     kinds = [kind for key in keys if (kind := chart_kind(key)) is not None]
     order: tuple[ChartGroup, ...] = ("memory", "graph", "time", "training", "gpu")
     return sorted(kinds, key=lambda kind: order.index(kind.group))
 
 
-def better(log: str) -> Literal["lower", "higher"] | None:
+def better_direction(log: str) -> Literal["lower", "higher"] | None:
     """Which values of a log are good, as far as its name says."""
     name = log.casefold()
     if _LOWER.search(name):

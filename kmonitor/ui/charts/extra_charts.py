@@ -7,32 +7,32 @@ from typing import Final
 import numpy as np
 
 from kmonitor.ui.charts.arrangement import ChartSetup
-from kmonitor.ui.charts.cards import NO_RATE, CardPicture, RatePicture
-from kmonitor.ui.charts.chart_kinds import RATE_COLUMN, ChartKind, better, chart_title
+from kmonitor.ui.charts.cards import NO_RATE, ChartCardState, RateLabel
+from kmonitor.ui.charts.chart_kinds import RATE_COLUMN, ChartKind, better_direction, chart_title
 from kmonitor.ui.charts.feed import ChartFeed
-from kmonitor.ui.charts.series_store import SeriesStore, Window
-from kmonitor.ui.charts.standard_charts import ChartDesk, moment_words
+from kmonitor.ui.charts.series_store import SeriesStore, VisibleRange
+from kmonitor.ui.charts.standard_charts import StandardCharts, x_position_text
 from kmonitor.ui.plots.chart_state import (
-    ChartPicture,
+    ChartState,
     CrosshairCard,
-    CrosshairLine,
-    CurvePicture,
+    CrosshairRow,
+    CurveState,
     FloatArray,
-    GapPicture,
+    GapState,
 )
 from kmonitor.ui.plots.thinning import smoothed
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import NOT_KNOWN, amount_text, count_text, number_text
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.workspace.workspace import Desk
-from kmonitor_agent.wire.messages.events import SourceOf
+from kmonitor.ui.workspace.workspace import Workspace
+from kmonitor_agent.wire.messages.events import FieldSource
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 # Metric words.
 
 
-def best_words(store: SeriesStore, run: str, kind: ChartKind) -> RatePicture:
+def best_value_label(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel:
     """Best so far with its epoch, and the last change; of validation where there is some.
 
     Args:
@@ -56,7 +56,7 @@ def best_words(store: SeriesStore, run: str, kind: ChartKind) -> RatePicture:
             parts.append(_change(values, kind))
             text = " \u00b7 ".join(part for part in parts if part)
             whose = tr("Of the validation data") if is_validation else tr("Of the training data")
-            return RatePicture(text, 0, f"{whose}: {text}")
+            return RateLabel(text, 0, f"{whose}: {text}")
     return NO_RATE
 
 
@@ -72,7 +72,7 @@ def drawn_as(setup: ChartSetup, *, is_within: bool) -> str:
     return ", ".join(parts)
 
 
-def source_words(kind: ChartKind, told: SourceOf | None) -> str:
+def source_text(kind: ChartKind, told: FieldSource | None) -> str:
     """Where the values come from."""
     if told is not None and told.source:
         return said(told.source)
@@ -82,7 +82,7 @@ def source_words(kind: ChartKind, told: SourceOf | None) -> str:
 def _best(
     store: SeriesStore, run: str, kind: ChartKind, t_s: FloatArray, values: FloatArray
 ) -> str:
-    which = better(kind.log) if kind.log else None
+    which = better_direction(kind.log) if kind.log else None
     if which is None:
         return _range_words(values, kind)
     at = int(values.argmin() if which == "lower" else values.argmax())
@@ -101,12 +101,12 @@ def _change(values: FloatArray, kind: ChartKind) -> str:
     return f"{'+' if change > 0.0 else ''}{number_text(float(f'{change:.2g}'))}"
 
 
-def _extremes(store: SeriesStore, run: str, kind: ChartKind) -> RatePicture:
+def _extremes(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel:
     values = store.known_values(run, kind.columns[0])
     if not len(values):
         return NO_RATE
     text = _range_words(values, kind)
-    return RatePicture(text, 0, tr("Of all that was measured: {range}").format(range=text))
+    return RateLabel(text, 0, tr("Of all that was measured: {range}").format(range=text))
 
 
 def _range_words(values: FloatArray, kind: ChartKind) -> str:
@@ -114,12 +114,12 @@ def _range_words(values: FloatArray, kind: ChartKind) -> str:
     return low if low == high else tr("{low} to {high}").format(low=low, high=high)
 
 
-def _first(store: SeriesStore, run: str, kind: ChartKind) -> RatePicture:
+def _first(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel:
     values = store.known_values(run, kind.columns[0])
     if not len(values):
         return NO_RATE
     text = tr("{value} at first").format(value=amount_text(float(values[0]), kind.unit))
-    return RatePicture(text, 0, text)
+    return RateLabel(text, 0, text)
 
 
 _MOST_KEPT: Final = 400
@@ -134,17 +134,17 @@ class _Made:
     result: FloatArray
 
 
-class MetricCharts:
+class ExtraCharts:
     """Makes pictures for the selected run and those shown with it; main thread only."""
 
-    def __init__(self, desk: Desk, feed: ChartFeed, charts: ChartDesk) -> None:
+    def __init__(self, desk: Workspace, feed: ChartFeed, charts: StandardCharts) -> None:
         """Args: `charts`: Says what part of time is shown, over what."""
         self._desk = desk
         self._feed = feed
         self._charts = charts
         self._made: dict[tuple[str, str, bool], _Made] = {}
 
-    def picture(self, kind: ChartKind, setup: ChartSetup, width_px: int) -> ChartPicture:
+    def picture(self, kind: ChartKind, setup: ChartSetup, width_px: int) -> ChartState:
         """The chart.
 
         Args:
@@ -154,8 +154,8 @@ class MetricCharts:
         """
         run, x_kind = self._desk.book.current(), self._charts.x_kind
         if run is None:
-            return ChartPicture(unit=kind.unit, x_kind=x_kind, x_range=(0.0, 1.0))
-        window = Window(x_kind, *self._charts.x_range(), width_px)
+            return ChartState(unit=kind.unit, x_kind=x_kind, x_range=(0.0, 1.0))
+        window = VisibleRange(x_kind, *self._charts.x_range(), width_px)
         curves = [
             curve
             for summary in self._desk.book.shown()
@@ -163,7 +163,7 @@ class MetricCharts:
         ]
         has_points = any(len(curve.x) for curve in curves)
         store = self._feed.store
-        return ChartPicture(
+        return ChartState(
             unit=kind.unit,
             x_kind=x_kind,
             x_range=(window.x_from, window.x_to),
@@ -171,7 +171,7 @@ class MetricCharts:
             flags=self._feed.flags.flags(run.run, store, x_kind) if has_points else (),
             epoch_marks=store.epoch_marks(run.run, x_kind),
             gaps=tuple(
-                GapPicture(lo, hi, tr("No data, or no number, here"))
+                GapState(lo, hi, tr("No data, or no number, here"))
                 for lo, hi in store.gaps(run.run, self._column(run.run, kind, setup), x_kind)
             ),
             empty_text=self._empty_text(run, kind),
@@ -179,7 +179,7 @@ class MetricCharts:
             is_log=setup.is_log,
         )
 
-    def card(self, kind: ChartKind, setup: ChartSetup) -> CardPicture | None:
+    def card(self, kind: ChartKind, setup: ChartSetup) -> ChartCardState | None:
         """The words above the chart; None while there is no run."""
         run = self._desk.book.current()
         if run is None:
@@ -193,8 +193,8 @@ class MetricCharts:
         notes = [self._validation(run, kind), drawn_as(setup, is_within=is_within)]
         age = "" if has_ended(run) else self._desk.age_text(run.run)
         note = age or ", ".join(each for each in notes if each)
-        rate = best_words(store, run.run, kind) if now is not None else NO_RATE
-        return CardPicture(
+        rate = best_value_label(store, run.run, kind) if now is not None else NO_RATE
+        return ChartCardState(
             title=title,
             note=note,
             hint="",
@@ -220,16 +220,16 @@ class MetricCharts:
             for curve in self.picture(kind, setup, width_px).curves
             if not curve.faint
         ]
-        return CrosshairCard(moment_words(x, self._charts.x_kind), tuple(lines), is_shown)
+        return CrosshairCard(x_position_text(x, self._charts.x_kind), tuple(lines), is_shown)
 
     def _curves_of(
-        self, run: RunSummary, kind: ChartKind, setup: ChartSetup, window: Window
-    ) -> list[CurvePicture]:
+        self, run: RunSummary, kind: ChartKind, setup: ChartSetup, window: VisibleRange
+    ) -> list[CurveState]:
         book = self._desk.book
         is_selected = run.run == book.selected
         column = self._column(run.run, kind, setup)
         x, y = self._feed.points(run.run, column, window)
-        plain = CurvePicture(
+        plain = CurveState(
             run=run.run,
             label=run.name,
             hue=book.hue(run.run),
@@ -277,17 +277,17 @@ class MetricCharts:
         return kind.within if setup.is_within or is_first else plain
 
     def _crosshair_line(
-        self, curve: CurvePicture, kind: ChartKind, setup: ChartSetup, x: float
-    ) -> CrosshairLine:
+        self, curve: CurveState, kind: ChartKind, setup: ChartSetup, x: float
+    ) -> CrosshairRow:
         value = _value_at(curve, x)
         name = self._desk.book.get(curve.run)
         label = curve.label or tr("{run}, validation").format(run=name.name if name else "")
         if value is None:
-            return CrosshairLine(curve.hue, label, None, tr("no data"))
+            return CrosshairRow(curve.hue, label, None, tr("no data"))
         text = amount_text(10.0**value if setup.is_log else value, kind.unit)
         if setup.smoothing > 0.0:
             text = tr("{value} smoothed").format(value=text)
-        return CrosshairLine(curve.hue, label, value, text)
+        return CrosshairRow(curve.hue, label, value, text)
 
     def _validation(self, run: RunSummary, kind: ChartKind) -> str:
         values = [self._feed.store.last_value(run.run, column) for column in kind.columns[1:]]
@@ -297,7 +297,7 @@ class MetricCharts:
 
     def _source(self, run: RunSummary, kind: ChartKind) -> str:
         told = self._desk.readings(run.run).source(kind.key.removeprefix("epoch:"))
-        return source_words(kind, told)
+        return source_text(kind, told)
 
     def _empty_text(self, run: RunSummary, kind: ChartKind) -> str:
         if not self._feed.is_loaded(run.run):
@@ -312,7 +312,7 @@ class MetricCharts:
         return tr("Waiting for the first reading\u2026")
 
 
-def _value_at(curve: CurvePicture, x: float) -> float | None:
+def _value_at(curve: CurveState, x: float) -> float | None:
     """The last drawn value at or before x; None before the first, in a gap, or beyond the end."""
     at = int(np.searchsorted(curve.x, x + 1e-9, side="right")) - 1
     if at < 0 or x > float(curve.x[-1]) + 1e-9 or np.isnan(curve.y[at]):

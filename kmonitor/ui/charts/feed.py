@@ -8,11 +8,11 @@ from typing import Final
 
 from kmonitor.ui.charts.chart_kinds import LOG_PREFIX, RATE_COLUMN
 from kmonitor.ui.charts.series import Span
-from kmonitor.ui.charts.series_store import STEP_TIME_COLUMN, Points, SeriesStore, Window
+from kmonitor.ui.charts.series_store import STEP_TIME_COLUMN, Points, SeriesStore, VisibleRange
 from kmonitor.ui.events.action_records import record_tooltip
 from kmonitor.ui.events.reclaims import RECLAIMS
-from kmonitor.ui.plots.chart_state import FlagPicture, XKind
-from kmonitor.ui.runs.commands import Ask
+from kmonitor.ui.plots.chart_state import FlagState, XKind
+from kmonitor.ui.runs.commands import SendRequest
 from kmonitor.ui.text.formats import count_text, working_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import LimitMetric
@@ -26,15 +26,15 @@ from kmonitor_agent.wire.messages.events import (
 from kmonitor_agent.wire.messages.readings import (
     MAX_COLUMN,
     SAMPLE_COLUMNS,
-    extra_values,
-    is_of_samples,
+    extra_sample_values,
+    is_sample_column,
 )
 from kmonitor_agent.wire.messages.unions import (
-    Row,
+    EventRow,
+    ReplyPending,
     RunSummary,
-    SeriesAsked,
-    SeriesTold,
-    Working,
+    SeriesReply,
+    SeriesRequest,
 )
 
 # flags: Actions that were carried out, as flags on the charts.
@@ -44,7 +44,7 @@ _FLAGGED: Final = RECLAIMS | {"stop"}
 _CLEARING: Final = frozenset({"collect", "reload", "restart"})
 
 
-class FlagBook:
+class FlagStore:
     """Records of actions by run, each once; main thread only."""
 
     def __init__(self) -> None:
@@ -66,11 +66,11 @@ class FlagBook:
         """Forget those of a run."""
         self._records.pop(run, None)
 
-    def flags(self, run: str, store: SeriesStore, kind: XKind) -> tuple[FlagPicture, ...]:
+    def flags(self, run: str, store: SeriesStore, kind: XKind) -> tuple[FlagState, ...]:
         """The flags of a run on an axis, rising."""
         found = sorted(self._records.get(run, {}).items(), key=_time)
         return tuple(
-            FlagPicture(
+            FlagState(
                 x=store.x_of(run, t_s, kind),
                 text=_text(record),
                 tooltip=_tooltip(record),
@@ -140,7 +140,7 @@ _MOST_ASKED: Final = 16
 
 _MAX_WAITING: Final = 20_000
 
-_Waiting = deque[tuple[Row, AnyEvent]]
+_Waiting = deque[tuple[EventRow, AnyEvent]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +161,16 @@ class _Question:
 
 
 class ChartFeed:
-    """Fills a `SeriesStore` and a `FlagBook`; main thread only.
+    """Fills a `SeriesStore` and a `FlagStore`; main thread only.
 
     Attributes:
         store: Columns of the runs that were shown.
         flags: Their actions.
     """
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: SendRequest) -> None:
         self.store = SeriesStore()
-        self.flags = FlagBook()
+        self.flags = FlagStore()
         self._ask = ask
         self._asked: dict[int, _Question] = {}
         self._wanted: dict[str, tuple[str, ...]] = {}
@@ -179,7 +179,7 @@ class ChartFeed:
         self._waiting: dict[str, _Waiting] = {}
         self._covered: dict[str, int] = {}
         self._refused: dict[str, Span] = {}
-        self._working: dict[str, Working] = {}
+        self._working: dict[str, ReplyPending] = {}
         self._outlines: dict[str, int] = {}
 
     def show_runs(self, runs: list[RunSummary]) -> None:
@@ -202,7 +202,7 @@ class ChartFeed:
         for run in self._covered:
             self._ask_more(run)
 
-    def points(self, run: str, column: str, window: Window) -> Points:
+    def points(self, run: str, column: str, window: VisibleRange) -> Points:
         """A column thinned to a window; asked for in detail where what is held is too coarse.
 
         What is held is drawn until the answer is there.
@@ -216,7 +216,7 @@ class ChartFeed:
         """Columns in which anything was read, in any of these runs, as far as is known."""
         return {column for run in runs for column in self._have.get(run, ())}
 
-    def take_event(self, row: Row, event: AnyEvent, *, is_live: bool) -> None:
+    def take_event(self, row: EventRow, event: AnyEvent, *, is_live: bool) -> None:
         """Take an event of any run.
 
         Args:
@@ -238,14 +238,14 @@ class ChartFeed:
         elif row.row > self._covered.get(row.run, row.row):
             self.store.tell(row.run, row.t_s, _as_sampled(event))
 
-    def take_series(self, told: SeriesTold) -> None:
+    def take_series(self, told: SeriesReply) -> None:
         """Take columns that were asked here, then the rows that came meanwhile."""
         if told.one_of > 1:
             self._take_outline(told)
         elif (question := self._asked.pop(told.ask, None)) is not None:
             self._take_whole(question, told)
 
-    def _take_whole(self, question: _Question, told: SeriesTold) -> None:
+    def _take_whole(self, question: _Question, told: SeriesReply) -> None:
         run = question.run
         self._outlines.pop(run, None)
         self._working.pop(run, None)
@@ -265,7 +265,7 @@ class ChartFeed:
             self.take_event(row, event, is_live=True)
         self._ask_more(run)
 
-    def _take_outline(self, told: SeriesTold) -> None:
+    def _take_outline(self, told: SeriesReply) -> None:
         question = self._asked.get(told.ask)
         if question is None or question.run in self._outlines or self.is_loaded(question.run):
             return
@@ -276,11 +276,11 @@ class ChartFeed:
     def outline_text(self, run: str, column: str) -> str:
         """What is to be said of a chart while it is an outline; else empty."""
         one_of = self._outlines.get(run)
-        if one_of is None or not is_of_samples(column):
+        if one_of is None or not is_sample_column(column):
             return ""
         return tr("outline: 1 of {n} samples so far").format(n=count_text(one_of))
 
-    def hear_working(self, working: Working) -> None:
+    def hear_working(self, working: ReplyPending) -> None:
         """The hub is at work on an answer."""
         question = self._asked.get(working.ask)
         if question is not None:
@@ -336,7 +336,7 @@ class ChartFeed:
 
     def _ask_for(self, question: _Question) -> None:
         self._held.setdefault(question.run, set()).update(question.columns)
-        asked = SeriesAsked(
+        asked = SeriesRequest(
             ask=0,
             run=question.run,
             columns=list(question.columns),
@@ -349,7 +349,7 @@ class ChartFeed:
         if any(each.run == run and each.span_s is not None for each in self._asked.values()):
             return  # While one zooms on, the answer to the last question comes first.
         columns = dict.fromkeys((column, *self.store.thinned(run)))
-        asked = SeriesAsked(
+        asked = SeriesRequest(
             ask=0,
             run=run,
             columns=list(columns)[:_MOST_ASKED],
@@ -379,7 +379,9 @@ class ChartFeed:
             have = self._have.setdefault(run, set())
             have.update(name for name in SAMPLE_COLUMNS if getattr(event, name) is not None)
             if event.logs or event.more_devices:
-                have.update(name for name, _ in extra_values(event.logs, event.more_devices))
+                have.update(
+                    name for name, _ in extra_sample_values(event.logs, event.more_devices)
+                )
 
     def step_time_s(self, run: str) -> float | None:
         """Median step time of the last epoch that ended, seconds; None before."""

@@ -6,9 +6,9 @@ from typing import Final
 import numpy as np
 
 from kmonitor.base.trend import theil_sen_slope
-from kmonitor.ui.charts.cards import NO_RATE, RatePicture
+from kmonitor.ui.charts.cards import NO_RATE, RateLabel
 from kmonitor.ui.plots.chart_state import FloatArray
-from kmonitor.ui.text.formats import Unit, epochs_text, plain_text, rate_text
+from kmonitor.ui.text.formats import Unit, epochs_text, rate_text, with_plain_spaces
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.unions import RunSummary
@@ -37,7 +37,7 @@ _BEYOND: Final = 3.0
 
 def epoch_rate(
     x: FloatArray, y: FloatArray, unit: Unit, run: RunSummary, *, began: float = 0.0
-) -> RatePicture:
+) -> RateLabel:
     """The rate by epoch, or by fit where models are trained one after the other.
 
     Args:
@@ -67,7 +67,7 @@ def epoch_rate(
     return _judged(rate, why_not)
 
 
-def time_rate(x: FloatArray, y: FloatArray, unit: Unit, *, began_s: float = 0.0) -> RatePicture:
+def time_rate(x: FloatArray, y: FloatArray, unit: Unit, *, began_s: float = 0.0) -> RateLabel:
     """The rate by minute, while too few epochs have ended.
 
     Args:
@@ -87,7 +87,7 @@ def time_rate(x: FloatArray, y: FloatArray, unit: Unit, *, began_s: float = 0.0)
     return _judged(rate, "" if is_warm else tr("; too early to judge it"))
 
 
-def rate_to_come(metric: LimitMetric, *, now: float, began: float) -> RatePicture:
+def pending_rate(metric: LimitMetric, *, now: float, began: float) -> RateLabel:
     """What stands for the rate while too little has happened since a reload.
 
     Args:
@@ -97,8 +97,8 @@ def rate_to_come(metric: LimitMetric, *, now: float, began: float) -> RatePictur
     """
     wanted = float(_MIN_POINTS) if metric == "step_time" else _MIN_EPOCHS
     left = math.ceil(began + _WARM_UP_EPOCHS + wanted - now)
-    text = tr("rate in {epochs}").format(epochs=plain_text(epochs_text(max(1, left))))
-    return RatePicture(text, 0, tr("Reckoned anew after the last reload and one epoch of warm-up"))
+    text = tr("rate in {epochs}").format(epochs=with_plain_spaces(epochs_text(max(1, left))))
+    return RateLabel(text, 0, tr("Reckoned anew after the last reload and one epoch of warm-up"))
 
 
 def _evened(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -115,10 +115,10 @@ def _evened(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     return medians[:, 0], medians[:, 1]
 
 
-def _judged(rate: RatePicture, why_not: str) -> RatePicture:
+def _judged(rate: RateLabel, why_not: str) -> RateLabel:
     if not (why_not and rate.direction):
         return rate
-    return RatePicture(rate.text, 0, rate.tooltip + why_not)
+    return RateLabel(rate.text, 0, rate.tooltip + why_not)
 
 
 def _picture(  # noqa: PLR0913 - all of it belongs to one sentence
@@ -130,16 +130,16 @@ def _picture(  # noqa: PLR0913 - all of it belongs to one sentence
     x: FloatArray,
     y: FloatArray,
     span: str,
-) -> RatePicture:
+) -> RateLabel:
     tooltip = tr("Theil-Sen slope {span}, since the last reload").format(span=span)
     change = abs(slope) * float(x[-1] - x[0])
     level = float(np.nanmedian(np.abs(y)))
     if change < _STEADY_PART * level or (slope == 0.0):
-        return RatePicture(tr("steady"), 0, tooltip)
+        return RateLabel(tr("steady"), 0, tooltip)
     text = rate_text(slope * per, unit, per_what)
     if not _stands_out(slope, x, y):
-        return RatePicture(text, 0, tooltip + tr("; no more than the values scatter"))
-    return RatePicture(text, 1 if slope > 0 else -1, tooltip)
+        return RateLabel(text, 0, tooltip + tr("; no more than the values scatter"))
+    return RateLabel(text, 1 if slope > 0 else -1, tooltip)
 
 
 def _stands_out(slope: float, x: FloatArray, y: FloatArray) -> bool:

@@ -8,8 +8,8 @@ import numpy as np
 
 from kmonitor.ui.plots.axes import MOST_CHARTED
 from kmonitor.ui.plots.chart_state import FloatArray
-from kmonitor.ui.plots.thinning import MAX_BUCKETS, bucket_edges, thin
-from kmonitor_agent.wire.messages.unions import Column
+from kmonitor.ui.plots.thinning import MAX_BUCKETS, bucket_edges, thin_to_buckets
+from kmonitor_agent.wire.messages.unions import ThinnedColumn
 
 TAIL_SAMPLES: Final = 10_000
 """So many of the newest samples stay as they came."""
@@ -21,21 +21,21 @@ _COMPACT_EVERY: Final = 2_500
 _FIRST_CAPACITY: Final = 512
 
 
-def doubles(packed: bytes) -> FloatArray:
+def unpack_doubles(packed: bytes) -> FloatArray:
     """Little-endian doubles, as an answer has them, `[n]`; what is behind the last is left out."""
     return np.frombuffer(packed, "<f8", count=len(packed) // 8)
 
 
-def column_points(column: Column) -> tuple[FloatArray, FloatArray]:
+def column_points(column: ThinnedColumn) -> tuple[FloatArray, FloatArray]:
     """Times and values of a column that a hub sent, `[n]` each; none where times do not rise."""
-    t_s, values = doubles(column.t_s), doubles(column.values)
+    t_s, values = unpack_doubles(column.t_s), unpack_doubles(column.values)
     n = min(len(t_s), len(values))
     t_s, values = t_s[:n], values[:n]
     is_sound = bool(np.isfinite(t_s).all()) and bool((np.diff(t_s) >= 0.0).all())
-    return (t_s, charted(values)) if is_sound else (np.empty(0), np.empty(0))
+    return (t_s, clipped_for_charts(values)) if is_sound else (np.empty(0), np.empty(0))
 
 
-def charted(values: FloatArray) -> FloatArray:
+def clipped_for_charts(values: FloatArray) -> FloatArray:
     """Values of which no difference, mean or square leaves the range of a double, `[n]`."""
     return np.where(np.abs(values) > MOST_CHARTED, np.copysign(np.inf, values), values)
 
@@ -101,7 +101,7 @@ class GrowingSeries:
         older = int(before.sum()) + len(t_s)
         self._take(
             np.concatenate((self.t_s[before], t_s, self.t_s[after])),
-            np.concatenate((self.values[before], charted(values), self.values[after])),
+            np.concatenate((self.values[before], clipped_for_charts(values), self.values[after])),
         )
         # What the hub thinned is history, whatever is newer is the tail.
         self._history = max(0, min(older, self._size))
@@ -129,7 +129,7 @@ class GrowingSeries:
 
 
 def _thinned(t_s: FloatArray, y: FloatArray, buckets: int) -> tuple[FloatArray, FloatArray]:
-    return thin(t_s, y, bucket_edges(float(t_s[0]), float(t_s[-1]), width_px=buckets))
+    return thin_to_buckets(t_s, y, bucket_edges(float(t_s[0]), float(t_s[-1]), width_px=buckets))
 
 
 def _doubled(array: FloatArray) -> FloatArray:
@@ -152,7 +152,7 @@ _ENOUGH: Final = 2 * MAX_BUCKETS
 
 
 @dataclass(frozen=True, slots=True)
-class CloserLook:
+class ZoomedSeries:
     """What the hub told of a stretch.
 
     Attributes:
@@ -175,7 +175,7 @@ class CloserLook:
         return found if found is not None and len(found) else None
 
 
-def series_of(column: Column) -> GrowingSeries:
+def column_series(column: ThinnedColumn) -> GrowingSeries:
     """What the hub told of a column."""
     series = GrowingSeries()
     series.splice(*column_points(column))
@@ -183,13 +183,13 @@ def series_of(column: Column) -> GrowingSeries:
     return series
 
 
-def is_thinned(column: Column) -> bool:
+def is_thinned(column: ThinnedColumn) -> bool:
     """Whether there was more than the hub told."""
-    told = np.count_nonzero(~np.isnan(doubles(column.values)))
+    told = np.count_nonzero(~np.isnan(unpack_doubles(column.values)))
     return column.n_raw > int(told)
 
 
-def stretch_to_ask(series: GrowingSeries, span_s: Span) -> Span | None:
+def span_to_request(series: GrowingSeries, span_s: Span) -> Span | None:
     """What to ask about, to see this stretch as it was; None where what is held shows it.
 
     Args:

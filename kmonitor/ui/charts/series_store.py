@@ -10,28 +10,28 @@ from numpy.typing import NDArray
 
 from kmonitor.ui.charts.chart_kinds import LOG_PREFIX, RATE_COLUMN
 from kmonitor.ui.charts.series import (
-    CloserLook,
     GrowingSeries,
     Span,
+    ZoomedSeries,
     column_points,
-    doubles,
+    column_series,
     is_thinned,
-    series_of,
-    stretch_to_ask,
+    span_to_request,
+    unpack_doubles,
 )
 from kmonitor.ui.plots.chart_state import NO_POINTS, FloatArray, XKind
-from kmonitor.ui.plots.thinning import bucket_edges, thin
+from kmonitor.ui.plots.thinning import bucket_edges, thin_to_buckets
 from kmonitor_agent.wire.messages.events import (
     AnyEvent,
-    BootStarted,
     EpochEnded,
     EpochStarted,
     FitEnded,
-    Lost,
+    LostEvents,
     Sample,
+    SessionStarted,
 )
-from kmonitor_agent.wire.messages.readings import MAX_COLUMN, extra_values
-from kmonitor_agent.wire.messages.unions import SeriesTold
+from kmonitor_agent.wire.messages.readings import MAX_COLUMN, extra_sample_values
+from kmonitor_agent.wire.messages.unions import SeriesReply
 
 # epoch_axis: Run time to epochs and back: epochs of all fits stand in a row on one axis.
 
@@ -159,7 +159,7 @@ _EMPTY: Final[Points] = (NO_POINTS, NO_POINTS)
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class VisibleRange:
     """The part of the horizontal axis that a chart shows.
 
     Attributes:
@@ -184,7 +184,7 @@ class _RunSeries:
     models: EpochAxis = field(default_factory=EpochAxis)
     fit: int = 0
     newest_s: float = 0.0
-    closer: CloserLook | None = None
+    closer: ZoomedSeries | None = None
     drawn: dict[str, tuple[object, Points]] = field(
         default_factory=dict[str, tuple[object, Points]]
     )
@@ -203,7 +203,7 @@ class _RunSeries:
         closer = self.closer.series(column, span_s) if self.closer is not None else None
         return self.columns.get(column) if closer is None else closer
 
-    def span_s(self, window: Window) -> Span:
+    def span_s(self, window: VisibleRange) -> Span:
         """The run times that a window shows, as far as the run has come."""
         axis, edges = self.axis(window.kind), np.array((window.x_from, window.x_to))
         from_s, to_s = edges if axis is None else axis.t_s_of(edges)
@@ -221,7 +221,7 @@ class SeriesStore:
     def __init__(self) -> None:
         self._runs: dict[str, _RunSeries] = {}
 
-    def backfill(self, told: SeriesTold) -> None:
+    def backfill(self, told: SeriesReply) -> None:
         """Take columns and epochs from the hub."""
         held = self._runs.setdefault(told.run, _RunSeries())
         for column in told.columns:
@@ -231,7 +231,7 @@ class SeriesStore:
             series.is_thinned |= is_thinned(column)
             if len(t_s):
                 _reached(held, float(t_s[-1]))
-        starts, ends = doubles(told.epoch_t_s), doubles(told.epoch_end_t_s)
+        starts, ends = unpack_doubles(told.epoch_t_s), unpack_doubles(told.epoch_end_t_s)
         if len(starts) != len(ends) or not np.isfinite(starts).all() or np.isinf(ends).any():
             return  # none of ours told that
         held.epochs.take(starts, ends)
@@ -242,7 +242,7 @@ class SeriesStore:
             if not np.isnan(t_s):
                 _reached(held, float(t_s))
 
-    def look_closer(self, told: SeriesTold, span_s: Span) -> None:
+    def look_closer(self, told: SeriesReply, span_s: Span) -> None:
         """Take what the hub told of a stretch, in the place of the one before.
 
         Args:
@@ -252,9 +252,11 @@ class SeriesStore:
         held = self._runs.get(told.run)
         if held is not None:
             held.drawn.clear()
-            held.closer = CloserLook(span_s, {one.name: series_of(one) for one in told.columns})
+            held.closer = ZoomedSeries(
+                span_s, {one.name: column_series(one) for one in told.columns}
+            )
 
-    def coarse_span_s(self, run: str, column: str, window: Window) -> Span | None:
+    def coarse_span_s(self, run: str, column: str, window: VisibleRange) -> Span | None:
         """The stretch to ask the hub about, to show what was; None: it is shown.
 
         Up to infinity where it reaches to the newest moment.
@@ -264,7 +266,7 @@ class SeriesStore:
             return None
         span_s = held.span_s(window)
         series = held.series(column, span_s)
-        asked_s = stretch_to_ask(series, span_s) if series is not None else None
+        asked_s = span_to_request(series, span_s) if series is not None else None
         if asked_s is not None and asked_s[1] >= held.newest_s:
             return asked_s[0], math.inf
         return asked_s
@@ -296,7 +298,7 @@ class SeriesStore:
                 _append_epoch(held.live(), t_s, event)
             case FitEnded():
                 held.models.epoch_ended(t_s)
-            case BootStarted() | Lost():
+            case SessionStarted() | LostEvents():
                 for _, series in held.live():
                     series.break_line(t_s)
             case _:
@@ -312,7 +314,7 @@ class SeriesStore:
         held = self._runs.get(run)
         return held is not None and (not column or column in held.columns)
 
-    def points(self, run: str, column: str, window: Window) -> Points:
+    def points(self, run: str, column: str, window: VisibleRange) -> Points:
         """A column thinned to a window; the same arrays again while nothing changed."""
         held = self._runs.get(run)
         series = held.columns.get(column) if held is not None else None
@@ -332,7 +334,7 @@ class SeriesStore:
         edges = bucket_edges(window.x_from, window.x_to, width_px=window.width_px)
         if axis is not None:
             edges = axis.t_s_of(edges)
-        t_s, y = thin(series.t_s, series.values, edges)
+        t_s, y = thin_to_buckets(series.t_s, series.values, edges)
         if is_of_epochs:
             t_s, y = _over_epochs(held.epochs.start_t_s, t_s, y)
         points = (axis.x_of(t_s) if axis is not None else t_s.copy(), y.copy())
@@ -493,7 +495,7 @@ def _over_epochs(starts: FloatArray, t_s: FloatArray, y: FloatArray) -> Points:
 
 
 def _append_sample(columns: _Live, t_s: float, sample: Sample) -> None:
-    extras = dict(extra_values(sample.logs, sample.more_devices))
+    extras = dict(extra_sample_values(sample.logs, sample.more_devices))
     for name, series in columns:
         value = extras.get(name) if name in extras else getattr(sample, name, None)
         # What was not read this time (some fields are read each 10 s) is no gap; the hub, whose

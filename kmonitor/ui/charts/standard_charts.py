@@ -7,43 +7,49 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kmonitor.ui.charts.cards import NO_RATE, CardPicture, RatePicture, card_picture, card_title
+from kmonitor.ui.charts.cards import (
+    NO_RATE,
+    ChartCardState,
+    RateLabel,
+    card_title,
+    chart_card_state,
+)
 from kmonitor.ui.charts.feed import ChartFeed
 from kmonitor.ui.charts.rates import (
     SPAN_EPOCHS,
     SPAN_SECONDS,
     epoch_rate,
-    rate_to_come,
+    pending_rate,
     time_rate,
 )
-from kmonitor.ui.charts.series_store import SeriesStore, Window
-from kmonitor.ui.limits.dry_run import dry_run, dry_run_words
+from kmonitor.ui.charts.series_store import SeriesStore, VisibleRange
+from kmonitor.ui.limits.dry_run import dry_run, dry_run_text
 from kmonitor.ui.limits.limit_store import (
     LimitLine,
-    metric_now,
+    metric_reading,
     round_threshold,
     strongest_limit,
 )
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
 from kmonitor.ui.plots.chart_state import (
-    ChartPicture,
+    ChartState,
     CrosshairCard,
-    CrosshairLine,
-    CurvePicture,
-    FlagPicture,
+    CrosshairRow,
+    CurveState,
+    FlagState,
     FloatArray,
-    ForecastPicture,
-    GapPicture,
-    LimitPicture,
+    ForecastState,
+    GapState,
+    LimitLineState,
     XKind,
 )
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import amount_text, duration_text
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.verdicts.evidence import judged_rate, verdict_picture
-from kmonitor.ui.verdicts.forecast_text import limit_words
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.verdicts.evidence import judged_rate, verdict_label
+from kmonitor.ui.verdicts.forecast_text import forecast_limit_text
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.commands import LimitMetric, LimitSpec
 from kmonitor_agent.wire.messages.events import LimitForecast, Verdict
 from kmonitor_agent.wire.messages.unions import RunSummary
@@ -59,7 +65,7 @@ _FAR = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class ForecastMaker:
+class ForecastBuilder:
     """Forecasts of one run on one axis.
 
     Attributes:
@@ -82,9 +88,7 @@ class ForecastMaker:
                 wanted = max(wanted, late)
         return min(1.05 * wanted, _MOST_AHEAD * known)
 
-    def picture(
-        self, verdict: Verdict | None, column: str, newest: float
-    ) -> ForecastPicture | None:
+    def picture(self, verdict: Verdict | None, column: str, newest: float) -> ForecastState | None:
         """The forecast of one chart; None where there is none.
 
         Args:
@@ -99,7 +103,7 @@ class ForecastMaker:
         if found is None or value is None or value >= forecast.limit:
             return None
         middle, early, late = found
-        return ForecastPicture(
+        return ForecastState(
             x=newest,
             y=value,
             limit=forecast.limit,
@@ -107,7 +111,7 @@ class ForecastMaker:
             x_earliest=newest + early,
             x_latest=None if late is None else newest + late,
             # The run's own limit has its line and its words.
-            limit_text="" if forecast.of == "own" else limit_words(verdict, forecast),
+            limit_text="" if forecast.of == "own" else forecast_limit_text(verdict, forecast),
         )
 
     def evidence(self, verdict: Verdict) -> tuple[float, float]:
@@ -144,7 +148,7 @@ LEAST_SPAN: Final[dict[XKind, float]] = {"epochs": 0.05, "seconds": 2.0, "models
 """So much of the axis is shown at least, however far one zooms in."""
 
 
-class ChartDesk:
+class StandardCharts:
     """Makes the charts' pictures for the selected run; main thread only.
 
     Attributes:
@@ -152,13 +156,13 @@ class ChartDesk:
         evidence_of: The metric whose verdict is opened; its window is shaded.
     """
 
-    def __init__(self, desk: Desk, feed: ChartFeed) -> None:
+    def __init__(self, desk: Workspace, feed: ChartFeed) -> None:
         self.x_kind: XKind = "epochs"
         self.evidence_of: LimitMetric | None = None
         self._desk = desk
         self._feed = feed
         self._range: tuple[float, float] | None = None
-        self._rates: dict[LimitMetric, tuple[float, RatePicture]] = {}
+        self._rates: dict[LimitMetric, tuple[float, RateLabel]] = {}
         self._rates_of = ""
 
     @property
@@ -208,7 +212,7 @@ class ChartDesk:
         begin, end = (store.t_s_of(run, x, kind) for x in self._range)
         return begin, end
 
-    def picture(self, metric: LimitMetric, width_px: int) -> ChartPicture:
+    def picture(self, metric: LimitMetric, width_px: int) -> ChartState:
         """The chart of one metric.
 
         Args:
@@ -218,15 +222,15 @@ class ChartDesk:
         run = self._desk.book.current()
         unit = METRIC_UNITS[metric]
         if run is None:
-            return ChartPicture(unit=unit, x_kind=self.x_kind, x_range=(0.0, 1.0))
-        window = Window(self.x_kind, *self.x_range(), width_px)
+            return ChartState(unit=unit, x_kind=self.x_kind, x_range=(0.0, 1.0))
+        window = VisibleRange(self.x_kind, *self.x_range(), width_px)
         curves = self._curves(metric, window)
         highest = _highest(curves[:1]) or _highest(curves)
         limit = self._limit(run, metric, highest)
         verdict = self._desk.verdicts.get(run.run, metric)
         maker = self._forecasts(run)
         is_opened = verdict is not None and metric == self.evidence_of
-        return ChartPicture(
+        return ChartState(
             unit=unit,
             x_kind=self.x_kind,
             x_range=(window.x_from, window.x_to),
@@ -244,7 +248,7 @@ class ChartDesk:
             evidence=maker.evidence(verdict) if is_opened and verdict is not None else None,
         )
 
-    def card(self, metric: LimitMetric, *, now_s: float) -> CardPicture | None:
+    def card(self, metric: LimitMetric, *, now_s: float) -> ChartCardState | None:
         """The words above one chart; None while there is no run.
 
         Args:
@@ -257,7 +261,7 @@ class ChartDesk:
         verdict = self._desk.verdicts.get(run.run, metric)
         cleared_s = self._feed.flags.last_clearing_s(run.run)
         since = verdict if verdict and verdict.to_s >= cleared_s else None
-        picture = card_picture(
+        picture = chart_card_state(
             self._as_charted(run),
             metric,
             rate=judged_rate(since, self._rate(run, metric, now_s)),
@@ -265,7 +269,7 @@ class ChartDesk:
             is_connected=self._can_ask(run),
             device_absent=self._device_absent(run),
         )
-        judged = verdict_picture(run, verdict, now_wall_s=self._desk.now_wall_s())
+        judged = verdict_label(run, verdict, now_wall_s=self._desk.now_wall_s())
         words = [picture.description, judged.text, judged.forecast]
         picture = replace(
             picture, verdict=judged, description=", ".join(word for word in words if word)
@@ -279,7 +283,7 @@ class ChartDesk:
         lines = tuple(
             self._crosshair_line(summary, metric, x) for summary in self._desk.book.shown()
         )
-        return CrosshairCard(moment_words(x, self.x_kind), lines, is_shown)
+        return CrosshairCard(x_position_text(x, self.x_kind), lines, is_shown)
 
     def dry_run(self) -> tuple[str, ...]:
         """What the limits of the selected run would have done in what was measured of it."""
@@ -296,7 +300,7 @@ class ChartDesk:
             counted = dry_run(t_s, y, threshold=line.value, cool_down_s=cool_down_s)
             found.append(
                 f"{metric_name(metric)}: "
-                + dry_run_words(counted, metric=metric, threshold=line.value, action=line.action)
+                + dry_run_text(counted, metric=metric, threshold=line.value, action=line.action)
             )
         if run is not None and found:
             head = tr("What the limits of {run} would have done:")
@@ -318,11 +322,11 @@ class ChartDesk:
         now = msgspec.structs.replace(run.step_time, value=value, absent="")
         return msgspec.structs.replace(run, step_time=now)
 
-    def _crosshair_line(self, run: RunSummary, metric: LimitMetric, x: float) -> CrosshairLine:
+    def _crosshair_line(self, run: RunSummary, metric: LimitMetric, x: float) -> CrosshairRow:
         column = self._feed.column(run.run, metric)
         value = self._feed.store.value_at(run.run, column, x, self.x_kind)
         text = tr("no data") if value is None else amount_text(value, METRIC_UNITS[metric])
-        return CrosshairLine(self._desk.book.hue(run.run), run.name, value, text)
+        return CrosshairRow(self._desk.book.hue(run.run), run.name, value, text)
 
     def _full_range(self) -> tuple[float, float]:
         start, end = self._known_range()
@@ -332,20 +336,20 @@ class ChartDesk:
         verdicts = self._desk.verdicts.of_run(run.run)
         return start, end + self._forecasts(run).ahead(verdicts, end - start)
 
-    def _forecasts(self, run: RunSummary) -> ForecastMaker:
-        return ForecastMaker(self._feed.store, run, self.x_kind)
+    def _forecasts(self, run: RunSummary) -> ForecastBuilder:
+        return ForecastBuilder(self._feed.store, run, self.x_kind)
 
     def _known_range(self) -> tuple[float, float]:
         run = self._desk.book.current()
         return self._feed.store.full_range([run.run] if run else [], self.x_kind)
 
-    def _curves(self, metric: LimitMetric, window: Window) -> tuple[CurvePicture, ...]:
-        book, curves = self._desk.book, list[CurvePicture]()
+    def _curves(self, metric: LimitMetric, window: VisibleRange) -> tuple[CurveState, ...]:
+        book, curves = self._desk.book, list[CurveState]()
         for summary in book.shown():
             column = self._feed.column(summary.run, metric)
             x, y = self._feed.points(summary.run, column, window)
             curves.append(
-                CurvePicture(
+                CurveState(
                     run=summary.run,
                     label=summary.name,
                     hue=book.hue(summary.run),
@@ -360,31 +364,31 @@ class ChartDesk:
 
     def _limit(
         self, run: RunSummary, metric: LimitMetric, highest: float | None
-    ) -> LimitPicture | None:
+    ) -> LimitLineState | None:
         line = self._desk.limits.line(run, metric)
         can_set = self._can_ask(run) and not has_ended(run) and "set_limits" in run.actions
         if line is not None:
             return _limit_picture(line, can_set=can_set)
-        if not can_set or not highest or metric_now(run, metric).value is None:
+        if not can_set or not highest or metric_reading(run, metric).value is None:
             return None
         value = round_threshold(metric, highest * _OFFER)
-        return LimitPicture(value, tr("drag to set a limit"), "offered")
+        return LimitLineState(value, tr("drag to set a limit"), "offered")
 
-    def _flags(self, run: RunSummary) -> tuple[FlagPicture, ...]:
+    def _flags(self, run: RunSummary) -> tuple[FlagState, ...]:
         return self._feed.flags.flags(run.run, self._feed.store, self.x_kind)
 
-    def _gaps(self, run: RunSummary, metric: LimitMetric) -> tuple[GapPicture, ...]:
+    def _gaps(self, run: RunSummary, metric: LimitMetric) -> tuple[GapState, ...]:
         column = self._feed.column(run.run, metric)
         found = self._feed.store.gaps(run.run, column, self.x_kind)
-        return tuple(GapPicture(lo, hi, tr("No data here")) for lo, hi in found)
+        return tuple(GapState(lo, hi, tr("No data here")) for lo, hi in found)
 
     def _empty_text(self, run: RunSummary, metric: LimitMetric) -> str:
         if not self._feed.is_loaded(run.run):
             return self._feed.loading_text(run.run)
-        card = card_picture(run, metric, line=None, is_connected=True)
+        card = chart_card_state(run, metric, line=None, is_connected=True)
         return card.absent or tr("No data in this range")
 
-    def _rate(self, run: RunSummary, metric: LimitMetric, now_s: float) -> RatePicture:
+    def _rate(self, run: RunSummary, metric: LimitMetric, now_s: float) -> RateLabel:
         if run.run != self._rates_of:
             self._rates.clear()
             self._rates_of = run.run
@@ -394,7 +398,7 @@ class ChartDesk:
             self._rates[metric] = (now_s, rate)
         return rate
 
-    def _reckon_rate(self, run: RunSummary, metric: LimitMetric) -> RatePicture:
+    def _reckon_rate(self, run: RunSummary, metric: LimitMetric) -> RateLabel:
         store, column = self._feed.store, self._feed.column(run.run, metric)
         unit = METRIC_UNITS[metric]
         cleared_s = self._feed.flags.last_clearing_s(run.run)
@@ -407,11 +411,11 @@ class ChartDesk:
         after = _after(at_s, values, cleared_s or -math.inf)
         rate = time_rate(*after, unit, began_s=cleared_s or 0.0)
         if rate is NO_RATE and cleared_s and len(x) and not has_ended(run):
-            return rate_to_come(metric, now=float(x[-1]), began=began)
+            return pending_rate(metric, now=float(x[-1]), began=began)
         return rate
 
 
-def moment_words(x: float, kind: XKind) -> str:
+def x_position_text(x: float, kind: XKind) -> str:
     """A place on the horizontal axis in words: "epoch 28", "4 min", "model 3"."""
     if kind == "seconds":
         return duration_text(x)
@@ -424,7 +428,7 @@ def _after(x: FloatArray, y: FloatArray, since: float) -> tuple[FloatArray, Floa
     return x[kept], y[kept]
 
 
-def _highest(curves: tuple[CurvePicture, ...]) -> float | None:
+def _highest(curves: tuple[CurveState, ...]) -> float | None:
     tops = [
         float(np.max(c.y, where=np.isfinite(c.y), initial=-np.inf))
         for c in curves
@@ -433,13 +437,13 @@ def _highest(curves: tuple[CurvePicture, ...]) -> float | None:
     return max(tops, default=None)
 
 
-def _limit_picture(line: LimitLine, *, can_set: bool) -> LimitPicture:
+def _limit_picture(line: LimitLine, *, can_set: bool) -> LimitLineState:
     look = "pending" if line.is_pending else "in_force"
-    return LimitPicture(line.value, line.text, look, is_draggable=can_set)
+    return LimitLineState(line.value, line.text, look, is_draggable=can_set)
 
 
 def _range_below(
-    limit: LimitPicture | None, highest: float | None, curves: tuple[CurvePicture, ...]
+    limit: LimitLineState | None, highest: float | None, curves: tuple[CurveState, ...]
 ) -> tuple[float, float] | None:
     """A range that leaves a far limit beyond the top; None: the chart takes what it needs."""
     top = _highest(curves)

@@ -5,13 +5,13 @@ from typing import Final
 
 import numpy as np
 
-from kmonitor.ui.charts.chart_kinds import LOG_PREFIX, better
+from kmonitor.ui.charts.chart_kinds import LOG_PREFIX, better_direction
 from kmonitor.ui.charts.feed import ChartFeed
 from kmonitor.ui.compare.compare_state import CompareCell, CompareRow
-from kmonitor.ui.limits.limit_store import metric_now
+from kmonitor.ui.limits.limit_store import metric_reading
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_amount, metric_name
 from kmonitor.ui.plots.chart_state import FloatArray
-from kmonitor.ui.runs.run_states import has_ended, state_picture
+from kmonitor.ui.runs.run_states import has_ended, run_state_label
 from kmonitor.ui.text.formats import (
     NOT_KNOWN,
     count_text,
@@ -24,13 +24,13 @@ from kmonitor.ui.text.formats import (
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.verdict_text import (
-    headline,
-    per_word,
-    slope_words,
-    state_words,
-    tone_of,
+    slope_text,
+    unit_name,
+    verdict_headline,
+    verdict_state_text,
+    verdict_tone,
 )
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.events import Verdict
 from kmonitor_agent.wire.messages.unions import RunSummary
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
@@ -41,7 +41,7 @@ _ORDER: Final[tuple[VerdictMetric, ...]] = ("ram", "vram", "graph", "step_time")
 class CompareTable:
     """Looks runs, columns and verdicts up and words them; main thread only."""
 
-    def __init__(self, desk: Desk, feed: ChartFeed) -> None:
+    def __init__(self, desk: Workspace, feed: ChartFeed) -> None:
         self._desk = desk
         self._feed = feed
 
@@ -95,7 +95,7 @@ class CompareTable:
             known = [self._feed.store.known_values(run.run, column) for run in runs]
             last = [_number_cell(values[-1:]) for values in known]
             rows.append(_row(tr("{metric}, last").format(metric=name), last))
-            which = better(name)
+            which = better_direction(name)
             if which is not None:
                 pick = np.min if which == "lower" else np.max
                 best = [_number_cell(values, pick) for values in known]
@@ -103,10 +103,10 @@ class CompareTable:
         return rows
 
     def _last(self, run: RunSummary, metric: VerdictMetric) -> CompareCell:
-        value = metric_now(run, metric).value
+        value = metric_reading(run, metric).value
         if value is None:
-            return CompareCell(NOT_KNOWN, said(metric_now(run, metric).absent))
-        return CompareCell(metric_amount(metric, value), said(metric_now(run, metric).source))
+            return CompareCell(NOT_KNOWN, said(metric_reading(run, metric).absent))
+        return CompareCell(metric_amount(metric, value), said(metric_reading(run, metric).source))
 
     def _peak(self, run: RunSummary, metric: VerdictMetric) -> CompareCell:
         values = self._feed.store.known_values(run.run, self._feed.column(run.run, metric))
@@ -124,7 +124,9 @@ class CompareTable:
     def _about(self, runs: Sequence[RunSummary]) -> list[CompareRow]:
         now_wall_s = self._desk.now_wall_s()
         states = [
-            state_picture(run, now_wall_s=now_wall_s, is_connected=self._desk.is_reached(run.run))
+            run_state_label(
+                run, now_wall_s=now_wall_s, is_connected=self._desk.is_reached(run.run)
+            )
             for run in runs
         ]
         told = [CompareCell(each.word, each.why, each.tone) for each in states]
@@ -176,15 +178,15 @@ def _slope(verdict: Verdict | None) -> CompareCell:
     if verdict is None or verdict.slope is None:
         return CompareCell(NOT_KNOWN)
     unit = METRIC_UNITS[verdict.metric]
-    return CompareCell(rate_text(verdict.slope, unit, per_word(verdict)), slope_words(verdict))
+    return CompareCell(rate_text(verdict.slope, unit, unit_name(verdict)), slope_text(verdict))
 
 
 def _verdict(run: RunSummary, verdict: Verdict | None) -> CompareCell:
     if verdict is None:
         return CompareCell(NOT_KNOWN)
     is_final = has_ended(run)
-    text = state_words(verdict, is_final=is_final)
-    return CompareCell(text, headline(verdict, is_final=is_final), tone_of(verdict))
+    text = verdict_state_text(verdict, is_final=is_final)
+    return CompareCell(text, verdict_headline(verdict, is_final=is_final), verdict_tone(verdict))
 
 
 def _number_cell(

@@ -6,23 +6,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kmonitor.ui.charts.feed import ChartFeed
-from kmonitor.ui.charts.series_store import Window
-from kmonitor.ui.charts.standard_charts import LEAST_SPAN, moment_words
+from kmonitor.ui.charts.series_store import VisibleRange
+from kmonitor.ui.charts.standard_charts import LEAST_SPAN, x_position_text
 from kmonitor.ui.compare.compare_state import LegendEntry
 from kmonitor.ui.history.selection import MAX_COMPARED
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
 from kmonitor.ui.plots.chart_state import (
-    ChartPicture,
+    ChartState,
     CrosshairCard,
-    CrosshairLine,
-    CurvePicture,
+    CrosshairRow,
+    CurveState,
     XKind,
 )
-from kmonitor.ui.runs.commands import Ask
+from kmonitor.ui.runs.commands import SendRequest
 from kmonitor.ui.text.formats import amount_text, moment_text
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.workspace.workspace import Desk
-from kmonitor_agent.wire.messages.unions import RunSummary, VerdictsAsked
+from kmonitor.ui.workspace.workspace import Workspace
+from kmonitor_agent.wire.messages.unions import RunSummary, VerdictsRequest
 
 if TYPE_CHECKING:
     from kmonitor_agent.wire.messages.commands import LimitMetric
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _ID_LETTERS = 8
 
 
-def compared_names(runs: Sequence[RunSummary], *, now_wall_s: float) -> dict[str, str]:
+def distinct_run_names(runs: Sequence[RunSummary], *, now_wall_s: float) -> dict[str, str]:
     """Names by run: with when it started where others have it too, or with its id.
 
     Args:
@@ -68,7 +68,7 @@ class _Shown:
     x_range: tuple[float, float] | None = None
 
 
-class CompareDesk:
+class Comparison:
     """Makes the pictures of a comparison; main thread only.
 
     Attributes:
@@ -76,7 +76,7 @@ class CompareDesk:
         metric: What is drawn.
     """
 
-    def __init__(self, desk: Desk, feed: ChartFeed, ask: Ask) -> None:
+    def __init__(self, desk: Workspace, feed: ChartFeed, ask: SendRequest) -> None:
         self.x_kind: XKind = "epochs"
         self.metric: LimitMetric = "ram"
         self._desk = desk
@@ -89,7 +89,7 @@ class CompareDesk:
         self._shown = _Shown({run: at for at, run in enumerate(runs[:MAX_COMPARED])})
         for run in self._shown.hues:
             # The answer is kept with all other verdicts.
-            self._ask(VerdictsAsked(ask=0, run=run))
+            self._ask(VerdictsRequest(ask=0, run=run))
 
     def leave_out(self, run: str) -> None:
         """Compare this one no more; the others keep their hues."""
@@ -125,7 +125,7 @@ class CompareDesk:
         """Show the whole range again."""
         self._shown.x_range = None
 
-    def picture(self, width_px: int) -> ChartPicture:
+    def picture(self, width_px: int) -> ChartState:
         """The chart.
 
         Args:
@@ -134,9 +134,9 @@ class CompareDesk:
         runs = self.runs()
         # Asks once a run, and again where a hub was too busy to answer.
         self._feed.show_runs(runs)
-        window = Window(self.x_kind, *(self._shown.x_range or self._full_range()), width_px)
+        window = VisibleRange(self.x_kind, *(self._shown.x_range or self._full_range()), width_px)
         names = self._names()
-        return ChartPicture(
+        return ChartState(
             unit=METRIC_UNITS[self.metric],
             x_kind=self.x_kind,
             x_range=(window.x_from, window.x_to),
@@ -149,7 +149,7 @@ class CompareDesk:
         """What stands beside the crosshair."""
         names = self._names()
         lines = tuple(self._crosshair_line(run, names[run.run], x) for run in self.runs())
-        return CrosshairCard(moment_words(x, self.x_kind), lines)
+        return CrosshairCard(x_position_text(x, self.x_kind), lines)
 
     def description(self) -> str:
         """The chart in one sentence, for a screen reader."""
@@ -162,7 +162,7 @@ class CompareDesk:
         return f"{metric_name(self.metric)}: {', '.join(parts)}"
 
     def _names(self) -> dict[str, str]:
-        return compared_names(self.runs(), now_wall_s=self._desk.now_wall_s())
+        return distinct_run_names(self.runs(), now_wall_s=self._desk.now_wall_s())
 
     def _entry(self, run: RunSummary, name: str) -> LegendEntry:
         lines = [name, run.host]
@@ -174,15 +174,15 @@ class CompareDesk:
             )
         return LegendEntry(run.run, name, self.hue(run.run), "\n".join(lines))
 
-    def _curve(self, run: RunSummary, name: str, window: Window) -> CurvePicture:
+    def _curve(self, run: RunSummary, name: str, window: VisibleRange) -> CurveState:
         x, y = self._feed.points(run.run, self._column(run), window)
-        return CurvePicture(run.run, name, self.hue(run.run), x, y, strong=True)
+        return CurveState(run.run, name, self.hue(run.run), x, y, strong=True)
 
-    def _crosshair_line(self, run: RunSummary, name: str, x: float) -> CrosshairLine:
+    def _crosshair_line(self, run: RunSummary, name: str, x: float) -> CrosshairRow:
         value = self._feed.store.value_at(run.run, self._column(run), x, self.x_kind)
         unit = METRIC_UNITS[self.metric]
         text = tr("no data") if value is None else amount_text(value, unit)
-        return CrosshairLine(self.hue(run.run), name, value, text)
+        return CrosshairRow(self.hue(run.run), name, value, text)
 
     def _column(self, run: RunSummary) -> str:
         return self._feed.column(run.run, self.metric)

@@ -3,26 +3,26 @@
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.ui.limits.limit_text import asked_by_words
+from kmonitor.ui.limits.limit_text import requester_text
 from kmonitor.ui.text.formats import (
     bytes_change_text,
     bytes_text,
     count_change_text,
     count_text,
-    plain_text,
     seconds_text,
     shortened,
+    with_plain_spaces,
 )
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
-from kmonitor_agent.wire.messages.events import ActionRecord, BootDied, Footprint
+from kmonitor_agent.wire.messages.events import ActionRecord, Footprint, SessionDied
 
 _TIMED: Final = ("save", "collect", "reload", "restart", "diagnose")
 """Actions whose time is worth telling."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MeasuredChange:
     """One measure before and after an action.
 
     Attributes:
@@ -38,7 +38,7 @@ class Change:
     gained: float
 
 
-def record_sentence(record: ActionRecord) -> str:
+def record_summary(record: ActionRecord) -> str:
     """What was done, how long it took, what came back, and who asked.
 
     For example "Reload after epoch 22 in 14.2 s · RAM 731 → 598 MiB · functions 700 → 28 ·
@@ -53,13 +53,13 @@ def record_sentence(record: ActionRecord) -> str:
         parts.append(tr("exported as {file}").format(file=record.export))
     parts += [said(line) for line in (*record.not_saved, record.unchanged, record.why) if line]
     if record.asked_by:
-        parts.append(tr("asked by {who}").format(who=asked_by_words(record.asked_by)))
+        parts.append(tr("asked by {who}").format(who=requester_text(record.asked_by)))
     if record.part_of:
         parts.append(tr("a step of Reclaim (auto)"))
     return " · ".join(parts)
 
 
-def record_changes(record: ActionRecord) -> list[Change]:
+def record_changes(record: ActionRecord) -> list[MeasuredChange]:
     """What was measured both before and after."""
     if record.after is None:
         return []
@@ -75,7 +75,7 @@ def record_changes(record: ActionRecord) -> list[Change]:
         ("functions", tr("functions"), *_pair(record, "functions"), count_change_text),
     )
     return [
-        Change(key, title, change_text(old, new), old - new)
+        MeasuredChange(key, title, change_text(old, new), old - new)
         for key, title, old, new, change_text in pairs
         if old is not None and new is not None and (old or new)
     ]
@@ -102,7 +102,7 @@ def action_icon(action: str) -> str:
     return icons.get(action, action)
 
 
-def released_text(record: ActionRecord) -> str:
+def released_traces_text(record: ActionRecord) -> str:
     """What was let go: "16 traces of 3 models, 2 no longer used"; empty where nothing was."""
     disused = record.disused_traces
     if record.released_traces <= disused:
@@ -131,7 +131,7 @@ def place_text(record: ActionRecord) -> str:
     )
 
 
-def death_text(event: BootDied) -> str:
+def death_text(event: SessionDied) -> str:
     """How a process died: "Process died: out of memory: the kernel killed it (...)"."""
     if event.why and event.asked:
         return tr("Process was ended by {why}").format(why=said(event.why))
@@ -206,7 +206,7 @@ _MOST_LETTERS = 96
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class RecordFact:
     """One line of a record.
 
     Attributes:
@@ -219,7 +219,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordPicture:
+class RecordState:
     """A record that is read in full.
 
     Attributes:
@@ -232,16 +232,16 @@ class RecordPicture:
     title: str
     subtitle: str
     ok: bool
-    facts: tuple[Fact, ...]
+    facts: tuple[RecordFact, ...]
 
     def as_text(self) -> str:
         """All of it as plain text, for the clipboard."""
         lines = [self.title, self.subtitle]
         lines += [f"{fact.title}: {_indented(fact.text)}" for fact in self.facts]
-        return plain_text("\n".join(line for line in lines if line))
+        return with_plain_spaces("\n".join(line for line in lines if line))
 
 
-def record_picture(record: ActionRecord, *, run_name: str, moment: str) -> RecordPicture:
+def record_state(record: ActionRecord, *, run_name: str, moment: str) -> RecordState:
     """A record in full.
 
     Args:
@@ -253,7 +253,7 @@ def record_picture(record: ActionRecord, *, run_name: str, moment: str) -> Recor
     title = title if record.ok else tr("{action} failed").format(action=title)
     where = tr("fit {fit}").format(fit=record.fit) + ", " + place_text(record)
     subtitle = " \u00b7 ".join(part for part in (run_name, where, moment) if part)
-    return RecordPicture(title, subtitle, record.ok, tuple(_facts(record)))
+    return RecordState(title, subtitle, record.ok, tuple(_facts(record)))
 
 
 def record_tooltip(record: ActionRecord, *, moment: str = "") -> str:
@@ -264,7 +264,7 @@ def record_tooltip(record: ActionRecord, *, moment: str = "") -> str:
     lines = [head]
     lines += [f"{_capital(change.title)} {change.text}" for change in record_changes(record)]
     took = tr("took {time}").format(time=seconds_text(record.seconds))
-    released = released_text(record)
+    released = released_traces_text(record)
     lines.append(f"{took}, {tr('released {what}').format(what=released)}" if released else took)
     held = [
         tr("still held: {what}").format(what=_short(line)) for line in record.held[:_MOST_HELD]
@@ -276,43 +276,47 @@ def record_tooltip(record: ActionRecord, *, moment: str = "") -> str:
         lines.append(tr("exported as {file}").format(file=_short(record.export)))
     said_of_it = (*record.not_saved, record.unchanged, record.why)
     lines += [_short(said(text)) for text in said_of_it if text]
-    lines.append(asked_text(record))
+    lines.append(record_origin_text(record))
     return "\n".join(line for line in lines if line)
 
 
-def asked_text(record: ActionRecord) -> str:
+def record_origin_text(record: ActionRecord) -> str:
     """Who asked: "asked by limit ram 80%, as part of Reclaim"; empty when unknown."""
-    who = asked_by_words(record.asked_by)
+    who = requester_text(record.asked_by)
     parts = [tr("asked by {who}").format(who=who)] if who else []
     if record.part_of:
         parts.append(tr("as a step of Reclaim"))
     return ", ".join(parts)
 
 
-def _facts(record: ActionRecord) -> list[Fact]:
-    facts = [Fact(tr("Result"), result_text(record))]
-    facts += [Fact(_capital(each.title), each.text) for each in record_changes(record)]
-    facts.append(Fact(tr("The training waited"), seconds_text(record.seconds)))
+def _facts(record: ActionRecord) -> list[RecordFact]:
+    facts = [RecordFact(tr("Result"), result_text(record))]
+    facts += [RecordFact(_capital(each.title), each.text) for each in record_changes(record)]
+    facts.append(RecordFact(tr("The training waited"), seconds_text(record.seconds)))
     if record.action in ("collect", "reload"):
-        facts.append(Fact(tr("Released"), released_text(record) or tr("nothing was retained")))
-        facts.append(Fact(tr("Still held"), _listed(record.held) or tr("nothing known")))
+        facts.append(
+            RecordFact(tr("Released"), released_traces_text(record) or tr("nothing was retained"))
+        )
+        facts.append(RecordFact(tr("Still held"), _listed(record.held) or tr("nothing known")))
     if record.variables:
         state = tr("{n} variables, {size}").format(
             n=count_text(record.variables), size=bytes_text(record.state_bytes)
         )
-        facts.append(Fact(tr("State"), state))
+        facts.append(RecordFact(tr("State"), state))
     if record.not_saved:
-        facts.append(Fact(tr("Not saved"), _listed([said(line) for line in record.not_saved])))
+        facts.append(
+            RecordFact(tr("Not saved"), _listed([said(line) for line in record.not_saved]))
+        )
     for title, text in (
         (tr("Checkpoint"), record.checkpoint),
         (tr("Checksum"), record.checksum),
         (tr("Export"), record.export),
     ):
         if text:
-            facts.append(Fact(title, text))
-    who = asked_by_words(record.asked_by) or tr("not known")
+            facts.append(RecordFact(title, text))
+    who = requester_text(record.asked_by) or tr("not known")
     step = tr("{who}, as a step of Reclaim").format(who=who)
-    facts.append(Fact(tr("Asked by"), step if record.part_of else who))
+    facts.append(RecordFact(tr("Asked by"), step if record.part_of else who))
     return facts
 
 

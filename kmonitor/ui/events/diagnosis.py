@@ -14,9 +14,9 @@ from kmonitor.ui.text.formats import (
     bytes_text,
     clock_text,
     count_text,
-    plain_text,
     seconds_text,
     shortened,
+    with_plain_spaces,
 )
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
@@ -66,7 +66,7 @@ class DiagnosisSection:
 
 
 @dataclass(frozen=True, slots=True)
-class DiagnosisPicture:
+class DiagnosisState:
     """One diagnosis.
 
     Attributes:
@@ -94,7 +94,7 @@ class DiagnosisPicture:
             lines += [] if section.rows else [section.empty]
         if self.missing:
             lines += ["", self.missing]
-        return plain_text("\n".join(lines))
+        return with_plain_spaces("\n".join(lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class _Kept:
         return is_follow_up(self.found)
 
 
-class DiagnosisBook:
+class DiagnosisStore:
     """Diagnoses of all runs by the hub's row id, each once; main thread only."""
 
     def __init__(self) -> None:
@@ -144,7 +144,7 @@ class DiagnosisBook:
             return None
         return next((whole for whole in self.rows(run) if whole >= row), None)
 
-    def picture(self, run: str, row: int | None, *, run_name: str) -> DiagnosisPicture | None:
+    def picture(self, run: str, row: int | None, *, run_name: str) -> DiagnosisState | None:
         """One diagnosis of a run; None if it is not known.
 
         Args:
@@ -169,7 +169,7 @@ class DiagnosisBook:
         return whole
 
 
-def empty_text() -> str:
+def no_diagnosis_text() -> str:
     """What a diagnosis is, for where there is none yet."""
     return tr(
         "A diagnosis looks at the next safe point at which Python objects have become more since "
@@ -179,7 +179,7 @@ def empty_text() -> str:
     )
 
 
-def diagnosis_words(found: Diagnosis) -> str:
+def diagnosis_summary(found: Diagnosis) -> str:
     """What to take from a diagnosis, in a sentence without its capital and its stop."""
     if parts := _grown_words(found):
         return "; ".join(parts)
@@ -223,13 +223,13 @@ def _joined(first: _Kept, later: _Kept) -> _Kept:
     return replace(first, row=later.row, found=found)
 
 
-def _picture(kept: _Kept, run_name: str) -> DiagnosisPicture:
+def _picture(kept: _Kept, run_name: str) -> DiagnosisState:
     found = kept.found
     where = tr("fit {fit}, after epoch {epoch}").format(fit=found.fit, epoch=found.epoch + 1)
     cost = tr("the training waited {time}").format(time=seconds_text(found.seconds))
-    summary = diagnosis_words(found)
+    summary = diagnosis_summary(found)
     missing = found.why[:1].upper() + found.why[1:]
-    return DiagnosisPicture(
+    return DiagnosisState(
         row=kept.row,
         title=run_name,
         subtitle=" \u00b7 ".join((where, clock_text(kept.wall_s), cost)),

@@ -5,20 +5,26 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kmonitor.ui.events.event_text import EventLine, Level, sentence
+from kmonitor.ui.events.event_text import EventLine, Level, describe_event
 from kmonitor.ui.text.formats import clock_text
 from kmonitor.ui.text.language import tr
-from kmonitor_agent.wire.messages.events import AnyEvent, BootDied, BootEnded, BootStarted, Notice
+from kmonitor_agent.wire.messages.events import (
+    AnyEvent,
+    Notice,
+    SessionDied,
+    SessionEnded,
+    SessionStarted,
+)
 
 __all__ = [
     "LOG_KINDS",
     "EventLine",
-    "EventLog",
+    "EventLogRow",
+    "EventLogState",
     "Level",
     "LogFilter",
-    "LogRow",
     "event_line",
-    "overruled",
+    "superseded_events",
 ]
 
 LogFilter = Literal["all", "warnings", "actions"]
@@ -55,10 +61,10 @@ def event_line(event: AnyEvent, *, name: str) -> EventLine | None:
         event: Any event of a run.
         name: The run's name; empty where it is told beside the sentence.
     """
-    return sentence(event, name)
+    return describe_event(event, name)
 
 
-def overruled(events: Sequence[AnyEvent | None]) -> set[int]:
+def superseded_events(events: Sequence[AnyEvent | None]) -> set[int]:
     """Which of a run's events, oldest first, are not told since a later one knows better.
 
     A process cannot know its own exit status: that it finished, or was interrupted, is its word
@@ -68,11 +74,11 @@ def overruled(events: Sequence[AnyEvent | None]) -> set[int]:
     ended: int | None = None
     for place, event in enumerate(events):
         match event:
-            case BootEnded(why="finished" | "interrupted"):
+            case SessionEnded(why="finished" | "interrupted"):
                 ended = place
-            case BootDied() if ended is not None:
+            case SessionDied() if ended is not None:
                 found.add(ended)
-            case BootStarted():
+            case SessionStarted():
                 ended = None
             case _:
                 pass
@@ -80,7 +86,7 @@ def overruled(events: Sequence[AnyEvent | None]) -> set[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class LogRow:
+class EventLogRow:
     """A row of the log.
 
     Attributes:
@@ -109,7 +115,7 @@ class LogRow:
         return self.run, self.row, self.is_first
 
 
-class EventLog:
+class EventLogState:
     """Rows of all hubs by time, each once, the newest `MAX_ROWS` of them; main thread only.
 
     Those of an ended run that is looked at stand first, and are kept: what others tell since would
@@ -117,7 +123,7 @@ class EventLog:
     """
 
     def __init__(self) -> None:
-        self._rows: list[LogRow] = []
+        self._rows: list[EventLogRow] = []
         self._known: dict[tuple[str, int], AnyEvent] = {}
         # By run, by row: beginnings and ends of its processes, and which of these are not told.
         self._lives: dict[str, dict[int, AnyEvent]] = {}
@@ -137,9 +143,9 @@ class EventLog:
         self._known[run, row] = event
         is_first = run == self._first
         time = clock_text(wall_s)
-        entry = LogRow(row, run, name, time, line, wall_s, _is_end(event), is_first)
+        entry = EventLogRow(row, run, name, time, line, wall_s, _is_end(event), is_first)
         insort(self._rows, entry, key=_moment)
-        if isinstance(event, BootStarted | BootEnded | BootDied):
+        if isinstance(event, SessionStarted | SessionEnded | SessionDied):
             self._lived(run, row, event)
         if len(self._rows) > MAX_ROWS:
             self._drop_oldest()
@@ -185,7 +191,7 @@ class EventLog:
             for row in self._rows
         ]
 
-    def rows(self) -> Sequence[LogRow]:
+    def rows(self) -> Sequence[EventLogRow]:
         """Rows that pass the filter, newest first, those of the run that is looked at before."""
         found = [row for row in reversed(self._rows) if self._passes(row)]
         if not self._first:
@@ -202,7 +208,7 @@ class EventLog:
             case "actions":
                 return tr("No actions yet.")
 
-    def _passes(self, row: LogRow) -> bool:
+    def _passes(self, row: EventLogRow) -> bool:
         if row.row in self._overruled.get(row.run, ()):
             return False
         match self.filter:
@@ -217,7 +223,9 @@ class EventLog:
         lives = self._lives.setdefault(run, {})
         lives[row] = event
         rows = sorted(lives)
-        self._overruled[run] = {rows[at] for at in overruled([lives[each] for each in rows])}
+        self._overruled[run] = {
+            rows[at] for at in superseded_events([lives[each] for each in rows])
+        }
 
     def _drop_oldest(self) -> None:
         at = next((at for at, row in enumerate(self._rows) if not row.is_first), 0)
@@ -227,13 +235,13 @@ class EventLog:
         self._lives.get(oldest.run, {}).pop(oldest.row, None)
 
 
-def _moment(entry: LogRow) -> tuple[float, int]:
+def _moment(entry: EventLogRow) -> tuple[float, int]:
     return entry.wall_s, entry.row
 
 
 def _is_end(event: AnyEvent) -> bool:
     match event:
-        case BootDied() | BootEnded(why="failed" | "interrupted") | Notice(code="lost"):
+        case SessionDied() | SessionEnded(why="failed" | "interrupted") | Notice(code="lost"):
             return True
         case _:
             return False

@@ -4,20 +4,20 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Final, Literal
 
-from kmonitor.ui.events.action_records import action_icon, death_text, record_sentence
-from kmonitor.ui.events.diagnosis import diagnosis_words, is_follow_up
+from kmonitor.ui.events.action_records import action_icon, death_text, record_summary
+from kmonitor.ui.events.diagnosis import diagnosis_summary, is_follow_up
 from kmonitor.ui.limits.limit_text import (
-    action_words,
-    limit_text,
+    limit_action_name,
+    limit_summary,
     metric_amount,
     metric_name,
     round_amount,
 )
-from kmonitor.ui.studies.folds import end_words
+from kmonitor.ui.studies.folds import describe_fold_end
 from kmonitor.ui.text.formats import bytes_text, count_text, epochs_text, steps_text
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import later, tr
-from kmonitor.ui.verdicts.verdict_text import log_words
+from kmonitor.ui.verdicts.verdict_text import verdict_log_text
 from kmonitor_agent.wire.messages import events
 from kmonitor_agent.wire.messages.commands import CommandName
 
@@ -61,7 +61,7 @@ _OF_STEPS: Final = frozenset({"no_steps", "steps_again"})
 
 
 @singledispatch
-def sentence(event: events.Event, name: str) -> EventLine | None:
+def describe_event(event: events.Event, name: str) -> EventLine | None:
     """The line of one event, or None if it has nothing to say on its own.
 
     Args:
@@ -71,8 +71,8 @@ def sentence(event: events.Event, name: str) -> EventLine | None:
     del event, name
 
 
-@sentence.register
-def _boot(event: events.BootStarted, name: str) -> EventLine:
+@describe_event.register
+def _boot(event: events.SessionStarted, name: str) -> EventLine:
     stack = " · ".join(
         f"{package} {event.versions[package]}"
         for package in ("keras", "tensorflow", "jax", "torch")
@@ -86,8 +86,8 @@ def _boot(event: events.BootStarted, name: str) -> EventLine:
     return EventLine("play", "info", f"{text} · {stack}" if stack else text)
 
 
-@sentence.register
-def _boot_ended(event: events.BootEnded, name: str) -> EventLine:
+@describe_event.register
+def _boot_ended(event: events.SessionEnded, name: str) -> EventLine:
     match event.why:
         case "finished":
             return EventLine("check", "info", tr("Process finished"))
@@ -103,8 +103,8 @@ def _boot_ended(event: events.BootEnded, name: str) -> EventLine:
             return EventLine("error", "error", text)
 
 
-@sentence.register
-def _boot_died(event: events.BootDied, name: str) -> EventLine:
+@describe_event.register
+def _boot_died(event: events.SessionDied, name: str) -> EventLine:
     del name
     text = death_text(event)
     if event.supervisor:
@@ -113,7 +113,7 @@ def _boot_died(event: events.BootDied, name: str) -> EventLine:
     return EventLine("bolt" if event.asked else "error", level, text)
 
 
-@sentence.register
+@describe_event.register
 def _study(event: events.StudyStarted, name: str) -> EventLine:
     del name
     goes_on = event.tally.over > 0
@@ -135,14 +135,14 @@ def _study(event: events.StudyStarted, name: str) -> EventLine:
     return EventLine("layers", "info", text)
 
 
-@sentence.register
+@describe_event.register
 def _fold_ended(event: events.FoldEnded, name: str) -> EventLine:
     del name
-    icon, is_bad, text = end_words(event)
+    icon, is_bad, text = describe_fold_end(event)
     return EventLine(icon, "warning" if is_bad else "info", text)
 
 
-@sentence.register
+@describe_event.register
 def _model(event: events.ModelFacts, name: str) -> EventLine | None:
     del name
     if event.part != 1:
@@ -163,7 +163,7 @@ def _model(event: events.ModelFacts, name: str) -> EventLine | None:
     return EventLine("layers", "info", text)
 
 
-@sentence.register
+@describe_event.register
 def _fit(event: events.FitStarted, name: str) -> EventLine:
     del name
     text = tr("Fit {fit} began: {model}").format(fit=event.fit, model=event.model)
@@ -181,7 +181,7 @@ def _fit(event: events.FitStarted, name: str) -> EventLine:
     return EventLine("play", "info", text)
 
 
-@sentence.register
+@describe_event.register
 def _fit_ended(event: events.FitEnded, name: str) -> EventLine:
     del name
     done = tr("after {epochs}").format(epochs=epochs_text(event.epochs_before + event.epochs_done))
@@ -210,15 +210,15 @@ def _fit_ended(event: events.FitEnded, name: str) -> EventLine:
             return EventLine("error", "error", text)
 
 
-@sentence.register
+@describe_event.register
 def _action(event: events.ActionRecord, name: str) -> EventLine:
     del name
     if not event.ok:
-        return EventLine("warning", "warning", record_sentence(event), is_action=True)
-    return EventLine(action_icon(event.action), "info", record_sentence(event), is_action=True)
+        return EventLine("warning", "warning", record_summary(event), is_action=True)
+    return EventLine(action_icon(event.action), "info", record_summary(event), is_action=True)
 
 
-@sentence.register
+@describe_event.register
 def _command(event: events.CommandProgress, name: str) -> EventLine | None:
     del name
     title = tr(COMMAND_TITLES[event.name])
@@ -240,17 +240,17 @@ def _command(event: events.CommandProgress, name: str) -> EventLine | None:
             return None
 
 
-@sentence.register
+@describe_event.register
 def _limits(event: events.LimitsInForce, name: str) -> EventLine:
     del name
     if not event.limits:
         return EventLine("limit", "info", tr("No limit in force"), is_action=True)
-    words = ", ".join(limit_text(limit) for limit in event.limits)
+    words = ", ".join(limit_summary(limit) for limit in event.limits)
     text = tr("Limits in force: {limits}").format(limits=words)
     return EventLine("limit", "info", text, is_action=True)
 
 
-@sentence.register
+@describe_event.register
 def _crossing(event: events.LimitCrossed, name: str) -> EventLine:
     del name
     words = {
@@ -265,11 +265,11 @@ def _crossing(event: events.LimitCrossed, name: str) -> EventLine:
     if not event.answered:
         text += tr("; nothing done, the last answer was a moment ago")
     elif event.action != "notify":
-        text += "; " + tr("{action} follows").format(action=action_words(event.action))
+        text += "; " + tr("{action} follows").format(action=limit_action_name(event.action))
     return EventLine("warning", "warning", text)
 
 
-@sentence.register
+@describe_event.register
 def _paused(event: events.Paused, name: str) -> EventLine:
     del name
     if event.paused:
@@ -277,7 +277,7 @@ def _paused(event: events.Paused, name: str) -> EventLine:
     return EventLine("play", "info", tr("Training goes on"), is_action=True)
 
 
-@sentence.register
+@describe_event.register
 def _fault(event: events.Fault, name: str) -> EventLine:
     del name
     text = tr("A fault of kmonitor's own in {where}, {count} so far: {text}. Training goes on")
@@ -285,17 +285,17 @@ def _fault(event: events.Fault, name: str) -> EventLine:
     return EventLine("warning", "warning", filled)
 
 
-@sentence.register
+@describe_event.register
 def _diagnosis(event: events.Diagnosis, name: str) -> EventLine:
     del name
     text = tr("Diagnosis after epoch {epoch}: {found}")
     if is_follow_up(event):
         text = tr("Diagnosis, followed to the end of epoch {epoch}: {found}")
-    text = text.format(epoch=event.epoch + 1, found=diagnosis_words(event))
+    text = text.format(epoch=event.epoch + 1, found=diagnosis_summary(event))
     return EventLine("diagnose", "info", text, is_action=True)
 
 
-@sentence.register
+@describe_event.register
 def _notice(event: events.Notice, name: str) -> EventLine:
     del name
     icons = {"info": "info", "warning": "warning", "error": "error"}
@@ -305,8 +305,8 @@ def _notice(event: events.Notice, name: str) -> EventLine:
     return EventLine(icons[event.level], event.level, text)
 
 
-@sentence.register
-def _lost(event: events.Lost, name: str) -> EventLine:
+@describe_event.register
+def _lost(event: events.LostEvents, name: str) -> EventLine:
     del name
     text = tr("Events {first} to {last} are missing: {why}").format(
         first=event.first, last=event.last, why=said(event.why)
@@ -314,7 +314,7 @@ def _lost(event: events.Lost, name: str) -> EventLine:
     return EventLine("warning", "warning", text)
 
 
-@sentence.register
+@describe_event.register
 def _verdict(event: events.Verdict, name: str) -> EventLine | None:
     del name
     # That a run is steady says nothing on its own, and newer figures stand on the card.
@@ -322,9 +322,9 @@ def _verdict(event: events.Verdict, name: str) -> EventLine | None:
         return None
     level: Level = "info" if event.state == "cleared" else "warning"
     icon = "check" if event.state == "cleared" else "warning"
-    return EventLine(icon, level, log_words(event))
+    return EventLine(icon, level, verdict_log_text(event))
 
 
-def _error(event: events.BootEnded | events.FitEnded) -> str:
+def _error(event: events.SessionEnded | events.FitEnded) -> str:
     kind = event.error_type or tr("unknown error")
     return f"{kind}: {event.message}" if event.message else kind

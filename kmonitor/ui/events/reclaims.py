@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from kmonitor.ui.events.action_records import (
-    RecordPicture,
+    RecordState,
     action_icon,
     action_title,
-    asked_text,
     place_text,
     record_changes,
-    record_picture,
+    record_origin_text,
+    record_state,
     record_tooltip,
-    released_text,
+    released_traces_text,
     result_text,
 )
-from kmonitor.ui.limits.limit_text import asked_by_words
-from kmonitor.ui.text.formats import NOT_KNOWN, clock_text, plain_text, seconds_text
+from kmonitor.ui.limits.limit_text import requester_text
+from kmonitor.ui.text.formats import NOT_KNOWN, clock_text, seconds_text, with_plain_spaces
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.events import ActionRecord
@@ -26,7 +26,7 @@ from kmonitor_agent.wire.messages.events import ActionRecord
 RECLAIMS: Final = frozenset({"save", "collect", "reload", "restart"})
 """The actions that have a row."""
 
-ColumnKey = Literal[
+ReclaimColumnKey = Literal[
     "when",
     "level",
     "seconds",
@@ -44,7 +44,7 @@ MAX_ROWS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnPicture:
+class ReclaimColumn:
     """A column's head.
 
     Attributes:
@@ -54,14 +54,14 @@ class ColumnPicture:
         is_number: Whether its cells stand on the right.
     """
 
-    key: ColumnKey
+    key: ReclaimColumnKey
     title: str
     tooltip: str
     is_number: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ReclaimCell:
     """One cell.
 
     Attributes:
@@ -92,14 +92,14 @@ class ReclaimRow:
     row: int
     icon: str
     ok: bool
-    cells: tuple[Cell, ...]
+    cells: tuple[ReclaimCell, ...]
     tooltip: str
 
     def as_text(self) -> str:
         """The row as text, cells parted by tabs."""
-        return plain_text("\t".join(cell.tooltip or cell.text for cell in self.cells)).replace(
-            "\n", "; "
-        )
+        return with_plain_spaces(
+            "\t".join(cell.tooltip or cell.text for cell in self.cells)
+        ).replace("\n", "; ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class _Kept:
     picture: ReclaimRow
 
 
-class ReclaimBook:
+class ReclaimStore:
     """Records of all runs by the hub's row id, each once; main thread only."""
 
     def __init__(self) -> None:
@@ -150,61 +150,61 @@ class ReclaimBook:
         """A run's rows, newest first."""
         return [each.picture for each in reversed(self._runs.get(run, []))]
 
-    def full(self, run: str, row: int, *, run_name: str) -> RecordPicture | None:
+    def full(self, run: str, row: int, *, run_name: str) -> RecordState | None:
         """One record in full; None if it is not known."""
         for each in self._runs.get(run, []):
             if each.row == row:
                 moment = clock_text(each.wall_s)
-                return record_picture(each.record, run_name=run_name, moment=moment)
+                return record_state(each.record, run_name=run_name, moment=moment)
         return None
 
 
-def columns() -> tuple[ColumnPicture, ...]:
+def reclaim_columns() -> tuple[ReclaimColumn, ...]:
     """The table's columns from left to right."""
     return (
-        ColumnPicture("when", tr("When"), tr("Epoch and step of the training, and the time")),
-        ColumnPicture("level", tr("Level"), tr("What was done, and how a reload restored")),
-        ColumnPicture("seconds", tr("Took"), tr("How long the training waited"), is_number=True),
-        ColumnPicture(
+        ReclaimColumn("when", tr("When"), tr("Epoch and step of the training, and the time")),
+        ReclaimColumn("level", tr("Level"), tr("What was done, and how a reload restored")),
+        ReclaimColumn("seconds", tr("Took"), tr("How long the training waited"), is_number=True),
+        ReclaimColumn(
             "ram",
             tr("RAM"),
             tr("Resident set of the process, before \u2192 after"),
             is_number=True,
         ),
-        ColumnPicture(
+        ReclaimColumn(
             "allocator",
             tr("Allocator"),
             tr("In use by the framework, before \u2192 after"),
             is_number=True,
         ),
-        ColumnPicture(
+        ReclaimColumn(
             "graph",
             tr("Graph"),
             tr("Operations in live traces, before \u2192 after"),
             is_number=True,
         ),
-        ColumnPicture(
+        ReclaimColumn(
             "functions",
             tr("Functions"),
             tr("Registered functions, before \u2192 after"),
             is_number=True,
         ),
-        ColumnPicture(
+        ReclaimColumn(
             "released", tr("Released"), tr("Traces let go, and dead models they were of")
         ),
-        ColumnPicture("held", tr("Still held"), tr("What could not be let go, and who holds it")),
-        ColumnPicture("result", tr("Result"), tr("What failed or was left out, and why")),
-        ColumnPicture("asked", tr("Asked by"), tr("A limit, the script or a user")),
+        ReclaimColumn("held", tr("Still held"), tr("What could not be let go, and who holds it")),
+        ReclaimColumn("result", tr("Result"), tr("What failed or was left out, and why")),
+        ReclaimColumn("asked", tr("Asked by"), tr("A limit, the script or a user")),
     )
 
 
-def table_text(rows: Sequence[ReclaimRow]) -> str:
+def reclaims_as_text(rows: Sequence[ReclaimRow]) -> str:
     """Head and rows as text, cells parted by tabs."""
-    head = "\t".join(column.title for column in columns())
+    head = "\t".join(column.title for column in reclaim_columns())
     return "\n".join([head, *(row.as_text() for row in rows)])
 
 
-def empty_text(actions: Sequence[str]) -> str:
+def no_reclaims_text(actions: Sequence[str]) -> str:
     """What stands in place of an empty table.
 
     Args:
@@ -227,62 +227,62 @@ def empty_text(actions: Sequence[str]) -> str:
 def _row(row: int, record: ActionRecord, wall_s: float) -> ReclaimRow:
     moment = clock_text(wall_s)
     changes = {change.key: change for change in record_changes(record)}
-    measured: list[Cell] = []
+    measured: list[ReclaimCell] = []
     for key in ("ram", "allocator", "graph", "functions"):
         change = changes.get(key)
         measured.append(
-            Cell(NOT_KNOWN, float("-inf"), tone="mute")
+            ReclaimCell(NOT_KNOWN, float("-inf"), tone="mute")
             if change is None
-            else Cell(change.text, float(change.gained))
+            else ReclaimCell(change.text, float(change.gained))
         )
-    who = asked_by_words(record.asked_by)
+    who = requester_text(record.asked_by)
     cells = (
         _when(row, record, moment),
         _level(record),
-        Cell(seconds_text(record.seconds), record.seconds),
+        ReclaimCell(seconds_text(record.seconds), record.seconds),
         *measured,
         _released(record),
         _held(record),
         _result(record),
-        Cell(who or NOT_KNOWN, who.casefold(), asked_text(record)),
+        ReclaimCell(who or NOT_KNOWN, who.casefold(), record_origin_text(record)),
     )
     tooltip = record_tooltip(record, moment=moment)
     return ReclaimRow(row, action_icon(record.action), record.ok, cells, tooltip)
 
 
-def _when(row: int, record: ActionRecord, moment: str) -> Cell:
+def _when(row: int, record: ActionRecord, moment: str) -> ReclaimCell:
     epoch = tr("epoch {n}").format(n=record.epoch + 1)
     if record.step:
         epoch += f".{record.step}"
     whole = f"{tr('fit {fit}').format(fit=record.fit)}, {place_text(record)}, {moment}"
-    return Cell(f"{moment} \u00b7 {epoch}", float(row), whole)
+    return ReclaimCell(f"{moment} \u00b7 {epoch}", float(row), whole)
 
 
-def _level(record: ActionRecord) -> Cell:
+def _level(record: ActionRecord) -> ReclaimCell:
     title = action_title(record)
     if record.part_of:
         whole = tr("{level}, as a step of Reclaim").format(level=title)
-        return Cell(tr("{level}, Reclaim").format(level=title), title, whole)
-    return Cell(title, title)
+        return ReclaimCell(tr("{level}, Reclaim").format(level=title), title, whole)
+    return ReclaimCell(title, title)
 
 
-def _released(record: ActionRecord) -> Cell:
-    text = released_text(record)
+def _released(record: ActionRecord) -> ReclaimCell:
+    text = released_traces_text(record)
     if not text:
         is_told = record.action in ("collect", "reload")
-        return Cell(tr("nothing") if is_told else NOT_KNOWN, 0.0, tone="mute")
-    return Cell(text, float(record.released_traces))
+        return ReclaimCell(tr("nothing") if is_told else NOT_KNOWN, 0.0, tone="mute")
+    return ReclaimCell(text, float(record.released_traces))
 
 
-def _held(record: ActionRecord) -> Cell:
+def _held(record: ActionRecord) -> ReclaimCell:
     if not record.held:
-        return Cell(NOT_KNOWN, 0.0, tone="mute")
+        return ReclaimCell(NOT_KNOWN, 0.0, tone="mute")
     first, n = record.held[0], len(record.held)
     text = first if n == 1 else tr("{first} (+{n} more)").format(first=first, n=n - 1)
-    return Cell(text, float(n), "\n".join(record.held))
+    return ReclaimCell(text, float(n), "\n".join(record.held))
 
 
-def _result(record: ActionRecord) -> Cell:
+def _result(record: ActionRecord) -> ReclaimCell:
     parts = [result_text(record)]
     if record.export:
         parts.append(tr("exported as {file}").format(file=record.export))
@@ -290,7 +290,7 @@ def _result(record: ActionRecord) -> Cell:
     text = ", ".join(parts)
     tone = "plain" if record.ok else "warn"
     is_long = len(parts) > 1 or record.why or record.unchanged
-    return Cell(text, text.casefold(), text if is_long else "", tone)
+    return ReclaimCell(text, text.casefold(), text if is_long else "", tone)
 
 
 def _row_id(kept: _Kept) -> int:

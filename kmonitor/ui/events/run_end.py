@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.ui.runs.commands import Ask
-from kmonitor.ui.runs.run_states import has_ended, has_ended_badly, state_picture
+from kmonitor.ui.runs.commands import SendRequest
+from kmonitor.ui.runs.run_states import has_ended, has_ended_badly, run_state_label
 from kmonitor.ui.text.formats import bytes_text, count_text, rate_text, seconds_text
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.verdicts.evidence import EvidencePicture
-from kmonitor_agent.wire.messages.unions import RunSummary, SeriesAsked, SeriesTold
+from kmonitor.ui.verdicts.evidence import EvidenceState
+from kmonitor_agent.wire.messages.unions import RunSummary, SeriesReply, SeriesRequest
 
 # Last minute.
 
@@ -21,7 +21,7 @@ Floats = Sequence[float]
 """A minute of samples takes no numpy, which the window loads only after it is seen."""
 
 LAST_S: Final = 60.0
-COLUMNS: Final = ("ram_bytes", "ram_of_bytes", "cgroup_limit_bytes")
+LAST_MINUTE_COLUMNS: Final = ("ram_bytes", "ram_of_bytes", "cgroup_limit_bytes")
 """What is asked of the hub."""
 
 _ASKED_S: Final = 90.0
@@ -73,12 +73,12 @@ class LastMinute:
         return self.values[-1] - self.values[0]
 
 
-def asked_from_s(run: RunSummary) -> float:
+def last_minute_start_s(run: RunSummary) -> float:
     """From which run time on the columns are to be asked, seconds."""
     return max(0.0, run.duration_s - _ASKED_S)
 
 
-def last_minute(told: SeriesTold) -> LastMinute | None:
+def read_last_minute(told: SeriesReply) -> LastMinute | None:
     """The last minute of an answer with `COLUMNS`; None where fewer than two samples are."""
     columns = {column.name: _points(column.t_s, column.values) for column in told.columns}
     t_s, values = columns.get("ram_bytes", ((), ()))
@@ -92,7 +92,7 @@ def last_minute(told: SeriesTold) -> LastMinute | None:
     return LastMinute(t_s, values, of_bytes, of_bytes is not None and group == of_bytes)
 
 
-def last_minute_words(minute: LastMinute) -> str:
+def last_minute_text(minute: LastMinute) -> str:
     """Like "RAM in the last 58 s: 3.1 GiB to 7.9 GiB, +84 MiB / s; cgroup limit 8 GiB"."""
     text = tr("RAM in the last {time}: {first} to {last}, {rate}").format(
         time=seconds_text(minute.seconds),
@@ -109,7 +109,7 @@ def last_minute_words(minute: LastMinute) -> str:
     return f"{text}; {whose.format(amount=limit)}"
 
 
-def highest_words(minute: LastMinute) -> str:
+def last_minute_peak_text(minute: LastMinute) -> str:
     """Like "Highest of 43 samples: 7.9 GiB, 99 % of it"."""
     highest = max(minute.values)
     text = tr("Highest of {n} samples: {amount}").format(
@@ -118,7 +118,7 @@ def highest_words(minute: LastMinute) -> str:
     return f"{text} ({100 * highest / minute.of_bytes:.0f} %)" if minute.of_bytes else text
 
 
-def blocks(minute: LastMinute) -> str:
+def last_minute_sparkline(minute: LastMinute) -> str:
     """The same as a line of blocks, from the lowest sample to the highest, evenly in time."""
     n = min(_WIDTH, len(minute.values))
     values = [_at(minute, minute.t_s[0] + minute.seconds * i / (n - 1)) for i in range(n)]
@@ -150,7 +150,7 @@ def _floats(packed: bytes) -> tuple[float, ...]:
     return struct.unpack(f"<{len(packed) // 8}d", packed)
 
 
-def going_on_words(run: RunSummary) -> str:
+def resume_text(run: RunSummary) -> str:
     """Whether the training can go on from where it was, and with which command.
 
     Empty of a study's fold that saved nothing: whether it is tried again is the study's matter.
@@ -169,9 +169,9 @@ def going_on_words(run: RunSummary) -> str:
     ).format(epoch=epoch, size=bytes_text(run.checkpoint_bytes), run=run.run[:8])
 
 
-def end_picture(
+def run_end_state(
     run: RunSummary, minute: LastMinute | None, *, now_wall_s: float
-) -> EvidencePicture:
+) -> EvidenceState:
     """The end of a run in full.
 
     Args:
@@ -179,13 +179,18 @@ def end_picture(
         minute: What its memory did at last; None if it is not known.
         now_wall_s: Now, UTC epoch seconds.
     """
-    state = state_picture(run, now_wall_s=now_wall_s)
-    lines = [going_on_words(run)] if has_ended_badly(run) else []
+    state = run_state_label(run, now_wall_s=now_wall_s)
+    lines = [resume_text(run)] if has_ended_badly(run) else []
     if minute is not None:
-        lines = [last_minute_words(minute), blocks(minute), highest_words(minute), *lines]
+        lines = [
+            last_minute_text(minute),
+            last_minute_sparkline(minute),
+            last_minute_peak_text(minute),
+            *lines,
+        ]
     lines = [line for line in lines if line]
     why = state.why
-    return EvidencePicture(
+    return EvidenceState(
         title=f"{run.name}: {state.word}",
         subtitle=tr("Before its end"),
         lead=why[:1].upper() + why[1:],
@@ -196,10 +201,10 @@ def end_picture(
     )
 
 
-class EndBook:
+class RunEndStore:
     """Last minutes of runs that ended, asked for when one is looked at; main thread only."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: SendRequest) -> None:
         self._ask = ask
         self._minutes: dict[str, LastMinute | None] = {}
         self._open: dict[int, str] = {}
@@ -208,8 +213,12 @@ class EndBook:
         """Have the last minute of a run asked for, unless it is known or it goes on."""
         known = run.run in self._minutes or run.run in self._open.values()
         if has_ended(run) and not known:
-            question = SeriesAsked(
-                ask=0, run=run.run, columns=list(COLUMNS), from_s=asked_from_s(run), buckets=4000
+            question = SeriesRequest(
+                ask=0,
+                run=run.run,
+                columns=list(LAST_MINUTE_COLUMNS),
+                from_s=last_minute_start_s(run),
+                buckets=4000,
             )
             self._open[self._ask(question)] = run.run
 
@@ -217,12 +226,12 @@ class EndBook:
         """What is known."""
         return self._minutes.get(run)
 
-    def take(self, told: SeriesTold) -> bool:
+    def take(self, told: SeriesReply) -> bool:
         """Take an answer; False: it is to a question of others."""
         run = self._open.pop(told.ask, None)
         if run is None:
             return False
-        self._minutes[run] = last_minute(told)
+        self._minutes[run] = read_last_minute(told)
         return True
 
     def refuse(self, ask: int) -> None:

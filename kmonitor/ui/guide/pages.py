@@ -15,14 +15,14 @@ _NO_LETTER: Final = re.compile(r"[^\w\- ]")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class GuideMatch:
     """Where something was found: the nth time in this page, from 0."""
 
     page: str
     nth: int
 
 
-def slug(heading: str) -> str:
+def heading_slug(heading: str) -> str:
     """What stands behind the # of a link to this heading."""
     return _NO_LETTER.sub("", heading.strip().lower()).replace(" ", "-")
 
@@ -38,7 +38,7 @@ def reading_order(pages: Mapping[str, str]) -> list[str]:
     return [name for name in dict.fromkeys(order) if name in pages]
 
 
-def places(pages: Mapping[str, str], order: Sequence[str], words: str) -> list[Place]:
+def find_matches(pages: Mapping[str, str], order: Sequence[str], words: str) -> list[GuideMatch]:
     """Every place of these words, whatever their case, in the order of the pages.
 
     Args:
@@ -49,10 +49,12 @@ def places(pages: Mapping[str, str], order: Sequence[str], words: str) -> list[P
     wanted = words.strip().lower()
     if not wanted:
         return []
-    return [Place(name, nth) for name in order for nth in range(pages[name].lower().count(wanted))]
+    return [
+        GuideMatch(name, nth) for name in order for nth in range(pages[name].lower().count(wanted))
+    ]
 
 
-def after(found: Sequence[Place], page: str, at: Place | None) -> Place | None:
+def next_match(found: Sequence[GuideMatch], page: str, at: GuideMatch | None) -> GuideMatch | None:
     """The place to go to next: behind the last one, or the first from this page on; then around.
 
     Args:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kmonitor.ui.history.run_history import HistoryColumn, HistoryRow, metric_of
-from kmonitor.ui.limits.limit_store import metric_now
+from kmonitor.ui.limits.limit_store import metric_reading
 from kmonitor.ui.limits.limit_text import metric_amount, metric_name
-from kmonitor.ui.runs.run_states import StatePicture, Tone, state_picture
-from kmonitor.ui.studies.study_page import over_text
+from kmonitor.ui.runs.run_states import RunStateLabel, Tone, run_state_label
+from kmonitor.ui.studies.study_page import folds_done_text
 from kmonitor.ui.text.formats import (
     NOT_KNOWN,
     bytes_text,
@@ -19,7 +19,7 @@ from kmonitor.ui.text.formats import (
 )
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.verdicts.verdict_text import alarm_words
+from kmonitor.ui.verdicts.verdict_text import alarm_text
 from kmonitor_agent.wire.messages.unions import RunSummary
 from kmonitor_agent.wire.messages.verdict_events import VERDICT_METRICS, VerdictMetric
 
@@ -105,9 +105,9 @@ def history_cell(row: HistoryRow, column: HistoryColumn, *, now_wall_s: float) -
     return _CELLS[column](row, now_wall_s)
 
 
-def history_state(row: HistoryRow, now_wall_s: float) -> StatePicture:
+def history_state(row: HistoryRow, now_wall_s: float) -> RunStateLabel:
     """How a run goes, or how it ended."""
-    return state_picture(row.summary, now_wall_s=now_wall_s, is_connected=row.is_reached)
+    return run_state_label(row.summary, now_wall_s=now_wall_s, is_connected=row.is_reached)
 
 
 def _name_cell(row: HistoryRow, _now_wall_s: float) -> HistoryCell:
@@ -126,7 +126,7 @@ def _note_cell(row: HistoryRow, _now_wall_s: float) -> HistoryCell:
 
 
 def _metric_cell(run: RunSummary, metric: VerdictMetric) -> HistoryCell:
-    now = metric_now(run, metric)
+    now = metric_reading(run, metric)
     if now.value is None:
         return HistoryCell(NOT_KNOWN, said(now.absent), "mute")
     if metric == "graph":
@@ -139,7 +139,7 @@ def _verdicts_cell(row: HistoryRow, _now_wall_s: float) -> HistoryCell:
     if not run.verdicts:
         return HistoryCell("")
     words = ", ".join(
-        f"{metric_name(metric)} {alarm_words(metric, run.verdicts[metric])}"
+        f"{metric_name(metric)} {alarm_text(metric, run.verdicts[metric])}"
         for metric in VERDICT_METRICS
         if metric in run.verdicts
     )
@@ -149,7 +149,7 @@ def _verdicts_cell(row: HistoryRow, _now_wall_s: float) -> HistoryCell:
 
 def _epochs(run: RunSummary) -> str:
     """How many ended; of a study its folds."""
-    return over_text(run, run.tally) if run.tally else count_text(run.epochs_done)
+    return folds_done_text(run, run.tally) if run.tally else count_text(run.epochs_done)
 
 
 def _name_tooltip(run: RunSummary) -> str:

@@ -7,9 +7,9 @@ from datetime import date, datetime, timedelta
 from operator import itemgetter
 from typing import Final, Literal
 
-from kmonitor.ui.limits.limit_store import metric_now
+from kmonitor.ui.limits.limit_store import metric_reading
 from kmonitor.ui.runs.run_states import has_ended
-from kmonitor.ui.runs.run_store import RunBook
+from kmonitor.ui.runs.run_store import RunStore
 from kmonitor.ui.text.formats import count_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.unions import RunSummary
@@ -31,17 +31,17 @@ HistoryColumn = Literal[
     "note",
 ]
 
-Since = Literal["any", "day", "week", "month", "year", "older"]
-Ending = Literal["any", "running", "finished", "failed"]
-Judged = Literal["any", "suspected", "growing", "slowing", "quiet"]
+StartFilter = Literal["any", "day", "week", "month", "year", "older"]
+EndFilter = Literal["any", "running", "finished", "failed"]
+VerdictFilter = Literal["any", "suspected", "growing", "slowing", "quiet"]
 
-Days = tuple[float, float]
+DateRange = tuple[float, float]
 """From and to, UTC seconds."""
 
 _DATE: Final = re.compile(r"\d{4}(-\d{1,2}){0,2}")
 _DAY_S: Final = 86400.0
 _MONTHS: Final = 12
-_SPANS_S: Final[dict[Since, float]] = {
+_SPANS_S: Final[dict[StartFilter, float]] = {
     "day": _DAY_S,
     "week": 7 * _DAY_S,
     "month": 30 * _DAY_S,
@@ -64,9 +64,9 @@ class HistoryFilter:
     """
 
     words: str = ""
-    since: Since = "any"
-    ending: Ending = "any"
-    judged: Judged = "any"
+    since: StartFilter = "any"
+    ending: EndFilter = "any"
+    judged: VerdictFilter = "any"
     host: str = ""
     is_pinned: bool = False
 
@@ -93,7 +93,7 @@ class HistoryRow:
 
 
 @dataclass(frozen=True, slots=True)
-class HubPlace:
+class KnownHub:
     """What is known of a hub.
 
     Attributes:
@@ -114,7 +114,7 @@ class RunHistory:
         is_falling: Whether the highest stands first.
     """
 
-    def __init__(self, place_of: Callable[[str], HubPlace]) -> None:
+    def __init__(self, place_of: Callable[[str], KnownHub]) -> None:
         """Nothing is kept of runs that are gone.
 
         Args:
@@ -131,7 +131,7 @@ class RunHistory:
         """Order by this column from now on."""
         self.sorted_by, self.is_falling = column, is_falling
 
-    def rows(self, book: RunBook, *, now_wall_s: float) -> list[HistoryRow]:
+    def rows(self, book: RunStore, *, now_wall_s: float) -> list[HistoryRow]:
         """Those that are wanted, in order.
 
         Args:
@@ -139,7 +139,7 @@ class RunHistory:
             now_wall_s: Now, UTC.
         """
         self._renew(book)
-        words = [(word, days_of(word)) for word in self.wanted.words.casefold().split()]
+        words = [(word, parse_date_range(word)) for word in self.wanted.words.casefold().split()]
         found = [row for row in self._rows.values() if self._fits(row, words, now_wall_s)]
         return self._in_order(found)
 
@@ -160,9 +160,9 @@ class RunHistory:
             return tr("No run fits what is asked for. Clear the filters to see all of them.")
         return tr("No runs yet. Each training with MonitorCallback() will be listed here.")
 
-    def _renew(self, book: RunBook) -> None:
+    def _renew(self, book: RunStore) -> None:
         before, self._rows = self._rows, {}
-        places: dict[str, HubPlace] = {}
+        places: dict[str, KnownHub] = {}
         for summary, at in book.placed():
             place = places.get(at)
             if place is None:
@@ -181,7 +181,7 @@ class RunHistory:
             del self._texts[run]
 
     def _fits(
-        self, row: HistoryRow, words: Sequence[tuple[str, Days | None]], now_wall_s: float
+        self, row: HistoryRow, words: Sequence[tuple[str, DateRange | None]], now_wall_s: float
     ) -> bool:
         wanted, run = self.wanted, row.summary
         return (
@@ -193,7 +193,7 @@ class RunHistory:
             and (not words or self._says(row, words))
         )
 
-    def _says(self, row: HistoryRow, words: Sequence[tuple[str, Days | None]]) -> bool:
+    def _says(self, row: HistoryRow, words: Sequence[tuple[str, DateRange | None]]) -> bool:
         known = self._texts.get(row.run)
         if known is None or known[0] is not row:
             known = self._texts[row.run] = (row, _text(row))
@@ -224,7 +224,7 @@ def metric_of(column: str) -> VerdictMetric | None:
     return next((metric for metric in VERDICT_METRICS if metric == column), None)
 
 
-def days_of(word: str) -> Days | None:
+def parse_date_range(word: str) -> DateRange | None:
     """What a word as 2026-11-22, 2026-11 or 2026 means: from and to, UTC; None: no date."""
     if _DATE.fullmatch(word) is None:
         return None
@@ -251,14 +251,14 @@ def _text(row: HistoryRow) -> str:
     return " ".join(parts).casefold()
 
 
-def _started(run: RunSummary, since: Since, now_wall_s: float) -> bool:
+def _started(run: RunSummary, since: StartFilter, now_wall_s: float) -> bool:
     age_s = now_wall_s - run.started_wall_s
     if since == "older":
         return age_s > _SPANS_S["month"]
     return age_s <= _SPANS_S[since]
 
 
-def _ended(run: RunSummary, ending: Ending) -> bool:
+def _ended(run: RunSummary, ending: EndFilter) -> bool:
     match ending:
         case "any":
             return True
@@ -270,7 +270,7 @@ def _ended(run: RunSummary, ending: Ending) -> bool:
             return has_ended(run) and run.state not in _FAILED
 
 
-def _is_judged(run: RunSummary, judged: Judged) -> bool:
+def _is_judged(run: RunSummary, judged: VerdictFilter) -> bool:
     if judged == "any":
         return True
     if judged == "quiet":
@@ -278,7 +278,7 @@ def _is_judged(run: RunSummary, judged: Judged) -> bool:
     return judged in {_said_of(metric, state) for metric, state in run.verdicts.items()}
 
 
-def _said_of(metric: str, state: str) -> Judged | None:
+def _said_of(metric: str, state: str) -> VerdictFilter | None:
     """What the words say: a graph grows and is no leak, steps slow down."""
     if metric == "step_time" and state == "growing":
         return "slowing"
@@ -291,7 +291,7 @@ def _order_by(column: HistoryColumn) -> Callable[[HistoryRow], float | str | Non
     """What rows are sorted by; None: nothing is known of a row."""
     metric = metric_of(column)
     if metric is not None:
-        return lambda row: metric_now(row.summary, metric).value
+        return lambda row: metric_reading(row.summary, metric).value
     return _ORDERS[column]
 
 

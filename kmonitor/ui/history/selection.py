@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from kmonitor.ui.shortcuts import key_of
+from kmonitor.ui.shortcuts import shortcut_keys
 from kmonitor.ui.text.formats import bytes_text, count_text
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.workspace.run_edits import why_no_delete, why_no_edit
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.workspace.run_edits import delete_blocked_reason, edit_blocked_reason
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 HistoryActionKey = Literal["open", "compare", "rename", "note", "pin", "delete"]
@@ -44,7 +44,7 @@ class HistoryAction:
 
 
 @dataclass(frozen=True, slots=True)
-class SelectionPicture:
+class HistorySelectionState:
     """The strip below the table.
 
     Attributes:
@@ -62,15 +62,15 @@ class SelectionPicture:
     actions: tuple[HistoryAction, ...]
 
 
-def selection_picture(desk: Desk, runs: Sequence[RunSummary]) -> SelectionPicture:
+def history_selection_state(desk: Workspace, runs: Sequence[RunSummary]) -> HistorySelectionState:
     """The strip for these runs.
 
     Args:
         desk: Knows what may be changed where.
         runs: Those that are selected; may be none.
     """
-    why_not = first_why_no_edit(desk, runs)
-    return SelectionPicture(
+    why_not = first_edit_blocked_reason(desk, runs)
+    return HistorySelectionState(
         title=_title(runs),
         text=_text(runs),
         why_not=why_not,
@@ -79,10 +79,10 @@ def selection_picture(desk: Desk, runs: Sequence[RunSummary]) -> SelectionPictur
     )
 
 
-def first_why_no_edit(desk: Desk, runs: Sequence[RunSummary]) -> str:
+def first_edit_blocked_reason(desk: Workspace, runs: Sequence[RunSummary]) -> str:
     """Why one of these runs cannot be changed from here; empty where all can."""
     one_a_hub = {desk.book.at(run.run): run.run for run in runs}.values()
-    reasons = (why_no_edit(desk.link_of(run), desk.hub_name(run)) for run in one_a_hub)
+    reasons = (edit_blocked_reason(desk.link_of(run), desk.hub_name(run)) for run in one_a_hub)
     return next((why for why in reasons if why), "")
 
 
@@ -108,35 +108,35 @@ def _actions(runs: Sequence[RunSummary], why_not: str) -> tuple[HistoryAction, .
     some = "" if runs else tr("Select a run.")
     is_few = MIN_COMPARED <= len(runs) <= MAX_COMPARED
     few = "" if is_few else tr("Select two to six runs (Shift or Ctrl).")
-    living = next((why for run in runs if (why := why_no_delete(run))), "")
+    living = next((why for run in runs if (why := delete_blocked_reason(run))), "")
     is_pinned = bool(runs) and all(run.pinned for run in runs)
     return (
         _action("open", "play", tr("Open"), "Return", one, tr("Show it on the charts")),
         _action(
-            *("compare", "compare", tr("Compare"), key_of("history_compare")),
+            *("compare", "compare", tr("Compare"), shortcut_keys("history_compare")),
             *(few, tr("Show them on one chart, and what differs")),
         ),
         _action(
             "rename",
             "rename",
             tr("Rename\u2026"),
-            key_of("history_rename"),
+            shortcut_keys("history_rename"),
             one or why_not,
             tr("Rename it"),
         ),
         _action(
-            *("note", "note", tr("Note\u2026"), key_of("history_note")),
+            *("note", "note", tr("Note\u2026"), shortcut_keys("history_note")),
             *(one or why_not, tr("Write down what it was for, or what came of it")),
         ),
         _action(
-            *("pin", "pin", tr("Unpin") if is_pinned else tr("Pin"), key_of("history_pin")),
+            *("pin", "pin", tr("Unpin") if is_pinned else tr("Pin"), shortcut_keys("history_pin")),
             some or why_not,
             tr("Remove it with the others when old runs are removed to save room")
             if is_pinned
             else tr("Keep it when old runs are removed to save room"),
         ),
         _action(
-            *("delete", "trash", tr("Delete\u2026"), key_of("history_delete")),
+            *("delete", "trash", tr("Delete\u2026"), shortcut_keys("history_delete")),
             *(some or why_not or living, tr("Remove it from the history")),
         ),
     )

@@ -9,7 +9,7 @@ import msgspec
 from kmonitor.ui.text.formats import moment_text
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
-from kmonitor_agent.wire.messages.unions import AuditAsked, AuditRow, AuditTold, ErrorMessage
+from kmonitor_agent.wire.messages.unions import AuditReply, AuditRequest, AuditRow, ErrorMessage
 
 _MOST_ROWS = 500
 _ID_LENGTH = 8
@@ -34,7 +34,7 @@ class AuditLine:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditPicture:
+class AuditState:
     """The whole list.
 
     Attributes:
@@ -65,12 +65,12 @@ class AuditHub:
     why_not: str = ""
 
 
-def columns() -> tuple[str, ...]:
+def audit_columns() -> tuple[str, ...]:
     """Titles of the columns."""
     return (tr("When"), tr("Host"), tr("Who"), tr("What"), tr("Of"), tr("Result"))
 
 
-class AuditBook:
+class AuditStore:
     """The lists of all hubs as one; main thread only."""
 
     def __init__(self, run_name: Callable[[str], str | None]) -> None:
@@ -99,7 +99,7 @@ class AuditBook:
         """Whether an answer was to a question of this list; then the picture has changed."""
         return any(desk.take(told) for desk in self._desks.values())
 
-    def picture(self, now_wall_s: float, only: str = ALL) -> AuditPicture:
+    def picture(self, now_wall_s: float, only: str = ALL) -> AuditState:
         """What to show now.
 
         Args:
@@ -119,7 +119,7 @@ class AuditBook:
             texts = [tr("Nothing was done yet.")]
         if any(desk.has_more for desk in wanted) or len(found) > _MOST_ROWS:
             texts.append(tr("Older ones: kmonitor audit --last N"))
-        return AuditPicture(lines, "\n".join(texts), hosts)
+        return AuditState(lines, "\n".join(texts), hosts)
 
     def _line(self, row: AuditRow, desk: "_HubsList", now_wall_s: float) -> AuditLine:
         place = (desk.address, desk.name, row.row)
@@ -154,13 +154,13 @@ class _HubsList:
         if hub is None or hub.why_not:
             self._asked = None
         elif self._asked is None:
-            self._asked = hub.ask(AuditAsked(ask=0, limit=_MOST_ROWS))
+            self._asked = hub.ask(AuditRequest(ask=0, limit=_MOST_ROWS))
 
     def take(self, told: msgspec.Struct) -> bool:
         if self._asked is None or getattr(told, "ask", 0) != self._asked:
             return False
         match told:
-            case AuditTold():
+            case AuditReply():
                 self._told, self.has_more, self._refused = told.rows, told.more, ""
             case ErrorMessage():
                 self._told, self.has_more = None, False

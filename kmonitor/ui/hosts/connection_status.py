@@ -7,13 +7,13 @@ from typing import Literal
 from kmonitor.ui.text.formats import clock_text, count_text, duration_text
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
-from kmonitor_agent.wire.messages.unions import HubTold
+from kmonitor_agent.wire.messages.unions import HubReply
 
 LinkState = Literal["connecting", "live", "lost"]
 
 
 @dataclass(frozen=True, slots=True)
-class BannerPicture:
+class BannerState:
     """The bar above the charts when the hub is lost.
 
     Attributes:
@@ -32,7 +32,7 @@ class BannerPicture:
 
 
 @dataclass(frozen=True, slots=True)
-class StatusPicture:
+class StatusBarState:
     """The status bar.
 
     Attributes:
@@ -50,7 +50,7 @@ class StatusPicture:
     version: str
 
 
-class Connection:
+class ConnectionStatus:
     """Follows the connection to the hub; main thread only.
 
     Attributes:
@@ -60,7 +60,7 @@ class Connection:
 
     def __init__(self) -> None:
         self.state: LinkState = "connecting"
-        self.hub: HubTold | None = None
+        self.hub: HubReply | None = None
         self._why = ""
         self._lost_wall_s = 0.0
         self._retry_wall_s = 0.0
@@ -82,12 +82,12 @@ class Connection:
         """Whether the hub is reached."""
         return self.state == "live"
 
-    def connected(self, told: HubTold) -> None:
+    def connected(self, told: HubReply) -> None:
         """The hub answered."""
         self.state, self._trouble = "live", ""
         self.heard(told)
 
-    def heard(self, told: HubTold) -> None:
+    def heard(self, told: HubReply) -> None:
         """What the hub says of itself now."""
         self.hub = told
         # What was mended and comes again is worth a word again.
@@ -142,16 +142,16 @@ class Connection:
             self._rows_per_s = self._rows_counted / passed if self._counted_wall_s else 0.0
         self._rows_counted, self._counted_wall_s = 0, now_wall_s
 
-    def banner(self, now_wall_s: float) -> BannerPicture | None:
+    def banner(self, now_wall_s: float) -> BannerState | None:
         """The bar above the charts, or None while all is well."""
         if self._trouble:
-            return BannerPicture(tr("The hub does not start."), said(self._trouble), "error", "")
+            return BannerState(tr("The hub does not start."), said(self._trouble), "error", "")
         if self._failure is not None:
             what, log = self._failure
             text = tr("{what}. It goes on; trainings are not affected. Details are in {log}.")
             title = tr("A part of the window failed.")
             words = text.format(what=what.rstrip("."), log=log)
-            return BannerPicture(title, words, "error", "", can_close=True)
+            return BannerState(title, words, "error", "", can_close=True)
         if self.state != "lost":
             return self.hubs_troubles(self.hub.host if self.hub is not None else "")
         title = tr("Connection to the hub lost at {time}.").format(
@@ -160,15 +160,15 @@ class Connection:
         text = tr("Charts show the last data received; training may still be running.")
         wait = self._retry_wall_s - now_wall_s
         if math.isinf(wait):
-            return BannerPicture(title, f"{text} {self._why}.", "unplug", tr("Retry now"))
+            return BannerState(title, f"{text} {self._why}.", "unplug", tr("Retry now"))
         retry = (
             tr("Retrying in {time}.").format(time=duration_text(wait))
             if wait > 0.5  # noqa: PLR2004 - less reads as 0 s
             else tr("Retrying now.")
         )
-        return BannerPicture(title, f"{text} {retry}", "unplug", tr("Retry now"))
+        return BannerState(title, f"{text} {retry}", "unplug", tr("Retry now"))
 
-    def hubs_troubles(self, host: str) -> BannerPicture | None:
+    def hubs_troubles(self, host: str) -> BannerState | None:
         """What the hub itself says is wrong with it; until the user has read it.
 
         Args:
@@ -186,32 +186,32 @@ class Connection:
             )
             why = said(unwritten)
             why = f"{why[:1].upper()}{why[1:]}"
-            return BannerPicture(title, text.format(why=why), "error", "", can_close=True)
+            return BannerState(title, text.format(why=why), "error", "", can_close=True)
         told = (said(text) for text in shown)
         words = " ".join(f"{text[:1].upper()}{text[1:]}." for text in told)
         title = tr("The hub on {host} has trouble.").format(host=host)
-        return BannerPicture(title, words, "error", "", can_close=True)
+        return BannerState(title, words, "error", "", can_close=True)
 
     def _shown(self) -> list[str]:
         """What the banner says of the hub's troubles; what stops it from writing stands alone."""
         unwritten = self.hub.unwritten if self.hub is not None else ""
         return [unwritten] if unwritten in self._told else self._told
 
-    def status(self, *, version: str) -> StatusPicture:
+    def status(self, *, version: str) -> StatusBarState:
         """The status bar."""
         shown = f"kmonitor {version}"
         match self.state:
             case "connecting" | "lost" if self._trouble:
                 link = tr("The hub does not start")
-                return StatusPicture("crit", link, "", said(self._trouble), shown)
+                return StatusBarState("crit", link, "", said(self._trouble), shown)
             case "connecting":
                 link = tr("Starting the hub\u2026")
-                return StatusPicture("warn", link, "", self._why, shown)
+                return StatusBarState("warn", link, "", self._why, shown)
             case "lost":
-                return StatusPicture("crit", tr("Hub not reached"), "", self._why, shown)
+                return StatusBarState("crit", tr("Hub not reached"), "", self._why, shown)
             case "live":
                 rate = tr("{n} events/s").format(n=count_text(self._rows_per_s))
-                return StatusPicture("ok", self._live_text(), rate, self._hub_text(), shown)
+                return StatusBarState("ok", self._live_text(), rate, self._hub_text(), shown)
 
     def _live_text(self) -> str:
         hub = self.hub

@@ -4,25 +4,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from kmonitor.ui.actions.action_panel import ConfirmPicture
-from kmonitor.ui.hosts.connection_status import BannerPicture, Connection
+from kmonitor.ui.actions.action_panel import Confirmation
+from kmonitor.ui.hosts.connection_status import BannerState, ConnectionStatus
 from kmonitor.ui.text.formats import clock_text, duration_text, moment_text
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
-from kmonitor_agent.wire.messages.unions import HubTold
+from kmonitor_agent.wire.messages.unions import HubReply
 
 HERE: Final = ""
 """Stands for this machine's own hub wherever a host's address could stand."""
 
-WayStage = Literal["asking", "opening", "open", "closed"]
-"""How the way to a host stands: see `kmonitor.connect.follower.WayTold`."""
+RouteStage = Literal["asking", "opening", "open", "closed"]
+"""How the way to a host stands: see `kmonitor.connect.follower.RouteChanged`."""
 
 _SKEW_S: Final = 2.0
 """Clocks that differ by more are worth a word."""
 
 
 @dataclass(frozen=True, slots=True)
-class HostPicture:
+class HostState:
     """A host in the tree.
 
     Attributes:
@@ -53,9 +53,9 @@ class Host:
     def __init__(self, address: str, name: str) -> None:
         self.address = address
         self.name = name or address
-        self.link = Connection()
+        self.link = ConnectionStatus()
         self.same_as = ""
-        self._stage: WayStage = "asking"
+        self._stage: RouteStage = "asking"
         self._what = self._remedy = ""
         self._retry_wall_s: float | None = None
         self._skew_s = 0.0
@@ -66,7 +66,7 @@ class Host:
         """Why it is not reached, in a sentence; empty: it is, or nobody knows."""
         return said(self._what)
 
-    def way(self, stage: WayStage, what: str, remedy: str, retry_wall_s: float | None) -> None:
+    def way(self, stage: RouteStage, what: str, remedy: str, retry_wall_s: float | None) -> None:
         """The way to it changed.
 
         Args:
@@ -81,7 +81,7 @@ class Host:
             self._what, self._remedy = what, remedy
         self._stage, self._retry_wall_s = stage, retry_wall_s
 
-    def connected(self, told: HubTold, now_wall_s: float) -> None:
+    def connected(self, told: HubReply, now_wall_s: float) -> None:
         """Its hub answered."""
         self._stage, self._what, self._remedy, self._is_read = "open", "", "", False
         self._skew_s = told.wall_s - now_wall_s
@@ -94,7 +94,7 @@ class Host:
         else:
             self._is_read = True
 
-    def picture(self, now_wall_s: float, *, version: str) -> HostPicture:
+    def picture(self, now_wall_s: float, *, version: str) -> HostState:
         """The host in the tree.
 
         Args:
@@ -103,19 +103,19 @@ class Host:
         """
         if self.link.is_live:
             note = tr("as {host}").format(host=self.same_as) if self.same_as else ""
-            return HostPicture(self.address, self.name, note, "mute", self._live_text(version))
+            return HostState(self.address, self.name, note, "mute", self._live_text(version))
         tooltip = (
             "\n".join(said(part) for part in (self._what, self._remedy) if part) or self.address
         )
         if self.link.state == "lost":
             age = duration_text(max(0.0, now_wall_s - self.link.lost_wall_s))
             note = tr("offline {time}").format(time=age)
-            return HostPicture(self.address, self.name, note, "crit", tooltip)
+            return HostState(self.address, self.name, note, "crit", tooltip)
         if self._what:
-            return HostPicture(self.address, self.name, tr("not reached"), "crit", tooltip)
-        return HostPicture(self.address, self.name, tr("connecting\u2026"), "mute", tooltip)
+            return HostState(self.address, self.name, tr("not reached"), "crit", tooltip)
+        return HostState(self.address, self.name, tr("connecting\u2026"), "mute", tooltip)
 
-    def banner(self, now_wall_s: float) -> BannerPicture | None:
+    def banner(self, now_wall_s: float) -> BannerState | None:
         """The bar above the charts; None while all is well, or once it was read."""
         if self.link.is_live:
             # One hub by two addresses speaks by the other one.
@@ -127,13 +127,13 @@ class Host:
         if self.link.state != "lost":
             title = tr("{host} is not reached.").format(host=self.name)
             text = f"{why} {retry}".strip()
-            return BannerPicture(title, text, "unplug", tr("Retry"), can_close=True)
+            return BannerState(title, text, "unplug", tr("Retry"), can_close=True)
         title = tr("Connection to {host} lost at {time}.").format(
             host=self.name, time=clock_text(self.link.lost_wall_s)
         )
         kept = tr("Charts show the last data received; training may still be running.")
         text = " ".join(part for part in (kept, why, retry) if part)
-        return BannerPicture(title, text, "unplug", tr("Retry"), can_close=True)
+        return BannerState(title, text, "unplug", tr("Retry"), can_close=True)
 
     def _retry_text(self, now_wall_s: float) -> str:
         if self._stage != "closed":
@@ -158,7 +158,7 @@ class Host:
             lines.append(
                 tr("Its hub is that of {host}: its runs are there.").format(host=self.same_as)
             )
-        lines.append(skew_of_versions(hub.version, version, host=self.name))
+        lines.append(version_skew_text(hub.version, version, host=self.name))
         if abs(self._skew_s) > _SKEW_S:
             how = tr("ahead of") if self._skew_s > 0 else tr("behind")
             lines.append(
@@ -169,7 +169,7 @@ class Host:
         return "\n".join(line for line in lines if line)
 
 
-class HostDesk:
+class HostList:
     """All hosts, in the order in which they were added; main thread only."""
 
     def __init__(self) -> None:
@@ -210,7 +210,7 @@ class HostDesk:
         return sum(h.link.is_live for h in self._hosts.values()), len(self._hosts)
 
 
-def skew_of_versions(theirs: str, ours: str, *, host: str) -> str:
+def version_skew_text(theirs: str, ours: str, *, host: str) -> str:
     """What it means that hub and window are of different versions; empty when they are not.
 
     Args:
@@ -233,7 +233,7 @@ def skew_of_versions(theirs: str, ours: str, *, host: str) -> str:
     return text.format(host=host, theirs=theirs, ours=ours)
 
 
-def why_no_command(hub: HubTold | None, host: str) -> str:
+def command_blocked_reason(hub: HubReply | None, host: str) -> str:
     """Why nothing may be asked of a hub's runs; empty where it may.
 
     Args:
@@ -248,7 +248,7 @@ def why_no_command(hub: HubTold | None, host: str) -> str:
     return text.format(host=host)
 
 
-def why_no_audit(link: Connection, host: str) -> str:
+def audit_blocked_reason(link: ConnectionStatus, host: str) -> str:
     """Why a hub is not asked what was done through it, in a sentence; empty: it is.
 
     Args:
@@ -274,13 +274,13 @@ IsReached = Callable[[str], bool]
 """Whether the hub of a run, by the run's id, is reached."""
 
 
-def confirm_remove(host: str) -> ConfirmPicture:
+def confirm_remove(host: str) -> Confirmation:
     """What is asked before a host is forgotten.
 
     Args:
         host: What it is called.
     """
-    return ConfirmPicture(
+    return Confirmation(
         tr("Remove \u201c{host}\u201d?").format(host=host),
         tr(
             "The window forgets the host and shows its runs no more. Nothing there is touched: "
@@ -316,7 +316,7 @@ class HostLine:
 
 
 def host_lines(
-    hosts: HostDesk, seen_wall_s: Mapping[str, float], *, now_wall_s: float, version: str
+    hosts: HostList, seen_wall_s: Mapping[str, float], *, now_wall_s: float, version: str
 ) -> tuple[HostLine, ...]:
     """All hosts, in the order in which they were added.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kmonitor.ui.limits.limit_text import action_words, round_amount
+from kmonitor.ui.limits.limit_text import limit_action_name, round_amount
 from kmonitor.ui.text.formats import duration_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import LimitAction, LimitMetric
@@ -51,7 +51,7 @@ def dry_run(t_s: Floats, values: Floats, *, threshold: float, cool_down_s: float
     return DryRun(n, float(t_s[-1] - t_s[0]))
 
 
-def dry_run_words(
+def dry_run_text(
     found: DryRun, *, metric: LimitMetric, threshold: float, action: LimitAction
 ) -> str:
     """The same in a sentence."""
@@ -64,4 +64,4 @@ def dry_run_words(
     times = tr("once") if found.n == 1 else tr("{n} times").format(n=found.n)
     return tr(
         "In the {span} measured, {limit} was crossed {times}: about {n}\u00a0\u00d7\u00a0{action}."
-    ).format(span=span, limit=limit, times=times, n=found.n, action=action_words(action))
+    ).format(span=span, limit=limit, times=times, n=found.n, action=limit_action_name(action))

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from kmonitor.ui.limits.limit_store import (
-    ANSWERS,
     CHART_METRICS,
-    LimitDesk,
-    metric_now,
+    RECLAIM_ACTIONS,
+    LimitStore,
+    metric_reading,
     strongest_limit,
 )
 from kmonitor.ui.limits.limit_text import (
-    action_choice,
+    limit_action_text,
     metric_in_sentence,
     round_amount,
     threshold_value,
@@ -21,11 +21,11 @@ from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import LimitAction, LimitMetric
 from kmonitor_agent.wire.messages.unions import RunSummary
 
-_AT_ONE_LIMIT: Final[tuple[LimitAction, ...]] = ("notify", "save", *ANSWERS, "stop")
+_AT_ONE_LIMIT: Final[tuple[LimitAction, ...]] = ("notify", "save", *RECLAIM_ACTIONS, "stop")
 
 
 @dataclass(frozen=True, slots=True)
-class ActionChoice:
+class LimitActionChoice:
     """One thing that a limit can do.
 
     Attributes:
@@ -40,7 +40,7 @@ class ActionChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class AtLimitPicture:
+class LimitActionsState:
     """The part on limits.
 
     Attributes:
@@ -57,10 +57,10 @@ class AtLimitPicture:
     is_enabled: bool
     tooltip: str
     sentence: str
-    choices: tuple[ActionChoice, ...] = ()
+    choices: tuple[LimitActionChoice, ...] = ()
 
 
-def at_limit_picture(run: RunSummary, limits: LimitDesk, why_not: str) -> AtLimitPicture:
+def limit_actions_state(run: RunSummary, limits: LimitStore, why_not: str) -> LimitActionsState:
     """What happens at this run's limits.
 
     Args:
@@ -69,26 +69,26 @@ def at_limit_picture(run: RunSummary, limits: LimitDesk, why_not: str) -> AtLimi
         why_not: Why nothing can be asked of it; empty when it can.
     """
     held: list[LimitMetric] = [m for m in CHART_METRICS if strongest_limit(run, m)]
-    answering = [limit.action in ANSWERS for limit in run.limits]
+    answering = [limit.action in RECLAIM_ACTIONS for limit in run.limits]
     is_on = any(answering) if answering else limits.reloads
-    can: list[LimitAction] = [action for action in ANSWERS if action in run.actions]
+    can: list[LimitAction] = [action for action in RECLAIM_ACTIONS if action in run.actions]
     if not why_not and not can:
         why_not = tr("A reload is not possible in this process.")
         is_on = False
     if limits.has_pending(run.run):
         is_on = limits.reloads
     shown = limits.shown_answer(run)
-    return AtLimitPicture(
+    return LimitActionsState(
         _switch_title(shown),
         is_on,
         not why_not,
         why_not,
         _sentence(run, held, shown if is_on else "notify", can_set=not why_not),
-        tuple(ActionChoice(each, action_choice(each), each == shown) for each in can),
+        tuple(LimitActionChoice(each, limit_action_text(each), each == shown) for each in can),
     )
 
 
-def choices_at_limit(run: RunSummary, metric: LimitMetric) -> tuple[ActionChoice, ...]:
+def limit_action_choices(run: RunSummary, metric: LimitMetric) -> tuple[LimitActionChoice, ...]:
     """What the limit on one metric can do; empty where there is none.
 
     Args:
@@ -99,7 +99,7 @@ def choices_at_limit(run: RunSummary, metric: LimitMetric) -> tuple[ActionChoice
     if limit is None:
         return ()
     return tuple(
-        ActionChoice(each, action_choice(each), each == limit.action)
+        LimitActionChoice(each, limit_action_text(each), each == limit.action)
         for each in _AT_ONE_LIMIT
         if each == "notify" or each in run.actions or each == limit.action
     )
@@ -131,7 +131,7 @@ def _sentence(
     by_action: dict[LimitAction, list[str]] = {}
     for metric in held:
         limit = strongest_limit(run, metric)
-        value = threshold_value(limit, metric_now(run, metric).of) if limit else None
+        value = threshold_value(limit, metric_reading(run, metric).of) if limit else None
         if limit is not None and value is not None:
             words = tr("{metric} passes {value}").format(
                 metric=metric_in_sentence(metric), value=round_amount(metric, value)

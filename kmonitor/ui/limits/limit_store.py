@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from kmonitor.ui.limits.limit_text import (
     METRIC_UNITS,
-    action_words,
+    limit_action_name,
     round_amount,
     threshold_value,
 )
-from kmonitor.ui.runs.commands import AskedCommand, CommandDesk
+from kmonitor.ui.runs.commands import CommandStore, SentCommand
 from kmonitor.ui.text.formats import byte_unit, unit_bytes
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import (
@@ -18,11 +18,11 @@ from kmonitor_agent.wire.messages.commands import (
     LimitSpec,
     SetLimits,
 )
-from kmonitor_agent.wire.messages.unions import MetricNow, RunSummary
+from kmonitor_agent.wire.messages.unions import MetricReading, RunSummary
 
 CHART_METRICS: tuple[LimitMetric, ...] = ("vram", "ram", "graph", "step_time")
 
-ANSWERS: tuple[LimitAction, ...] = ("collect", "reload", "auto", "restart")
+RECLAIM_ACTIONS: tuple[LimitAction, ...] = ("collect", "reload", "auto", "restart")
 """What a limit can do about what grew, lightest first."""
 
 _STRENGTH: dict[LimitAction, int] = {
@@ -59,7 +59,7 @@ class _Pending:
     command: str
 
 
-class LimitDesk:
+class LimitStore:
     """Asks for limits and shows them as pending until the process confirms; main thread only.
 
     Attributes:
@@ -67,7 +67,7 @@ class LimitDesk:
         answer: What it does: one of `ANSWERS`.
     """
 
-    def __init__(self, commands: CommandDesk, *, user: str) -> None:
+    def __init__(self, commands: CommandStore, *, user: str) -> None:
         self._commands = commands
         self._user = user[:200] or "window"
         self._pending: dict[tuple[str, LimitMetric], _Pending] = {}
@@ -78,11 +78,11 @@ class LimitDesk:
         """The limit to draw on a metric's chart; None: there is none."""
         pending = self._pending.get((run.run, metric))
         limit = pending.limit if pending else strongest_limit(run, metric)
-        value = threshold_value(limit, metric_now(run, metric).of) if limit else None
+        value = threshold_value(limit, metric_reading(run, metric).of) if limit else None
         if limit is None or value is None:
             return None
         text = tr("limit {value}, {action}").format(
-            value=round_amount(metric, value), action=action_words(limit.action)
+            value=round_amount(metric, value), action=limit_action_name(limit.action)
         )
         if pending:
             text = tr("{limit} \u00b7 asked").format(limit=text)
@@ -122,7 +122,9 @@ class LimitDesk:
 
     def shown_answer(self, run: RunSummary | None) -> LimitAction:
         """What the strongest limit in force does, else what a new one would do."""
-        held = _strongest([each for each in run.limits if each.action in ANSWERS] if run else [])
+        held = _strongest(
+            [each for each in run.limits if each.action in RECLAIM_ACTIONS] if run else []
+        )
         if held is not None:
             return held.action
         return self._possible(run) if run is not None else self.answer
@@ -139,7 +141,7 @@ class LimitDesk:
             if _same(self._pending[key].limit, strongest_limit(run, key[1])):
                 del self._pending[key]
 
-    def ended(self, asked: AskedCommand) -> None:
+    def ended(self, asked: SentCommand) -> None:
         """A command's end is known: a failed one takes its pending line back."""
         if asked.state == "done" or asked.is_open:
             return
@@ -186,7 +188,7 @@ class LimitDesk:
         self._pending[run.run, metric] = _Pending(_strongest(limits), command)
 
 
-def metric_now(run: RunSummary, metric: LimitMetric) -> MetricNow:
+def metric_reading(run: RunSummary, metric: LimitMetric) -> MetricReading:
     """The last reading of a metric."""
     match metric:
         case "ram":
@@ -198,7 +200,7 @@ def metric_now(run: RunSummary, metric: LimitMetric) -> MetricNow:
         case "step_time":
             return run.step_time
         case "functions":
-            return MetricNow()
+            return MetricReading()
 
 
 def strongest_limit(run: RunSummary, metric: LimitMetric) -> LimitSpec | None:

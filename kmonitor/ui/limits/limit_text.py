@@ -68,12 +68,12 @@ def round_amount(metric: LimitMetric, value: float) -> str:
     return metric_amount(metric, value).replace(f".0{NARROW_SPACE}", NARROW_SPACE)
 
 
-def action_words(action: LimitAction) -> str:
+def limit_action_name(action: LimitAction) -> str:
     """What is done at a limit, in one word."""
     return tr(_ACTIONS[action])
 
 
-def action_choice(action: LimitAction) -> str:
+def limit_action_text(action: LimitAction) -> str:
     """What is done at a limit, as a choice: "Collect: release what is retained"."""
     words: dict[LimitAction, str] = {
         "notify": tr("Only tell"),
@@ -94,12 +94,14 @@ def threshold_text(limit: LimitSpec) -> str:
     return round_amount(limit.metric, limit.value or 0.0)
 
 
-def limit_text(limit: LimitSpec) -> str:
+def limit_summary(limit: LimitSpec) -> str:
     """A limit: "RAM 80 %, reload"."""
-    return f"{metric_name(limit.metric)} {threshold_text(limit)}, {action_words(limit.action)}"
+    return (
+        f"{metric_name(limit.metric)} {threshold_text(limit)}, {limit_action_name(limit.action)}"
+    )
 
 
-def asked_by_words(asked_by: str) -> str:
+def requester_text(asked_by: str) -> str:
     """Who asked for an action; a limit by its size also where an older agent wrote raw bytes.
 
     Args:

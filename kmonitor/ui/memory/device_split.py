@@ -15,7 +15,7 @@ _FREE: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
-class SplitRow:
+class DeviceSplitRow:
     """One part in words.
 
     Attributes:
@@ -32,7 +32,7 @@ class SplitRow:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitPicture:
+class DeviceSplitState:
     """The bar, its rows, and what is often misread.
 
     Attributes:
@@ -47,13 +47,13 @@ class SplitPicture:
     title: str
     parts: tuple[BarPart, ...]
     reach: float
-    rows: tuple[SplitRow, ...]
+    rows: tuple[DeviceSplitRow, ...]
     words: tuple[str, ...]
     description: str
 
 
 @dataclass(frozen=True, slots=True)
-class Resident:
+class ResidentMemory:
     """What is there between steps, bytes, and whence that is known; None: it is not."""
 
     n_bytes: float | None
@@ -63,12 +63,12 @@ class Resident:
 class _Split:
     """Takes the readings apart; what one does not tell stays with its neighbour."""
 
-    def __init__(self, readings: RunReadings, resident: Resident, backend: str) -> None:
+    def __init__(self, readings: RunReadings, resident: ResidentMemory, backend: str) -> None:
         self._readings = readings
         self._resident = resident
         self._backend = backend
         self.parts: list[BarPart] = []
-        self.rows: list[SplitRow] = []
+        self.rows: list[DeviceSplitRow] = []
         self.total = self.value("device_total_bytes")
         self.used = self.value("device_used_bytes")
         self.process = self.value("device_process_bytes")
@@ -89,10 +89,10 @@ class _Split:
         size = max(0.0, n_bytes)
         text = bytes_text(size)
         self.parts.append(BarPart(size, hue, title, text, is_transient=hue == _HUES["transient"]))
-        self.rows.append(SplitRow(title, text, source, hue))
+        self.rows.append(DeviceSplitRow(title, text, source, hue))
 
     def lack(self, title: str, why: str) -> None:
-        self.rows.append(SplitRow(title, "", why, None))
+        self.rows.append(DeviceSplitRow(title, "", why, None))
 
     def take_apart(self) -> None:
         self._in_use()
@@ -164,7 +164,9 @@ class _Split:
             self.add(_FREE, tr("Free"), self.total - self.used, self.source("device_total_bytes"))
 
 
-def vram_split(readings: RunReadings, resident: Resident, backend: str) -> SplitPicture:
+def device_split_state(
+    readings: RunReadings, resident: ResidentMemory, backend: str
+) -> DeviceSplitState:
     """What a run's device holds, as far as it can be read.
 
     Args:
@@ -178,7 +180,7 @@ def vram_split(readings: RunReadings, resident: Resident, backend: str) -> Split
     length = sum(part.n_bytes for part in split.parts)
     title = tr("What the GPU holds") if has_device else tr("What the framework's allocator holds")
     told = [f"{row.title} {row.text}" for row in split.rows if row.text]
-    return SplitPicture(
+    return DeviceSplitState(
         title=title,
         parts=tuple(split.parts),
         reach=max(split.total or 0.0, length, 1.0),

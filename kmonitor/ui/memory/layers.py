@@ -14,11 +14,11 @@ from kmonitor.ui.theme.palettes import Tone
 # map_parts: The parts of a layer's memory: their order, hues and names.
 
 
-Part = Literal["weights", "gradients", "slots", "kept", "workspace"]
-PARTS: Final[tuple[Part, ...]] = ("weights", "slots", "gradients", "kept", "workspace")
+MapPart = Literal["weights", "gradients", "slots", "kept", "workspace"]
+PARTS: Final[tuple[MapPart, ...]] = ("weights", "slots", "gradients", "kept", "workspace")
 """From the bottom of a layer's tile to its top: what stays first."""
 
-HUES: Final[dict[Part, int]] = {
+HUES: Final[dict[MapPart, int]] = {
     "weights": 0,
     "slots": 5,
     "gradients": 3,
@@ -27,7 +27,7 @@ HUES: Final[dict[Part, int]] = {
 }
 """Which of the palette's hues a part has."""
 
-_TITLES: Final[dict[Part, str]] = {
+_TITLES: Final[dict[MapPart, str]] = {
     "weights": later("Weights"),
     "slots": later("Optimizer"),
     "gradients": later("Gradients"),
@@ -36,19 +36,19 @@ _TITLES: Final[dict[Part, str]] = {
 }
 
 
-def part_title(part: Part) -> str:
+def part_title(part: MapPart) -> str:
     """What a part is called."""
     return tr(_TITLES[part])
 
 
-def legend() -> tuple[tuple[str, int], ...]:
+def parts_legend() -> tuple[tuple[str, int], ...]:
     """Titles and hues of the parts."""
     return tuple((part_title(part), HUES[part]) for part in PARTS)
 
 
-def parts_of(row: LayerMemory) -> tuple[int, ...]:
+def layer_part_bytes(row: LayerMemory) -> tuple[int, ...]:
     """A layer's bytes in the order of `PARTS`."""
-    by_part: dict[Part, int] = {
+    by_part: dict[MapPart, int] = {
         "weights": row.parameter_bytes,
         "slots": row.slot_bytes,
         "gradients": row.gradient_bytes,
@@ -58,14 +58,14 @@ def parts_of(row: LayerMemory) -> tuple[int, ...]:
     return tuple(by_part[part] for part in PARTS)
 
 
-COLUMNS: Final = (
+MAP_COLUMNS: Final = (
     "layer", "kind", "total", "weights", "slots", "gradients", "kept", "workspace", "note",
 )  # fmt: skip
 """Of the table, by key."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class MapTile:
     """A rectangle of the icicle.
 
     Attributes:
@@ -108,19 +108,19 @@ class MapRow:
     tone: Tone
 
 
-def tiles(found: MemoryMap) -> tuple[Tile, ...]:
+def map_tiles(found: MemoryMap) -> tuple[MapTile, ...]:
     """The picture by layer: as wide as what a layer's parts take together."""
     root = _Node("", "")
     for row in found.layers:
         root.add(row, row.path.split("/"))
     if not root.n_bytes:
         return ()
-    made: list[Tile] = []
+    made: list[MapTile] = []
     _place(root, 0, 0.0, 1.0, made)
     return tuple(made)
 
 
-def rows(found: MemoryMap, *, has_calls: bool, by: str = "layer") -> tuple[MapRow, ...]:
+def map_rows(found: MemoryMap, *, has_calls: bool, by: str = "layer") -> tuple[MapRow, ...]:
     """The table.
 
     Args:
@@ -129,7 +129,7 @@ def rows(found: MemoryMap, *, has_calls: bool, by: str = "layer") -> tuple[MapRo
         by: A column; "layer": in the order of computing, others with the largest first.
     """
     made = [_row(each, has_calls=has_calls) for each in found.layers]
-    at = COLUMNS.index(by)
+    at = MAP_COLUMNS.index(by)
     if by in ("kind", "note"):
         made.sort(key=lambda row: row.cells[at])
     elif by != "layer":
@@ -146,7 +146,7 @@ class _Node:
     inside: "dict[str, _Node]" = field(default_factory=dict[str, "_Node"])
 
     def add(self, row: LayerMemory, names: Sequence[str]) -> None:
-        self.n_bytes += sum(parts_of(row))
+        self.n_bytes += sum(layer_part_bytes(row))
         if not names:
             self.rows.append(row)
             return
@@ -154,16 +154,16 @@ class _Node:
         self.inside.setdefault(names[0], _Node(path, names[0])).add(row, names[1:])
 
 
-def _place(node: _Node, level: int, start: float, end: float, made: list[Tile]) -> None:
+def _place(node: _Node, level: int, start: float, end: float, made: list[MapTile]) -> None:
     is_layer = not node.inside and len(node.rows) == 1
     made.append(
-        Tile(
+        MapTile(
             path=node.path,
             label=node.name or tr("the whole model"),
             level=level,
             start=start,
             end=end,
-            parts=parts_of(node.rows[0]) if is_layer else (),
+            parts=layer_part_bytes(node.rows[0]) if is_layer else (),
             tooltip=_tooltip(node.rows[0]) if is_layer else _group_tooltip(node),
             is_hatched=is_layer and not node.rows[0].is_covered,
         )
@@ -171,7 +171,7 @@ def _place(node: _Node, level: int, start: float, end: float, made: list[Tile]) 
     if is_layer or not node.n_bytes:
         return
     at = start
-    own = [_Node(row.path, row.path, sum(parts_of(row)), [row]) for row in node.rows]
+    own = [_Node(row.path, row.path, sum(layer_part_bytes(row)), [row]) for row in node.rows]
     for inner in (*own, *node.inside.values()):
         width = (end - start) * inner.n_bytes / node.n_bytes
         if width > 0:
@@ -180,7 +180,7 @@ def _place(node: _Node, level: int, start: float, end: float, made: list[Tile]) 
 
 
 def _row(row: LayerMemory, *, has_calls: bool) -> MapRow:
-    parts = parts_of(row)
+    parts = layer_part_bytes(row)
     total = sum(parts)
     note = _note(row, has_calls=has_calls)
     cells = (
@@ -211,7 +211,7 @@ def _tooltip(row: LayerMemory, *, has_calls: bool = True) -> str:
         lines.append(tr("{n} parameters").format(n=count_text(row.parameters)))
     lines += [
         f"{part_title(part)} {bytes_text(n)}"
-        for part, n in zip(PARTS, parts_of(row), strict=True)
+        for part, n in zip(PARTS, layer_part_bytes(row), strict=True)
         if n
     ]
     note = _note(row, has_calls=has_calls)

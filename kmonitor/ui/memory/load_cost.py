@@ -4,7 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.memory.model_files.load_cost import WAYS, LoadCost, Recommendation, recommend
+from kmonitor.memory.model_files.load_cost import (
+    LOADING_METHODS,
+    LoadCost,
+    Recommendation,
+    recommend,
+)
 from kmonitor.ui.memory.totals import BarPart
 from kmonitor.ui.text.formats import bytes_text, seconds_text
 from kmonitor.ui.text.hub_text import said
@@ -45,7 +50,7 @@ class CostRow:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadCostPicture:
+class LoadCostState:
     """The left side of the file's window.
 
     Attributes:
@@ -70,7 +75,7 @@ class LoadCostPicture:
     recommended: tuple[str, ...] = ()
 
 
-class LoadCostDesk:
+class LoadCostStore:
     """Keeps how far the measuring of one file is; main thread only."""
 
     def __init__(self) -> None:
@@ -106,11 +111,11 @@ class LoadCostDesk:
         """The user wants it no more."""
         self._is_running, self._was_given_up = False, True
 
-    def picture(self) -> LoadCostPicture:
+    def picture(self) -> LoadCostState:
         """What is shown now."""
         best = recommend(self._costs)
         text, tone = self._text()
-        return LoadCostPicture(
+        return LoadCostState(
             rows=tuple(_row(each, best) for each in self._costs),
             reach=max([1.0, *(float(each.peak_bytes) for each in self._costs)]),
             done=self._done,
@@ -156,7 +161,7 @@ class LoadCostDesk:
 
 
 def _row(cost: LoadCost, best: Recommendation) -> CostRow:
-    title = said(WAYS[cost.way])
+    title = said(LOADING_METHODS[cost.way])
     if cost.error:
         words = tr("does not work: {why}").format(why=cost.error)
         return CostRow(title, (), "", words, "crit", "")
@@ -188,9 +193,9 @@ def _row(cost: LoadCost, best: Recommendation) -> CostRow:
 
 
 def _recommended(best: Recommendation) -> tuple[str, ...]:
-    predict = said(WAYS[best.predict]) if best.predict else tr("nothing works")
+    predict = said(LOADING_METHODS[best.predict]) if best.predict else tr("nothing works")
     train = (
-        said(WAYS[best.train])
+        said(LOADING_METHODS[best.train])
         if best.train
         else tr("none: no way brings the optimizer's state back")
     )

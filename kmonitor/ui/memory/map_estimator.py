@@ -4,17 +4,22 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from kmonitor.memory.calibration import Measured, NotIdentifiable, foreteller, foretold
+from kmonitor.memory.calibration import (
+    NotIdentifiable,
+    PeakMeasurement,
+    best_estimate,
+    estimate_by_batch,
+)
 from kmonitor.memory.estimate import MemoryMap, Plan
 from kmonitor.memory.tensor_sizes import OpenShape
-from kmonitor.memory.what_if import Advice, BatchPeak, Fit, advising, searching_batches
+from kmonitor.memory.what_if import BatchFit, BatchPeak, PeakReduction, advising, searching_batches
 from kmonitor.ui.memory.subjects import (
     MapSubject,
     WhatIf,
+    device_limit_bytes,
     is_as_trained,
-    limit_of,
-    smaller_inputs,
-    usual,
+    smaller_input_layouts,
+    what_if_as_trained,
 )
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
@@ -28,7 +33,7 @@ _FURTHEST: Final = 64
 
 
 @dataclass(slots=True)
-class MapAnswer:
+class MapEstimate:
     """What is known so far of one question.
 
     Attributes:
@@ -45,12 +50,12 @@ class MapAnswer:
     why_not: str = ""
     calibration: str = ""
     points: tuple[BatchPeak, ...] = ()
-    fit: Fit | None = None
-    advice: tuple[Advice, ...] = ()
+    fit: BatchFit | None = None
+    advice: tuple[PeakReduction, ...] = ()
     is_whole: bool = False
 
 
-class MapDesk:
+class MapEstimator:
     """Works out what is shown, in steps of one estimate each; main thread only.
 
     Attributes:
@@ -63,7 +68,7 @@ class MapDesk:
     def __init__(self) -> None:
         self.subject: MapSubject | None = None
         self.asked = WhatIf()
-        self.answer = MapAnswer()
+        self.answer = MapEstimate()
         self._work: Generator[None] | None = None
 
     def show(self, subject: MapSubject) -> bool:
@@ -76,8 +81,8 @@ class MapDesk:
         if before == subject:
             return False
         if before is None or before.key != subject.key or not before.sizes:
-            self.asked = usual(subject)
-            self.answer = MapAnswer()
+            self.asked = what_if_as_trained(subject)
+            self.answer = MapEstimate()
         else:
             has_own_batch = self.asked.batch == before.batch
             batch = subject.batch if has_own_batch else self.asked.batch
@@ -96,7 +101,7 @@ class MapDesk:
     def reset(self) -> None:
         """Ask about the training as it is."""
         if self.subject is not None:
-            self.asked = usual(self.subject)
+            self.asked = what_if_as_trained(self.subject)
             self._begin()
 
     @property
@@ -126,24 +131,24 @@ class MapDesk:
         self._work = None
         layout, subject = self.layout, self.subject
         before = self.answer
-        self.answer = MapAnswer(points=before.points, fit=before.fit, advice=before.advice)
+        self.answer = MapEstimate(points=before.points, fit=before.fit, advice=before.advice)
         if layout is None or subject is None:
-            self.answer = MapAnswer(why_not=subject.why_none if subject is not None else "")
+            self.answer = MapEstimate(why_not=subject.why_none if subject is not None else "")
             return
         plan = self.asked.plan(layout)
         measured = self._measured(layout)
         try:
             try:
-                self.answer.found = foretold(layout, plan, measured)
+                self.answer.found = best_estimate(layout, plan, measured)
             except NotIdentifiable as exc:
                 self.answer.calibration, measured = said(exc.why), ()
-                self.answer.found = foretold(layout, plan)
+                self.answer.found = best_estimate(layout, plan)
         except OpenShape as exc:
-            self.answer = MapAnswer(why_not=_open_words(exc))
+            self.answer = MapEstimate(why_not=_open_words(exc))
             return
         self._work = self._rest(layout, plan, measured)
 
-    def _measured(self, layout: ModelLayout) -> Sequence[Measured]:
+    def _measured(self, layout: ModelLayout) -> Sequence[PeakMeasurement]:
         """What corrects this estimate: nothing where another training is asked about."""
         subject = self.subject
         if subject is None or not layout.calls:
@@ -157,29 +162,29 @@ class MapDesk:
         return subject.measured
 
     def _rest(
-        self, layout: ModelLayout, plan: Plan, measured: Sequence[Measured]
+        self, layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]
     ) -> Generator[None]:
         """Fit, curve and advice, a little at a time."""
         answer, subject = self.answer, self.subject
-        limit = limit_of(subject, self.asked) if subject is not None else None
+        limit = device_limit_bytes(subject, self.asked) if subject is not None else None
         yield
         if limit is not None and layout.calls:
             answer.fit = yield from searching_batches(layout, plan, limit, measured)
         else:
             answer.fit = None
         points: list[BatchPeak] = []
-        foretell = foreteller(layout, plan, measured)
+        foretell = estimate_by_batch(layout, plan, measured)
         for batch in _batches(plan.batch, answer.fit) if layout.calls else ():
             yield
             each = foretell(batch)
             points.append(BatchPeak(batch, each.peak_bytes, each.low_bytes, each.high_bytes))
         answer.points = tuple(points)
-        inputs = smaller_inputs(subject, self.asked) if subject is not None else {}
+        inputs = smaller_input_layouts(subject, self.asked) if subject is not None else {}
         answer.advice = yield from advising(layout, plan, inputs)
         answer.is_whole = True
 
 
-def _batches(batch: int, fit: Fit | None) -> list[int]:
+def _batches(batch: int, fit: BatchFit | None) -> list[int]:
     """Where the curve is worked out: from 1 to beyond the batch and, if it is near, the limit."""
     likely = fit.likely if fit is not None and fit.likely else 0
     last = max(_FURTHER * batch, min(1.25 * likely, _FURTHEST * batch), POINTS)
@@ -198,7 +203,7 @@ def _open_words(exc: OpenShape) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class MapPage:
+class MapPageState:
     """What the page shows.
 
     Attributes:
@@ -220,11 +225,11 @@ class MapPage:
     has_file: bool
 
 
-def map_page(desk: MapDesk) -> MapPage:
+def map_page_state(desk: MapEstimator) -> MapPageState:
     """The page for what is looked at."""
     subject, found = desk.subject, desk.answer.found
     if subject is None:
-        return MapPage(
+        return MapPageState(
             title=tr("Memory map"),
             subtitle="",
             is_filled=False,
@@ -236,7 +241,7 @@ def map_page(desk: MapDesk) -> MapPage:
     is_run = subject.kind == "run"
     layout = desk.layout
     kind = f" \u00b7 {layout.name} ({layout.kind})" if layout is not None else ""
-    return MapPage(
+    return MapPageState(
         title=subject.title,
         subtitle=(tr("Run") if is_run else tr("Model file")) + kind,
         is_filled=found is not None,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from kmonitor.memory.model_files.inspection import Compiled, ModelFile
+from kmonitor.memory.model_files.inspection import CompileSettings, ModelFile
 from kmonitor.ui.text.formats import bytes_text, count_text
 from kmonitor.ui.text.language import later, tr
 
@@ -17,12 +17,12 @@ _MOST_DIGITS: Final = 9
 """That tell any two numbers of float32 apart. Source: IEEE 754, 5.12.2."""
 
 
-def settings_words(settings: Mapping[str, Any]) -> str:
+def settings_text(settings: Mapping[str, Any]) -> str:
     """`learning_rate=0.001, beta_1=0.9`; names of objects and what is not set are left out."""
     return ", ".join(_settings(settings))
 
 
-def number_words(value: float) -> str:
+def setting_number_text(value: float) -> str:
     """A number with the digits that it was set with: optimizers keep theirs as float32.
 
     Args:
@@ -48,14 +48,14 @@ def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
 
 def _words(value: Any) -> str:
     if isinstance(value, float):
-        return number_words(value)
+        return setting_number_text(value)
     if isinstance(value, list):
         return f"[{', '.join(_words(each) for each in cast('list[Any]', value))}]"
     if isinstance(value, dict):
         told = cast("dict[str, Any]", value)
         inner = told.get("config")
         if isinstance(told.get("class_name"), str) and isinstance(inner, dict):
-            return f"{told['class_name']}({settings_words(cast('dict[str, Any]', inner))})"
+            return f"{told['class_name']}({settings_text(cast('dict[str, Any]', inner))})"
     return json.dumps(value)
 
 
@@ -76,7 +76,7 @@ class FileFact:
 
 
 @dataclass(frozen=True, slots=True)
-class FilePicture:
+class ModelFileState:
     """The right side of the file's window.
 
     Attributes:
@@ -90,17 +90,17 @@ class FilePicture:
     text: str = ""
 
 
-def reading_file() -> FilePicture:
+def reading_file() -> ModelFileState:
     """While it is being read."""
-    return FilePicture(text=tr("Reading the file\u2026"))
+    return ModelFileState(text=tr("Reading the file\u2026"))
 
 
-def refused_file(what: str, remedy: str) -> FilePicture:
+def refused_file(what: str, remedy: str) -> ModelFileState:
     """One that cannot be read."""
-    return FilePicture(text="\n".join(part for part in (what, remedy) if part))
+    return ModelFileState(text="\n".join(part for part in (what, remedy) if part))
 
 
-def file_picture(found: ModelFile) -> FilePicture:
+def model_file_state(found: ModelFile) -> ModelFileState:
     """What was found in it."""
     layers = tuple(
         (
@@ -112,7 +112,7 @@ def file_picture(found: ModelFile) -> FilePicture:
         )
         for each in found.layers
     )
-    return FilePicture(tuple(_facts(found)), layers)
+    return ModelFileState(tuple(_facts(found)), layers)
 
 
 def _facts(found: ModelFile) -> list[FileFact]:
@@ -139,12 +139,12 @@ def _versions(found: ModelFile) -> str:
     return ", ".join(part for part in (keras, found.backend) if part)
 
 
-def _compiled(compiled: Compiled | None) -> list[tuple[str, str]]:
+def _compiled(compiled: CompileSettings | None) -> list[tuple[str, str]]:
     if compiled is None:
         return [(tr("Compiled"), tr("no, or the file does not say how"))]
     return [
         (tr("Optimizer"), compiled.optimizer or tr("none")),
-        (tr("Its settings"), settings_words(compiled.settings)),
+        (tr("Its settings"), settings_text(compiled.settings)),
         (tr("Loss"), compiled.loss or tr("none")),
         (tr("Metrics"), ", ".join(compiled.metrics) or tr("none")),
         (tr("jit_compile"), "" if compiled.jit_compile is None else str(compiled.jit_compile)),

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from kmonitor.memory.calibration import FitMemory, Measured, fit_memories, measurements_of
+from kmonitor.memory.calibration import FitMemory, PeakMeasurement, fit_memories, measurements_of
 from kmonitor.memory.estimate import Plan
 from kmonitor_agent.wire.messages.events import (
     AnyEvent,
@@ -22,7 +22,7 @@ from kmonitor_agent.wire.messages.model_layout import (
 NO_CALLS: Final = "the run told its layers and weights, not how the layers are connected"
 
 
-class ModelBook:
+class ModelStore:
     """The models of runs' fits, and what their first steps took; main thread only."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class ModelBook:
         parts = [known[number] for number in sorted(known)]
         if not parts or len(parts) < parts[0].parts:
             return None
-        return layout_of(parts)
+        return layout_from_facts(parts)
 
     def fits(self, run: str) -> tuple[FitMemory, ...]:
         """The fits of a run whose model was told with its connections, in order."""
@@ -65,7 +65,7 @@ class ModelBook:
             self._fits[run] = fit_memories(self._events.get(run, {}).values())
         return self._fits[run]
 
-    def measured(self, layout: ModelLayout, plan: Plan) -> tuple[Measured, ...]:
+    def measured(self, layout: ModelLayout, plan: Plan) -> tuple[PeakMeasurement, ...]:
         """What was measured of the same training in any run that is known here."""
         fits = (each for run in self._events for each in self.fits(run))
         return measurements_of(fits).of(layout, plan)
@@ -85,7 +85,7 @@ class ModelBook:
             known[facts.part] = facts
 
 
-def layout_of(parts: list[ModelFacts]) -> ModelLayout:
+def layout_from_facts(parts: list[ModelFacts]) -> ModelLayout:
     """A description with each layer's weights and the optimizer's slots, but no calls.
 
     Args:

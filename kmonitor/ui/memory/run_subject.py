@@ -6,12 +6,12 @@ import msgspec
 
 from kmonitor.memory.estimate import Plan
 from kmonitor.memory.tensor_sizes import OpenShape, is_open, with_length
-from kmonitor.ui.memory.device_split import Resident, SplitPicture, vram_split
-from kmonitor.ui.memory.map_estimator import MapDesk
-from kmonitor.ui.memory.subjects import MapSubject, Reading, SizedLayout
+from kmonitor.ui.memory.device_split import DeviceSplitState, ResidentMemory, device_split_state
+from kmonitor.ui.memory.map_estimator import MapEstimator
+from kmonitor.ui.memory.subjects import MapSubject, MeasuredPeak, SizedLayout
 from kmonitor.ui.text.formats import bytes_text
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from kmonitor_agent.wire.messages.unions import RunSummary
 from kmonitor_agent.wire.messages.view_messages import ENDED_STATES
@@ -23,7 +23,7 @@ _USUAL_LENGTH = 128
 """Of a sequence whose length the model leaves open, as of a file's."""
 
 
-def run_subject(desk: Desk, run: RunSummary) -> MapSubject:
+def run_subject(desk: Workspace, run: RunSummary) -> MapSubject:
     """Whose map is shown when a run is selected."""
     layout = desk.models.layout(run.run)
     if layout is not None and not layout.backend:
@@ -68,12 +68,12 @@ def _of_open_length(subject: MapSubject, layout: ModelLayout) -> MapSubject:
     )
 
 
-def run_split(desk: Desk, run: RunSummary, of_map: MapDesk) -> SplitPicture:
+def run_device_split(desk: Workspace, run: RunSummary, of_map: MapEstimator) -> DeviceSplitState:
     """What the device of a run holds."""
     found = of_map.answer.found
     is_it = of_map.subject is not None and of_map.subject.key == run.run
     if found is None or not is_it:
-        resident = Resident(None, tr("the run has not told its model"))
+        resident = ResidentMemory(None, tr("the run has not told its model"))
     else:
         words = (
             tr("weights {weights} and optimizer {slots}, from the model's variables")
@@ -83,11 +83,11 @@ def run_split(desk: Desk, run: RunSummary, of_map: MapDesk) -> SplitPicture:
         text = words.format(
             weights=bytes_text(found.parameter_bytes), slots=bytes_text(found.slot_bytes)
         )
-        resident = Resident(found.resident_bytes, text)
-    return vram_split(desk.readings(run.run), resident, run.backend)
+        resident = ResidentMemory(found.resident_bytes, text)
+    return device_split_state(desk.readings(run.run), resident, run.backend)
 
 
-def with_measured(desk: Desk, subject: MapSubject) -> MapSubject:
+def with_measured(desk: Workspace, subject: MapSubject) -> MapSubject:
     """A file's subject, with what was measured of the same training in the runs known here."""
     if not subject.sizes:
         return subject
@@ -95,26 +95,26 @@ def with_measured(desk: Desk, subject: MapSubject) -> MapSubject:
     return replace(subject, measured=desk.models.measured(layout, Plan(subject.batch)))
 
 
-def _batch(desk: Desk, run: RunSummary) -> int:
+def _batch(desk: Workspace, run: RunSummary) -> int:
     fits = desk.models.fits(run.run)
     told = fits[-1].batch if fits else None
     return run.batch_size or told or _USUAL_BATCH
 
 
-def _reading(desk: Desk, run: str) -> Reading:
+def _reading(desk: Workspace, run: str) -> MeasuredPeak:
     """The peak of the newest fit's first steps; else the highest that was sampled."""
     fits = desk.models.fits(run)
     measured = fits[-1].measured if fits else None
     if measured is not None:
         words = tr("the framework's allocator on {device}, first {n} steps")
         source = words.format(device=measured.device or tr("the device"), n=measured.steps)
-        return Reading(measured.peak_bytes, source, measured.batch)
+        return MeasuredPeak(measured.peak_bytes, source, measured.batch)
     readings = desk.readings(run)
     peak = readings.value("allocator_peak_bytes")
     source = readings.source("allocator_peak_bytes")
     told = "" if source is None else source.source or source.absent
     unknown = tr("not told by this run") if peak is None else tr("its source was not told")
-    return Reading(peak, told or unknown)
+    return MeasuredPeak(peak, told or unknown)
 
 
 def _why_none(run: RunSummary) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
-from kmonitor.memory.calibration import Measured
+from kmonitor.memory.calibration import PeakMeasurement
 from kmonitor.memory.estimate import Plan, backend_of
 from kmonitor.memory.layer_rules import Backend
 from kmonitor.memory.optimizer_slots import OPTIMIZERS
@@ -58,7 +58,7 @@ class SizedLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class MeasuredPeak:
     """What was measured of this very training; None where nothing was.
 
     Attributes:
@@ -105,9 +105,9 @@ class MapSubject:
     remedy: str = ""
     why_one_size: str = ""
     batch: int = 32
-    measured: tuple[Measured, ...] = ()
+    measured: tuple[PeakMeasurement, ...] = ()
     why_unmeasured: str = ""
-    reading: Reading = Reading()
+    reading: MeasuredPeak = MeasuredPeak()
     limit_bytes: int | None = None
 
 
@@ -142,14 +142,14 @@ class WhatIf:
         )
 
 
-def usual(subject: MapSubject) -> WhatIf:
+def what_if_as_trained(subject: MapSubject) -> WhatIf:
     """The training as it is."""
     return WhatIf(batch=subject.batch, size=subject.own)
 
 
 def is_as_trained(subject: MapSubject, asked: WhatIf) -> bool:
     """Whether nothing but the batch and the device is another than in the training."""
-    return replace(asked, batch=subject.batch, limit_bytes=0) == usual(subject)
+    return replace(asked, batch=subject.batch, limit_bytes=0) == what_if_as_trained(subject)
 
 
 def batch_choices(subject: MapSubject) -> tuple[int, ...]:
@@ -157,7 +157,7 @@ def batch_choices(subject: MapSubject) -> tuple[int, ...]:
     return tuple(sorted({*_USUAL_BATCHES, subject.batch}))
 
 
-def limit_of(subject: MapSubject, asked: WhatIf) -> int | None:
+def device_limit_bytes(subject: MapSubject, asked: WhatIf) -> int | None:
     """The device's limit, bytes; None: none is known."""
     return asked.limit_bytes or subject.limit_bytes
 
@@ -200,13 +200,13 @@ def limit_choices(subject: MapSubject) -> dict[str, str]:
     return {"0": first, **others}
 
 
-def smaller_inputs(subject: MapSubject, asked: WhatIf) -> dict[str, ModelLayout]:
+def smaller_input_layouts(subject: MapSubject, asked: WhatIf) -> dict[str, ModelLayout]:
     """Models with smaller inputs than the one asked about, by words for the change."""
     words = tr("sequences of {size}") if subject.is_sequence else tr("inputs of {size}")
     return {words.format(size=each.words): each.layout for each in subject.sizes[: asked.size]}
 
 
-def size_words(shapes: Sequence[Sequence[int]]) -> str:
+def input_size_text(shapes: Sequence[Sequence[int]]) -> str:
     """Sizes of inputs as they are read: "224 x 224 x 3"."""
     return ", ".join(" \u00d7 ".join(map(str, shape)) for shape in shapes)
 
@@ -299,4 +299,4 @@ def file_described(
 
 def _words(layout: ModelLayout) -> str:
     shapes = [layout.tensors[each].shape[1:] for each in layout.inputs]
-    return size_words([[n for n in shape if n is not None] for shape in shapes[:1]])
+    return input_size_text([[n for n in shape if n is not None] for shape in shapes[:1]])

@@ -39,7 +39,7 @@ class BarPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class TotalsMark:
     """A place on the bar, bytes, and what it is."""
 
     n_bytes: float
@@ -48,7 +48,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class TotalsPicture:
+class MapTotalsState:
     """The answer in words, and the bar beside it.
 
     Attributes:
@@ -74,15 +74,15 @@ class TotalsPicture:
     measured: str = ""
     notes: tuple[str, ...] = ()
     parts: tuple[BarPart, ...] = ()
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[TotalsMark, ...] = ()
     span: tuple[float, float] = (0.0, 0.0)
     reach: float = 1.0
     description: str = ""
 
 
-def totals_picture(
+def map_totals_state(
     found: MemoryMap, subject: MapSubject, limit: int | None, uncalibrated: str = ""
-) -> TotalsPicture:
+) -> MapTotalsState:
     """The totals of a map, next to what is measured.
 
     Args:
@@ -110,7 +110,7 @@ def totals_picture(
         resident=bytes_text(found.resident_bytes), transient=bytes_text(found.transient_bytes)
     )
     measured = _measured_words(subject)
-    return TotalsPicture(
+    return MapTotalsState(
         peak=peak,
         interval=f"{totals} \u00b7 {interval}\n{plan}",
         tier=_tier(found, subject),
@@ -164,12 +164,12 @@ def _bar_parts(found: MemoryMap) -> list[BarPart]:
     ]
 
 
-def _marks(subject: MapSubject, limit: int | None) -> list[Mark]:
-    marks: list[Mark] = []
+def _marks(subject: MapSubject, limit: int | None) -> list[TotalsMark]:
+    marks: list[TotalsMark] = []
     if subject.reading.peak_bytes:
-        marks.append(Mark(subject.reading.peak_bytes, tr("measured"), "accent"))
+        marks.append(TotalsMark(subject.reading.peak_bytes, tr("measured"), "accent"))
     if limit is not None:
-        marks.append(Mark(limit, tr("limit"), "crit"))
+        marks.append(TotalsMark(limit, tr("limit"), "crit"))
     return marks
 
 

@@ -3,17 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kmonitor.memory.what_if import Advice, BatchPeak, Fit
-from kmonitor.ui.memory.map_estimator import MapDesk
+from kmonitor.memory.what_if import BatchFit, BatchPeak, PeakReduction
+from kmonitor.ui.memory.map_estimator import MapEstimator
 from kmonitor.ui.memory.subjects import (
     backend_choices,
     batch_choices,
+    device_limit_bytes,
     is_as_trained,
     limit_choices,
-    limit_of,
     optimizer_choices,
     precision_choices,
-    usual,
+    what_if_as_trained,
 )
 from kmonitor.ui.text.formats import bytes_text, count_text, round_bytes_text
 from kmonitor.ui.text.hub_text import said
@@ -22,7 +22,7 @@ from kmonitor.ui.theme.palettes import Tone
 
 
 @dataclass(frozen=True, slots=True)
-class CurveTick:
+class AxisTick:
     """A number beside an axis, at 0..1 of it."""
 
     at: float
@@ -51,15 +51,15 @@ class BatchCurve:
     batch: tuple[float, float] | None = None
     measured: tuple[tuple[float, float], ...] = ()
     limit: float | None = None
-    x_ticks: tuple[CurveTick, ...] = ()
-    y_ticks: tuple[CurveTick, ...] = ()
+    x_ticks: tuple[AxisTick, ...] = ()
+    y_ticks: tuple[AxisTick, ...] = ()
     text: str = ""
     tone: Tone = "plain"
     description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class AdviceLine:
+class PeakReductionRow:
     """One change: what it saves, and what it is."""
 
     saved: str
@@ -67,11 +67,11 @@ class AdviceLine:
     tooltip: str
 
 
-def batch_curve(desk: MapDesk) -> BatchCurve:
+def batch_curve(desk: MapEstimator) -> BatchCurve:
     """The curve of what is asked about."""
     points, subject = desk.answer.points, desk.subject
-    limit = limit_of(subject, desk.asked) if subject is not None else None
-    text, tone = fit_words(desk.answer.fit, limit)
+    limit = device_limit_bytes(subject, desk.asked) if subject is not None else None
+    text, tone = batch_fit_summary(desk.answer.fit, limit)
     layout = desk.layout
     if layout is not None and not layout.calls:
         text, tone = tr("How the peak grows with the batch is not known."), "mute"
@@ -94,15 +94,15 @@ def batch_curve(desk: MapDesk) -> BatchCurve:
         else None,
         measured=tuple((m.batch / x_most, m.peak_bytes / y_most) for m in measured),
         limit=limit / y_most if limit is not None and limit <= y_most else None,
-        x_ticks=tuple(CurveTick(n / x_most, count_text(n)) for n in ticks),
-        y_ticks=tuple(CurveTick(part, bytes_text(part * y_most)) for part in (0.5, 1.0)),
+        x_ticks=tuple(AxisTick(n / x_most, count_text(n)) for n in ticks),
+        y_ticks=tuple(AxisTick(part, bytes_text(part * y_most)) for part in (0.5, 1.0)),
         text=text,
         tone=tone,
         description=_description(points, text),
     )
 
 
-def fit_words(fit: Fit | None, limit: int | None) -> tuple[str, Tone]:
+def batch_fit_summary(fit: BatchFit | None, limit: int | None) -> tuple[str, Tone]:
     """What fits the device, in words, and how good that is."""
     if limit is None:
         return tr("Choose a device to see the largest batch that fits."), "mute"
@@ -121,10 +121,10 @@ def fit_words(fit: Fit | None, limit: int | None) -> tuple[str, Tone]:
     )
 
 
-def advice_lines(advised: Sequence[Advice]) -> tuple[AdviceLine, ...]:
+def peak_reduction_rows(advised: Sequence[PeakReduction]) -> tuple[PeakReductionRow, ...]:
     """What would lower the peak, the largest saving first."""
     return tuple(
-        AdviceLine(
+        PeakReductionRow(
             saved=f"\u2212{bytes_text(each.saved_bytes)}",
             words=said(each.words),
             tooltip=tr("{words}: then the peak is {size}").format(
@@ -158,7 +158,7 @@ def _description(points: Sequence[BatchPeak], text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ControlsPicture:
+class WhatIfControlsState:
     """Sliders and menus.
 
     Attributes:
@@ -183,14 +183,14 @@ class ControlsPicture:
     can_reset: bool
 
 
-def controls_picture(desk: MapDesk) -> ControlsPicture | None:
+def what_if_controls_state(desk: MapEstimator) -> WhatIfControlsState | None:
     """The controls of the page; None while there is no model."""
     subject, layout, asked = desk.subject, desk.layout, desk.asked
     if subject is None or layout is None:
         return None
     batches = batch_choices(subject)
     own = subject.sizes[subject.own].layout
-    return ControlsPicture(
+    return WhatIfControlsState(
         batches=tuple(_own(count_text(n), is_own=n == subject.batch) for n in batches),
         batch=batches.index(asked.batch) if asked.batch in batches else 0,
         sizes=tuple(
@@ -212,7 +212,8 @@ def controls_picture(desk: MapDesk) -> ControlsPicture | None:
             "backend": asked.backend,
             "limit": str(asked.limit_bytes),
         },
-        can_reset=not is_as_trained(subject, asked) or asked.batch != usual(subject).batch,
+        can_reset=not is_as_trained(subject, asked)
+        or asked.batch != what_if_as_trained(subject).batch,
     )
 
 

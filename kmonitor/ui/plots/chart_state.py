@@ -1,6 +1,6 @@
 """What one chart draws, as plain data: the border between presenters and plots.
 
-A presenter builds a new `ChartPicture` when something changed and keeps the array objects of the
+A presenter builds a new `ChartState` when something changed and keeps the array objects of the
 curves that did not: a chart compares arrays by identity and redraws only what is new.
 """
 
@@ -26,7 +26,7 @@ NO_POINTS.setflags(write=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CurvePicture:
+class CurveState:
     """One run's line.
 
     Attributes:
@@ -57,7 +57,7 @@ class CurvePicture:
 
 
 @dataclass(frozen=True, slots=True)
-class LimitPicture:
+class LimitLineState:
     """The limit line.
 
     Attributes:
@@ -74,7 +74,7 @@ class LimitPicture:
 
 
 @dataclass(frozen=True, slots=True)
-class FlagPicture:
+class FlagState:
     """A vertical line with a flag on top: an action that was carried out.
 
     Attributes:
@@ -95,7 +95,7 @@ class FlagPicture:
 
 
 @dataclass(frozen=True, slots=True)
-class GapPicture:
+class GapState:
     """A stretch without data, drawn as a faint band.
 
     Attributes:
@@ -110,7 +110,7 @@ class GapPicture:
 
 
 @dataclass(frozen=True, slots=True)
-class ForecastPicture:
+class ForecastState:
     """Where growth leads, if it goes on like this.
 
     Attributes:
@@ -139,7 +139,7 @@ class ForecastPicture:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ChartPicture:
+class ChartState:
     """Everything that one chart shows.
 
     Attributes:
@@ -162,15 +162,15 @@ class ChartPicture:
     unit: Unit
     x_kind: XKind
     x_range: tuple[float, float]
-    curves: tuple[CurvePicture, ...] = ()
+    curves: tuple[CurveState, ...] = ()
     y_range: tuple[float, float] | None = None
-    limit: LimitPicture | None = None
-    flags: tuple[FlagPicture, ...] = ()
+    limit: LimitLineState | None = None
+    flags: tuple[FlagState, ...] = ()
     epoch_marks: FloatArray = field(default_factory=lambda: NO_POINTS)
-    gaps: tuple[GapPicture, ...] = ()
+    gaps: tuple[GapState, ...] = ()
     empty_text: str = ""
     title: str = ""
-    forecast: ForecastPicture | None = None
+    forecast: ForecastState | None = None
     evidence: tuple[float, float] | None = None
     is_log: bool = False
 
@@ -179,12 +179,12 @@ class ChartPicture:
         """Whether any curve has something to draw."""
         return any(len(curve.x) for curve in self.curves)
 
-    def without_offer(self) -> "ChartPicture":
+    def without_offer(self) -> "ChartState":
         """The same without a limit that is only offered, which means nothing on paper."""
         is_offer = self.limit is not None and self.limit.look == "offered"
         return replace(self, limit=None) if is_offer else self
 
-    def looks_like(self, other: "ChartPicture") -> bool:
+    def looks_like(self, other: "ChartState") -> bool:
         """Whether the other one would be painted the same; arrays by identity, marks by value."""
         return (
             len(self.curves) == len(other.curves)
@@ -194,7 +194,7 @@ class ChartPicture:
         )
 
 
-def _words(picture: ChartPicture) -> tuple[object, ...]:
+def _words(picture: ChartState) -> tuple[object, ...]:
     """All but curves and marks."""
     return (
         *(picture.unit, picture.x_kind, picture.x_range, picture.y_range, picture.limit),
@@ -203,19 +203,19 @@ def _words(picture: ChartPicture) -> tuple[object, ...]:
     )
 
 
-def _curve_words(curve: CurvePicture) -> tuple[object, ...]:
+def _curve_words(curve: CurveState) -> tuple[object, ...]:
     look = (curve.dashed, curve.dotted, curve.selected, curve.stale, curve.strong, curve.faint)
     return (curve.run, curve.label, curve.hue, *look)
 
 
-def _same_curve(one: CurvePicture, other: CurvePicture) -> bool:
+def _same_curve(one: CurveState, other: CurveState) -> bool:
     return one is other or (
         one.x is other.x and one.y is other.y and _curve_words(one) == _curve_words(other)
     )
 
 
 @dataclass(frozen=True, slots=True)
-class CrosshairLine:
+class CrosshairRow:
     """One run's row in the crosshair's card.
 
     Attributes:
@@ -242,5 +242,5 @@ class CrosshairCard:
     """
 
     title: str
-    lines: tuple[CrosshairLine, ...] = ()
+    lines: tuple[CrosshairRow, ...] = ()
     is_shown: bool = True

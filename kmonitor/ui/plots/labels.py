@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from kmonitor.ui.plots.chart_state import CurvePicture
+from kmonitor.ui.plots.chart_state import CurveState
 from kmonitor.ui.plots.layout import PlotFrame
 
 Span = tuple[float, float]
@@ -19,7 +19,7 @@ DOT_PX: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class FlagPlace:
+class FlagPosition:
     """Where one flag's label lies.
 
     Attributes:
@@ -38,20 +38,22 @@ class FlagPlace:
         return self.left, self.left + self.width
 
 
-def flag_places(xs: Sequence[float], widths: Sequence[float], within: Span) -> list[FlagPlace]:
+def flag_positions(
+    xs: Sequence[float], widths: Sequence[float], within: Span
+) -> list[FlagPosition]:
     """One place a flag, in the same order; where two collide the later flag keeps its label.
 
     A label stands right of its pole, or left of it where it would leave the plot or cover
     a later flag's.
     """
-    places: list[FlagPlace] = []
+    places: list[FlagPosition] = []
     taken: list[Span] = []
     for x, width in zip(reversed(xs), reversed(widths), strict=True):
         sides = [(x, x + width), (x - width, x)]
         free = [s for s in sides if _is_within(s, within) and not _meets(s, taken)]
         if free:
             taken.append(free[0])
-        places.append(FlagPlace(x, free[0][0], width) if free else FlagPlace(x, x, 0.0))
+        places.append(FlagPosition(x, free[0][0], width) if free else FlagPosition(x, x, 0.0))
     return places[::-1]
 
 
@@ -65,7 +67,7 @@ def free_left(width: float, within: Span, taken: Sequence[Span]) -> float | None
     return left if left + width <= within[1] else None
 
 
-def spread(ys: Sequence[float], *, apart: float, within: Span) -> list[float | None]:
+def spread_labels(ys: Sequence[float], *, apart: float, within: Span) -> list[float | None]:
     """Heights near the wanted ones, at least `apart` from each other.
 
     Args:
@@ -133,7 +135,7 @@ def _meets(span: Span, taken: Sequence[Span]) -> bool:
 # Curve spans.
 
 
-def spans_in_band(curve: CurvePicture, frame: PlotFrame, band: Span) -> list[Span]:
+def spans_in_band(curve: CurveState, frame: PlotFrame, band: Span) -> list[Span]:
     """From and to, horizontally, of each part of a curve in a band.
 
     Args:

@@ -8,12 +8,12 @@ from typing import Final
 import numpy as np
 
 from kmonitor.ui.plots.axes import Axis, axis_between, log_axis, value_axis, x_axis
-from kmonitor.ui.plots.chart_state import ChartPicture, CurvePicture, FloatArray
+from kmonitor.ui.plots.chart_state import ChartState, CurveState, FloatArray
 
 _LEAST_MARK_GAP_PX: Final = 3.0
 
 
-def y_axis_of(picture: ChartPicture, height_px: float) -> Axis:
+def y_axis_of(picture: ChartState, height_px: float) -> Axis:
     """The vertical axis that holds curves, limit and forecast.
 
     Args:
@@ -55,7 +55,7 @@ def spread_range(span: tuple[float, float]) -> tuple[float, float]:
     return (lo, hi) if hi > lo else (lo, lo + 1.0)
 
 
-def last_there(curve: CurvePicture, x_to: float) -> int:
+def last_there(curve: CurveState, x_to: float) -> int:
     """Index of the last point up to there that is no gap; -1 for none."""
     index = int(np.searchsorted(curve.x, x_to, side="right")) - 1
     while index >= 0 and not math.isfinite(curve.y[index]):
@@ -142,8 +142,8 @@ def zoomed(span: tuple[float, float], *, around: float, factor: float) -> tuple[
 LEAST_PLOT_PX: Final = 40.0
 
 
-def lay_out(
-    picture: ChartPicture,
+def lay_out_chart(
+    picture: ChartState,
     size: tuple[float, float],
     *,
     left: Callable[[Axis], float],

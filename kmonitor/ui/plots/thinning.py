@@ -18,7 +18,9 @@ def bucket_edges(x_from: float, x_to: float, *, width_px: int) -> FloatArray:
     return np.linspace(x_from, x_to, buckets + 1)
 
 
-def thin(x: FloatArray, y: FloatArray, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
+def thin_to_buckets(
+    x: FloatArray, y: FloatArray, edges: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Minimum and maximum of each bucket, in the order in which the line passes them.
 
     In a bucket that rises the minimum stands at its first point's x and the maximum at its last

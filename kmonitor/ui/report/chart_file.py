@@ -2,16 +2,16 @@
 
 from typing import Final
 
-from kmonitor.ui.charts.cards import CardPicture
-from kmonitor.ui.plots.chart_state import ChartPicture, CurvePicture
-from kmonitor.ui.report.chart_svg import TYPEFACES, Size, chart_parts, svg, text_width
+from kmonitor.ui.charts.cards import ChartCardState
+from kmonitor.ui.plots.chart_state import ChartState, CurveState
+from kmonitor.ui.report.chart_svg import TYPEFACES, DrawingSize, chart_parts, svg, text_width
 from kmonitor.ui.report.markup import Markup, joined, tag
-from kmonitor.ui.report.style import Ink
+from kmonitor.ui.report.style import DrawingColours
 from kmonitor.ui.text.formats import shortened
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.theme.palettes import Palette
 
-PICTURE_SIZE: Final = Size(960.0, 440.0)
+PICTURE_SIZE: Final = DrawingSize(960.0, 440.0)
 """In pixels; a PNG has two for each."""
 
 _EDGE_PX: Final = 20.0
@@ -23,8 +23,8 @@ _LONGEST_TITLE: Final = 80
 
 
 def chart_file(
-    picture: ChartPicture,
-    card: CardPicture,
+    picture: ChartState,
+    card: ChartCardState,
     palette: Palette,
     *,
     run_name: str,
@@ -39,10 +39,12 @@ def chart_file(
         run_name: Of the selected run.
         typefaces: Names of families, the preferred one first.
     """
-    ink, size = Ink(palette), PICTURE_SIZE
+    ink, size = DrawingColours(palette), PICTURE_SIZE
     paper = tag("rect", width=size.width, height=size.height, style=f"fill:{palette.card}")
     chart = chart_parts(
-        picture, ink, Size(size.width - 2 * _EDGE_PX, size.height - _CHART_FROM_PX - _EDGE_PX / 2)
+        picture,
+        ink,
+        DrawingSize(size.width - 2 * _EDGE_PX, size.height - _CHART_FROM_PX - _EDGE_PX / 2),
     )
     inside = joined(
         (
@@ -56,7 +58,7 @@ def chart_file(
     return svg(title, inside, size, about=card.description, typefaces=typefaces)
 
 
-def _words(card: CardPicture, palette: Palette, run_name: str) -> Markup:
+def _words(card: ChartCardState, palette: Palette, run_name: str) -> Markup:
     title = f"{card.title} \u00b7 {shortened(run_name, _LONGEST_TITLE)}"
     verdict = card.verdict
     now = [card.value, card.rate.text, card.limit, verdict.text, verdict.forecast]
@@ -73,7 +75,7 @@ def _words(card: CardPicture, palette: Palette, run_name: str) -> Markup:
     )
 
 
-def _legend(picture: ChartPicture, ink: Ink, palette: Palette) -> Markup:
+def _legend(picture: ChartState, ink: DrawingColours, palette: Palette) -> Markup:
     """Names of the runs beside their colours, as many as there is room for."""
     if len(picture.curves) < 2:  # noqa: PLR2004 - one needs no telling apart
         return Markup()
@@ -96,5 +98,5 @@ def _line(text: str, at: tuple[float, float], style: str, px: float) -> Markup:
     return tag("text", text, x=at[0], y=at[1], style=style, font_size=px)
 
 
-def _fill(curve: CurvePicture, ink: Ink) -> str:
+def _fill(curve: CurveState, ink: DrawingColours) -> str:
     return f"fill:{ink.colour('mute') if curve.stale else ink.series(curve.hue)}"

@@ -9,16 +9,16 @@ import numpy as np
 
 from kmonitor.ui.plots.axes import Axis
 from kmonitor.ui.plots.chart_state import (
-    ChartPicture,
-    CurvePicture,
-    FlagPicture,
+    ChartState,
+    CurveState,
+    FlagState,
     FloatArray,
-    LimitPicture,
+    LimitLineState,
 )
-from kmonitor.ui.plots.labels import FlagPlace, Span, flag_places, free_left, spans_in_band
-from kmonitor.ui.plots.layout import PlotFrame, last_there, lay_out, mark_stride
+from kmonitor.ui.plots.labels import FlagPosition, Span, flag_positions, free_left, spans_in_band
+from kmonitor.ui.plots.layout import PlotFrame, last_there, lay_out_chart, mark_stride
 from kmonitor.ui.report.markup import Markup, joined, tag
-from kmonitor.ui.report.style import Ink
+from kmonitor.ui.report.style import DrawingColours
 
 # Sheet.
 
@@ -37,14 +37,14 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Pen:
+class SvgPen:
     """How lines, shapes and words are written.
 
     Attributes:
         ink: In which colours.
     """
 
-    ink: Ink
+    ink: DrawingColours
 
     def line(
         self, begin: Point, end: Point, colour: str, *, dashes: str = "", opacity: float = 1.0
@@ -115,7 +115,7 @@ class Pen:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet(Pen):
+class ChartCanvas(SvgPen):
     """One drawing of a chart.
 
     Attributes:
@@ -125,7 +125,7 @@ class Sheet(Pen):
         y_axis: Vertical axis.
     """
 
-    picture: ChartPicture
+    picture: ChartState
     frame: PlotFrame
     x_axis: Axis
     y_axis: Axis
@@ -145,12 +145,12 @@ _EPOCH_MARK_PX: Final = 4.0
 _UNIT_BELOW_PX: Final = 14.0
 
 
-def left_margin(axis: Axis) -> float:
+def svg_left_margin(axis: Axis) -> float:
     """Room for the vertical axis' texts, pixels."""
     return max(24.0, max(text_width(text) for text in (*axis.texts, axis.unit)) + _TICK_GAP_PX + 2)
 
 
-def shading(sheet: Sheet) -> Markup:
+def shading_markup(sheet: ChartCanvas) -> Markup:
     """Stretches without data, and the window that a verdict rests on."""
     bands = [_band(sheet, (gap.x_from, gap.x_to), "mute", gap.text) for gap in sheet.picture.gaps]
     if sheet.picture.evidence is not None:
@@ -158,12 +158,12 @@ def shading(sheet: Sheet) -> Markup:
     return joined(bands)
 
 
-def backdrop(sheet: Sheet) -> Markup:
+def backdrop_markup(sheet: ChartCanvas) -> Markup:
     """Grid, numbers, and where epochs begin."""
     return joined((_values(sheet), _epoch_marks(sheet), _x_texts(sheet)))
 
 
-def _band(sheet: Sheet, span: tuple[float, float], colour: str, words: str) -> Markup:
+def _band(sheet: ChartCanvas, span: tuple[float, float], colour: str, words: str) -> Markup:
     frame = sheet.frame
     left, right = max(frame.left, frame.x_px(span[0])), min(frame.right, frame.x_px(span[1]))
     if right <= left:
@@ -172,7 +172,7 @@ def _band(sheet: Sheet, span: tuple[float, float], colour: str, words: str) -> M
     return tag("g", tag("title", words), band) if words else band
 
 
-def _values(sheet: Sheet) -> Markup:
+def _values(sheet: ChartCanvas) -> Markup:
     frame, axis = sheet.frame, sheet.y_axis
     # With nothing to measure the scale is made up: lines, but no numbers.
     has_scale = sheet.picture.has_points or sheet.picture.limit is not None
@@ -188,7 +188,7 @@ def _values(sheet: Sheet) -> Markup:
     return joined(parts)
 
 
-def _epoch_marks(sheet: Sheet) -> Markup:
+def _epoch_marks(sheet: ChartCanvas) -> Markup:
     frame, marks = sheet.frame, sheet.picture.epoch_marks
     marks = marks[(marks >= frame.x_lo) & (marks <= frame.x_hi)]
     if not len(marks):
@@ -200,7 +200,7 @@ def _epoch_marks(sheet: Sheet) -> Markup:
     return tag("path", d=path, style=style)
 
 
-def _x_texts(sheet: Sheet) -> Markup:
+def _x_texts(sheet: ChartCanvas) -> Markup:
     frame, axis = sheet.frame, sheet.x_axis
     parts: list[Markup] = []
     taken_to = 0.0
@@ -220,18 +220,18 @@ _SHADE: Final = 0.14
 _DOT_PX: Final = 1.5
 
 
-def curves(sheet: Sheet) -> Markup:
+def curves_markup(sheet: ChartCanvas) -> Markup:
     """All of them, the selected one on top."""
     in_order = sorted(sheet.picture.curves, key=is_on_top)
     return joined(_curve(sheet, curve) for curve in in_order)
 
 
-def is_on_top(curve: CurvePicture) -> bool:
+def is_on_top(curve: CurveState) -> bool:
     """Order of drawing: the selected run's last."""
     return curve.selected
 
 
-def strokes(curve: CurvePicture, frame: PlotFrame) -> list[list[Point]]:
+def strokes(curve: CurveState, frame: PlotFrame) -> list[list[Point]]:
     """The parts of a curve between gaps, within the frame's horizontal range, in pixels."""
     x, y = _cut(curve.x, curve.y, frame.x_lo, frame.x_hi)
     there = np.isfinite(y)
@@ -244,7 +244,7 @@ def strokes(curve: CurvePicture, frame: PlotFrame) -> list[list[Point]]:
     ]
 
 
-def _curve(sheet: Sheet, curve: CurvePicture) -> Markup:
+def _curve(sheet: ChartCanvas, curve: CurveState) -> Markup:
     ink = sheet.ink
     colour = ink.colour("mute") if curve.stale else ink.series(curve.hue)
     parts = strokes(curve, sheet.frame)
@@ -267,7 +267,7 @@ def _curve(sheet: Sheet, curve: CurvePicture) -> Markup:
     return joined(drawn)
 
 
-def _shade(sheet: Sheet, part: Sequence[Point], colour: str) -> Markup:
+def _shade(sheet: ChartCanvas, part: Sequence[Point], colour: str) -> Markup:
     bottom = sheet.frame.bottom
     around = [(part[0][0], bottom), *part, (part[-1][0], bottom)]
     return tag("path", d=f"{_path(around)}z", style=f"fill:{colour};fill-opacity:{_SHADE:g}")
@@ -309,11 +309,11 @@ _LIMIT_COLOURS: Final = {"in_force": "crit", "pending": "warn", "offered": "mute
 class _Flag:
     """A flag in its place."""
 
-    picture: FlagPicture
-    place: FlagPlace
+    picture: FlagState
+    place: FlagPosition
 
 
-def forecast(sheet: Sheet) -> Markup:
+def forecast_markup(sheet: ChartCanvas) -> Markup:
     """The line to where a limit is met, and the band that it may lie in."""
     told, frame = sheet.picture.forecast, sheet.frame
     if told is None:
@@ -338,7 +338,7 @@ def forecast(sheet: Sheet) -> Markup:
     return joined(parts)
 
 
-def flags(sheet: Sheet) -> Markup:
+def flags_markup(sheet: ChartCanvas) -> Markup:
     """What was carried out, with its words where there is room."""
     placed = _placed_flags(sheet)
     # All poles first: none may cross another flag's label.
@@ -346,7 +346,7 @@ def flags(sheet: Sheet) -> Markup:
     return joined([*poles, *(_label(sheet, flag) for flag in placed if flag.place.width)])
 
 
-def limit(sheet: Sheet) -> Markup:
+def limit_markup(sheet: ChartCanvas) -> Markup:
     """The limit line with its words, clear of curve and flags where there is such a place."""
     told, frame = sheet.picture.limit, sheet.frame
     if told is None:
@@ -361,7 +361,7 @@ def limit(sheet: Sheet) -> Markup:
     return joined((line, veil, sheet.text((left, middle), words, colour=colour, weight=500)))
 
 
-def newest_dots(sheet: Sheet) -> Markup:
+def newest_dots_markup(sheet: ChartCanvas) -> Markup:
     """The last value of each curve."""
     frame, ink = sheet.frame, sheet.ink
     parts: list[Markup] = []
@@ -384,13 +384,13 @@ def _until(start: Point, end: Point, right: float) -> Point:
     return right, start[1] + part * (end[1] - start[1])
 
 
-def _diamond(sheet: Sheet, at: Point) -> Markup:
+def _diamond(sheet: ChartCanvas, at: Point) -> Markup:
     x, y = at
     corners = [(x - _DIAMOND_PX, y), (x, y - _DIAMOND_PX), (x + _DIAMOND_PX, y)]
     return sheet.shape([*corners, (x, y + _DIAMOND_PX)], "warn")
 
 
-def _limit_met(sheet: Sheet, words: str, start: Point, meets: Point) -> Markup:
+def _limit_met(sheet: ChartCanvas, words: str, start: Point, meets: Point) -> Markup:
     """A limit that no line of the run's own stands for: dotted ahead, its words beside it."""
     if not words:
         return Markup()
@@ -400,22 +400,22 @@ def _limit_met(sheet: Sheet, words: str, start: Point, meets: Point) -> Markup:
     return joined((line, sheet.text((at, y - 11.0), words, colour="warn", anchor="end")))
 
 
-def _placed_flags(sheet: Sheet) -> list[_Flag]:
+def _placed_flags(sheet: ChartCanvas) -> list[_Flag]:
     frame = sheet.frame
     seen = [flag for flag in sheet.picture.flags if frame.x_lo <= flag.x <= frame.x_hi]
     loud = [flag for flag in seen if not flag.is_quiet]
     quiet = [flag for flag in seen if flag.is_quiet]
-    places = flag_places(
+    places = flag_positions(
         [frame.x_px(flag.x) for flag in loud],
         [text_width(flag.text) + 10.0 for flag in loud],
         (frame.left, frame.right),
     )
     placed = [_Flag(flag, place) for flag, place in zip(loud, places, strict=True)]
-    bare = [FlagPlace(frame.x_px(flag.x), frame.x_px(flag.x), 0.0) for flag in quiet]
+    bare = [FlagPosition(frame.x_px(flag.x), frame.x_px(flag.x), 0.0) for flag in quiet]
     return placed + [_Flag(flag, place) for flag, place in zip(quiet, bare, strict=True)]
 
 
-def _pole(sheet: Sheet, flag: _Flag) -> Markup:
+def _pole(sheet: ChartCanvas, flag: _Flag) -> Markup:
     x, frame = flag.place.x, sheet.frame
     opacity = 1.0 if flag.place.width else 0.35
     colour = "accent" if flag.picture.ok else "warn"
@@ -423,7 +423,7 @@ def _pole(sheet: Sheet, flag: _Flag) -> Markup:
     return tag("g", tag("title", _one_line(flag.picture)), line)
 
 
-def _label(sheet: Sheet, flag: _Flag) -> Markup:
+def _label(sheet: ChartCanvas, flag: _Flag) -> Markup:
     place, top = flag.place, sheet.frame.top
     colour = "accent" if flag.picture.ok else "warn"
     style = f"fill:{sheet.ink.colour(colour)}"
@@ -441,11 +441,11 @@ def _label(sheet: Sheet, flag: _Flag) -> Markup:
     return tag("g", tag("title", _one_line(flag.picture)), box, words)
 
 
-def _one_line(flag: FlagPicture) -> str:
+def _one_line(flag: FlagState) -> str:
     return "; ".join(flag.tooltip.splitlines()) or flag.text
 
 
-def _limit_label(sheet: Sheet, told: LimitPicture, words: str, y: float) -> Point:
+def _limit_label(sheet: ChartCanvas, told: LimitLineState, words: str, y: float) -> Point:
     """Left edge and middle of the words."""
     frame = sheet.frame
     within: Span = (frame.left + 6.0, frame.right - 4.0)
@@ -472,17 +472,17 @@ TYPEFACES: Final = "Inter, system-ui, sans-serif"
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class DrawingSize:
     """Of a drawing, in its own pixels."""
 
     width: float
     height: float
 
 
-CHART_SIZE: Final = Size(600.0, 260.0)
+CHART_SIZE: Final = DrawingSize(600.0, 260.0)
 
 
-def chart_svg(picture: ChartPicture, ink: Ink, *, about: str) -> Markup:
+def chart_svg(picture: ChartState, ink: DrawingColours, *, about: str) -> Markup:
     """Draw a chart for a page.
 
     Args:
@@ -493,25 +493,25 @@ def chart_svg(picture: ChartPicture, ink: Ink, *, about: str) -> Markup:
     return svg(picture.title, chart_parts(picture, ink, CHART_SIZE), CHART_SIZE, about=about)
 
 
-def chart_parts(picture: ChartPicture, ink: Ink, size: Size) -> Markup:
+def chart_parts(picture: ChartState, ink: DrawingColours, size: DrawingSize) -> Markup:
     """All that a chart of this size draws, from its upper left corner on."""
     sheet = _sheet(picture, ink, size)
     return joined(
         (
-            shading(sheet),
-            backdrop(sheet),
-            curves(sheet),
-            forecast(sheet),
-            flags(sheet),
-            limit(sheet),
-            newest_dots(sheet),
+            shading_markup(sheet),
+            backdrop_markup(sheet),
+            curves_markup(sheet),
+            forecast_markup(sheet),
+            flags_markup(sheet),
+            limit_markup(sheet),
+            newest_dots_markup(sheet),
             _empty(sheet),
         )
     )
 
 
 def svg(
-    title: str, inside: Markup, size: Size, *, about: str, typefaces: str = TYPEFACES
+    title: str, inside: Markup, size: DrawingSize, *, about: str, typefaces: str = TYPEFACES
 ) -> Markup:
     """A drawing.
 
@@ -538,13 +538,13 @@ def svg(
     )
 
 
-def _sheet(picture: ChartPicture, ink: Ink, size: Size) -> Sheet:
+def _sheet(picture: ChartState, ink: DrawingColours, size: DrawingSize) -> ChartCanvas:
     room = (size.width, size.height)
-    laid_out = lay_out(picture, room, left=left_margin, room=lambda _: _DOT_ROOM_PX)
-    return Sheet(ink, picture, *laid_out)
+    laid_out = lay_out_chart(picture, room, left=svg_left_margin, room=lambda _: _DOT_ROOM_PX)
+    return ChartCanvas(ink, picture, *laid_out)
 
 
-def _empty(sheet: Sheet) -> Markup:
+def _empty(sheet: ChartCanvas) -> Markup:
     picture, frame = sheet.picture, sheet.frame
     if picture.has_points or not picture.empty_text:
         return Markup()

@@ -8,47 +8,47 @@ from typing import Final
 import msgspec
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
-from kmonitor.export.events import read_event
+from kmonitor.export.events import decode_row
 from kmonitor.ui.charts.arrangement import ChartSetup
-from kmonitor.ui.charts.cards import CARD_METRICS, CardPicture
-from kmonitor.ui.charts.chart_kinds import kinds_of
-from kmonitor.ui.charts.extra_charts import MetricCharts
+from kmonitor.ui.charts.cards import CARD_METRICS, ChartCardState
+from kmonitor.ui.charts.chart_kinds import available_chart_kinds
+from kmonitor.ui.charts.extra_charts import ExtraCharts
 from kmonitor.ui.charts.feed import ChartFeed
-from kmonitor.ui.charts.standard_charts import ChartDesk
-from kmonitor.ui.events.event_log import LogRow
+from kmonitor.ui.charts.standard_charts import StandardCharts
+from kmonitor.ui.events.event_log import EventLogRow
 from kmonitor.ui.events.reclaims import ReclaimRow
-from kmonitor.ui.events.run_end import COLUMNS as LAST_MINUTE
-from kmonitor.ui.events.run_end import asked_from_s, end_picture, last_minute
-from kmonitor.ui.plots.chart_state import ChartPicture
+from kmonitor.ui.events.run_end import LAST_MINUTE_COLUMNS as LAST_MINUTE
+from kmonitor.ui.events.run_end import last_minute_start_s, read_last_minute, run_end_state
+from kmonitor.ui.plots.chart_state import ChartState
 from kmonitor.ui.runs.readings import ReadingGroup
 from kmonitor.ui.runs.run_states import has_ended, has_ended_badly
-from kmonitor.ui.shell.header import HeaderPicture, header_picture
-from kmonitor.ui.studies.fold_charts import MemoryPicture, MetricPicture, memory_picture
-from kmonitor.ui.studies.folds import tries_of
-from kmonitor.ui.studies.study_page import StudyPicture, study_picture
+from kmonitor.ui.shell.header import HeaderState, header_state
+from kmonitor.ui.studies.fold_charts import FoldMemoryState, FoldMetricState, fold_memory_state
+from kmonitor.ui.studies.folds import attempts_by_fold
+from kmonitor.ui.studies.study_page import StudyState, study_state
 from kmonitor.ui.studies.study_store import folds_of, is_search, is_study
-from kmonitor.ui.verdicts.evidence import EvidencePicture, evidence_picture
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.verdicts.evidence import EvidenceState, evidence_state
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.fold_identity import Noun
 from kmonitor_agent.wire.messages.events import (
-    BootStarted,
+    FieldSource,
+    FieldSources,
     FitStarted,
     ModelFacts,
-    SourceOf,
-    Sources,
+    SessionStarted,
 )
 from kmonitor_agent.wire.messages.unions import (
     ErrorMessage,
     Message,
-    RowsAsked,
-    RowsTold,
-    RunsTold,
+    RowsReply,
+    RowsRequest,
+    RunsReply,
     RunSummary,
-    SeriesAsked,
-    SeriesTold,
-    VerdictsAsked,
-    VerdictsTold,
+    SeriesReply,
+    SeriesRequest,
+    VerdictsReply,
+    VerdictsRequest,
 )
 
 # Told desk.
@@ -57,7 +57,7 @@ from kmonitor_agent.wire.messages.unions import (
 _MOST_CHARTS: Final = 40
 
 
-class ToldDesk:
+class ReportLoader:
     """Answers each question of the desk's own at once; for one thread.
 
     Attributes:
@@ -68,20 +68,20 @@ class ToldDesk:
     """
 
     def __init__(self, client: HubClient, run: RunSummary) -> None:
-        """Ask for everything that a window would. Raises: `HubUnreachable`, `HubClosed`."""
+        """Ask for everything that a window would. Raises: `HubUnreachable`, `HubAccessDenied`."""
         self._client = client
         self._run = run
         self._asked: deque[tuple[int, Message]] = deque()
         self._number = 0
-        self.desk = Desk(ask=self._ask, clock=SystemClock(), user="")
+        self.desk = Workspace(ask=self._ask, clock=SystemClock(), user="")
         self._feed = ChartFeed(self._ask)
-        self.charts = ChartDesk(self.desk, self._feed)
+        self.charts = StandardCharts(self.desk, self._feed)
         self.desk.attach_charts(self._feed)
-        self.metrics = MetricCharts(self.desk, self._feed, self.charts)
+        self.metrics = ExtraCharts(self.desk, self._feed, self.charts)
         self._fill()
         self.kinds = [
             kind
-            for kind in kinds_of(self._feed.have([run.run]))
+            for kind in available_chart_kinds(self._feed.have([run.run]))
             if kind.group in ("training", "gpu")
         ][:_MOST_CHARTS]
         self._feed.want(column for kind in self.kinds for column in kind.asked)
@@ -96,7 +96,7 @@ class ToldDesk:
 
     def _fill(self) -> None:
         hub = self._client.hub()
-        told = RunsTold(
+        told = RunsReply(
             ask=0,
             hub=hub.hub,
             change=self._run.change,
@@ -124,16 +124,16 @@ class ToldDesk:
 
     def _answer(
         self, question: Message
-    ) -> SeriesTold | RowsTold | VerdictsTold | ErrorMessage | None:
+    ) -> SeriesReply | RowsReply | VerdictsReply | ErrorMessage | None:
         client = self._client
         try:
             match question:
-                case SeriesAsked(run=run, columns=columns, from_s=from_s, buckets=buckets):
+                case SeriesRequest(run=run, columns=columns, from_s=from_s, buckets=buckets):
                     return client.series(run, columns, from_s=from_s, buckets=buckets)
-                case RowsAsked(cursor=cursor, runs=runs, kinds=kinds):
+                case RowsRequest(cursor=cursor, runs=runs, kinds=kinds):
                     return client.rows(cursor=cursor, runs=runs, kinds=kinds)
-                case VerdictsAsked(run=run):
-                    return VerdictsTold(ask=0, run=run, verdicts=client.verdicts(run))
+                case VerdictsRequest(run=run):
+                    return VerdictsReply(ask=0, run=run, verdicts=client.verdicts(run))
                 case _:
                     return None
         except HubRefused as refused:
@@ -162,13 +162,13 @@ class StudyContents:
         is_search: Its folds are the trials of a search.
     """
 
-    page: StudyPicture
-    memory: MemoryPicture
-    metrics: Sequence[MetricPicture]
+    page: StudyState
+    memory: FoldMemoryState
+    metrics: Sequence[FoldMetricState]
     is_search: bool
 
 
-def study_contents(client: HubClient, told: ToldDesk, study: RunSummary) -> StudyContents:
+def study_contents(client: HubClient, told: ReportLoader, study: RunSummary) -> StudyContents:
     """Ask for what is known of a study and of its folds.
 
     Args:
@@ -182,25 +182,25 @@ def study_contents(client: HubClient, told: ToldDesk, study: RunSummary) -> Stud
     folds = folds_of(study, client.runs())
     record = told.desk.studies.get(study.run)
     now_wall_s = study.last_wall_s if has_ended(study) else told.desk.now_wall_s()
-    tries = tries_of(study, record, folds, now_wall_s=now_wall_s)
+    tries = attempts_by_fold(study, record, folds, now_wall_s=now_wall_s)
     bound = None if record.started is None else record.started.memory_bytes
     finished = {each[-1].fold for each in tries if each[-1].state == "finished"}
     runs = {fold: folds[fold].run for fold in sorted(folds)}
     told.take_epochs(list(runs.values()))
     return StudyContents(
-        page=study_picture(study, record, tries, now_wall_s=now_wall_s),
-        memory=memory_picture(tries, bound, height_px=float(PLOT_HEIGHT_PX)),
+        page=study_state(study, record, tries, now_wall_s=now_wall_s),
+        memory=fold_memory_state(tries, bound, height_px=float(PLOT_HEIGHT_PX)),
         metrics=_metrics(told, runs, finished, "trial" if is_search(study) else "fold"),
         is_search=is_search(study),
     )
 
 
 def _metrics(
-    told: ToldDesk, runs: Mapping[int, str], finished: Collection[int], noun: Noun
-) -> list[MetricPicture]:
+    told: ReportLoader, runs: Mapping[int, str], finished: Collection[int], noun: Noun
+) -> list[FoldMetricState]:
     metrics = told.desk.fold_metrics
 
-    def picture(name: str) -> MetricPicture:
+    def picture(name: str) -> FoldMetricState:
         metrics.metric = name
         size_px = (PLOT_WIDTH_PX, PLOT_HEIGHT_PX)
         return metrics.picture(runs, finished, noun=noun, size_px=size_px)
@@ -217,8 +217,8 @@ CHART_WIDTH_PX: Final = 600
 class ReportChart:
     """One metric: the words of its card, and its chart."""
 
-    card: CardPicture
-    picture: ChartPicture
+    card: ChartCardState
+    picture: ChartState
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,19 +243,19 @@ class ReportContents:
     """
 
     run: RunSummary
-    header: HeaderPicture
+    header: HeaderState
     made_wall_s: float
-    end: EvidencePicture | None
+    end: EvidenceState | None
     study: StudyContents | None
     charts: Sequence[ReportChart]
-    verdicts: Sequence[EvidencePicture]
+    verdicts: Sequence[EvidenceState]
     reclaims: Sequence[ReclaimRow]
-    events: Sequence[LogRow]
+    events: Sequence[EventLogRow]
     readings: Sequence[ReadingGroup]
     model: Sequence[ModelFacts]
     fit: FitStarted | None
-    boots: Sequence[BootStarted]
-    sources: Sequence[SourceOf]
+    boots: Sequence[SessionStarted]
+    sources: Sequence[FieldSource]
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,8 +264,8 @@ class _Facts:
 
     model: Sequence[ModelFacts]
     fit: FitStarted | None
-    boots: Sequence[BootStarted]
-    sources: Sequence[SourceOf]
+    boots: Sequence[SessionStarted]
+    sources: Sequence[FieldSource]
 
 
 def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
@@ -278,14 +278,14 @@ def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
     Raises:
         Expected: The hub does not answer.
     """
-    told = ToldDesk(client, run)
+    told = ReportLoader(client, run)
     desk, facts = told.desk, _facts(client, run.run)
     # Names as panels show them: without letters that turn a line around.
     shown = desk.book.current() or run
     now_wall_s = desk.now_wall_s()
     return ReportContents(
         run=shown,
-        header=header_picture(shown, now_wall_s=now_wall_s, is_connected=True),
+        header=header_state(shown, now_wall_s=now_wall_s, is_connected=True),
         made_wall_s=now_wall_s,
         end=_end(client, shown, now_wall_s),
         study=study_contents(client, told, shown) if is_study(shown) else None,
@@ -301,14 +301,14 @@ def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
     )
 
 
-def _end(client: HubClient, run: RunSummary, now_wall_s: float) -> EvidencePicture | None:
+def _end(client: HubClient, run: RunSummary, now_wall_s: float) -> EvidenceState | None:
     if not has_ended_badly(run):
         return None
-    told = client.series(run.run, LAST_MINUTE, from_s=asked_from_s(run), buckets=4000)
-    return end_picture(run, last_minute(told), now_wall_s=now_wall_s)
+    told = client.series(run.run, LAST_MINUTE, from_s=last_minute_start_s(run), buckets=4000)
+    return run_end_state(run, read_last_minute(told), now_wall_s=now_wall_s)
 
 
-def _charts(told: ToldDesk) -> list[ReportChart]:
+def _charts(told: ReportLoader) -> list[ReportChart]:
     charts: list[ReportChart] = []
     for metric in CARD_METRICS:
         card = told.charts.card(metric, now_s=0.0)
@@ -323,21 +323,21 @@ def _charts(told: ToldDesk) -> list[ReportChart]:
     return charts
 
 
-def _verdicts(told: ToldDesk, run: RunSummary) -> list[EvidencePicture]:
+def _verdicts(told: ReportLoader, run: RunSummary) -> list[EvidenceState]:
     desk = told.desk
     return [
-        evidence_picture(run, verdict, now_wall_s=desk.now_wall_s(), can_ask=True)
+        evidence_state(run, verdict, now_wall_s=desk.now_wall_s(), can_ask=True)
         for metric in CARD_METRICS
         if (verdict := desk.verdicts.get(run.run, metric)) is not None
     ]
 
 
 def _facts(client: HubClient, run: str) -> _Facts:
-    models, boots, sources = list[ModelFacts](), list[BootStarted](), dict[str, SourceOf]()
+    models, boots, sources = list[ModelFacts](), list[SessionStarted](), dict[str, FieldSource]()
     fit: FitStarted | None = None
     for row in client.all_rows(run, ("boot", "fit_start", "model", "sources")):
-        match read_event(row):
-            case BootStarted() as boot:
+        match decode_row(row):
+            case SessionStarted() as boot:
                 boots.append(boot)
             case FitStarted() as started:
                 fit = started
@@ -345,7 +345,7 @@ def _facts(client: HubClient, run: str) -> _Facts:
                 # The last fit's model only, each part once.
                 models = [each for each in models if each.fit == part.fit]
                 models = [*(each for each in models if each.part != part.part), part]
-            case Sources(sources=told):
+            case FieldSources(sources=told):
                 sources |= {source.field: source for source in told}
             case _:
                 pass

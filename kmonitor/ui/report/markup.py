@@ -65,7 +65,7 @@ def _value(value: str | float) -> str:
 _MARKS: Final = {"crit": "\u25b2", "warn": "\u25b2", "ok": "\u2713", "accent": "\u25b6"}
 
 
-def mark_of(tone: str) -> str:
+def tone_mark(tone: str) -> str:
     """The mark of a tone; a point where it has none of its own."""
     return _MARKS.get(tone, "\u25cf")
 
@@ -74,7 +74,7 @@ def mark_of(tone: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class TableHead:
     """A column's head.
 
     Attributes:
@@ -86,7 +86,7 @@ class Head:
     kind: str = ""
 
 
-def table(heads: Sequence[Head], rows: Iterable[Sequence[Part]]) -> Markup:
+def table_markup(heads: Sequence[TableHead], rows: Iterable[Sequence[Part]]) -> Markup:
     """A table; wider than the page it can be scrolled."""
     titles = [tag("th", head.title, class_=head.kind, scope="col") for head in heads]
     body = [
@@ -97,12 +97,12 @@ def table(heads: Sequence[Head], rows: Iterable[Sequence[Part]]) -> Markup:
     return tag("div", inside, class_="scroll")
 
 
-def facts(pairs: Iterable[tuple[str, str]]) -> Markup:
+def facts_markup(pairs: Iterable[tuple[str, str]]) -> Markup:
     """Names with what they are; what says nothing is left out."""
     told = [tag("div", tag("dt", title), tag("dd", lines(text))) for title, text in pairs if text]
     return tag("dl", *told, class_="card")
 
 
-def _cell(cell: Part, head: Head) -> Markup:
+def _cell(cell: Part, head: TableHead) -> Markup:
     inside = cell if isinstance(cell, Markup) else lines(cell)
     return tag("td", inside, class_=head.kind)

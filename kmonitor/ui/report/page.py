@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from kmonitor.base.atomic_file import whole_file
+from kmonitor.base.atomic_file import atomic_file
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.ui.charts.cards import RatePicture
+from kmonitor.ui.charts.cards import RateLabel
 from kmonitor.ui.report.chart_svg import chart_svg
 from kmonitor.ui.report.contents import ReportChart, ReportContents, report_contents
-from kmonitor.ui.report.markup import Markup, escaped, joined, mark_of, tag
+from kmonitor.ui.report.markup import Markup, escaped, joined, tag, tone_mark
 from kmonitor.ui.report.sections import (
     environment_section,
     events_section,
@@ -17,12 +17,12 @@ from kmonitor.ui.report.sections import (
     reclaims_section,
 )
 from kmonitor.ui.report.study_section import study_section
-from kmonitor.ui.report.style import Ink, style
-from kmonitor.ui.shell.header import ChipPicture
+from kmonitor.ui.report.style import DrawingColours, style_element
+from kmonitor.ui.shell.header import ChipState
 from kmonitor.ui.text.formats import NARROW_SPACE, day_clock_text
 from kmonitor.ui.text.language import language_tag, tr
-from kmonitor.ui.verdicts.evidence import EvidencePicture
-from kmonitor.ui.verdicts.verdict_text import VerdictPicture
+from kmonitor.ui.verdicts.evidence import EvidenceState
+from kmonitor.ui.verdicts.verdict_text import VerdictLabel
 from kmonitor_agent.wire.messages.unions import RunSummary
 from kmonitor_agent.wire.release import VERSION
 
@@ -52,7 +52,7 @@ def report_page(contents: ReportContents) -> str:
         tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         tag("meta", name="viewport", content="width=device-width,initial-scale=1"),
         tag("title", f"{contents.run.name} \u00b7 kmonitor"),
-        style(),
+        style_element(),
     )
     return f"<!DOCTYPE html>\n{tag('html', head, tag('body', body), lang=language_tag())}\n"
 
@@ -83,12 +83,12 @@ def _head(contents: ReportContents) -> Markup:
     )
 
 
-def _chip_text(chip: ChipPicture) -> str:
+def _chip_text(chip: ChipState) -> str:
     # Never told by its colour alone.
-    return f"{mark_of(chip.tone)} {chip.text}" if chip.icon else chip.text
+    return f"{tone_mark(chip.tone)} {chip.text}" if chip.icon else chip.text
 
 
-def _end(end: EvidencePicture | None) -> Markup | str:
+def _end(end: EvidenceState | None) -> Markup | str:
     if end is None:
         return ""
     lines = tag("ul", *(tag("li", line) for line in end.lines)) if end.lines else ""
@@ -117,20 +117,20 @@ def _chart(chart: ReportChart) -> Markup:
         tag("div", tag("span", card.value, class_="value"), _rate(card.rate), class_="top"),
         _judged(card.verdict),
         *(tag("p", line, class_="mute") for line in card.hint.splitlines()),
-        chart_svg(chart.picture, Ink(), about=card.description),
+        chart_svg(chart.picture, DrawingColours(), about=card.description),
         tag("p", source, class_="mute"),
         class_="card",
     )
 
 
-def _judged(verdict: VerdictPicture) -> Markup:
+def _judged(verdict: VerdictLabel) -> Markup:
     words = " \u00b7 ".join(text for text in (verdict.text, verdict.forecast) if text)
     # A line also where there is nothing to say, so that the charts stand in line.
-    text = f"{mark_of(verdict.tone)} {words}" if words else NARROW_SPACE
+    text = f"{tone_mark(verdict.tone)} {words}" if words else NARROW_SPACE
     return tag("p", text, class_=verdict.tone)
 
 
-def _rate(rate: RatePicture) -> Markup:
+def _rate(rate: RateLabel) -> Markup:
     tone = "warn" if rate.direction > 0 else "mute"
     return tag("span", f"{_ARROWS[rate.direction]}{rate.text}", class_=tone)
 
@@ -143,7 +143,7 @@ def _verdicts(contents: ReportContents) -> Markup:
     return tag("section", tag("h2", tr("Verdicts")), tag("div", *cards, class_="grid"))
 
 
-def _verdict(verdict: EvidencePicture, run: str) -> Markup:
+def _verdict(verdict: EvidenceState, run: str) -> Markup:
     advice = [f"{title} (kmonitor command {run[:8]} {name})" for name, title in verdict.actions]
     advice += verdict.advice
     helps = joined(
@@ -154,7 +154,7 @@ def _verdict(verdict: EvidencePicture, run: str) -> Markup:
     )
     return tag(
         "div",
-        tag("h3", f"{mark_of(verdict.tone)} {verdict.title}", class_=verdict.tone),
+        tag("h3", f"{tone_mark(verdict.tone)} {verdict.title}", class_=verdict.tone),
         tag("p", verdict.lead),
         tag("ul", *(tag("li", line) for line in verdict.lines)) if verdict.lines else "",
         helps if advice else "",
@@ -189,7 +189,7 @@ def write_report(client: HubClient, run: RunSummary, output: Path) -> None:
         Expected: The hub does not answer, or the file cannot be written; it is as it was.
     """
     page = report_page(report_contents(client, run))
-    with whole_file(output) as file:
+    with atomic_file(output) as file:
         file.write(page.encode())
 
 

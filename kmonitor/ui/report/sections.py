@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
-from kmonitor.ui.events.event_log import LogRow
-from kmonitor.ui.events.reclaims import Cell, ReclaimRow, columns
-from kmonitor.ui.limits.limit_text import limit_text
+from kmonitor.ui.events.event_log import EventLogRow
+from kmonitor.ui.events.reclaims import ReclaimCell, ReclaimRow, reclaim_columns
+from kmonitor.ui.limits.limit_text import limit_summary
 from kmonitor.ui.report.contents import ReportContents
-from kmonitor.ui.report.markup import Head, Markup, Part, facts, table, tag
+from kmonitor.ui.report.markup import Markup, Part, TableHead, facts_markup, table_markup, tag
 from kmonitor.ui.runs.readings import ReadingGroup
-from kmonitor.ui.runs.run_states import state_picture
+from kmonitor.ui.runs.run_states import run_state_label
 from kmonitor.ui.text.formats import (
     bytes_text,
     clock_text,
@@ -22,11 +22,11 @@ from kmonitor.ui.text.formats import (
 )
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.events import (
-    BootStarted,
+    FieldSource,
     FitStarted,
     LayerFacts,
     ModelFacts,
-    SourceOf,
+    SessionStarted,
 )
 
 
@@ -36,7 +36,7 @@ def environment_section(contents: ReportContents) -> Markup:
     return tag(
         "section",
         tag("h2", tr("Environment")),
-        facts(_facts(contents)),
+        facts_markup(_facts(contents)),
         tag("h2", tr("Processes")) if len(boots) > 1 else "",
         _boots(boots) if len(boots) > 1 else "",
         tag("h2", tr("Last readings")) if readings else "",
@@ -49,7 +49,7 @@ def environment_section(contents: ReportContents) -> Markup:
 def _facts(contents: ReportContents) -> list[tuple[str, str]]:
     run = contents.run
     boot = contents.boots[-1] if contents.boots else None
-    state = state_picture(run, now_wall_s=contents.made_wall_s)
+    state = run_state_label(run, now_wall_s=contents.made_wall_s)
     versions = "\n".join(f"{name} {version}" for name, version in sorted(run.versions.items()))
     unavailable = (
         [f"{name}: {why}" for name, why in sorted(boot.unavailable.items())] if boot else []
@@ -65,23 +65,31 @@ def _facts(contents: ReportContents) -> list[tuple[str, str]]:
         (tr("State"), f"{state.word}. {state.why}" if state.why else state.word),
         (tr("Backend"), run.backend),
         (tr("Versions"), versions),
-        (tr("Limits"), "\n".join(limit_text(limit) for limit in run.limits)),
+        (tr("Limits"), "\n".join(limit_summary(limit) for limit in run.limits)),
         (tr("Last checkpoint"), "" if checkpoint is None else bytes_text(checkpoint)),
         (tr("Not available"), "\n".join(unavailable)),
     ]
 
 
-def _boots(boots: Iterable[BootStarted]) -> Markup:
-    heads = [Head(tr("Started"), "still"), Head(tr("Host")), Head(tr("Process"), "number")]
+def _boots(boots: Iterable[SessionStarted]) -> Markup:
+    heads = [
+        TableHead(tr("Started"), "still"),
+        TableHead(tr("Host")),
+        TableHead(tr("Process"), "number"),
+    ]
     rows: list[list[Part]] = [
         [day_clock_text(boot.started_wall_s), boot.host, str(boot.pid)] for boot in boots
     ]
-    return table(heads, rows)
+    return table_markup(heads, rows)
 
 
 def _readings(groups: Sequence[ReadingGroup]) -> Markup:
-    heads = [Head(tr("Reading"), "long"), Head(tr("Value"), "number"), Head(tr("Source"))]
-    return table(heads, [row for group in groups for row in _group(group)])
+    heads = [
+        TableHead(tr("Reading"), "long"),
+        TableHead(tr("Value"), "number"),
+        TableHead(tr("Source")),
+    ]
+    return table_markup(heads, [row for group in groups for row in _group(group)])
 
 
 def _group(group: ReadingGroup) -> list[list[Part]]:
@@ -94,17 +102,17 @@ def _group(group: ReadingGroup) -> list[list[Part]]:
     return rows
 
 
-def _sources(sources: Iterable[SourceOf]) -> Markup:
+def _sources(sources: Iterable[FieldSource]) -> Markup:
     heads = [
-        Head(tr("Figure"), "long"),
-        Head(tr("Unit")),
-        Head(tr("Source, or why there is none")),
+        TableHead(tr("Figure"), "long"),
+        TableHead(tr("Unit")),
+        TableHead(tr("Source, or why there is none")),
     ]
     rows: list[list[Part]] = [
         [each.field, each.unit, each.source or tag("span", each.absent, class_="mute")]
         for each in sources
     ]
-    return table(heads, rows)
+    return table_markup(heads, rows)
 
 
 # model_section: The model of a run's last fit: how it was trained, its size, its layers.
@@ -124,9 +132,9 @@ def model_section(parts: Sequence[ModelFacts], fit: FitStarted | None) -> Markup
     return tag(
         "section",
         title,
-        facts(_model_facts(parts[0], fit)),
+        facts_markup(_model_facts(parts[0], fit)),
         tag("h2", tr("Layers")) if layers else "",
-        table(_heads(), [_layer(layer) for layer in layers]) if layers else "",
+        table_markup(_heads(), [_layer(layer) for layer in layers]) if layers else "",
     )
 
 
@@ -166,15 +174,15 @@ def _yes(*, is_so: bool) -> str:
     return tr("yes") if is_so else tr("no")
 
 
-def _heads() -> list[Head]:
+def _heads() -> list[TableHead]:
     return [
-        Head(tr("Layer"), "long"),
-        Head(tr("Class")),
-        Head(tr("Output")),
-        Head(tr("Parameters"), "number"),
-        Head(tr("Trainable"), "number"),
-        Head(tr("Size"), "number"),
-        Head(tr("Precision")),
+        TableHead(tr("Layer"), "long"),
+        TableHead(tr("Class")),
+        TableHead(tr("Output")),
+        TableHead(tr("Parameters"), "number"),
+        TableHead(tr("Trainable"), "number"),
+        TableHead(tr("Size"), "number"),
+        TableHead(tr("Precision")),
     ]
 
 
@@ -206,30 +214,32 @@ def reclaims_section(rows: Sequence[ReclaimRow]) -> Markup:
     if not rows:
         return tag("section", title, tag("p", tr("Nothing was reclaimed."), class_="mute"))
     heads = [
-        Head(each.title, "number" if each.is_number else _KINDS.get(each.key, ""))
-        for each in columns()
+        TableHead(each.title, "number" if each.is_number else _KINDS.get(each.key, ""))
+        for each in reclaim_columns()
     ]
-    return tag("section", title, table(heads, [[_cell(c) for c in row.cells] for row in rows]))
+    return tag(
+        "section", title, table_markup(heads, [[_cell(c) for c in row.cells] for row in rows])
+    )
 
 
-def events_section(rows: Sequence[LogRow]) -> Markup:
+def events_section(rows: Sequence[EventLogRow]) -> Markup:
     """What happened, oldest first; of very many the newest."""
     title = tag("h2", tr("Events"))
     if not rows:
         return tag("section", title, tag("p", tr("Nothing has happened yet."), class_="mute"))
     shown = rows[-_MAX_EVENTS:]
     left_out = len(rows) - len(shown)
-    heads = [Head(tr("When"), "still"), Head("", "still"), Head(tr("What"))]
+    heads = [TableHead(tr("When"), "still"), TableHead("", "still"), TableHead(tr("What"))]
     words = tr("{n} earlier ones are left out: kmonitor export").format(n=left_out)
     return tag(
         "section",
         title,
         tag("p", words, class_="mute") if left_out else "",
-        table(heads, _event_cells(shown)),
+        table_markup(heads, _event_cells(shown)),
     )
 
 
-def _event_cells(rows: Sequence[LogRow]) -> list[list[Part]]:
+def _event_cells(rows: Sequence[EventLogRow]) -> list[list[Part]]:
     cells: list[list[Part]] = []
     days = ["", *(day_text(row.wall_s) for row in rows)]
     for row, (before, day) in zip(rows, pairwise(days), strict=True):
@@ -241,7 +251,7 @@ def _event_cells(rows: Sequence[LogRow]) -> list[list[Part]]:
     return cells
 
 
-def _cell(cell: Cell) -> Part:
+def _cell(cell: ReclaimCell) -> Part:
     # The window's table has one line a row, and the rest under the pointer.
     text = cell.tooltip if "\n" in cell.tooltip else cell.text
     return text if cell.tone == "plain" else tag("span", text, class_=_TONES[cell.tone])

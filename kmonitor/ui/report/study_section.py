@@ -4,14 +4,14 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
-from kmonitor.ui.memory.what_if import CurveTick
-from kmonitor.ui.report.chart_svg import Pen, Point, Size, svg, text_width
+from kmonitor.ui.memory.what_if import AxisTick
+from kmonitor.ui.report.chart_svg import DrawingSize, Point, SvgPen, svg, text_width
 from kmonitor.ui.report.contents import PLOT_HEIGHT_PX, PLOT_WIDTH_PX, StudyContents
-from kmonitor.ui.report.markup import Head, Markup, Part, joined, mark_of, table, tag
-from kmonitor.ui.report.style import Ink
-from kmonitor.ui.studies.fold_charts import Curve, MemoryBar, MemoryPicture, MetricPicture
+from kmonitor.ui.report.markup import Markup, Part, TableHead, joined, table_markup, tag, tone_mark
+from kmonitor.ui.report.style import DrawingColours
+from kmonitor.ui.studies.fold_charts import Curve, FoldMemoryBar, FoldMemoryState, FoldMetricState
 from kmonitor.ui.studies.folds import fold_name
-from kmonitor.ui.studies.study_page import COLUMNS, LedgerRow
+from kmonitor.ui.studies.study_page import ATTEMPT_COLUMNS, AttemptRow
 from kmonitor.ui.text.formats import count_text
 from kmonitor.ui.text.language import tr
 
@@ -21,16 +21,16 @@ from kmonitor.ui.text.language import tr
 _LEFT_PX: Final = 58.0
 _ABOVE_PX: Final = 8.0
 _BOTTOM_PX: Final = _ABOVE_PX + PLOT_HEIGHT_PX
-_SIZE: Final = Size(_LEFT_PX + PLOT_WIDTH_PX + 12.0, _BOTTOM_PX + 20.0)
+_SIZE: Final = DrawingSize(_LEFT_PX + PLOT_WIDTH_PX + 12.0, _BOTTOM_PX + 20.0)
 _BELOW_PX: Final = 13.0
 _MOST_BAR_PX: Final = 22.0
 _BAR_PART: Final = 0.74
 """Of a fold's room, that its bars take together."""
 
 
-def metric_svg(picture: MetricPicture) -> Markup:
+def metric_svg(picture: FoldMetricState) -> Markup:
     """Each fold thin, their mean, and one standard deviation around it."""
-    pen = Pen(Ink())
+    pen = SvgPen(DrawingColours())
     upper = [_place(x, high) for x, _, high in picture.band]
     lower = [_place(x, low) for x, low, _ in reversed(picture.band)]
     parts = [
@@ -43,9 +43,9 @@ def metric_svg(picture: MetricPicture) -> Markup:
     return svg(picture.metric, joined(parts), _SIZE, about=f"{picture.value}, {picture.text}")
 
 
-def memory_svg(picture: MemoryPicture) -> Markup:
+def memory_svg(picture: FoldMemoryState) -> Markup:
     """One bar a fold, two where a GPU was used, and the bound that they run under."""
-    pen = Pen(Ink())
+    pen = SvgPen(DrawingColours())
     slot = PLOT_WIDTH_PX / len(picture.bars)
     parts = [_heights(pen, picture.y_ticks)]
     parts += [_bars(pen, at, bar, picture) for at, bar in enumerate(picture.bars)]
@@ -67,7 +67,7 @@ def memory_svg(picture: MemoryPicture) -> Markup:
     return svg(picture.title, joined(parts), _SIZE, about=picture.text)
 
 
-def _bars(pen: Pen, at: int, bar: MemoryBar, picture: MemoryPicture) -> Markup:
+def _bars(pen: SvgPen, at: int, bar: FoldMemoryBar, picture: FoldMemoryState) -> Markup:
     slot, n_hues = PLOT_WIDTH_PX / len(picture.bars), 1 + picture.has_vram
     wide = max(1.0, min(_MOST_BAR_PX, slot * _BAR_PART / n_hues))
     left = _LEFT_PX + slot * (at + 0.5) - wide * n_hues / 2.0
@@ -81,7 +81,7 @@ def _bars(pen: Pen, at: int, bar: MemoryBar, picture: MemoryPicture) -> Markup:
     return tag("g", *parts)
 
 
-def _heights(pen: Pen, ticks: Iterable[CurveTick]) -> Markup:
+def _heights(pen: SvgPen, ticks: Iterable[AxisTick]) -> Markup:
     parts: list[Markup] = []
     for tick in ticks:
         (left, y), (right, _) = _place(0.0, tick.at), _place(1.0, tick.at)
@@ -90,7 +90,7 @@ def _heights(pen: Pen, ticks: Iterable[CurveTick]) -> Markup:
     return joined(parts)
 
 
-def _below(pen: Pen, ticks: Iterable[tuple[float, str]]) -> Markup:
+def _below(pen: SvgPen, ticks: Iterable[tuple[float, str]]) -> Markup:
     parts: list[Markup] = []
     taken_to = 0.0
     for at, text in ticks:
@@ -102,7 +102,7 @@ def _below(pen: Pen, ticks: Iterable[tuple[float, str]]) -> Markup:
     return joined(parts)
 
 
-def _line(pen: Pen, curve: Curve, colour: str, *, width: float, opacity: float = 1.0) -> Markup:
+def _line(pen: SvgPen, curve: Curve, colour: str, *, width: float, opacity: float = 1.0) -> Markup:
     places = [_place(*point) for point in curve]
     ink = pen.ink.colour(colour)
     if len(places) == 1:
@@ -140,10 +140,10 @@ def _folds(study: StudyContents) -> Markup:
     )
 
 
-def _fold(study: StudyContents, rows: Sequence[LedgerRow]) -> Markup:
+def _fold(study: StudyContents, rows: Sequence[AttemptRow]) -> Markup:
     last = rows[-1]
-    said = dict(zip(COLUMNS, last.cells, strict=True))
-    n_tries = sum(bool(row.cells[COLUMNS.index("attempt")]) for row in rows)
+    said = dict(zip(ATTEMPT_COLUMNS, last.cells, strict=True))
+    n_tries = sum(bool(row.cells[ATTEMPT_COLUMNS.index("attempt")]) for row in rows)
     took = [tr("{n} tries").format(n=count_text(n_tries))] if n_tries > 1 else []
     took += [said["time"]] if said["time"] else []
     held = [tr("RAM {size}").format(size=said["ram"])] if said["ram"] else []
@@ -152,7 +152,7 @@ def _fold(study: StudyContents, rows: Sequence[LedgerRow]) -> Markup:
     return tag(
         "div",
         tag("h3", fold_name(last.fold, "trial" if study.is_search else "fold")),
-        tag("p", f"{mark_of(last.tone)} {said['state']}", class_=last.tone),
+        tag("p", f"{tone_mark(last.tone)} {said['state']}", class_=last.tone),
         *(tag("p", line, class_="sub") for line in lines),
         tag("p", said["why"]) if said["why"] else "",
         class_=f"card fold {last.tone}",
@@ -166,13 +166,13 @@ def _charts(study: StudyContents) -> Markup:
         return Markup()
     parts = [tag("h2", tr("Charts")), tag("div", *cards, class_="grid")]
     if len(study.metrics) > 1:
-        heads = [Head(tr("Metric")), Head(tr("Value"), "number"), Head("", "long")]
+        heads = [TableHead(tr("Metric")), TableHead(tr("Value"), "number"), TableHead("", "long")]
         told: list[list[Part]] = [[m.metric, m.value, m.text] for m in study.metrics]
-        parts += [tag("h2", tr("Metrics")), table(heads, told)]
+        parts += [tag("h2", tr("Metrics")), table_markup(heads, told)]
     return tag("section", *parts)
 
 
-def _metric(picture: MetricPicture) -> Markup:
+def _metric(picture: FoldMetricState) -> Markup:
     return tag(
         "div",
         tag("h3", picture.metric),
@@ -183,7 +183,7 @@ def _metric(picture: MetricPicture) -> Markup:
     )
 
 
-def _memory(picture: MemoryPicture) -> Markup:
+def _memory(picture: FoldMemoryState) -> Markup:
     hues = tr("left RAM, right VRAM") if picture.has_vram else ""
     return tag(
         "div",
@@ -200,18 +200,26 @@ def _ledger(study: StudyContents) -> Markup:
     if not rows:
         return Markup()
     titles = _titles(study)
-    shown = [key for key in COLUMNS if any(row.cells[COLUMNS.index(key)] for row in rows)]
+    shown = [
+        key
+        for key in ATTEMPT_COLUMNS
+        if any(row.cells[ATTEMPT_COLUMNS.index(key)] for row in rows)
+    ]
     heads = [
-        Head(titles[key], "number" if key in _NUMBERS else "still" if key in _STILL else "long")
+        TableHead(
+            titles[key], "number" if key in _NUMBERS else "still" if key in _STILL else "long"
+        )
         for key in shown
     ]
     cells = [[_cell(row, key) for key in shown] for row in rows]
-    return tag("section", tag("h2", tr("Ledger")), table(heads, cells))
+    return tag("section", tag("h2", tr("Ledger")), table_markup(heads, cells))
 
 
-def _cell(row: LedgerRow, key: str) -> Part:
-    text = row.cells[COLUMNS.index(key)]
-    return tag("span", f"{mark_of(row.tone)} {text}", class_=row.tone) if key == "state" else text
+def _cell(row: AttemptRow, key: str) -> Part:
+    text = row.cells[ATTEMPT_COLUMNS.index(key)]
+    return (
+        tag("span", f"{tone_mark(row.tone)} {text}", class_=row.tone) if key == "state" else text
+    )
 
 
 def _titles(study: StudyContents) -> dict[str, str]:

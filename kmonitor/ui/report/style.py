@@ -17,7 +17,7 @@ _NO_COLOURS: Final = ("name", "series", "tint_alpha", "others_alpha")
 
 
 @dataclass(frozen=True, slots=True)
-class Ink:
+class DrawingColours:
     """Names of colours to what a drawing says.
 
     Attributes:
@@ -46,7 +46,7 @@ def page_variables(palette: Palette) -> str:
     return ";".join(declared)
 
 
-def style() -> Markup:
+def style_element() -> Markup:
     """The `style` element; all of it is written here, nothing of it by a run."""
     return tag("style", Markup(_SHEET))
 

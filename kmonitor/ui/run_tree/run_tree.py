@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from kmonitor.ui.hosts.hosts import HostPicture, IsReached
-from kmonitor.ui.runs.run_states import StatePicture, has_ended, state_picture
-from kmonitor.ui.runs.run_store import RunBook
+from kmonitor.ui.hosts.hosts import HostState, IsReached
+from kmonitor.ui.runs.run_states import RunStateLabel, has_ended, run_state_label
+from kmonitor.ui.runs.run_store import RunStore
 from kmonitor.ui.studies.folds import fold_name
-from kmonitor.ui.studies.study_page import tally_words
+from kmonitor.ui.studies.study_page import study_progress_text
 from kmonitor.ui.studies.study_store import is_search, is_study
 from kmonitor.ui.text.formats import bytes_text, clock_text, epochs_text, shortened
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.verdicts.evidence import suspicion_words
+from kmonitor.ui.verdicts.evidence import suspicion_text
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 # Run groups.
@@ -72,7 +72,7 @@ def rank_name(run: RunSummary, lead: RunSummary) -> str:
     return name if run.host == lead.host else f"{name} \u00b7 {run.host}"
 
 
-def group_line(group: RunGroup, line: str, states: dict[str, StatePicture]) -> str:
+def group_line(group: RunGroup, line: str, states: dict[str, RunStateLabel]) -> str:
     """The second line of the row that stands for all: how many, and who is in trouble.
 
     Args:
@@ -117,7 +117,7 @@ class StudyGroup:
     @property
     def line(self) -> str:
         """The second line of the study's row."""
-        return tally_words(self.lead)
+        return study_progress_text(self.lead)
 
     @property
     def fraction(self) -> float | None:
@@ -183,7 +183,7 @@ class RunRow:
     run: str
     name: str
     line: str
-    state: StatePicture
+    state: RunStateLabel
     hue: int | None
     fraction: float | None
     tooltip: str
@@ -219,12 +219,12 @@ class HostRow:
 
 
 def host_rows(
-    book: RunBook,
+    book: RunStore,
     *,
     search: str,
     now_wall_s: float,
     is_connected: bool,
-    hosts: Sequence[HostPicture] = (),
+    hosts: Sequence[HostState] = (),
     is_reached: IsReached | None = None,
 ) -> tuple[HostRow, ...]:
     """The tree, filtered: this machine's hub by host, then the other hosts.
@@ -253,7 +253,7 @@ def host_rows(
             if has_ended(summary) and n_ended > MOST_ENDED and summary.run != book.selected:
                 continue
             reached = is_reached(summary.run) if is_reached is not None else is_connected
-            state = state_picture(summary, now_wall_s=now_wall_s, is_connected=reached)
+            state = run_state_label(summary, now_wall_s=now_wall_s, is_connected=reached)
             hue = book.hue(summary.run) if summary.run in drawn else None
             group.append(_run_row(summary, state, hue))
     rows = [HostRow(host, _note(runs), tuple(runs)) for host, runs in here.items() if runs]
@@ -265,7 +265,7 @@ def host_rows(
     return _in_groups(rows, book, search)
 
 
-def _in_groups(hosts: Sequence[HostRow], book: RunBook, search: str) -> tuple[HostRow, ...]:
+def _in_groups(hosts: Sequence[HostRow], book: RunStore, search: str) -> tuple[HostRow, ...]:
     """Ranks of one launch below the row that stands for all, wherever they run."""
     known = {row.run: row for host in hosts for row in host.runs}
     summaries = [summary for summary in book.runs() if summary.run in known]
@@ -335,8 +335,8 @@ def _study_rows(
     return rows
 
 
-def empty_text(
-    book: RunBook, search: str, *, is_connected: bool, has_trouble: bool = False
+def empty_tree_text(
+    book: RunStore, search: str, *, is_connected: bool, has_trouble: bool = False
 ) -> str:
     """What stands in the tree when it has no rows.
 
@@ -355,12 +355,12 @@ def empty_text(
     return tr("No runs yet.")
 
 
-def _host_row(host: HostPicture, runs: list[RunRow]) -> HostRow:
+def _host_row(host: HostState, runs: list[RunRow]) -> HostRow:
     note = host.note or (_note(runs) if runs else tr("no runs"))
     return HostRow(host.name, note, tuple(runs), host.address, host.tone, host.tooltip)
 
 
-def _is_called(host: HostPicture, search: str) -> bool:
+def _is_called(host: HostState, search: str) -> bool:
     text = f"{host.name} {host.address}".casefold()
     return all(word in text for word in search.casefold().split())
 
@@ -370,12 +370,12 @@ def _matches(summary: RunSummary, search: str, host: str) -> bool:
     return all(word in text for word in search.casefold().split())
 
 
-def _run_row(summary: RunSummary, state: StatePicture, hue: int | None) -> RunRow:
+def _run_row(summary: RunSummary, state: RunStateLabel, hue: int | None) -> RunRow:
     ended = has_ended(summary)
     lines = [summary.name, f"{state.word} \u00b7 {summary.host} \u00b7 pid {summary.pid}"]
     if state.why:
         lines.append(state.why)
-    mark = suspicion_words(summary.verdicts)
+    mark = suspicion_text(summary.verdicts)
     if mark:
         lines.append(mark)
     return RunRow(
@@ -391,7 +391,7 @@ def _run_row(summary: RunSummary, state: StatePicture, hue: int | None) -> RunRo
     )
 
 
-def _line(summary: RunSummary, state: StatePicture) -> str:
+def _line(summary: RunSummary, state: RunStateLabel) -> str:
     if has_ended(summary):
         when = clock_text(summary.last_wall_s, seconds=False)
         told = said(summary.state_why) if state.tone == "crit" and not summary.cause else ""

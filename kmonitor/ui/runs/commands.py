@@ -8,23 +8,23 @@ from kmonitor_agent.wire.messages.commands import (
     Arguments,
     CommandName,
     CommandState,
-    NoArguments,
+    PlainArguments,
 )
 from kmonitor_agent.wire.messages.fields import new_id
 from kmonitor_agent.wire.messages.unions import (
-    CommandAsked,
-    CommandTold,
+    CommandReply,
+    CommandRequest,
     ErrorMessage,
     Message,
     RunSummary,
 )
 
-Ask = Callable[[Message], int]
+SendRequest = Callable[[Message], int]
 """Sends a message to the hub; returns the number that its answer will carry."""
 
 
 @dataclass(frozen=True, slots=True)
-class AskedCommand:
+class SentCommand:
     """A command that was asked from here.
 
     Attributes:
@@ -34,7 +34,7 @@ class AskedCommand:
         ask: Number of the newest question.
     """
 
-    message: CommandAsked
+    message: CommandRequest
     state: CommandState
     why: str
     ask: int
@@ -45,16 +45,16 @@ class AskedCommand:
         return self.state not in FINAL_STATES
 
 
-class CommandDesk:
+class CommandStore:
     """Sends commands and keeps what is told of them; main thread only.
 
     The follower repeats each with its id until the end is known.
     """
 
-    def __init__(self, ask: Ask, *, asked_by: str) -> None:
+    def __init__(self, ask: SendRequest, *, asked_by: str) -> None:
         self._ask = ask
         self._asked_by = asked_by[:200]
-        self._commands: dict[str, AskedCommand] = {}
+        self._commands: dict[str, SentCommand] = {}
 
     def send(
         self,
@@ -63,20 +63,20 @@ class CommandDesk:
         args: Arguments | None = None,
     ) -> str:
         """Ask a run's process to do something; returns the command's id."""
-        message = CommandAsked(
+        message = CommandRequest(
             ask=0,
             id=new_id(),
             run=run.run,
             name=name,
             boot=run.boot,
-            args=NoArguments() if args is None else args,
+            args=PlainArguments() if args is None else args,
             asked_by=self._asked_by,
         )
         number = self._ask(message)
-        self._commands[message.id] = AskedCommand(message, "queued", "", number)
+        self._commands[message.id] = SentCommand(message, "queued", "", number)
         return message.id
 
-    def take(self, told: CommandTold) -> AskedCommand | None:
+    def take(self, told: CommandReply) -> SentCommand | None:
         """Note where a command stands; returns it if that is news."""
         asked = self._commands.get(told.status.id)
         if asked is None or asked.state == told.status.state:
@@ -85,7 +85,7 @@ class CommandDesk:
         self._commands[told.status.id] = after
         return after
 
-    def refuse(self, error: ErrorMessage) -> AskedCommand | None:
+    def refuse(self, error: ErrorMessage) -> SentCommand | None:
         """Note that the hub refused a question; returns the command it was about."""
         if error.code == "busy":
             return None
@@ -95,17 +95,17 @@ class CommandDesk:
                 return self._commands[key]
         return None
 
-    def get(self, command: str) -> AskedCommand | None:
+    def get(self, command: str) -> SentCommand | None:
         """One command by its id."""
         return self._commands.get(command)
 
-    def newest(self, run: str, name: CommandName) -> AskedCommand | None:
+    def newest(self, run: str, name: CommandName) -> SentCommand | None:
         """The last command of this name that was asked of a run; None if there was none."""
         asked = [
             c for c in self._commands.values() if (c.message.run, c.message.name) == (run, name)
         ]
         return asked[-1] if asked else None
 
-    def open_for(self, run: str) -> list[AskedCommand]:
+    def open_for(self, run: str) -> list[SentCommand]:
         """Commands of a run whose end is unknown, oldest first."""
         return [c for c in self._commands.values() if c.message.run == run and c.is_open]

@@ -6,7 +6,7 @@ from typing import Final
 from kmonitor.ui.text.formats import Unit, amount_text, count_text
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import later, tr
-from kmonitor_agent.wire.messages.events import Sample, SourceOf, Sources
+from kmonitor_agent.wire.messages.events import FieldSource, FieldSources, Sample
 
 _RARE: Final = ("ram_unique_bytes", "ram_children_bytes")
 """Fields that are read at most every 10 s and keep their last value in between."""
@@ -80,7 +80,7 @@ class RunReadings:
 
     def __init__(self) -> None:
         self._values: dict[str, float] = {}
-        self._sources: dict[str, SourceOf] = {}
+        self._sources: dict[str, FieldSource] = {}
         self._t_s = -1.0
 
     def take_sample(self, sample: Sample, t_s: float) -> None:
@@ -105,11 +105,11 @@ class RunReadings:
         if t_s > self._t_s or field not in self._values:
             self._values[field] = value
 
-    def take_sources(self, sources: Sources) -> None:
+    def take_sources(self, sources: FieldSources) -> None:
         """Keep new sources."""
         self.add_sources(sources.sources)
 
-    def add_sources(self, sources: list[SourceOf]) -> None:
+    def add_sources(self, sources: list[FieldSource]) -> None:
         """Keep these sources."""
         self._sources |= {source.field: source for source in sources}
 
@@ -117,7 +117,7 @@ class RunReadings:
         """The last value of a field; None: it was not read."""
         return self._values.get(field)
 
-    def source(self, field: str) -> SourceOf | None:
+    def source(self, field: str) -> FieldSource | None:
         """Where a field comes from, if it was said."""
         return self._sources.get(field)
 
@@ -138,7 +138,7 @@ class RunReadings:
         return ReadingGroup(tr(title), tuple(rows), "; ".join(said(reason) for reason in reasons))
 
 
-def _row(field: str, title: str, value: float, source: SourceOf | None) -> ReadingRow:
+def _row(field: str, title: str, value: float, source: FieldSource | None) -> ReadingRow:
     text = count_text(value)
     for end, unit in _UNITS.items():
         if field.endswith(end):

@@ -13,7 +13,7 @@ Tone = Literal["plain", "accent", "ok", "warn", "crit", "mute"]
 
 
 @dataclass(frozen=True, slots=True)
-class StatePicture:
+class RunStateLabel:
     """A state in the header, in the tree and in accessible texts.
 
     Attributes:
@@ -75,9 +75,9 @@ def is_restarting(summary: RunSummary) -> bool:
     return summary.state == "starting" and summary.fit > 0
 
 
-def state_picture(
+def run_state_label(
     summary: RunSummary, *, now_wall_s: float, is_connected: bool = True
-) -> StatePicture:
+) -> RunStateLabel:
     """How to show a run's state.
 
     Args:
@@ -94,16 +94,16 @@ def state_picture(
         word = tr(word)
         if summary.cause:
             word = tr("{state}: {cause}").format(state=word, cause=said(summary.cause))
-        return StatePicture(icon, word, tone, why)
+        return RunStateLabel(icon, word, tone, why)
     if not is_connected:
         text = tr("No data for {time}").format(time=duration_text(quiet_s))
-        return StatePicture("unplug", text, "crit", tr("The hub is not reached."))
+        return RunStateLabel("unplug", text, "crit", tr("The hub is not reached."))
     if summary.stalled_wall_s is not None:
         return _stalled(summary, now_wall_s - summary.stalled_wall_s, why)
     if summary.state == "silent":
         text = tr("No data for {time}").format(time=duration_text(quiet_s))
-        return StatePicture(icon, text, tone, why)
-    return StatePicture(icon, tr(word), tone, why)
+        return RunStateLabel(icon, text, tone, why)
+    return RunStateLabel(icon, tr(word), tone, why)
 
 
 def stall_advice(summary: RunSummary) -> str:
@@ -117,9 +117,9 @@ def stall_advice(summary: RunSummary) -> str:
     return text.format(pid=summary.pid, host=summary.host)
 
 
-def _stalled(summary: RunSummary, quiet_s: float, why: str) -> StatePicture:
+def _stalled(summary: RunSummary, quiet_s: float, why: str) -> RunStateLabel:
     text = tr("No step for {time}").format(time=duration_text(quiet_s))
-    return StatePicture("clock", text, "warn", f"{_capital(why)}. {stall_advice(summary)}.")
+    return RunStateLabel("clock", text, "warn", f"{_capital(why)}. {stall_advice(summary)}.")
 
 
 def _capital(text: str) -> str:

@@ -6,14 +6,14 @@ import msgspec
 
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.studies.study_store import is_study
-from kmonitor_agent.wire.messages.unions import RunsTold, RunSummary
+from kmonitor_agent.wire.messages.unions import RunsReply, RunSummary
 from kmonitor_agent.wire.text import printable
 
 N_HUES = 6
 MAX_SHOWN = 8
 
 
-class RunBook:
+class RunStore:
     """Run summaries by id; main thread only."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class RunBook:
     def __len__(self) -> int:
         return len(self._runs)
 
-    def take(self, told: RunsTold, at: str = "") -> bool:
+    def take(self, told: RunsReply, at: str = "") -> bool:
         """Keep what was told; returns whether the selected run is now another one.
 
         Args:

@@ -5,23 +5,23 @@ from dataclasses import dataclass
 
 import msgspec
 
-from kmonitor.ui.actions.action_panel import ConfirmPicture
+from kmonitor.ui.actions.action_panel import Confirmation
 from kmonitor.ui.text.formats import bytes_text, count_text, moment_text
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.unions import (
     ErrorMessage,
-    HubAsked,
-    HubTold,
-    KeysAsked,
-    KeysTold,
+    HubReply,
+    HubRequest,
+    KeysReply,
+    KeysRequest,
 )
 
 _KEY_SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True)
-class StoredPicture:
+class StorageState:
     """What is stored now.
 
     Attributes:
@@ -51,7 +51,7 @@ class KeyRow:
 
 
 @dataclass(frozen=True, slots=True)
-class KeysPicture:
+class HubKeysState:
     """Who may connect to this machine's hub.
 
     Attributes:
@@ -65,25 +65,25 @@ class KeysPicture:
     trouble: str
 
 
-class HubSettingsDesk:
+class HubSettingsStore:
     """Asks this machine's hub about itself, and holds its answers; main thread only."""
 
     def __init__(self, ask: Callable[[msgspec.Struct], int]) -> None:
         self._ask = ask
         self._asked: dict[int, str] = {}
-        self._keys: KeysTold | None = None
+        self._keys: KeysReply | None = None
         self._trouble = ""
-        self.hub: HubTold | None = None
+        self.hub: HubReply | None = None
 
     def refresh(self) -> None:
         """Ask again, unless an answer is awaited."""
         if not self._asked:
-            self._asked[self._ask(HubAsked(ask=0))] = "hub"
-            self._asked[self._ask(KeysAsked(ask=0))] = "keys"
+            self._asked[self._ask(HubRequest(ask=0))] = "hub"
+            self._asked[self._ask(KeysRequest(ask=0))] = "keys"
 
     def revoke(self, key: str) -> None:
         """Let this key connect no more."""
-        self._asked[self._ask(KeysAsked(ask=0, revoke=key))] = "revoke"
+        self._asked[self._ask(KeysRequest(ask=0, revoke=key))] = "revoke"
 
     def lost(self) -> None:
         """No answer comes any more: the connection ended."""
@@ -96,9 +96,9 @@ class HubSettingsDesk:
         if not what:
             return False
         match told:
-            case HubTold():
+            case HubReply():
                 self.hub = told
-            case KeysTold():
+            case KeysReply():
                 self._keys, self._trouble = told, ""
             case ErrorMessage():
                 # A look that is refused says why in the list's place, a revocation beside it.
@@ -107,12 +107,12 @@ class HubSettingsDesk:
                 return True
         return True
 
-    def stored(self) -> StoredPicture:
+    def stored(self) -> StorageState:
         """What is stored now."""
         hub = self.hub
         if hub is None:
             text = tr("The hub of this machine is not reached; it keeps to this once it runs.")
-            return StoredPicture(text, "")
+            return StorageState(text, "")
         text = tr("The history has {n} events now, and takes {size} on the disk.").format(
             n=count_text(hub.rows), size=bytes_text(hub.database_bytes)
         )
@@ -125,9 +125,9 @@ class HubSettingsDesk:
                 "This hub was started with --keep-days or --keep-size on its command line: those "
                 "count until it is started without them."
             )
-        return StoredPicture(text, fixed)
+        return StorageState(text, fixed)
 
-    def keys(self, now_wall_s: float) -> KeysPicture:
+    def keys(self, now_wall_s: float) -> HubKeysState:
         """Who may connect.
 
         Args:
@@ -136,7 +136,7 @@ class HubSettingsDesk:
         told = self._keys
         if told is None:
             waits = "" if self._trouble else tr("Asking the hub of this machine\u2026")
-            return KeysPicture((), waits, said(self._trouble))
+            return HubKeysState((), waits, said(self._trouble))
         rows = tuple(
             KeyRow(
                 each.key,
@@ -149,16 +149,18 @@ class HubSettingsDesk:
             )
             for each in told.keys
         )
-        return KeysPicture(rows, _listening(told.address, rows), said(self._trouble or told.fault))
+        return HubKeysState(
+            rows, _listening(told.address, rows), said(self._trouble or told.fault)
+        )
 
 
-def confirm_revoke(name: str) -> ConfirmPicture:
+def confirm_revoke(name: str) -> Confirmation:
     """What is asked before a key is revoked.
 
     Args:
         name: What the key is called.
     """
-    return ConfirmPicture(
+    return Confirmation(
         tr("Revoke \u201c{name}\u201d?").format(name=name),
         tr(
             "The device can connect to this machine's hub no more; if it is connected, that ends "
@@ -169,7 +171,7 @@ def confirm_revoke(name: str) -> ConfirmPicture:
     )
 
 
-def confirm_keep(days: float, n_bytes: int) -> ConfirmPicture:
+def confirm_keep(days: float, n_bytes: int) -> Confirmation:
     """What is asked before less history is kept.
 
     Args:
@@ -185,9 +187,7 @@ def confirm_keep(days: float, n_bytes: int) -> ConfirmPicture:
         "{what} leave the history within minutes, for everyone who looks at it. Pinned and living "
         "runs stay, and so do checkpoints. This cannot be undone."
     ).format(what="; ".join(parts))
-    return ConfirmPicture(
-        tr("Keep less history?"), goes, tr("Keep less"), tr("Leave it as it was")
-    )
+    return Confirmation(tr("Keep less history?"), goes, tr("Keep less"), tr("Leave it as it was"))
 
 
 def _role(role: str) -> str:

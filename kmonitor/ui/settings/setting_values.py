@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from kmonitor.ui.text.formats import BYTES, amount_from, plain_text, round_bytes_text
+from kmonitor.ui.text.formats import BYTES, parse_amount, round_bytes_text, with_plain_spaces
 from kmonitor.ui.text.language import tr
 
 Pace = Literal["lively", "calm", "sparing"]
@@ -33,7 +33,7 @@ def pace_titles() -> dict[Pace, str]:
     return {"lively": tr("Lively"), "calm": tr("Calm"), "sparing": tr("Sparing")}
 
 
-def pace_words(pace: Pace) -> str:
+def pace_text(pace: Pace) -> str:
     """What a pace means and costs."""
     match pace:
         case "lively":
@@ -51,7 +51,7 @@ def pace_words(pace: Pace) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class FieldValue:
     """What a field holds.
 
     Attributes:
@@ -63,26 +63,26 @@ class Typed:
     why_not: str = ""
 
 
-def days_typed(text: str) -> Typed:
+def parse_days_field(text: str) -> FieldValue:
     """Days as they were typed; nothing at all stands for 0: no bound."""
-    found = amount_from(text or "0", {"d": 1, "days": 1}, bare=1)
+    found = parse_amount(text or "0", {"d": 1, "days": 1}, bare=1)
     if found is None:
-        return Typed(None, tr("Write a number of days, such as 90; nothing keeps all."))
+        return FieldValue(None, tr("Write a number of days, such as 90; nothing keeps all."))
     if found > _MOST_DAYS:
-        return Typed(None, tr("Write at most {n} days.").format(n=_MOST_DAYS))
-    return Typed(found)
+        return FieldValue(None, tr("Write at most {n} days.").format(n=_MOST_DAYS))
+    return FieldValue(found)
 
 
-def size_typed(text: str) -> Typed:
+def parse_size_field(text: str) -> FieldValue:
     """A size as it was typed, bytes; nothing at all stands for 0: no bound."""
     if not text.strip() or text.strip() == "0":
-        return Typed(0.0)
-    found = amount_from(text, BYTES, bare=None)
+        return FieldValue(0.0)
+    found = parse_amount(text, BYTES, bare=None)
     if not found:
-        return Typed(None, tr("Write a size with its unit, such as 20 GiB or 500 MB."))
+        return FieldValue(None, tr("Write a size with its unit, such as 20 GiB or 500 MB."))
     if found < _LEAST_BYTES:
-        return Typed(None, tr("Write 1 MiB or more; nothing keeps all."))
-    return Typed(float(int(found)))
+        return FieldValue(None, tr("Write 1 MiB or more; nothing keeps all."))
+    return FieldValue(float(int(found)))
 
 
 def days_text(days: float) -> str:
@@ -92,4 +92,4 @@ def days_text(days: float) -> str:
 
 def size_text(n_bytes: int) -> str:
     """A size for a field, as it can be typed again; empty: no bound."""
-    return plain_text(round_bytes_text(n_bytes)) if n_bytes else ""
+    return with_plain_spaces(round_bytes_text(n_bytes)) if n_bytes else ""

@@ -21,7 +21,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.ui.text.formats import moment_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.local.private_files import open_own, open_plain, write_private
@@ -53,7 +53,7 @@ _TYPE: Final = re.compile(r"NoneType|(?:PySide6|shiboken6|kmonitor|kmonitor_agen
 _QT_LOGGER: Final = "kmonitor.ui.qt"
 
 
-def head_text(what: str, when: str) -> str:
+def crash_head_text(what: str, when: str) -> str:
     """The beginning of a report: what, when, and with which versions.
 
     Args:
@@ -77,7 +77,7 @@ def head_text(what: str, when: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def log_text(record: logging.LogRecord) -> str:
+def log_record_text(record: logging.LogRecord) -> str:
     """A log record in one line: its words as they stand in the source, and numbers."""
     if record.name == _QT_LOGGER:
         words = without_values(record.getMessage(), ())
@@ -90,7 +90,7 @@ def log_text(record: logging.LogRecord) -> str:
     return f"  {moment} {record.levelname} {record.name}: {words}"
 
 
-def exception_text(
+def crash_traceback_text(
     kind: type[BaseException], value: BaseException | None, trace: TracebackType | None
 ) -> str:
     """An exception with its causes, each with its frames; values in messages are left out."""
@@ -98,12 +98,12 @@ def exception_text(
     return "\n".join(_chain(whole, value)) + "\n"
 
 
-def what_text(kind: type[BaseException]) -> str:
+def exception_title(kind: type[BaseException]) -> str:
     """What happened, in one line."""
     return f"{kind.__name__} in a part of the window"
 
 
-def nameless(text: str, *, home: str, user: str) -> str:
+def without_personal_names(text: str, *, home: str, user: str) -> str:
     """The same text with shortened paths, and without home folder and user name.
 
     Args:
@@ -181,7 +181,7 @@ def _chain(whole: traceback.TracebackException, value: BaseException | None) -> 
     kind = type(value)
     name = kind.__name__ if value is not None else "Exception"
     code = [frame.line or "" for frame in whole.stack]
-    if value is None or isinstance(value, Expected):
+    if value is None or isinstance(value, UserError):
         # Made for the user: it may name anything.
         return [*lines, f"{name}: {LEFT_OUT}"]
     words = without_values(str(value), code)[:1000]
@@ -211,7 +211,7 @@ _FAULT: Final = re.compile(r"^(Fatal Python error: .*|Windows fatal exception: .
 
 
 @dataclass(frozen=True, slots=True)
-class Crash:
+class CrashReport:
     """A report that was left behind.
 
     Attributes:
@@ -234,7 +234,7 @@ class Crash:
             _log.warning("%s was not deleted: %s", self.path, exc)
 
 
-class CrashTrail(logging.Handler):
+class CrashReportHandler(logging.Handler):
     """One file a process, with versions and the last log lines, removed by `close`.
 
     Python adds to it where every thread stood when a fatal signal ends the process. Used from any
@@ -259,7 +259,7 @@ class CrashTrail(logging.Handler):
         self._fd = open_plain(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, own=True)
         _hold(self._fd)
         os.ftruncate(self._fd, 0)
-        head = _nameless(head_text("", _moment())).encode()
+        head = _nameless(crash_head_text("", _moment())).encode()
         os.write(self._fd, head)
         self._head_bytes = len(head)
         self._has_faults = not faulthandler.is_enabled()
@@ -268,7 +268,7 @@ class CrashTrail(logging.Handler):
 
     @override
     def emit(self, record: logging.LogRecord) -> None:
-        self._lines.append(_nameless(log_text(record)))
+        self._lines.append(_nameless(log_record_text(record)))
         try:
             os.ftruncate(self._fd, self._head_bytes)
             os.write(self._fd, ("\n".join(self._lines) + "\n\n").encode("utf-8", "replace"))
@@ -280,13 +280,13 @@ class CrashTrail(logging.Handler):
         self, kind: type[BaseException], value: BaseException | None, trace: TracebackType | None
     ) -> Path | None:
         """Write a report on an exception that nobody caught; None where there is one already."""
-        traceback_text = exception_text(kind, value, trace)
+        traceback_text = crash_traceback_text(kind, value, trace)
         with self._telling:
             if traceback_text in self._told or len(self._told) >= _MOST_A_PROCESS:
                 return None
             self._told.add(traceback_text)
             number, lines = len(self._told), list(self._lines)
-        head = head_text(what_text(kind), _moment())
+        head = crash_head_text(exception_title(kind), _moment())
         text = "\n".join((head, *lines, "", traceback_text))
         path = self._folder / f"crash-{_stamp()}-{os.getpid()}-{number}.txt"
         return path if _write(path, _nameless(text)) else None
@@ -303,7 +303,7 @@ class CrashTrail(logging.Handler):
         super().close()
 
 
-def crashes_left(folder: Path) -> list[Crash]:
+def find_crash_reports(folder: Path) -> list[CrashReport]:
     """What earlier windows left behind, newest first; trails that say nothing are removed.
 
     Args:
@@ -339,13 +339,13 @@ def _settle(trail: Path) -> None:
         _log.warning("%s was not read: %s", trail, exc)
 
 
-def _read(path: Path) -> Crash | None:
+def _read(path: Path) -> CrashReport | None:
     try:
         with open_own(path, "rb") as file:
             text = file.read(_MOST_BYTES).decode("utf-8", "replace")
     except OSError:
         return None
-    return Crash(path, _written_s(path), _FAULT.search(text) is not None, text)
+    return CrashReport(path, _written_s(path), _FAULT.search(text) is not None, text)
 
 
 def _write(path: Path, text: str) -> bool:
@@ -379,7 +379,7 @@ def _nameless(text: str) -> str:
         home = str(Path.home())
     except RuntimeError:
         home = ""
-    return nameless(text, home=home, user=user)
+    return without_personal_names(text, home=home, user=user)
 
 
 def _written_s(path: Path) -> float:

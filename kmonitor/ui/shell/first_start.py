@@ -12,7 +12,7 @@ SNIPPET: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class FirstStartPicture:
+class FirstStartState:
     """The page before the first run.
 
     Attributes:
@@ -30,9 +30,9 @@ class FirstStartPicture:
     note: str
 
 
-def first_start_picture(
+def first_start_state(
     *, is_live: bool, is_demo_starting: bool, demo_error: str
-) -> FirstStartPicture:
+) -> FirstStartState:
     """The page.
 
     Args:
@@ -51,4 +51,4 @@ def first_start_picture(
     if demo_error:
         note = demo_error
     button = tr("Demo is starting\u2026") if is_demo_starting else tr("Start the demo")
-    return FirstStartPicture(title, text, button, not is_demo_starting, note)
+    return FirstStartState(title, text, button, not is_demo_starting, note)

@@ -5,7 +5,7 @@ from typing import Final
 
 from kmonitor.ui.charts.cards import card_title
 from kmonitor.ui.limits.limit_text import metric_name, round_amount, threshold_value
-from kmonitor.ui.runs.run_states import Tone, has_ended, has_ended_badly, state_picture
+from kmonitor.ui.runs.run_states import Tone, has_ended, has_ended_badly, run_state_label
 from kmonitor.ui.text.formats import (
     NARROW_SPACE,
     count_text,
@@ -17,22 +17,22 @@ from kmonitor.ui.text.formats import (
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.forecast_text import (
-    brief_forecast_words,
-    chip_words,
+    brief_forecast_text,
     epochs_left_before,
-    forecast_words,
-    nearest,
+    forecast_chip_text,
+    forecast_text,
+    nearest_verdict,
 )
-from kmonitor.ui.verdicts.verdict_store import VerdictBook
+from kmonitor.ui.verdicts.verdict_store import VerdictStore
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.events import Verdict
-from kmonitor_agent.wire.messages.unions import MetricNow, RunSummary
+from kmonitor_agent.wire.messages.unions import MetricReading, RunSummary
 
 _LONGEST_WHY: Final = 160
 
 
 @dataclass(frozen=True, slots=True)
-class ChipPicture:
+class ChipState:
     """One chip.
 
     Attributes:
@@ -57,21 +57,21 @@ class ChipPicture:
 
 
 @dataclass(frozen=True, slots=True)
-class HeaderPicture:
+class HeaderState:
     """Title, line below it, chips from left to right."""
 
     title: str
     subtitle: str
-    chips: tuple[ChipPicture, ...]
+    chips: tuple[ChipState, ...]
 
 
-def header_picture(
+def header_state(
     summary: RunSummary | None,
-    verdicts: VerdictBook | None = None,
+    verdicts: VerdictStore | None = None,
     *,
     now_wall_s: float,
     is_connected: bool,
-) -> HeaderPicture:
+) -> HeaderState:
     """The header for this run; empty when there is none.
 
     Args:
@@ -81,18 +81,18 @@ def header_picture(
         is_connected: Whether the hub is reached.
     """
     if summary is None:
-        return HeaderPicture("", "", ())
-    state = state_picture(summary, now_wall_s=now_wall_s, is_connected=is_connected)
+        return HeaderState("", "", ())
+    state = run_state_label(summary, now_wall_s=now_wall_s, is_connected=is_connected)
     opens = has_ended_badly(summary)
     why = state.why
     if opens:
         why = tr("{why}. Click for what came before.").format(why=why.rstrip(".") or state.word)
-    chips = [ChipPicture("state", state.word, state.tone, state.icon, why, opens=opens)]
+    chips = [ChipState("state", state.word, state.tone, state.icon, why, opens=opens)]
     chips += _progress_chips(summary)
     known = [] if verdicts is None else verdicts.of_run(summary.run)
-    chips += _forecast_chips(summary, nearest(known), now_wall_s)
+    chips += _forecast_chips(summary, nearest_verdict(known), now_wall_s)
     chips += _warning_chips(summary)
-    return HeaderPicture(summary.name, _subtitle(summary, now_wall_s), tuple(chips))
+    return HeaderState(summary.name, _subtitle(summary, now_wall_s), tuple(chips))
 
 
 def _subtitle(summary: RunSummary, now_wall_s: float) -> str:
@@ -103,26 +103,24 @@ def _subtitle(summary: RunSummary, now_wall_s: float) -> str:
     return " \u00b7 ".join(part for part in parts if part)
 
 
-def _progress_chips(summary: RunSummary) -> list[ChipPicture]:
-    chips: list[ChipPicture] = []
+def _progress_chips(summary: RunSummary) -> list[ChipState]:
+    chips: list[ChipState] = []
     if summary.fit > 1:
         text = tr("Fit {n}").format(n=count_text(summary.fit))
         tooltip = tr("{done} fits ended; this one trains {model}").format(
             done=summary.fits_done, model=summary.model
         )
-        chips.append(ChipPicture("fit", text, tooltip=tooltip, rank=3))
+        chips.append(ChipState("fit", text, tooltip=tooltip, rank=3))
     if summary.epoch is not None:
         text = _n_of(tr("Epoch"), summary.epoch + 1, summary.epochs)
         tooltip = tr("{epochs} ended in all fits").format(epochs=epochs_text(summary.epochs_done))
-        chips.append(ChipPicture("epoch", text, tooltip=tooltip, rank=2))
+        chips.append(ChipState("epoch", text, tooltip=tooltip, rank=2))
     if summary.step and not has_ended(summary):
         text = _n_of(tr("Step"), summary.step, summary.steps)
-        chips.append(ChipPicture("step", text, tooltip=tr("Steps of this epoch"), rank=5))
+        chips.append(ChipState("step", text, tooltip=tr("Steps of this epoch"), rank=5))
     if summary.step_time.value is not None and not has_ended(summary):
         text = tr("{time} / step").format(time=seconds_text(summary.step_time.value))
-        chips.append(
-            ChipPicture("step_time", text, tooltip=said(summary.step_time.source), rank=4)
-        )
+        chips.append(ChipState("step_time", text, tooltip=said(summary.step_time.source), rank=4))
     return chips
 
 
@@ -133,39 +131,39 @@ def _n_of(word: str, n: int, of: int | None) -> str:
 
 def _forecast_chips(
     summary: RunSummary, verdict: Verdict | None, now_wall_s: float
-) -> list[ChipPicture]:
-    text = "" if verdict is None else chip_words(summary, verdict, now_wall_s=now_wall_s)
+) -> list[ChipState]:
+    text = "" if verdict is None else forecast_chip_text(summary, verdict, now_wall_s=now_wall_s)
     if verdict is None or not text:
         return []
     is_before = epochs_left_before(summary, verdict) is not None
-    tooltip = f"{card_title(summary, verdict.metric)}: " + forecast_words(
+    tooltip = f"{card_title(summary, verdict.metric)}: " + forecast_text(
         summary, verdict, now_wall_s=now_wall_s
     )
     tone: Tone = "plain" if is_before else "warn"
-    brief = brief_forecast_words(summary, verdict)
-    return [ChipPicture("forecast", text, tone, tooltip=tooltip, rank=1, brief=brief)]
+    brief = brief_forecast_text(summary, verdict)
+    return [ChipState("forecast", text, tone, tooltip=tooltip, rank=1, brief=brief)]
 
 
-def _warning_chips(summary: RunSummary) -> list[ChipPicture]:
-    chips: list[ChipPicture] = []
+def _warning_chips(summary: RunSummary) -> list[ChipState]:
+    chips: list[ChipState] = []
     for metric, now in _metrics(summary):
         limit = _lowest_crossed(summary, metric, now)
         if limit is not None and not has_ended(summary):
             text = tr("{metric} above its limit").format(metric=metric_name(metric))
             tooltip = tr("The limit is {limit}").format(limit=round_amount(metric, limit))
-            chips.append(ChipPicture(f"over_{metric}", text, "warn", "warning", tooltip, 1))
+            chips.append(ChipState(f"over_{metric}", text, "warn", "warning", tooltip, 1))
     if summary.gaps:
         text = tr("{n} events missing").format(n=count_text(summary.gaps))
         tooltip = tr("Events that were lost on the way; charts show a gap there")
-        chips.append(ChipPicture("gaps", text, "warn", "warning", tooltip, 6))
+        chips.append(ChipState("gaps", text, "warn", "warning", tooltip, 6))
     if summary.faults:
         text = tr("{n} faults of kmonitor").format(n=count_text(summary.faults))
         tooltip = tr("kmonitor's own faults in the training process; the training is unaffected")
-        chips.append(ChipPicture("faults", text, "warn", "warning", tooltip, 7))
+        chips.append(ChipState("faults", text, "warn", "warning", tooltip, 7))
     return chips
 
 
-def _metrics(summary: RunSummary) -> tuple[tuple[LimitMetric, MetricNow], ...]:
+def _metrics(summary: RunSummary) -> tuple[tuple[LimitMetric, MetricReading], ...]:
     return (
         ("ram", summary.ram),
         ("vram", summary.vram),
@@ -174,7 +172,7 @@ def _metrics(summary: RunSummary) -> tuple[tuple[LimitMetric, MetricNow], ...]:
     )
 
 
-def _lowest_crossed(summary: RunSummary, metric: LimitMetric, now: MetricNow) -> float | None:
+def _lowest_crossed(summary: RunSummary, metric: LimitMetric, now: MetricReading) -> float | None:
     thresholds = [
         threshold_value(limit, now.of) for limit in summary.limits if limit.metric == metric
     ]

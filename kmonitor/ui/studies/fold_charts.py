@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Final
 
-from kmonitor.ui.memory.what_if import CurveTick
+from kmonitor.ui.memory.what_if import AxisTick
 from kmonitor.ui.plots.axes import MOST_CHARTED, value_axis, x_axis
-from kmonitor.ui.runs.commands import Ask
-from kmonitor.ui.studies.folds import TryPicture, fold_name
+from kmonitor.ui.runs.commands import SendRequest
+from kmonitor.ui.studies.folds import AttemptState, fold_name
 from kmonitor.ui.text.formats import bytes_text, count_text, number_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.local.fold_identity import Noun
 from kmonitor_agent.wire.messages.events import AnyEvent, EpochEnded
-from kmonitor_agent.wire.messages.unions import Row, RowsAsked, RowsTold
+from kmonitor_agent.wire.messages.unions import EventRow, RowsReply, RowsRequest
 
 _MOST_RUNS: Final = 1000
 _MOST_PAGES: Final = 60
@@ -27,7 +27,7 @@ _Place = Callable[[float, float], Point]
 
 
 @dataclass(frozen=True, slots=True)
-class MetricPicture:
+class FoldMetricState:
     """The chart; places are 0..1 from the left and from the bottom.
 
     Attributes:
@@ -46,8 +46,8 @@ class MetricPicture:
     folds: tuple[Curve, ...] = ()
     mean: Curve = ()
     band: tuple[tuple[float, float, float], ...] = ()
-    x_ticks: tuple[CurveTick, ...] = ()
-    y_ticks: tuple[CurveTick, ...] = ()
+    x_ticks: tuple[AxisTick, ...] = ()
+    y_ticks: tuple[AxisTick, ...] = ()
     value: str = ""
     text: str = ""
 
@@ -61,19 +61,19 @@ class _Logs:
     )
 
 
-class StudyMetrics:
+class FoldMetricStore:
     """Epochs of the runs of one study, asked for once and kept up by live rows; main thread only.
 
     Attributes:
         metric: What is to be drawn; empty: the usual.
     """
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: SendRequest) -> None:
         self.metric = ""
         self._ask = ask
         self._asked: dict[int, tuple[list[str], int]] = {}
         self._logs: dict[str, _Logs] = {}
-        self._picture = MetricPicture()
+        self._picture = FoldMetricState()
         self._shown: tuple[object, ...] = ()
         self._changes = 0
 
@@ -92,7 +92,7 @@ class StudyMetrics:
         for run in runs:
             self._logs.pop(run, None)
 
-    def take(self, told: RowsTold) -> bool:
+    def take(self, told: RowsReply) -> bool:
         """Follow a page that was asked here; False if it was not."""
         asked = self._asked.pop(told.ask, None)
         if asked is None:
@@ -107,7 +107,7 @@ class StudyMetrics:
         runs, _ = self._asked.pop(ask, ([], 0))
         self.forget(runs)
 
-    def take_event(self, row: Row, event: AnyEvent) -> None:
+    def take_event(self, row: EventRow, event: AnyEvent) -> None:
         """Take an event of any run."""
         logs = self._logs.get(row.run)
         if logs is not None and isinstance(event, EpochEnded):
@@ -121,7 +121,7 @@ class StudyMetrics:
         *,
         size_px: tuple[int, int],
         noun: Noun = "fold",
-    ) -> MetricPicture:
+    ) -> FoldMetricState:
         """The chart of these runs, the same object again while nothing changed.
 
         Args:
@@ -139,7 +139,7 @@ class StudyMetrics:
         return self._picture
 
     def _ask_page(self, runs: list[str], cursor: int, page: int) -> None:
-        number = self._ask(RowsAsked(ask=0, cursor=cursor, runs=runs, kinds=["epoch_end"]))
+        number = self._ask(RowsRequest(ask=0, cursor=cursor, runs=runs, kinds=["epoch_end"]))
         self._asked[number] = (runs, page)
 
     def _made(
@@ -148,10 +148,10 @@ class StudyMetrics:
         finished: Collection[int],
         size_px: tuple[int, int],
         noun: Noun,
-    ) -> MetricPicture:
+    ) -> FoldMetricState:
         choices = _choices(logs.values())
         if not choices:
-            return MetricPicture(text=_silent_words(has_runs=bool(logs)))
+            return FoldMetricState(text=_silent_words(has_runs=bool(logs)))
         metric = self.metric if self.metric in choices else choices[0]
         of_fold = {fold: _values(each, metric) for fold, each in logs.items()}
         of_fold = {fold: line for fold, line in of_fold.items() if any(map(math.isfinite, line))}
@@ -159,7 +159,7 @@ class StudyMetrics:
         counted = [line for fold, line in of_fold.items() if fold in finished] or lines
         finite = [value for line in lines for value in line if math.isfinite(value)]
         if not finite:
-            return MetricPicture(choices, metric, text=tr("No number yet."))
+            return FoldMetricState(choices, metric, text=tr("No number yet."))
         n_epochs = max(len(line) for line in lines)
         axis = value_axis(min(finite), max(finite), unit="number", height_px=size_px[1])
         span = axis.hi - axis.lo
@@ -170,7 +170,7 @@ class StudyMetrics:
 
         spread = _spread(lines)
         below = x_axis("epochs", 1.0, max(2.0, float(n_epochs)), width_px=size_px[0])
-        return MetricPicture(
+        return FoldMetricState(
             choices=choices,
             metric=metric,
             folds=tuple(_line(line, place) for line in lines),
@@ -180,12 +180,12 @@ class StudyMetrics:
                 for at, mean, by in spread
             ),
             x_ticks=tuple(
-                CurveTick(place(tick - 1.0, axis.lo)[0], text)
+                AxisTick(place(tick - 1.0, axis.lo)[0], text)
                 for tick, text in zip(below.ticks, below.texts, strict=True)
                 if 1.0 <= tick <= n_epochs
             ),
             y_ticks=tuple(
-                CurveTick(place(0, tick)[1], text)
+                AxisTick(place(0, tick)[1], text)
                 for tick, text in zip(axis.ticks, axis.texts, strict=True)
             ),
             value=_last_words(counted),
@@ -264,7 +264,7 @@ def _told_words(metric: str, n: int, noun: Noun, *, is_final: bool) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryBar:
+class FoldMemoryBar:
     """What one fold took; heights are 0..1 of the axis.
 
     Attributes:
@@ -283,7 +283,7 @@ class MemoryBar:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryPicture:
+class FoldMemoryState:
     """The chart.
 
     Attributes:
@@ -295,17 +295,17 @@ class MemoryPicture:
         text: The highest and the bound in words, or why there is nothing.
     """
 
-    bars: tuple[MemoryBar, ...] = ()
+    bars: tuple[FoldMemoryBar, ...] = ()
     bound: float | None = None
     has_vram: bool = False
-    y_ticks: tuple[CurveTick, ...] = ()
+    y_ticks: tuple[AxisTick, ...] = ()
     title: str = ""
     text: str = ""
 
 
-def memory_picture(
-    tries: Sequence[Sequence[TryPicture]], bound_bytes: float | None, *, height_px: float
-) -> MemoryPicture:
+def fold_memory_state(
+    tries: Sequence[Sequence[AttemptState]], bound_bytes: float | None, *, height_px: float
+) -> FoldMemoryState:
     """The highest of all tries of each fold.
 
     Args:
@@ -317,7 +317,7 @@ def memory_picture(
     vrams = [_highest(each.vram_bytes for each in of_fold) for of_fold in tries]
     known = [each for each in (*rams, *vrams) if each is not None]
     if not known:
-        return MemoryPicture(
+        return FoldMemoryState(
             title=tr("Peak memory"), text=tr("No fold has told of its memory yet.")
         )
     most = max(known)
@@ -326,7 +326,7 @@ def memory_picture(
     limit = bound_bytes if is_near else None
     axis = value_axis(0.0, most, unit="bytes", height_px=height_px, limit=limit)
     bars = tuple(
-        MemoryBar(
+        FoldMemoryBar(
             fold=of_fold[-1].fold,
             ram=None if ram is None else ram / axis.hi,
             vram=None if vram is None else vram / axis.hi,
@@ -335,12 +335,12 @@ def memory_picture(
         )
         for of_fold, ram, vram in zip(tries, rams, vrams, strict=True)
     )
-    return MemoryPicture(
+    return FoldMemoryState(
         bars=bars,
         bound=None if limit is None else min(1.0, limit / axis.hi),
         has_vram=any(each is not None for each in vrams),
         y_ticks=tuple(
-            CurveTick(tick / axis.hi, text)
+            AxisTick(tick / axis.hi, text)
             for tick, text in zip(axis.ticks, axis.texts, strict=True)
         ),
         title=tr("Peak memory, {unit}").format(unit=axis.unit) if axis.unit else tr("Peak memory"),
@@ -352,7 +352,7 @@ def _highest(values: Iterable[float | None]) -> float | None:
     return max((each for each in values if each is not None), default=None)
 
 
-def _bar_words(fold: TryPicture, ram: float | None, vram: float | None) -> str:
+def _bar_words(fold: AttemptState, ram: float | None, vram: float | None) -> str:
     parts = [fold_name(fold.fold, fold.noun)]
     if ram is not None:
         parts.append(tr("RAM {size}").format(size=bytes_text(ram)))

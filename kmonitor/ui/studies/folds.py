@@ -9,7 +9,7 @@ from kmonitor.ui.studies.study_store import StudyRecord, is_search
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import later, tr
 from kmonitor_agent.wire.local.fold_identity import Noun
-from kmonitor_agent.wire.messages.events import FoldBegan, FoldEnded
+from kmonitor_agent.wire.messages.events import FoldEnded, FoldStarted
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 MOST_FOLDS: Final = 2000
@@ -59,7 +59,7 @@ _LOOKS: Final[dict[FoldState, tuple[str, str, Tone]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class TryPicture:
+class AttemptState:
     """One try of a fold, or a fold that was not tried yet.
 
     Attributes:
@@ -108,13 +108,13 @@ class TryPicture:
         return self.state == "running"
 
 
-def tries_of(
+def attempts_by_fold(
     study: RunSummary,
     record: StudyRecord,
     runs: Mapping[int, RunSummary],
     *,
     now_wall_s: float,
-) -> tuple[tuple[TryPicture, ...], ...]:
+) -> tuple[tuple[AttemptState, ...], ...]:
     """All tries of each fold, the oldest first; of a fold without one, that it waits.
 
     Args:
@@ -127,7 +127,7 @@ def tries_of(
     return tuple(_tries(fold, study, record, runs.get(fold), now_wall_s) for fold in range(count))
 
 
-def last_tries(tries: Sequence[Sequence[TryPicture]]) -> tuple[TryPicture, ...]:
+def last_attempts(tries: Sequence[Sequence[AttemptState]]) -> tuple[AttemptState, ...]:
     """How each fold stands."""
     return tuple(each[-1] for each in tries)
 
@@ -138,7 +138,7 @@ def fold_name(fold: int, noun: Noun = "fold") -> str:
     return words.format(n=fold)
 
 
-def fold_words(fold: TryPicture) -> str:
+def fold_text(fold: AttemptState) -> str:
     """A fold in one sentence: "fold 2: Out of memory, its processes held 4.1 GiB"."""
     words = f"{fold_name(fold.fold, fold.noun)}: {fold.word}"
     if fold.attempt > 1:
@@ -146,10 +146,10 @@ def fold_words(fold: TryPicture) -> str:
     return f"{words}, {fold.why}" if fold.why else words
 
 
-def end_words(event: FoldEnded) -> tuple[str, bool, str]:
+def describe_fold_end(event: FoldEnded) -> tuple[str, bool, str]:
     """Icon of the end of a try, whether it is a bad one, and the end in one sentence."""
     ended = _ended(event, "")
-    words = fold_words(ended)
+    words = fold_text(ended)
     if event.again:
         words = tr("{fold}; it is tried again").format(fold=words)
     return ended.icon, ended.tone in {"warn", "crit"}, words
@@ -157,7 +157,7 @@ def end_words(event: FoldEnded) -> tuple[str, bool, str]:
 
 def _tries(
     fold: int, study: RunSummary, record: StudyRecord, run: RunSummary | None, now_wall_s: float
-) -> tuple[TryPicture, ...]:
+) -> tuple[AttemptState, ...]:
     run_id = run.run if run is not None else ""
     ended = record.ended(fold)
     begun = record.running(fold)
@@ -174,12 +174,12 @@ def _tries(
 
 
 def _running(
-    begun: FoldBegan,
+    begun: FoldStarted,
     study: RunSummary,
     record: StudyRecord,
     run: RunSummary | None,
     now_wall_s: float,
-) -> TryPicture:
+) -> AttemptState:
     state: FoldState = "running"
     if has_ended(study):
         state = "interrupted" if study.state == "interrupted" else "lost"
@@ -191,7 +191,7 @@ def _running(
         since_s = min(_STALE_S, max(0.0, now_wall_s - told_wall_s))
         seconds = (seconds or 0.0) + since_s
     is_on = state == "running" and seen is not None
-    return TryPicture(
+    return AttemptState(
         fold=begun.fold,
         attempt=begun.attempt,
         state=state,
@@ -219,14 +219,14 @@ def _share(run: RunSummary | None, told: float | None) -> float | None:
     return max(told, min(1.0, (run.epoch + within) / run.epochs))
 
 
-def _ended(each: FoldEnded, run: str) -> TryPicture:
+def _ended(each: FoldEnded, run: str) -> AttemptState:
     state: FoldState = each.outcome or each.cause
     icon, word, tone = _LOOKS[state]
     said_word = tr(word)
     if each.signal:
         said_word = f"{said_word} ({each.signal})"
     lines = said(each.why).strip().splitlines()
-    return TryPicture(
+    return AttemptState(
         fold=each.fold,
         attempt=each.attempt,
         state=state,
@@ -247,6 +247,6 @@ def _ended(each: FoldEnded, run: str) -> TryPicture:
     )
 
 
-def _look(fold: int, attempt: int, state: FoldState) -> TryPicture:
+def _look(fold: int, attempt: int, state: FoldState) -> AttemptState:
     icon, word, tone = _LOOKS[state]
-    return TryPicture(fold, attempt, state, icon, tr(word), tone)
+    return AttemptState(fold, attempt, state, icon, tr(word), tone)

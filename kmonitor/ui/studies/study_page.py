@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from kmonitor.ui.guide.pages import slug
+from kmonitor.ui.guide.pages import heading_slug
 from kmonitor.ui.runs.run_states import Tone, has_ended
-from kmonitor.ui.studies.folds import TryPicture, fold_words, last_tries
+from kmonitor.ui.studies.folds import AttemptState, fold_text, last_attempts
 from kmonitor.ui.studies.study_store import StudyRecord, is_search
 from kmonitor.ui.text.formats import (
     bytes_text,
@@ -41,7 +41,7 @@ class StudyForecast:
 
 
 def study_forecast(
-    folds: Sequence[TryPicture], finished_s: Sequence[float], *, at_once: int
+    folds: Sequence[AttemptState], finished_s: Sequence[float], *, at_once: int
 ) -> StudyForecast | None:
     """What is left of a study that runs; None where nothing tells.
 
@@ -64,7 +64,7 @@ def study_forecast(
     return StudyForecast(*ends)
 
 
-def forecast_words(forecast: StudyForecast | None, *, now_wall_s: float) -> str:
+def study_forecast_text(forecast: StudyForecast | None, *, now_wall_s: float) -> str:
     """The same in words: "about 12 min left (10 min to 16 min), until about 14:35"."""
     if forecast is None:
         return tr("when it ends is not known yet")
@@ -78,7 +78,7 @@ def forecast_words(forecast: StudyForecast | None, *, now_wall_s: float) -> str:
     return tr("about {time} left, until about {moment}").format(time=likely, moment=moment)
 
 
-def _end(running: Sequence[TryPicture], waiting: int, typical_s: float, at_once: int) -> float:
+def _end(running: Sequence[AttemptState], waiting: int, typical_s: float, at_once: int) -> float:
     left = [max(0.0, (each.forecast_s or typical_s) - (each.seconds or 0.0)) for each in running]
     slots = left + [0.0] * max(0, at_once - len(left))
     if waiting > _MOST_PLAYED:
@@ -92,7 +92,7 @@ def _end(running: Sequence[TryPicture], waiting: int, typical_s: float, at_once:
     return end
 
 
-COLUMNS: Final = (
+ATTEMPT_COLUMNS: Final = (
     "fold",
     "attempt",
     "state",
@@ -123,7 +123,7 @@ class TimeBar:
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerRow:
+class AttemptRow:
     """One try in the table.
 
     Attributes:
@@ -145,7 +145,7 @@ class LedgerRow:
 
 
 @dataclass(frozen=True, slots=True)
-class StripCell:
+class FoldCell:
     """One fold in the strip.
 
     Attributes:
@@ -169,7 +169,7 @@ class StripCell:
 
 
 @dataclass(frozen=True, slots=True)
-class StudyPicture:
+class StudyState:
     """The page, but for its charts.
 
     Attributes:
@@ -184,18 +184,18 @@ class StudyPicture:
     lead: str
     forecast: str
     facts: str
-    strip: tuple[StripCell, ...]
-    rows: tuple[LedgerRow, ...]
+    strip: tuple[FoldCell, ...]
+    rows: tuple[AttemptRow, ...]
     empty: str = ""
 
 
-def study_picture(
+def study_state(
     study: RunSummary,
     record: StudyRecord,
-    tries: Sequence[Sequence[TryPicture]],
+    tries: Sequence[Sequence[AttemptState]],
     *,
     now_wall_s: float,
-) -> StudyPicture:
+) -> StudyState:
     """The page of a study.
 
     Args:
@@ -204,13 +204,13 @@ def study_picture(
         tries: Of each fold.
         now_wall_s: Now, UTC epoch seconds.
     """
-    folds = last_tries(tries)
+    folds = last_attempts(tries)
     forecast = ""
     if not has_ended(study) and record.started is not None:
         found = study_forecast(folds, record.finished_s(), at_once=record.started.at_once)
-        forecast = forecast_words(found, now_wall_s=now_wall_s)
-    return StudyPicture(
-        lead=tally_words(study),
+        forecast = study_forecast_text(found, now_wall_s=now_wall_s)
+    return StudyState(
+        lead=study_progress_text(study),
         forecast=forecast,
         facts=_facts(record),
         strip=tuple(_cell(each, len(of_fold)) for each, of_fold in zip(folds, tries, strict=True)),
@@ -219,17 +219,17 @@ def study_picture(
     )
 
 
-def study_heading() -> str:
+def study_guide_slug() -> str:
     """The section of the guide's page of folds about this page, as links name it."""
-    return slug(tr("In the app"))
+    return heading_slug(tr("In the app"))
 
 
-def tally_words(study: RunSummary) -> str:
+def study_progress_text(study: RunSummary) -> str:
     """How far a study is: "3 of 10 folds, 1 running, 1 tried again, 1 killed"."""
     tally = study.tally
     if tally is None:
-        return count_words(study, study.folds)
-    parts = [over_text(study, tally)]
+        return fold_count_text(study, study.folds)
+    parts = [folds_done_text(study, tally)]
     running = 0 if has_ended(study) else tally.running
     for n, words in (
         (running, tr("{n} running")),
@@ -245,15 +245,15 @@ def tally_words(study: RunSummary) -> str:
     return " \u00b7 ".join(parts)
 
 
-def over_text(study: RunSummary, tally: StudyTally) -> str:
+def folds_done_text(study: RunSummary, tally: StudyTally) -> str:
     """How many folds are over: "3 of 10 folds"; of a search, which has no end yet, "3 trials"."""
     if not study.folds:
-        return count_words(study, tally.over)
+        return fold_count_text(study, tally.over)
     words = tr("{n} of 1 fold") if study.folds == 1 else tr("{n} of {of} folds")
     return words.format(n=count_text(tally.over), of=count_text(study.folds))
 
 
-def count_words(study: RunSummary, count: int) -> str:
+def fold_count_text(study: RunSummary, count: int) -> str:
     """So many of a study's folds, or of a search's trials: "1 fold", "12 trials"."""
     if is_search(study):
         words = tr("1 trial") if count == 1 else tr("{n} trials")
@@ -277,15 +277,15 @@ def _facts(record: StudyRecord) -> str:
     return " \u00b7 ".join(part for part in parts if part)
 
 
-def _cell(fold: TryPicture, n_tries: int) -> StripCell:
+def _cell(fold: AttemptState, n_tries: int) -> FoldCell:
     share, is_estimate = fold.share or 0.0, False
     if fold.is_running and fold.share is None and fold.forecast_s and fold.seconds:
         share, is_estimate = min(0.95, fold.seconds / fold.forecast_s), True
     if fold.tone in ("crit", "ok"):
         share = 1.0
-    words = fold_words(fold)
+    words = fold_text(fold)
     left = _left_words(fold)
-    return StripCell(
+    return FoldCell(
         fold=fold.fold,
         run=fold.run,
         icon=fold.icon,
@@ -297,14 +297,14 @@ def _cell(fold: TryPicture, n_tries: int) -> StripCell:
     )
 
 
-def _left_words(fold: TryPicture) -> str:
+def _left_words(fold: AttemptState) -> str:
     if not fold.is_running or fold.forecast_s is None or fold.seconds is None:
         return ""
     left = duration_text(max(0.0, fold.forecast_s - fold.seconds))
     return tr("about {time} left").format(time=left)
 
 
-def _rows(tries: Sequence[Sequence[TryPicture]]) -> tuple[LedgerRow, ...]:
+def _rows(tries: Sequence[Sequence[AttemptState]]) -> tuple[AttemptRow, ...]:
     longest = max(
         (max(t.seconds or 0.0, t.forecast_s or 0.0) for of_fold in tries for t in of_fold),
         default=0.0,
@@ -312,7 +312,7 @@ def _rows(tries: Sequence[Sequence[TryPicture]]) -> tuple[LedgerRow, ...]:
     return tuple(_row(each, longest) for of_fold in tries for each in of_fold)
 
 
-def _row(each: TryPicture, longest: float) -> LedgerRow:
+def _row(each: AttemptState, longest: float) -> AttemptRow:
     cells = (
         count_text(each.fold),
         _attempt_words(each),
@@ -324,18 +324,18 @@ def _row(each: TryPicture, longest: float) -> LedgerRow:
         bytes_text(each.vram_bytes) if each.vram_bytes else "",
         each.why,
     )
-    words = fold_words(each)
-    return LedgerRow(each.fold, each.run, cells, each.icon, each.tone, _bar(each, longest), words)
+    words = fold_text(each)
+    return AttemptRow(each.fold, each.run, cells, each.icon, each.tone, _bar(each, longest), words)
 
 
-def _attempt_words(each: TryPicture) -> str:
+def _attempt_words(each: AttemptState) -> str:
     if not each.attempt or each.state == "again":
         return ""
     text = count_text(each.attempt)
     return tr("{n}, resumed").format(n=text) if each.resumed else text
 
 
-def _time_words(each: TryPicture) -> str:
+def _time_words(each: AttemptState) -> str:
     if each.seconds is None:
         return ""
     seconds = each.seconds
@@ -348,7 +348,7 @@ def _time_words(each: TryPicture) -> str:
     return took
 
 
-def _bar(each: TryPicture, longest: float) -> TimeBar | None:
+def _bar(each: AttemptState, longest: float) -> TimeBar | None:
     if each.seconds is None or longest <= 0.0:
         return None
     foretold = None

@@ -5,19 +5,19 @@ from dataclasses import dataclass, field
 
 from kmonitor_agent.wire.messages.events import (
     AnyEvent,
-    FoldBegan,
     FoldEnded,
-    FoldNow,
+    FoldProgress,
+    FoldStarted,
     StudyStarted,
 )
-from kmonitor_agent.wire.messages.unions import Row, RunSummary
+from kmonitor_agent.wire.messages.unions import EventRow, RunSummary
 
 STUDY_KINDS = ("study", "fold_begin", "fold_now", "fold_end")
 """Event types that a study's page is made of."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TimedFoldProgress:
     """The last that was told of a fold that runs.
 
     Attributes:
@@ -25,7 +25,7 @@ class Seen:
         t_s: Run time of the study when it was told, seconds.
     """
 
-    now: FoldNow
+    now: FoldProgress
     t_s: float
 
 
@@ -42,23 +42,25 @@ class StudyRecord:
         default_factory=dict[int, dict[tuple[int, int], FoldEnded]]
     )
     _started_at: int = 0
-    _begun: dict[int, tuple[int, FoldBegan]] = field(
-        default_factory=dict[int, tuple[int, FoldBegan]]
+    _begun: dict[int, tuple[int, FoldStarted]] = field(
+        default_factory=dict[int, tuple[int, FoldStarted]]
     )
-    _now: dict[int, tuple[int, Seen]] = field(default_factory=dict[int, tuple[int, Seen]])
+    _now: dict[int, tuple[int, TimedFoldProgress]] = field(
+        default_factory=dict[int, tuple[int, TimedFoldProgress]]
+    )
 
-    def take(self, row: Row, event: AnyEvent) -> bool:
+    def take(self, row: EventRow, event: AnyEvent) -> bool:
         """Take an event of the study; whether it is one."""
         match event:
             case StudyStarted():
                 if row.row >= self._started_at:
                     self.started, self._started_at = event, row.row
-            case FoldBegan(fold=fold):
+            case FoldStarted(fold=fold):
                 if row.row >= self._begun.get(fold, (0, event))[0]:
                     self._begun[fold] = (row.row, event)
-            case FoldNow(fold=fold):
+            case FoldProgress(fold=fold):
                 if row.row >= self._now.get(fold, (0, None))[0]:
-                    self._now[fold] = (row.row, Seen(event, row.t_s))
+                    self._now[fold] = (row.row, TimedFoldProgress(event, row.t_s))
             case FoldEnded(fold=fold, attempt=attempt, began_wall_s=began_wall_s):
                 self._tries.setdefault(fold, {})[attempt, round(began_wall_s)] = event
             case _:
@@ -79,7 +81,7 @@ class StudyRecord:
         """How all tries ended, by fold, the oldest first."""
         return [each for fold in sorted(self._tries) for each in self.ended(fold)]
 
-    def running(self, fold: int) -> FoldBegan | None:
+    def running(self, fold: int) -> FoldStarted | None:
         """The try of a fold that runs, as far as the study told; None: none does."""
         row, begun = self._begun.get(fold, (0, None))
         if begun is None or row < self._started_at:
@@ -88,7 +90,7 @@ class StudyRecord:
         near = [(begun.attempt, round(begun.began_wall_s) + by) for by in (-1, 0, 1)]
         return None if any(each in self._tries.get(fold, {}) for each in near) else begun
 
-    def seen(self, fold: int, attempt: int) -> Seen | None:
+    def seen(self, fold: int, attempt: int) -> TimedFoldProgress | None:
         """How far a try that runs was at last; None: nothing was told."""
         row, seen = self._now.get(fold, (0, None))
         begun_row = self._begun.get(fold, (0, None))[0]
@@ -101,7 +103,7 @@ class StudyRecord:
         return sorted(each.seconds for each in self.tries() if each.cause == "finished")
 
 
-class StudyBook:
+class StudyStore:
     """Records of studies by run id; main thread only."""
 
     def __init__(self) -> None:
@@ -111,9 +113,9 @@ class StudyBook:
         """What a study told."""
         return self._records.get(run) or StudyRecord()
 
-    def take(self, row: Row, event: AnyEvent) -> bool:
+    def take(self, row: EventRow, event: AnyEvent) -> bool:
         """Take an event of any run; whether it is one of a study."""
-        if not isinstance(event, StudyStarted | FoldBegan | FoldNow | FoldEnded):
+        if not isinstance(event, StudyStarted | FoldStarted | FoldProgress | FoldEnded):
             return False
         return self._records.setdefault(row.run, StudyRecord()).take(row, event)
 

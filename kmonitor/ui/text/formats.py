@@ -62,7 +62,7 @@ def unit_bytes(unit: str) -> float:
     return byte_step() ** _unit_names().index(unit)
 
 
-def plain_text(text: str) -> str:
+def with_plain_spaces(text: str) -> str:
     """The same text with ordinary spaces, for terminals that lack the narrow one."""
     return text.replace(NARROW_SPACE, " ")
 
@@ -324,7 +324,7 @@ BYTES: Final = {
 _FORM: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
 
 
-def amount_from(text: str, units: Mapping[str, int], *, bare: int | None) -> float | None:
+def parse_amount(text: str, units: Mapping[str, int], *, bare: int | None) -> float | None:
     """The amount that was typed; None: it is none.
 
     Args:

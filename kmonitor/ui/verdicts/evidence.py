@@ -4,30 +4,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.ui.charts.cards import NO_RATE, RatePicture, card_title
-from kmonitor.ui.guide.pages import slug
+from kmonitor.ui.charts.cards import NO_RATE, RateLabel, card_title
+from kmonitor.ui.guide.pages import heading_slug
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import rate_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.forecast_text import (
-    brief_forecast_words,
-    forecast_words,
-    short_forecast_words,
+    brief_forecast_text,
+    forecast_text,
+    short_forecast_text,
 )
 from kmonitor.ui.verdicts.verdict_text import (
     NO_VERDICT,
     Tone,
-    VerdictPicture,
+    VerdictLabel,
     advice_of,
-    cause_words,
+    cause_text,
     evidence_lines,
-    headline,
-    per_word,
-    slope_words,
-    state_words,
+    slope_text,
     suspicion_of,
-    tone_of,
+    unit_name,
+    verdict_headline,
+    verdict_state_text,
+    verdict_tone,
 )
 from kmonitor_agent.wire.messages.commands import CommandName
 from kmonitor_agent.wire.messages.events import Verdict
@@ -38,7 +38,7 @@ _QUIET: Final = frozenset[VerdictState]({"learning", "steady"})
 
 
 @dataclass(frozen=True, slots=True)
-class EvidencePicture:
+class EvidenceState:
     """A verdict in full.
 
     Attributes:
@@ -67,9 +67,7 @@ class EvidencePicture:
         return "\n".join((self.title, self.subtitle, self.lead, *self.lines, *self.advice))
 
 
-def verdict_picture(
-    run: RunSummary, verdict: Verdict | None, *, now_wall_s: float
-) -> VerdictPicture:
+def verdict_label(run: RunSummary, verdict: Verdict | None, *, now_wall_s: float) -> VerdictLabel:
     """The verdict on a card.
 
     Args:
@@ -79,18 +77,18 @@ def verdict_picture(
     """
     if verdict is None or (has_ended(run) and verdict.state == "learning"):
         return NO_VERDICT
-    return VerdictPicture(
-        text=state_words(verdict),
-        tone=tone_of(verdict),
-        forecast=short_forecast_words(run, verdict),
-        forecast_brief=brief_forecast_words(run, verdict),
-        forecast_tooltip=forecast_words(run, verdict, now_wall_s=now_wall_s),
+    return VerdictLabel(
+        text=verdict_state_text(verdict),
+        tone=verdict_tone(verdict),
+        forecast=short_forecast_text(run, verdict),
+        forecast_brief=brief_forecast_text(run, verdict),
+        forecast_tooltip=forecast_text(run, verdict, now_wall_s=now_wall_s),
         is_quiet=verdict.state in _QUIET,
-        tooltip=tr("{verdict}. Click for the evidence.").format(verdict=headline(verdict)),
+        tooltip=tr("{verdict}. Click for the evidence.").format(verdict=verdict_headline(verdict)),
     )
 
 
-def judged_rate(verdict: Verdict | None, reckoned: RatePicture) -> RatePicture:
+def judged_rate(verdict: Verdict | None, reckoned: RateLabel) -> RateLabel:
     """The rate beside a verdict: the slope that it rests on, so that card and evidence tell one.
 
     Args:
@@ -101,14 +99,14 @@ def judged_rate(verdict: Verdict | None, reckoned: RatePicture) -> RatePicture:
         return reckoned
     if verdict.state == "steady":
         return NO_RATE  # the verdict says it, and the evidence tells the slope
-    text = rate_text(verdict.slope, METRIC_UNITS[verdict.metric], per_word(verdict))
+    text = rate_text(verdict.slope, METRIC_UNITS[verdict.metric], unit_name(verdict))
     is_growing = verdict.state in ALARMED_STATES and verdict.slope > 0.0
-    return RatePicture(text, int(is_growing), slope_words(verdict))
+    return RateLabel(text, int(is_growing), slope_text(verdict))
 
 
-def evidence_picture(
+def evidence_state(
     run: RunSummary, verdict: Verdict, *, now_wall_s: float, can_ask: bool
-) -> EvidencePicture:
+) -> EvidenceState:
     """A verdict in full.
 
     Args:
@@ -118,15 +116,17 @@ def evidence_picture(
         can_ask: Whether the run takes commands from here.
     """
     is_alarm = verdict.state not in _QUIET and verdict.state != "cleared"
-    forecast = forecast_words(run, verdict, now_wall_s=now_wall_s)
+    forecast = forecast_text(run, verdict, now_wall_s=now_wall_s)
     lines = [*evidence_lines(verdict), forecast]
     advice = advice_of(verdict) if is_alarm else []
     is_final = has_ended(run)
-    title = f"{card_title(run, verdict.metric)}: {state_words(verdict, is_final=is_final)}"
-    return EvidencePicture(
+    title = f"{card_title(run, verdict.metric)}: {verdict_state_text(verdict, is_final=is_final)}"
+    return EvidenceState(
         title=title,
         subtitle=run.name,
-        lead=_sentence(cause_words(verdict) or headline(verdict, is_final=is_final), verdict.name),
+        lead=_sentence(
+            cause_text(verdict) or verdict_headline(verdict, is_final=is_final), verdict.name
+        ),
         lines=tuple(_sentence(line, "") for line in lines if line),
         advice=tuple(each.text for each in advice if each.command is None),
         actions=tuple(
@@ -134,17 +134,17 @@ def evidence_picture(
             for each in advice
             if each.command is not None and can_ask and each.command in run.actions
         ),
-        tone=tone_of(verdict),
-        guide=loop_heading() if is_alarm and verdict.per == "fit" else "",
+        tone=verdict_tone(verdict),
+        guide=loop_guide_slug() if is_alarm and verdict.per == "fit" else "",
     )
 
 
-def loop_heading() -> str:
+def loop_guide_slug() -> str:
     """The section of the guide's page of folds about loops, as links name it."""
-    return slug(tr("A loop of models in one process"))
+    return heading_slug(tr("A loop of models in one process"))
 
 
-def suspicion_words(verdicts: Mapping[VerdictMetric, VerdictState]) -> str:
+def suspicion_text(verdicts: Mapping[VerdictMetric, VerdictState]) -> str:
     """What the run tree's mark says: "RAM: leak suspected"; empty: no mark."""
     return ", ".join(
         f"{metric_name(metric)}: {suspicion_of(metric)}"

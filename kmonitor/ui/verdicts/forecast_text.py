@@ -16,7 +16,7 @@ _FAR_UNITS: Final = 1000.0
 _ROUNDED_FROM: Final = 100.0
 
 
-def forecast_words(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> str:
+def forecast_text(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> str:
     """When which limit is met: "limit 72 GiB in about 14 epochs (10 to 21), about 14:35".
 
     Args:
@@ -27,7 +27,7 @@ def forecast_words(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> s
     forecast = verdict.forecast
     if forecast is None or has_ended(run):
         return ""
-    text = _when_words(verdict, forecast, limit_words(verdict, forecast))
+    text = _when_words(verdict, forecast, forecast_limit_text(verdict, forecast))
     left = epochs_left_before(run, verdict)
     if left is not None:
         return tr("{forecast}; the fit ends before, in {left}").format(
@@ -39,7 +39,7 @@ def forecast_words(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> s
     )
 
 
-def short_forecast_words(run: RunSummary, verdict: Verdict) -> str:
+def short_forecast_text(run: RunSummary, verdict: Verdict) -> str:
     """The same where there is little room: "limit in about 14 epochs (10 to 21)"."""
     forecast = verdict.forecast
     if forecast is None or has_ended(run):
@@ -49,10 +49,10 @@ def short_forecast_words(run: RunSummary, verdict: Verdict) -> str:
     return _when_words(verdict, forecast, tr("limit"))
 
 
-def brief_forecast_words(run: RunSummary, verdict: Verdict) -> str:
+def brief_forecast_text(run: RunSummary, verdict: Verdict) -> str:
     """Its band alone, for hardly any room: "limit in 10 to 21 epochs"; empty: no shorter."""
     forecast = verdict.forecast
-    if not short_forecast_words(run, verdict) or forecast is None or is_out_of_memory(verdict):
+    if not short_forecast_text(run, verdict) or forecast is None or is_out_of_memory(verdict):
         return ""
     if forecast.latest is None or _is_open_ended(forecast) or _is_reached(forecast):
         return ""
@@ -63,9 +63,9 @@ def brief_forecast_words(run: RunSummary, verdict: Verdict) -> str:
     return tr("limit in {low}\u2013{high}").format(low=low, high=high)
 
 
-def chip_words(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> str:
+def forecast_chip_text(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> str:
     """The same with the time of day: "limit in about 14 epochs (10 to 21) \u00b7 16:40"."""
-    text = short_forecast_words(run, verdict)
+    text = short_forecast_text(run, verdict)
     if not text or epochs_left_before(run, verdict) is not None:
         return text
     moment = _moment(run, verdict, now_wall_s)
@@ -75,7 +75,7 @@ def chip_words(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> str:
     return f"{whose}{text} \u00b7 {moment}" if moment else f"{whose}{text}"
 
 
-def nearest(verdicts: Iterable[Verdict]) -> Verdict | None:
+def nearest_verdict(verdicts: Iterable[Verdict]) -> Verdict | None:
     """The verdict whose limit is met first; None if none has a forecast."""
     known = [verdict for verdict in verdicts if verdict.forecast is not None]
     return min(known, key=_seconds_to, default=None)
@@ -91,7 +91,7 @@ def epochs_left_before(run: RunSummary, verdict: Verdict) -> int | None:
     return left if 0 <= left <= forecast.earliest else None
 
 
-def limit_words(verdict: Verdict, forecast: LimitForecast) -> str:
+def forecast_limit_text(verdict: Verdict, forecast: LimitForecast) -> str:
     """Which limit: "limit 72 GiB", "host limit 15.6 GiB"."""
     amount = round_amount(verdict.metric, forecast.limit)
     match forecast.of:

@@ -2,16 +2,16 @@
 
 from collections.abc import Collection
 
-from kmonitor.ui.runs.commands import Ask
+from kmonitor.ui.runs.commands import SendRequest
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.events import AnyEvent, EpochEnded, FitEnded, Verdict
-from kmonitor_agent.wire.messages.unions import VerdictsAsked, VerdictsTold
+from kmonitor_agent.wire.messages.unions import VerdictsReply, VerdictsRequest
 
 
-class VerdictBook:
+class VerdictStore:
     """Takes what is streamed, and asks how the selected run stands; main thread only."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: SendRequest) -> None:
         self._ask = ask
         self._runs: dict[str, dict[str, Verdict]] = {}
         self._wanted = ""
@@ -46,7 +46,7 @@ class VerdictBook:
             self._ask_now()
         return False
 
-    def take(self, told: VerdictsTold) -> bool:
+    def take(self, told: VerdictsReply) -> bool:
         """Take an answer; whether a verdict is now another one."""
         if self._open.pop(told.ask, None) is not None and self._is_stale:
             self._ask_now()
@@ -69,7 +69,7 @@ class VerdictBook:
         # One question at a time: epochs may be shorter than a hub's answer takes.
         self._is_stale = self._wanted in self._open.values()
         if self._wanted and not self._is_stale:
-            question = VerdictsAsked(ask=0, run=self._wanted)
+            question = VerdictsRequest(ask=0, run=self._wanted)
             self._open[self._ask(question)] = self._wanted
 
     def _keep(self, run: str, verdict: Verdict) -> bool:

@@ -13,7 +13,7 @@ from kmonitor.ui.text.formats import (
 )
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import CommandName
-from kmonitor_agent.wire.messages.events import GrewWith, Verdict
+from kmonitor_agent.wire.messages.events import CorrelatedGrowth, Verdict
 
 if TYPE_CHECKING:
     from kmonitor_agent.wire.messages.verdict_events import VerdictMetric, VerdictState
@@ -30,7 +30,7 @@ Tone = Literal["mute", "ok", "warn", "crit"]
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
+class VerdictAdvice:
     """Something that may help.
 
     Attributes:
@@ -43,7 +43,7 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictPicture:
+class VerdictLabel:
     """The verdict on a card.
 
     Attributes:
@@ -65,11 +65,11 @@ class VerdictPicture:
     tooltip: str = ""
 
 
-NO_VERDICT: Final = VerdictPicture()
+NO_VERDICT: Final = VerdictLabel()
 """Nothing was judged yet."""
 
 
-def state_words(verdict: Verdict, *, is_final: bool = False) -> str:
+def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
     """What is known, in two or three words: "leak suspected", "learning 4/10".
 
     Args:
@@ -101,20 +101,20 @@ def suspicion_of(metric: "VerdictMetric") -> str:
     return tr("growing") if metric == "graph" else tr("leak suspected")
 
 
-def alarm_words(metric: "VerdictMetric", state: "VerdictState") -> str:
+def alarm_text(metric: "VerdictMetric", state: "VerdictState") -> str:
     """What a list of runs says of a metric that grows: "leak suspected", "slowing down"."""
     if state == "suspected":
         return suspicion_of(metric)
     return tr("slowing down") if metric == "step_time" else tr("growing")
 
 
-def tone_of(verdict: Verdict) -> Tone:
+def verdict_tone(verdict: Verdict) -> Tone:
     """How loud it is."""
     tones: dict[str, Tone] = {"growing": "warn", "suspected": "crit", "cleared": "ok"}
     return tones.get(verdict.state, "mute")
 
 
-def headline(verdict: Verdict, *, is_final: bool = False) -> str:
+def verdict_headline(verdict: Verdict, *, is_final: bool = False) -> str:
     """The verdict in one sentence: "leak suspected: train_function is traced again and again".
 
     Args:
@@ -127,12 +127,12 @@ def headline(verdict: Verdict, *, is_final: bool = False) -> str:
         if is_final:
             text = tr("not judged: a verdict takes {needed}, {n} measured")
         return text.format(needed=needed, n=units)
-    text = state_words(verdict)
-    cause = "" if verdict.cause == "data_cache" else cause_words(verdict)
+    text = verdict_state_text(verdict)
+    cause = "" if verdict.cause == "data_cache" else cause_text(verdict)
     return f"{text}: {cause}" if cause else text
 
 
-def cause_words(verdict: Verdict) -> str:
+def cause_text(verdict: Verdict) -> str:
     """What grows, as far as it is counted; empty where nothing was looked for."""
     name = verdict.name
     words = {
@@ -160,7 +160,7 @@ def cause_words(verdict: Verdict) -> str:
     return words.get(verdict.cause, "")
 
 
-def changed_words(verdict: Verdict) -> str:
+def trace_change_text(verdict: Verdict) -> str:
     """What differs from one trace of the function to the next; empty where it is not known."""
     if not verdict.changed:
         return ""
@@ -172,7 +172,7 @@ def changed_words(verdict: Verdict) -> str:
     return tr("From one trace to the next changed: {what}").format(what=verdict.changed)
 
 
-def sureness_words(verdict: Verdict) -> str:
+def confidence_text(verdict: Verdict) -> str:
     """How much the counters say; empty where there is no cause."""
     if verdict.cause == "data_cache":
         return tr("A cache of the data set does that; it is not proven")
@@ -184,12 +184,12 @@ def sureness_words(verdict: Verdict) -> str:
     return words.get(verdict.sureness, "")
 
 
-def slope_words(verdict: Verdict) -> str:
+def slope_text(verdict: Verdict) -> str:
     """How fast, how sure, and over what; empty before anything was judged."""
     if verdict.slope is None or verdict.slope_low is None or verdict.slope_high is None:
         return ""
     unit = METRIC_UNITS[verdict.metric]
-    rate = rate_text(verdict.slope, unit, per_word(verdict))
+    rate = rate_text(verdict.slope, unit, unit_name(verdict))
     low, high = (_change(verdict, end) for end in (verdict.slope_low, verdict.slope_high))
     text = tr("{rate} (95 % interval {low} to {high})").format(rate=rate, low=low, high=high)
     return tr("{slope}, over {window}").format(
@@ -197,12 +197,12 @@ def slope_words(verdict: Verdict) -> str:
     )
 
 
-def grew_with_words(verdict: Verdict) -> list[str]:
+def grew_with_lines(verdict: Verdict) -> list[str]:
     """What grew over the same units, one line each."""
     return [_grew_with(one, verdict) for one in verdict.grew_with]
 
 
-def why_not_words(verdict: Verdict) -> str:
+def no_growth_reason(verdict: Verdict) -> str:
     """Why a rise is not called growth; empty where it is, or nothing was judged."""
     words = {
         "too_small": tr("it changes by little, or no more than it scatters"),
@@ -215,17 +215,17 @@ def why_not_words(verdict: Verdict) -> str:
     return words.get(verdict.why_not, "")
 
 
-def advice_of(verdict: Verdict) -> list[Advice]:
+def advice_of(verdict: Verdict) -> list[VerdictAdvice]:
     """What may help, the mildest first; nothing while nothing grows."""
     return [found for code in verdict.advice if (found := _advice(code, verdict)) is not None]
 
 
 def evidence_lines(verdict: Verdict) -> list[str]:
     """What a verdict rests on, one line each."""
-    lines = [slope_words(verdict)]
+    lines = [slope_text(verdict)]
     if verdict.state in {"steady", "cleared"}:
-        lines.append(why_not_words(verdict))
-    grew = grew_with_words(verdict)
+        lines.append(no_growth_reason(verdict))
+    grew = grew_with_lines(verdict)
     if verdict.cause == "data_cache":
         rise = bytes_text(sum(one.per_unit for one in verdict.grew_with))
         lines.append(
@@ -235,17 +235,17 @@ def evidence_lines(verdict: Verdict) -> list[str]:
         )
     elif grew:
         lines.append(tr("With it grew: {what}").format(what="; ".join(grew)))
-    lines += [changed_words(verdict), sureness_words(verdict)]
+    lines += [trace_change_text(verdict), confidence_text(verdict)]
     return [line for line in lines if line]
 
 
-def log_words(verdict: Verdict) -> str:
+def verdict_log_text(verdict: Verdict) -> str:
     """The verdict as a line of the event log."""
     metric = metric_in_sentence(verdict.metric)
-    return f"{metric[:1].upper()}{metric[1:]}: {headline(verdict)}"
+    return f"{metric[:1].upper()}{metric[1:]}: {verdict_headline(verdict)}"
 
 
-def per_word(verdict: Verdict) -> str:
+def unit_name(verdict: Verdict) -> str:
     """One unit: "epoch", "fit" or "fold"."""
     return {"epoch": tr("epoch"), "fit": tr("fit"), "fold": tr("fold")}[verdict.per]
 
@@ -253,36 +253,38 @@ def per_word(verdict: Verdict) -> str:
 def units_text(n: float, verdict: Verdict) -> str:
     """So many units: "1 epoch", "14 fits"."""
     many = {"epoch": tr("epochs"), "fit": tr("fits"), "fold": tr("folds")}[verdict.per]
-    return f"{count_text(n)} {per_word(verdict) if n == 1 else many}"
+    return f"{count_text(n)} {unit_name(verdict) if n == 1 else many}"
 
 
-def _advice(code: str, verdict: Verdict) -> Advice | None:
+def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
     name = verdict.name or tr("the function")
     known = {
-        "collect": Advice(tr("Collect"), "collect"),
-        "reload": Advice(tr("Reload"), "reload"),
-        "restart": Advice(tr("Restart"), "restart"),
-        "diagnose": Advice(tr("Diagnose"), "diagnose"),
-        "tensors_not_numbers": Advice(
+        "collect": VerdictAdvice(tr("Collect"), "collect"),
+        "reload": VerdictAdvice(tr("Reload"), "reload"),
+        "restart": VerdictAdvice(tr("Restart"), "restart"),
+        "diagnose": VerdictAdvice(tr("Diagnose"), "diagnose"),
+        "tensors_not_numbers": VerdictAdvice(
             tr("pass tensors instead of Python numbers to {name}").format(name=name)
         ),
-        "function_once": Advice(tr("make {name} once, outside of the loop").format(name=name)),
-        "one_shape": Advice(
+        "function_once": VerdictAdvice(
+            tr("make {name} once, outside of the loop").format(name=name)
+        ),
+        "one_shape": VerdictAdvice(
             tr("pass {name} batches of one shape, or an input_signature with None").format(
                 name=name
             )
         ),
-        "run_folds": Advice(
+        "run_folds": VerdictAdvice(
             tr("train each model in a process of its own: kmonitor_agent.run_folds()")
         ),
-        "collect_each": Advice(tr("call kmonitor_agent.collect() after each model")),
-        "build_once": Advice(tr("build model and optimizer once, outside of the loop")),
-        "fewer_workers": Advice(tr("start fewer workers, or anew for each epoch")),
+        "collect_each": VerdictAdvice(tr("call kmonitor_agent.collect() after each model")),
+        "build_once": VerdictAdvice(tr("build model and optimizer once, outside of the loop")),
+        "fewer_workers": VerdictAdvice(tr("start fewer workers, or anew for each epoch")),
     }
     return known.get(code)
 
 
-def _grew_with(one: GrewWith, verdict: Verdict) -> str:
+def _grew_with(one: CorrelatedGrowth, verdict: Verdict) -> str:
     kinds = {
         "traces": tr("live traces"),
         "retained": tr("traces of models that are gone"),
@@ -302,7 +304,7 @@ def _grew_with(one: GrewWith, verdict: Verdict) -> str:
     if one.name:
         what += f" ({one.name})"
     text = tr("{what} +{per_unit} / {per}").format(
-        what=what, per_unit=texts[0], per=per_word(verdict)
+        what=what, per_unit=texts[0], per=unit_name(verdict)
     )
     return text if texts[1] == texts[2] else f"{text} ({texts[1]} \u2013 {texts[2]})"
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from kmonitor.ui.theme.qt.theme import Look, repolish
+from kmonitor.ui.theme.qt.theme import Theme, repolish
 
 _MOST_LETTERS = 22
 
@@ -35,7 +35,7 @@ class MenuButton(QPushButton):
 
     def __init__(
         self,
-        look: Look,
+        look: Theme,
         name: str,
         choices: Mapping[str, str],
         parent: QWidget | None = None,
@@ -147,7 +147,7 @@ class FolderButton(QPushButton):
 # segments: A choice of one among few, side by side.
 
 
-class Segments(QFrame):
+class SegmentedControl(QFrame):
     """Shows its choices as buttons of which one is down.
 
     Signals:
@@ -223,7 +223,7 @@ class Segments(QFrame):
 class Switch(QAbstractButton):
     """A checkable button that looks like a switch with its text beside it."""
 
-    def __init__(self, look: Look, text: str, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self.setText(text)

@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit, QMessageBox, QWidget
 
-from kmonitor.ui.actions.action_panel import ConfirmPicture
+from kmonitor.ui.actions.action_panel import Confirmation
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.theme.qt.theme import repolish
 
@@ -15,7 +15,7 @@ _WIDTH = 440
 
 
 @dataclass(frozen=True, slots=True)
-class NameWords:
+class NameDialogText:
     """What the dialog says.
 
     Attributes:
@@ -34,7 +34,7 @@ class NameDialog(QInputDialog):
 
     def __init__(
         self,
-        words: NameWords,
+        words: NameDialogText,
         value: str,
         parent: QWidget,
         *,
@@ -64,7 +64,7 @@ class NameDialog(QInputDialog):
 # file_dialog_words: What Qt's own translation of its file dialogs leaves in English.
 
 
-def say_labels(dialog: QFileDialog) -> None:
+def translate_labels(dialog: QFileDialog) -> None:
     """Say them in the language in force."""
     dialog.setLabelText(QFileDialog.DialogLabel.LookIn, tr("Look in:"))
     dialog.setLabelText(QFileDialog.DialogLabel.FileType, tr("Files of type:"))
@@ -73,11 +73,11 @@ def say_labels(dialog: QFileDialog) -> None:
 # Questions.
 
 
-class QuestionBox(QMessageBox):
+class ConfirmationBox(QMessageBox):
     """Asks; `accepted` fires on yes, and it is gone when it is closed."""
 
     def __init__(
-        self, picture: ConfirmPicture, parent: QWidget, *, is_dangerous: bool = True
+        self, picture: Confirmation, parent: QWidget, *, is_dangerous: bool = True
     ) -> None:
         """Ask nothing before `open`.
 
@@ -150,7 +150,7 @@ class SaveDialog(QFileDialog):
         self.setDefaultSuffix(next(iter(kinds)))
         self.selectFile(suggested.name)
         self.filterSelected.connect(self._on_self_filter_selected)
-        say_labels(self)
+        translate_labels(self)
         self.setWindowTitle(title)
 
     @Slot(str)

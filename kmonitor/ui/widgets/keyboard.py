@@ -7,10 +7,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
-from kmonitor.ui.shortcuts import key_of
+from kmonitor.ui.shortcuts import shortcut_keys
 
 
-def add_key(name: str, widget: QWidget, slot: Callable[[], object] | None = None) -> QShortcut:
+def add_shortcut(
+    name: str, widget: QWidget, slot: Callable[[], object] | None = None
+) -> QShortcut:
     """A shortcut of a widget, silent while it is hidden.
 
     Args:
@@ -28,17 +30,17 @@ def add_key(name: str, widget: QWidget, slot: Callable[[], object] | None = None
     return shortcut
 
 
-def press_by_key(name: str, button: QAbstractButton) -> None:
+def click_on_shortcut(name: str, button: QAbstractButton) -> None:
     """Let a shortcut press a button. Raises: KeyError."""
     button.setShortcut(key_sequence(name))
 
 
 def key_sequence(name: str) -> QKeySequence:
     """The keys of a shortcut, for a menu that shows them. Raises: KeyError."""
-    return QKeySequence(key_of(name))
+    return QKeySequence(shortcut_keys(name))
 
 
-def key_text(keys: str) -> str:
+def native_shortcut_text(keys: str) -> str:
     """Keys as this platform writes them."""
     return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
 
@@ -52,13 +54,13 @@ def tab_stops(parts: Iterable[QWidget]) -> list[QWidget]:
     return [each for each in inside if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
 
 
-def tab_along(stops: Iterable[QWidget]) -> None:
+def set_tab_order(stops: Iterable[QWidget]) -> None:
     """Have Tab go along these; what stood between them follows the last."""
     for one, following in pairwise(stops):
         QWidget.setTabOrder(one, following)
 
 
-def stop_before(widget: QWidget) -> QWidget | None:
+def tab_stop_before(widget: QWidget) -> QWidget | None:
     """What Tab stops at before a widget and all that is in it; None: nothing."""
     found = widget.previousInFocusChain()
     while found is not None and found is not widget:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QToolTip, QWidget
 from typing_extensions import override
 
 from kmonitor.ui.theme.palettes import SIZES
-from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.qt.theme import Theme
 
 _FEWEST_LETTERS = 4
 _BETWEEN = " \u00b7 "
@@ -113,7 +113,7 @@ _LINE_PX = 17
 class LegendRow(QWidget):
     """Spots with their words; breaks into lines where there is no room."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self._entries: tuple[tuple[str, int], ...] = ()

@@ -85,7 +85,7 @@ EDGE_PX: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Extents:
+class PanelExtents:
     """What the panels take now, pixels."""
 
     left: int
@@ -138,7 +138,7 @@ class PanelSizes(QObject):
         """Take what was chosen at another start; None: the usual."""
         self._chosen[side] = px
 
-    def extents(self, *, has_table: bool) -> Extents:
+    def extents(self, *, has_table: bool) -> PanelExtents:
         """What the panels take now.
 
         Args:
@@ -149,7 +149,7 @@ class PanelSizes(QObject):
         if has_table and self._window.height() >= _ROOM_FOR_TABLE:
             # A table has a head, and says less in three lines than a log does.
             below += SIZES.table_more
-        return Extents(
+        return PanelExtents(
             self._due("left", SIZES.left_narrow if is_narrow else SIZES.left),
             self._due("right", SIZES.right_narrow if is_narrow else SIZES.right),
             self._due("below", below),

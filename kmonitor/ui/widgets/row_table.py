@@ -27,7 +27,7 @@ from typing_extensions import override
 
 from kmonitor.ui.settings.window_settings import TableLayout
 from kmonitor.ui.theme.palettes import SIZES, Palette
-from kmonitor.ui.theme.qt.theme import Look, icon_pixmap
+from kmonitor.ui.theme.qt.theme import Theme, icon_pixmap
 
 CELL_PAD: Final = 8
 """Between a cell's edge and its text, pixels."""
@@ -44,7 +44,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 @dataclass(frozen=True, slots=True)
-class CellLook:
+class CellStyle:
     """What is painted.
 
     Attributes:
@@ -60,11 +60,11 @@ class CellLook:
     icon_colour: str = ""
 
 
-CellOf = Callable[[Index, Palette], CellLook | None]
+CellOf = Callable[[Index, Palette], CellStyle | None]
 """What is painted at an index in these colours; None: nothing."""
 
 
-class RowTable(QTableView):
+class RowTableView(QTableView):
     """A table of whole rows whose Tab key leads on to the next control.
 
     Signals (main thread):
@@ -182,7 +182,7 @@ class RowTable(QTableView):
 class CellDelegate(QStyledItemDelegate):
     """Paints a table's cells in the theme's colours."""
 
-    def __init__(self, look: Look, cell_of: CellOf, parent: QWidget) -> None:
+    def __init__(self, look: Theme, cell_of: CellOf, parent: QWidget) -> None:
         """Of the table that owns it.
 
         Args:
@@ -206,10 +206,10 @@ def _paint_cell(
     painter: QPainter,
     option: QStyleOptionViewItem,
     index: Index,
-    cell: CellLook,
+    cell: CellStyle,
     colours: Palette,
 ) -> None:
-    """Paint one cell of a `RowTable`, with what selection and pointer put behind it."""
+    """Paint one cell of a `RowTableView`, with what selection and pointer put behind it."""
     area = option.rect  # type: ignore[attr-defined]
     state: QStyle.StateFlag = option.state  # type: ignore[attr-defined]
     painter.save()

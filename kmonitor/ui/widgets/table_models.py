@@ -29,7 +29,7 @@ class ColumnHead(Protocol):
         ...
 
 
-def head_says(
+def column_header_data(
     heads: Sequence[ColumnHead], section: int, orientation: Qt.Orientation, role: int
 ) -> Any:
     """A model's `headerData`; None for other roles and beyond the columns."""
@@ -42,17 +42,17 @@ def head_says(
         case Qt.ItemDataRole.ToolTipRole:
             return head.tooltip
         case Qt.ItemDataRole.TextAlignmentRole:
-            return side(head)
+            return column_alignment(head)
         case _:
             return None
 
 
-def side(head: ColumnHead) -> Qt.AlignmentFlag:
+def column_alignment(head: ColumnHead) -> Qt.AlignmentFlag:
     """Where the cells below a head stand."""
-    return standing(is_number=head.is_number)
+    return cell_alignment(is_number=head.is_number)
 
 
-def standing(*, is_number: bool) -> Qt.AlignmentFlag:
+def cell_alignment(*, is_number: bool) -> Qt.AlignmentFlag:
     """Numbers stand on the right, texts on the left."""
     found = Qt.AlignmentFlag.AlignRight if is_number else Qt.AlignmentFlag.AlignLeft
     return found | Qt.AlignmentFlag.AlignVCenter
@@ -66,7 +66,7 @@ NOWHERE = QModelIndex()
 RowT = TypeVar("RowT")
 
 
-class CellTable(QAbstractTableModel, Generic[RowT]):
+class CellTableModel(QAbstractTableModel, Generic[RowT]):
     """What the tables share but for how they become other rows; `_rows` is what is shown."""
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -129,7 +129,7 @@ class CellTable(QAbstractTableModel, Generic[RowT]):
             case Qt.ItemDataRole.ToolTipRole:
                 return self.explained(section)
             case Qt.ItemDataRole.TextAlignmentRole:
-                return standing(is_number=self.is_number(section))
+                return cell_alignment(is_number=self.is_number(section))
             case _:
                 return None
 
@@ -146,7 +146,7 @@ class CellTable(QAbstractTableModel, Generic[RowT]):
             case Qt.ItemDataRole.AccessibleTextRole:
                 return f"{self.name_of(row)}, {self.titles()[at]}: {self.cells_of(row)[at]}"
             case Qt.ItemDataRole.TextAlignmentRole:
-                return standing(is_number=self.is_number(at))
+                return cell_alignment(is_number=self.is_number(at))
             case _:
                 return row if role == ROW_ROLE else None
 
@@ -168,18 +168,18 @@ class Numbered(Protocol):
         ...
 
 
-RowsByNumberRowT = TypeVar("RowsByNumberRowT", bound=Numbered)
+NumberedRowT = TypeVar("NumberedRowT", bound=Numbered)
 
 
-class RowsByNumber(QAbstractTableModel, Generic[RowsByNumberRowT]):
+class NumberedRowModel(QAbstractTableModel, Generic[NumberedRowT]):
     """A table ordered by the hub's row id, falling; only the words of a row change."""
 
     def __init__(self, n_columns: int, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._rows: list[RowsByNumberRowT] = []
+        self._rows: list[NumberedRowT] = []
         self._n_columns = n_columns
 
-    def show_rows(self, rows: Sequence[RowsByNumberRowT]) -> bool:
+    def show_rows(self, rows: Sequence[NumberedRowT]) -> bool:
         """Become these rows, newest first; returns whether anything is told otherwise now.
 
         What came, went or changed is told to the view in blocks: a table measures its columns anew
@@ -192,11 +192,11 @@ class RowsByNumber(QAbstractTableModel, Generic[RowsByNumberRowT]):
         self._renew(rows)
         return True
 
-    def key_of(self, row: RowsByNumberRowT) -> Hashable:
+    def key_of(self, row: NumberedRowT) -> Hashable:
         """What tells a row from all others."""
         return row.row
 
-    def rows(self) -> Sequence[RowsByNumberRowT]:
+    def rows(self) -> Sequence[NumberedRowT]:
         """What is shown, newest first."""
         return self._rows
 
@@ -222,7 +222,7 @@ class RowsByNumber(QAbstractTableModel, Generic[RowsByNumberRowT]):
             self.endRemoveRows()
             end = start
 
-    def _insert_new(self, rows: Sequence[RowsByNumberRowT]) -> None:
+    def _insert_new(self, rows: Sequence[NumberedRowT]) -> None:
         at = 0
         while at < len(rows):
             known = self.key_of(self._rows[at]) if at < len(self._rows) else None
@@ -237,7 +237,7 @@ class RowsByNumber(QAbstractTableModel, Generic[RowsByNumberRowT]):
             self.endInsertRows()
             at = end
 
-    def _renew(self, rows: Sequence[RowsByNumberRowT]) -> None:
+    def _renew(self, rows: Sequence[NumberedRowT]) -> None:
         """Take rows that say something else; with another language all of them do."""
         changed = [at for at, row in enumerate(rows) if row != self._rows[at]]
         for at in changed:
@@ -250,7 +250,7 @@ class RowsByNumber(QAbstractTableModel, Generic[RowsByNumberRowT]):
 # text_table_model: A table of texts as a table model.
 
 
-class TextTableModel(CellTable[tuple[str, ...]]):
+class TextTableModel(CellTableModel[tuple[str, ...]]):
     """Rows of cells under heads; some columns stand at the right."""
 
     def __init__(self, right: Sequence[int], parent: QObject | None = None) -> None:

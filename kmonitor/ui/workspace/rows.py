@@ -4,34 +4,34 @@ import math
 import struct
 from collections.abc import Collection
 
-from kmonitor.memory.calibration import KINDS as MEMORY_KINDS
-from kmonitor.ui.alerts.alert_evaluator import AlertDesk
-from kmonitor.ui.events.diagnosis import DiagnosisBook
-from kmonitor.ui.events.event_log import LOG_KINDS, EventLog
-from kmonitor.ui.events.reclaims import ReclaimBook
-from kmonitor.ui.runs.commands import Ask
+from kmonitor.memory.calibration import MEMORY_EVENT_KINDS as MEMORY_KINDS
+from kmonitor.ui.alerts.alert_evaluator import AlertEvaluator
+from kmonitor.ui.events.diagnosis import DiagnosisStore
+from kmonitor.ui.events.event_log import LOG_KINDS, EventLogState
+from kmonitor.ui.events.reclaims import ReclaimStore
+from kmonitor.ui.runs.commands import SendRequest
 from kmonitor.ui.runs.readings import READING_COLUMNS, RunReadings
-from kmonitor.ui.studies.study_store import STUDY_KINDS, StudyBook
+from kmonitor.ui.studies.study_store import STUDY_KINDS, StudyStore
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     AnyEvent,
     Diagnosis,
+    FieldSources,
     Sample,
-    Sources,
     Verdict,
 )
 from kmonitor_agent.wire.messages.unions import (
-    Column,
-    Row,
-    RowsAsked,
-    RowsTold,
+    EventRow,
+    RowsReply,
+    RowsRequest,
     RunSummary,
-    SeriesAsked,
-    SeriesTold,
+    SeriesReply,
+    SeriesRequest,
+    ThinnedColumn,
 )
 
 
-class RowBooks:
+class RowStores:
     """Takes rows; main thread only.
 
     Attributes:
@@ -40,11 +40,11 @@ class RowBooks:
     """
 
     def __init__(self) -> None:
-        self.log = EventLog()
-        self.reclaims = ReclaimBook()
-        self.diagnoses = DiagnosisBook()
-        self.alerts = AlertDesk()
-        self.studies = StudyBook()
+        self.log = EventLogState()
+        self.reclaims = ReclaimStore()
+        self.diagnoses = DiagnosisStore()
+        self.alerts = AlertEvaluator()
+        self.studies = StudyStore()
         self._readings: dict[str, RunReadings] = {}
 
     def readings(self, run: str) -> RunReadings:
@@ -60,12 +60,12 @@ class RowBooks:
         for run in runs:
             self._readings.pop(run, None)
 
-    def read(self, row: Row, event: AnyEvent) -> bool:
+    def read(self, row: EventRow, event: AnyEvent) -> bool:
         """Whether a row is about readings, which are taken then."""
         match event:
             case Sample():
                 self.readings(row.run).take_sample(event, row.t_s)
-            case Sources():
+            case FieldSources():
                 self.readings(row.run).take_sources(event)
             case _:
                 return False
@@ -73,7 +73,7 @@ class RowBooks:
 
     def note(
         self,
-        row: Row,
+        row: EventRow,
         event: AnyEvent,
         *,
         name: str,
@@ -109,10 +109,10 @@ _RECENT_S = 30.0
 _MAX_PAGES = 40
 
 
-class History:
+class RowBackfill:
     """Asks for log lines, sources and the last readings of runs; main thread only."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: SendRequest) -> None:
         self._ask = ask
         self._pages: dict[int, tuple[str, int]] = {}
         self._readings: dict[int, str] = {}
@@ -130,7 +130,7 @@ class History:
             return
         self._wanted.add(run.run)
         self._ask_page(run.run, 0, 0)
-        columns = SeriesAsked(
+        columns = SeriesRequest(
             ask=0,
             run=run.run,
             columns=list(READING_COLUMNS),
@@ -139,7 +139,7 @@ class History:
         )
         self._readings[self._ask(columns)] = run.run
 
-    def take(self, told: RowsTold) -> bool:
+    def take(self, told: RowsReply) -> bool:
         """Follow a page that was asked here; False if it was not."""
         asked = self._pages.pop(told.ask, None)
         if asked is None:
@@ -149,7 +149,7 @@ class History:
             self._ask_page(run, told.cursor, page + 1)
         return True
 
-    def take_series(self, told: SeriesTold, readings: RunReadings) -> bool:
+    def take_series(self, told: SeriesReply, readings: RunReadings) -> bool:
         """Take the last readings that were asked here; False if they were not."""
         if told.ask not in self._readings:
             return False
@@ -162,11 +162,11 @@ class History:
 
     def _ask_page(self, run: str, cursor: int, page: int) -> None:
         kinds = [*dict.fromkeys((*LOG_KINDS, "sources", *MEMORY_KINDS, *STUDY_KINDS))]
-        number = self._ask(RowsAsked(ask=0, cursor=cursor, runs=[run], kinds=kinds))
+        number = self._ask(RowsRequest(ask=0, cursor=cursor, runs=[run], kinds=kinds))
         self._pages[number] = (run, page)
 
 
-def _last(column: Column) -> tuple[float, float] | None:
+def _last(column: ThinnedColumn) -> tuple[float, float] | None:
     """Time and value of a column's last point that is one."""
     size = struct.calcsize("<d")
     for at in range(min(len(column.t_s), len(column.values)) // size - 1, -1, -1):

@@ -5,14 +5,14 @@ from typing import Final
 
 import msgspec
 
-from kmonitor.ui.actions.action_panel import ConfirmPicture
-from kmonitor.ui.hosts.connection_status import Connection
-from kmonitor.ui.runs.commands import Ask
+from kmonitor.ui.actions.action_panel import Confirmation
+from kmonitor.ui.hosts.connection_status import ConnectionStatus
+from kmonitor.ui.runs.commands import SendRequest
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import bytes_text
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import tr
-from kmonitor_agent.wire.messages.unions import EditAsked, EditTold, ErrorMessage, RunSummary
+from kmonitor_agent.wire.messages.unions import EditReply, EditRequest, ErrorMessage, RunSummary
 
 MAX_NAME: Final = 200
 """Most letters of a run's name; as the protocol has it."""
@@ -23,13 +23,13 @@ MAX_NOTE: Final = 4096
 _NAMED_AT_MOST: Final = 4
 
 
-class EditDesk:
+class RunEdits:
     """Sends edits and keeps what became of them; main thread only."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: SendRequest) -> None:
         self._refused: tuple[str, str] | None = None
         self._ask = ask
-        self._open: dict[int, tuple[EditAsked, str]] = {}
+        self._open: dict[int, tuple[EditRequest, str]] = {}
 
     @property
     def trouble(self) -> str:
@@ -48,24 +48,24 @@ class EditDesk:
         """Call a run otherwise; what is empty or the same changes nothing."""
         wanted = " ".join(name.split())[:MAX_NAME]
         if wanted and wanted != run.name:
-            self._send(run, EditAsked(ask=0, run=run.run, name=wanted))
+            self._send(run, EditRequest(ask=0, run=run.run, name=wanted))
 
     def annotate(self, run: RunSummary, note: str) -> None:
         """Give a run this note; empty: none."""
         wanted = note.strip()[:MAX_NOTE]
         if wanted != run.note:
-            self._send(run, EditAsked(ask=0, run=run.run, note=wanted))
+            self._send(run, EditRequest(ask=0, run=run.run, note=wanted))
 
     def pin(self, runs: Sequence[RunSummary], *, is_pinned: bool) -> None:
         """Keep runs when old ones are removed to save room, or do not."""
         for run in runs:
             if run.pinned != is_pinned:
-                self._send(run, EditAsked(ask=0, run=run.run, pin=is_pinned))
+                self._send(run, EditRequest(ask=0, run=run.run, pin=is_pinned))
 
     def delete(self, runs: Sequence[RunSummary]) -> None:
         """Remove runs and all that was recorded of them."""
         for run in runs:
-            self._send(run, EditAsked(ask=0, run=run.run, delete=True))
+            self._send(run, EditRequest(ask=0, run=run.run, delete=True))
 
     def take(self, told: msgspec.Struct) -> bool:
         """Whether a message answers an edit that was asked here."""
@@ -75,17 +75,17 @@ class EditDesk:
         edit, name = asked
         if isinstance(told, ErrorMessage) and not _is_done(edit, told):
             self._refused = name, told.text.rstrip(".")
-        elif isinstance(told, EditTold) and not self._open:
+        elif isinstance(told, EditReply) and not self._open:
             self._refused = self._refused if edit.delete else None
         return True
 
-    def _send(self, run: RunSummary, edit: EditAsked) -> None:
+    def _send(self, run: RunSummary, edit: EditRequest) -> None:
         if not self._open:
             self._refused = None
         self._open[self._ask(edit)] = (edit, run.name)
 
 
-def why_no_edit(link: Connection, host: str) -> str:
+def edit_blocked_reason(link: ConnectionStatus, host: str) -> str:
     """Why nothing of a hub's runs can be changed from here; empty where it can.
 
     Args:
@@ -104,14 +104,14 @@ def why_no_edit(link: Connection, host: str) -> str:
     return ""
 
 
-def why_no_delete(run: RunSummary) -> str:
+def delete_blocked_reason(run: RunSummary) -> str:
     """Why a run cannot be deleted now, whoever asks; empty where it can be tried."""
     if has_ended(run) or run.state == "silent":
         return ""
     return tr("\u201c{name}\u201d still runs: stop its training first.").format(name=run.name)
 
 
-def confirm_delete(runs: Sequence[RunSummary], hosts: Sequence[str]) -> ConfirmPicture:
+def confirm_delete(runs: Sequence[RunSummary], hosts: Sequence[str]) -> Confirmation:
     """What is asked before runs are deleted, with what is lost.
 
     Args:
@@ -140,10 +140,10 @@ def confirm_delete(runs: Sequence[RunSummary], hosts: Sequence[str]) -> ConfirmP
             else tr("Pinned are {n} of them.").format(n=n_pinned)
         )
         lost = f"{words} {lost}" if len(runs) == 1 else f"{lost}\n\n{words}"
-    return ConfirmPicture(title, lost, yes, tr("Keep"))
+    return Confirmation(title, lost, yes, tr("Keep"))
 
 
-def _is_done(edit: EditAsked, error: ErrorMessage) -> bool:
+def _is_done(edit: EditRequest, error: ErrorMessage) -> bool:
     # A question may be asked twice: a run that is gone has been deleted.
     return edit.delete and error.code == "not_found"
 

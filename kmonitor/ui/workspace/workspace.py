@@ -6,37 +6,37 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from kmonitor.ui.events.run_end import EndBook
-from kmonitor.ui.hosts.connection_status import BannerPicture, Connection, StatusPicture
-from kmonitor.ui.hosts.hosts import HERE, HostDesk, WayStage, why_no_command
-from kmonitor.ui.limits.limit_store import LimitDesk
-from kmonitor.ui.memory.model_store import ModelBook
-from kmonitor.ui.runs.commands import Ask, CommandDesk
+from kmonitor.ui.events.run_end import RunEndStore
+from kmonitor.ui.hosts.connection_status import BannerState, ConnectionStatus, StatusBarState
+from kmonitor.ui.hosts.hosts import HERE, HostList, RouteStage, command_blocked_reason
+from kmonitor.ui.limits.limit_store import LimitStore
+from kmonitor.ui.memory.model_store import ModelStore
+from kmonitor.ui.runs.commands import CommandStore, SendRequest
 from kmonitor.ui.runs.readings import RunReadings
 from kmonitor.ui.runs.run_states import has_ended
-from kmonitor.ui.runs.run_store import RunBook
-from kmonitor.ui.studies.fold_charts import StudyMetrics
+from kmonitor.ui.runs.run_store import RunStore
+from kmonitor.ui.studies.fold_charts import FoldMetricStore
 from kmonitor.ui.text.formats import duration_text
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.verdicts.verdict_store import VerdictBook
-from kmonitor.ui.workspace.rows import History, RowBooks
-from kmonitor.ui.workspace.run_edits import EditDesk
+from kmonitor.ui.verdicts.verdict_store import VerdictStore
+from kmonitor.ui.workspace.rows import RowBackfill, RowStores
+from kmonitor.ui.workspace.run_edits import RunEdits
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event
 from kmonitor_agent.wire.messages.commands import Arguments, CommandName
 from kmonitor_agent.wire.messages.events import AnyEvent
 from kmonitor_agent.wire.messages.unions import (
-    CommandTold,
-    EditTold,
+    CommandReply,
+    EditReply,
     ErrorMessage,
-    HubTold,
-    Row,
-    RowsTold,
-    RunsTold,
+    EventRow,
+    HubReply,
+    ReplyPending,
+    RowsReply,
+    RunsReply,
     RunSummary,
-    SeriesTold,
-    VerdictsTold,
-    Working,
+    SeriesReply,
+    VerdictsReply,
 )
 
 # series_sink: What the charts are fed through, so that the desk need not know them.
@@ -45,15 +45,15 @@ from kmonitor_agent.wire.messages.unions import (
 class SeriesSink(Protocol):
     """Takes what the charts draw; made when the charts are loaded."""
 
-    def take_event(self, row: Row, event: AnyEvent, *, is_live: bool) -> None:
+    def take_event(self, row: EventRow, event: AnyEvent, *, is_live: bool) -> None:
         """A decoded event of any run, live or from history."""
         ...
 
-    def take_series(self, told: SeriesTold) -> None:
+    def take_series(self, told: SeriesReply) -> None:
         """An answer to a question for columns."""
         ...
 
-    def hear_working(self, working: Working) -> None:
+    def hear_working(self, working: ReplyPending) -> None:
         """An answer to a question for columns takes long."""
         ...
 
@@ -74,7 +74,7 @@ Topic = Literal["link", "runs", "log", "series", "readings", "commands"]
 """What can have changed since the window last looked."""
 
 
-class Desk:
+class Workspace:
     """Takes messages, keeps the parts up to date, and notes what changed; main thread only.
 
     Attributes:
@@ -87,22 +87,22 @@ class Desk:
         changed: What changed since the window last looked; the window clears it.
     """
 
-    def __init__(self, *, ask: Ask, clock: Clock, user: str) -> None:
-        self.book = RunBook()
-        self.link = Connection()
-        self.hosts = HostDesk()
-        self._rows = rows = RowBooks()
+    def __init__(self, *, ask: SendRequest, clock: Clock, user: str) -> None:
+        self.book = RunStore()
+        self.link = ConnectionStatus()
+        self.hosts = HostList()
+        self._rows = rows = RowStores()
         self.log, self.alerts = rows.log, rows.alerts
         self.reclaims, self.diagnoses = rows.reclaims, rows.diagnoses
-        self.studies, self.fold_metrics = rows.studies, StudyMetrics(ask)
-        self.verdicts = VerdictBook(ask)
-        self.models = ModelBook()
-        self.ends = EndBook(ask)
-        self.commands = CommandDesk(ask, asked_by=user)
-        self.limits = LimitDesk(self.commands, user=user)
-        self.edits = EditDesk(ask)
+        self.studies, self.fold_metrics = rows.studies, FoldMetricStore(ask)
+        self.verdicts = VerdictStore(ask)
+        self.models = ModelStore()
+        self.ends = RunEndStore(ask)
+        self.commands = CommandStore(ask, asked_by=user)
+        self.limits = LimitStore(self.commands, user=user)
+        self.edits = RunEdits(ask)
         self.changed: set[Topic] = set()
-        self._history = History(ask)
+        self._history = RowBackfill(ask)
         self._clock = clock
         self._hubs: dict[str, str] = {}
         self._seen: dict[str, set[str]] = {}
@@ -117,12 +117,12 @@ class Desk:
         """The readings of one run."""
         return self._rows.readings(run)
 
-    def link_at(self, at: str) -> Connection:
+    def link_at(self, at: str) -> ConnectionStatus:
         """The connection to a hub, by its host's address; `HERE`: this machine's."""
         host = self.hosts.get(at)
         return host.link if host is not None else self.link
 
-    def link_of(self, run: str) -> Connection:
+    def link_of(self, run: str) -> ConnectionStatus:
         """The connection to the hub of a run."""
         return self.link_at(self.book.at(run))
 
@@ -132,7 +132,7 @@ class Desk:
 
     def why_no_command(self, run: str) -> str:
         """Why this window may ask nothing of a run; empty where it may."""
-        return why_no_command(self.link_of(run).hub, self.hub_name(run))
+        return command_blocked_reason(self.link_of(run).hub, self.hub_name(run))
 
     def hub_name(self, run: str) -> str:
         """What the host of a run's hub is called."""
@@ -152,7 +152,7 @@ class Desk:
         age_s = max(0.0, self._clock.wall_s() - link.lost_wall_s)
         return tr("last data {time} ago").format(time=duration_text(age_s))
 
-    def banner(self, now_wall_s: float) -> BannerPicture | None:
+    def banner(self, now_wall_s: float) -> BannerState | None:
         """The bar above the charts, or None while all is well."""
         own = self.link.banner(now_wall_s)
         host = self.troubled_host(now_wall_s)
@@ -174,7 +174,7 @@ class Desk:
         else:
             self.link.dismiss()
 
-    def status(self, *, version: str) -> StatusPicture:
+    def status(self, *, version: str) -> StatusBarState:
         """The status bar."""
         picture = self.link.status(version=version)
         n_live, n = self.hosts.counts()
@@ -198,7 +198,7 @@ class Desk:
         self._show_runs()
 
     def way(
-        self, at: str, stage: WayStage, what: str, remedy: str, *, retry_in_s: float | None
+        self, at: str, stage: RouteStage, what: str, remedy: str, *, retry_in_s: float | None
     ) -> None:
         """The way to a host changed; see `Host.way`."""
         host = self.hosts.get(at)
@@ -208,7 +208,7 @@ class Desk:
             host.way(stage, what, remedy, retry_wall_s)
             self.changed |= {"link", "runs"}
 
-    def connected(self, told: HubTold, at: str = HERE) -> None:
+    def connected(self, told: HubReply, at: str = HERE) -> None:
         """A hub answers; at this machine, or on the host of an address."""
         host = self.hosts.get(at)
         if host is None and at:
@@ -228,7 +228,7 @@ class Desk:
         self.changed |= {"link", "runs", "log"}
         self._show_runs()
 
-    def condition(self, told: HubTold, at: str = HERE) -> None:
+    def condition(self, told: HubReply, at: str = HERE) -> None:
         """What a hub that is connected says of itself has changed."""
         if not at or self.hosts.get(at) is not None:
             self.link_at(at).heard(told)
@@ -251,17 +251,17 @@ class Desk:
         if (at and host is None) or (host is not None and host.same_as):
             return  # removed meanwhile, or told by another way too
         match message:
-            case RunsTold():
+            case RunsReply():
                 self._take_runs(message, at)
-            case RowsTold():
+            case RowsReply():
                 self._take_rows(message, at)
-            case SeriesTold():
+            case SeriesReply():
                 self._take_series(message)
-            case VerdictsTold():
+            case VerdictsReply():
                 self._judged(self.verdicts.take(message))
-            case CommandTold():
+            case CommandReply():
                 self._take_command(message)
-            case ErrorMessage() | EditTold() | Working():
+            case ErrorMessage() | EditReply() | ReplyPending():
                 self._take_end(message)
             case _:
                 # Answers that only the asker needs, and hints.
@@ -292,7 +292,7 @@ class Desk:
         known_empty = self.book.is_filled or (hub is not None and hub.rows == 0)
         return not self.book.runs() and known_empty
 
-    def _is_known_elsewhere(self, told: HubTold, at: str) -> bool:
+    def _is_known_elsewhere(self, told: HubReply, at: str) -> bool:
         """Whether a hub is reached by another address already; then that one tells of it."""
         host = self.hosts.get(at)
         other = next((o for o, hub in self._hubs.items() if hub == told.hub and o != at), None)
@@ -320,7 +320,7 @@ class Desk:
         if self._charts is not None:
             self._charts.forget(runs)
 
-    def _take_runs(self, told: RunsTold, at: str) -> None:
+    def _take_runs(self, told: RunsReply, at: str) -> None:
         self._seen.setdefault(at, set()).update(summary.run for summary in told.runs)
         if self.book.take(told, at):
             self.changed.add("readings")
@@ -332,7 +332,7 @@ class Desk:
         self.changed |= {"runs", "series"}
         self._show_runs()
 
-    def _take_rows(self, told: RowsTold, at: str) -> None:
+    def _take_rows(self, told: RowsReply, at: str) -> None:
         self._seen.setdefault(at, set()).update(row.run for row in told.rows)
         is_live = not (self._history.take(told) or self.fold_metrics.take(told))
         if is_live:
@@ -345,7 +345,7 @@ class Desk:
                 continue
             self._take_event(row, event, is_live=is_live)
 
-    def _take_event(self, row: Row, event: AnyEvent, *, is_live: bool) -> None:
+    def _take_event(self, row: EventRow, event: AnyEvent, *, is_live: bool) -> None:
         if self._rows.read(row, event):
             self.changed.add("readings")
         elif self._note(row, event):
@@ -357,7 +357,7 @@ class Desk:
             self._charts.take_event(row, event, is_live=is_live)
             self.changed.add("series")
 
-    def _note(self, row: Row, event: AnyEvent) -> bool:
+    def _note(self, row: EventRow, event: AnyEvent) -> bool:
         summary, now_wall_s = self.book.get(row.run), self._clock.wall_s()
         name = summary.name if summary else row.run[:8]
         wall_s = (summary.started_wall_s if summary else now_wall_s - row.t_s) + row.t_s
@@ -366,7 +366,7 @@ class Desk:
             row, event, name=name, host=host, wall_s=wall_s, now_wall_s=now_wall_s
         )
 
-    def _take_series(self, told: SeriesTold) -> None:
+    def _take_series(self, told: SeriesReply) -> None:
         readings = self.readings(told.run)
         readings.add_sources(told.sources)
         is_taken = self.ends.take(told) or self._history.take_series(told, readings)
@@ -374,14 +374,14 @@ class Desk:
             self._charts.take_series(told)
         self.changed |= {"series", "readings"}
 
-    def _take_command(self, told: CommandTold) -> None:
+    def _take_command(self, told: CommandReply) -> None:
         asked = self.commands.take(told)
         if asked is not None:
             self.limits.ended(asked)
             self.changed |= {"commands", "series"}
 
-    def _take_end(self, told: EditTold | ErrorMessage | Working) -> None:
-        if isinstance(told, Working):
+    def _take_end(self, told: EditReply | ErrorMessage | ReplyPending) -> None:
+        if isinstance(told, ReplyPending):
             if self._charts is not None:
                 self._charts.hear_working(told)
                 self.changed.add("series")

@@ -14,20 +14,20 @@ from typing import Any, Final
 from kmonitor_agent.frameworks.base import (
     AllocatorReadings,
     FitFacts,
+    FrameworkInfo,
     GraphCount,
     KerasModel,
     ModelDescription,
-    Probed,
     ReclaimSteps,
-    Released,
+    ReleasedTraces,
     StateUnreadable,
     StateVariable,
     TraceHolder,
-    lacking,
+    missing_name_text,
 )
 from kmonitor_agent.frameworks.jax.memory import JaxAllocator
 from kmonitor_agent.frameworks.jax.programs import JaxInternals, JaxPrograms
-from kmonitor_agent.frameworks.keras3.state import exact_state, not_saved
+from kmonitor_agent.frameworks.keras3.state import exact_state, unsaved_optimizers
 from kmonitor_agent.frameworks.keras3.step_functions import (
     check_functions,
     drop_functions,
@@ -59,11 +59,11 @@ class JaxFramework:
         self._programs = JaxPrograms(internals)
         self._allocator = JaxAllocator(internals)
         self._steps = Keras3JaxReclaim(internals, self._programs)
-        self._probed = Probed(
+        self._probed = FrameworkInfo(
             backend="jax", versions=versions, unavailable=self._unavailable(internals)
         )
 
-    def probed(self) -> Probed:
+    def probed(self) -> FrameworkInfo:
         """What was found when JAX was first met."""
         return self._probed
 
@@ -94,7 +94,7 @@ class JaxFramework:
         return self._allocator.read()
 
     def trace_holders(self) -> tuple[TraceHolder, ...]:
-        """See `KnowsHolders`."""
+        """See `HasTraceHolders`."""
         many = sorted(self._programs.many(), key=lambda each: each.traces, reverse=True)
         return tuple(
             TraceHolder(each.name, each.traces, f"{each.traces} shapes")
@@ -108,7 +108,7 @@ class JaxFramework:
     def _unavailable(self, internals: JaxInternals) -> dict[str, str]:
         unavailable: dict[str, str] = {}
         if not hasattr(sys.modules["keras"].Model, "jax_state_sync"):
-            why = lacking("Keras", "Model.jax_state_sync")
+            why = missing_name_text("Keras", "Model.jax_state_sync")
             unavailable |= dict.fromkeys(("save", "reload"), why)
         if internals.has_started():
             if why := self._programs.count(None).absent:
@@ -161,14 +161,14 @@ class Keras3JaxReclaim:
         self._is_reloading = False
         make_functions(model, names)
 
-    def release_retained(self) -> Released:
+    def release_retained(self) -> ReleasedTraces:
         """Nothing: JAX' programs go with the functions that they were compiled for.
 
         What stays in use is told, but for a reload, which is about to let go of it.
         """
         if self._is_reloading:
-            return Released()
-        return Released(
+            return ReleasedTraces()
+        return ReleasedTraces(
             held=tuple(
                 f"{each.traces} compiled programs of `{each.name}`, one for each shape that it was"
                 " called with (a reload lets go of them)"
@@ -189,7 +189,7 @@ class Keras3JaxReclaim:
 
     def not_saved(self, model: KerasModel) -> tuple[str, ...]:
         """See `keras3_beside.not_saved`."""
-        return not_saved(model)
+        return unsaved_optimizers(model)
 
     def inexact(self, model: KerasModel) -> str:
         """Empty: random numbers come from seeds that are part of the state."""

@@ -14,7 +14,12 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.base import GraphCount, KerasModel, lacking, not_available
+from kmonitor_agent.frameworks.base import (
+    GraphCount,
+    KerasModel,
+    missing_name_text,
+    unavailable_text,
+)
 from kmonitor_agent.frameworks.keras3.step_functions import step_functions
 from kmonitor_agent.frameworks.live_objects import closure_values
 from kmonitor_agent.wire.messages.events import FunctionTraces
@@ -59,7 +64,7 @@ class JaxInternals:
     def why_not_clear(self) -> str:
         """Why compiled programs cannot be let go of; empty when they can."""
         if not hasattr(_jax(), "clear_caches"):
-            return f"compiled programs not cleared: {lacking('JAX', 'clear_caches')}"
+            return f"compiled programs not cleared: {missing_name_text('JAX', 'clear_caches')}"
         return ""
 
     def clear(self) -> None:
@@ -133,7 +138,9 @@ class JaxPrograms:
         try:
             return self._counted(_by_key(alive))
         except _UNREADABLE as exc:
-            why = not_available("JAX", f"it does not tell what programs consist of ({exc})")[:300]
+            why = unavailable_text("JAX", f"it does not tell what programs consist of ({exc})")[
+                :300
+            ]
             return GraphCount(
                 operations=None, traces=_traces_of(model), functions=len(alive), absent=why
             )
@@ -155,7 +162,7 @@ class JaxPrograms:
         try:
             return list(self._internals.client().live_executables()), ""
         except _UNREADABLE as exc:
-            return [], lacking("JAX", exc)[:300]
+            return [], missing_name_text("JAX", exc)[:300]
 
     def _counted(self, alive: dict[Any, Any]) -> GraphCount:
         if self._count is not None and alive.keys() == self._known.keys():

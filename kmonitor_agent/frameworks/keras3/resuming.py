@@ -17,16 +17,16 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Literal
 
-from kmonitor_agent.call_stacks import locals_of
-from kmonitor_agent.frameworks.base import IteratorBegan, KerasModel
+from kmonitor_agent.call_stacks import frame_locals
+from kmonitor_agent.frameworks.base import IteratorStart, KerasModel
 from kmonitor_agent.frameworks.global_state import write_random_states
 from kmonitor_agent.frameworks.keras3.state import optimizers_of
-from kmonitor_agent.frameworks.model_building import build_as_before
+from kmonitor_agent.frameworks.model_building import build_with_optimizers
 
 # torch_generators: Random generators that a loader of PyTorch was given by the script.
 
 
-def generators_of_loader(loader: Any) -> Iterator[Any]:
+def loader_generators(loader: Any) -> Iterator[Any]:
     """Those of a `torch.utils.data.DataLoader` and its samplers; none of anything else."""
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(loader, torch.utils.data.DataLoader):
@@ -40,12 +40,12 @@ def generators_of_loader(loader: Any) -> Iterator[Any]:
 
 _VALIDATION = ("val_x", "val_y", "val_sample_weight")
 
-Eats = Literal["nothing", "first", "all"]
+BatchesTaken = Literal["nothing", "first", "all"]
 
 
 @dataclass(frozen=True, slots=True)
-class Keras3Data:
-    """What the frame of Keras' `fit` holds; implements `RunningData`.
+class Keras3FitData:
+    """What the frame of Keras' `fit` holds; implements `FitData`.
 
     Attributes:
         iterator: Its `EpochIterator`.
@@ -58,13 +58,13 @@ class Keras3Data:
     epochs: int
 
     def is_begun(self) -> bool | None:
-        """See `RunningData.is_begun`."""
+        """See `FitData.is_begun`."""
         if not self._lasts_and_draws() or self.iterator._steps_seen:  # noqa: SLF001
             return None
         return self.iterator._current_iterator is not None  # noqa: SLF001
 
-    def skip_epochs(self, epochs: int, *, goes_on: bool, began: IteratorBegan | None) -> None:
-        """See `RunningData.skip_epochs`."""
+    def skip_epochs(self, epochs: int, *, goes_on: bool, began: IteratorStart | None) -> None:
+        """See `FitData.skip_epochs`."""
         iterator = self.iterator
         if goes_on and began is not None and self._lasts_and_draws():
             for _ in range(began.epochs):
@@ -78,7 +78,7 @@ class Keras3Data:
             _run_through(iterator, eats)
 
     def skip_evaluations(self, model: Any, evaluations: int) -> None:
-        """See `RunningData.skip_evaluations`."""
+        """See `FitData.skip_evaluations`."""
         found = self.validation
         if not evaluations or not found or not _has_state(found["x"]):
             return
@@ -111,7 +111,7 @@ class Keras3Data:
             getattr(self.iterator.data_adapter, "_dataloader", None),
             self.validation.get("x"),
         )
-        found = {id(each): each for loader in loaders for each in generators_of_loader(loader)}
+        found = {id(each): each for loader in loaders for each in loader_generators(loader)}
         return list(found.values())
 
     def _lasts_and_draws(self) -> bool:
@@ -121,7 +121,7 @@ class Keras3Data:
             return False
         return not _is_tensorflows(iterator) or _adapter(iterator) == "PyDatasetAdapter"
 
-    def _begin_again(self, began: IteratorBegan) -> None:
+    def _begin_again(self, began: IteratorStart) -> None:
         iterator = self.iterator
         iterator._current_iterator = None  # noqa: SLF001
         iterator._steps_seen = 0  # noqa: SLF001
@@ -130,7 +130,7 @@ class Keras3Data:
         write_random_states(began.random)
         self.write_generators(began.generators)
 
-    def _eats(self, *, goes_on: bool) -> Eats:
+    def _eats(self, *, goes_on: bool) -> BatchesTaken:
         iterator = self.iterator
         knows_length = bool(iterator.num_batches)
         lasts = iterator.steps_per_epoch is not None or not knows_length
@@ -140,7 +140,7 @@ class Keras3Data:
         return _least(iterator)
 
 
-def find_fit_data() -> Keras3Data | None:
+def find_fit_data() -> Keras3FitData | None:
     """The data of the innermost `fit` among this function's callers; None if none is found."""
     frame = inspect.currentframe()
     while frame is not None:
@@ -150,12 +150,12 @@ def find_fit_data() -> Keras3Data | None:
     return None
 
 
-def _read(frame: FrameType) -> Keras3Data | None:
-    with locals_of(frame) as found:
+def _read(frame: FrameType) -> Keras3FitData | None:
+    with frame_locals(frame) as found:
         iterator = found.get("epoch_iterator")
         if iterator is None:
             return None
-        return Keras3Data(iterator, _validation(found, iterator), int(found.get("epochs") or 0))
+        return Keras3FitData(iterator, _validation(found, iterator), int(found.get("epochs") or 0))
 
 
 def _validation(found: Any, iterator: Any) -> dict[str, Any]:
@@ -188,14 +188,14 @@ def _is_tensorflows(iterator: Any) -> bool:
     return hasattr(iterator, "_distributed_dataset")
 
 
-def _least(iterator: Any) -> Eats:
+def _least(iterator: Any) -> BatchesTaken:
     """What must be taken of an epoch whose batches nobody wants."""
     # Elsewhere than on TensorFlow its iterators are made when the first batch is taken.
     is_lazy = _adapter(iterator) == "TFDatasetAdapter" and not _is_tensorflows(iterator)
     return "first" if is_lazy else "nothing"
 
 
-def _run_through(iterator: Any, eats: Eats) -> None:
+def _run_through(iterator: Any, eats: BatchesTaken) -> None:
     # As in `fit`, but that the step function eats the batches there. Running out of data is
     # told again when the epochs go on.
     if eats == "first":
@@ -210,7 +210,7 @@ def _run_through(iterator: Any, eats: Eats) -> None:
                     next(batches)
 
 
-def _steps(iterator: Any, eats: Eats) -> Any:
+def _steps(iterator: Any, eats: BatchesTaken) -> Any:
     if eats == "nothing" and type(iterator).__name__ == "TorchEpochIterator":
         return iterator._enumerate_iterator()  # noqa: SLF001 - its own `next` takes the batches
     # Keras 3.6 has no iterator there, and one number less in what it gives.
@@ -224,7 +224,7 @@ _BACKENDS = ("tensorflow", "jax", "torch")
 
 
 def why_not_resumable(model: KerasModel, callbacks: Sequence[Any]) -> str:
-    """See `TakingUp.why_not_resumable`."""
+    """See `FitResumer.why_not_resumable`."""
     del callbacks
     if not hasattr(model, "_initial_epoch"):
         return "this Keras does not let a fit begin at a later epoch"
@@ -270,8 +270,8 @@ def read_trained(model: KerasModel) -> tuple[tuple[int, ...], ...]:
 
 
 def build_again(model: KerasModel, config: Any, trained: Sequence[Sequence[int]]) -> None:
-    """See `TakingUp.build_again`."""
-    build_as_before(model, config, trained, optimizers_of(model), _build)
+    """See `FitResumer.build_again`."""
+    build_with_optimizers(model, config, trained, optimizers_of(model), _build)
 
 
 def make_global_seed() -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
-from kmonitor_agent.call_stacks import is_of_keras, locals_of
+from kmonitor_agent.call_stacks import frame_locals, is_keras_frame
 from kmonitor_agent.frameworks.base import KerasModel, StateUnreadable, StateVariable
 from kmonitor_agent.frameworks.live_objects import instances_of
 from kmonitor_agent.frameworks.model_facts import variable_bytes, variables_of
@@ -58,7 +58,7 @@ class ModelContents:
     torch_optimizers: list[Any] = field(default_factory=list)
 
 
-def contents_of(model: KerasModel) -> ModelContents:
+def find_contents(model: KerasModel) -> ModelContents:
     """What a model holds; reads attributes only, so that nothing of the script's runs."""
     return _Search().run(model)
 
@@ -169,7 +169,7 @@ def _parts(variable: Any) -> Iterable[Any]:
 
 def _groups(model: KerasModel) -> Iterator[tuple[str, Iterable[Any]]]:
     # What Keras lists comes first, in its order: checkpoints of earlier versions fit.
-    contents = contents_of(model)
+    contents = find_contents(model)
     yield "model", model.variables
     for metric in getattr(model, "metrics", ()):
         yield "metrics", metric.variables
@@ -194,22 +194,22 @@ def optimizers_of(model: KerasModel) -> list[Any]:
 
     A model that trains by its own `train_step` may have several, as attributes or in its parts.
     """
-    return _distinct_optimizers(model, contents_of(model))
+    return _distinct_optimizers(model, find_contents(model))
 
 
-def with_inner(optimizers: Iterable[Any]) -> list[Any]:
+def with_wrapped_optimizers(optimizers: Iterable[Any]) -> list[Any]:
     """Optimizers, and behind each one those that it wraps."""
-    return [one for each in optimizers for one in (each, *inner_optimizers(each))]
+    return [one for each in optimizers for one in (each, *wrapped_optimizers(each))]
 
 
-def inner_optimizers(optimizer: Any) -> Iterator[Any]:
+def wrapped_optimizers(optimizer: Any) -> Iterator[Any]:
     """Optimizers that this one wraps."""
     kind = sys.modules["keras"].optimizers.Optimizer
     for value in vars(optimizer).values():
         for each in value if isinstance(value, list | tuple) else (value,):
             if isinstance(each, kind) and each is not optimizer:
                 yield each
-                yield from inner_optimizers(each)
+                yield from wrapped_optimizers(each)
 
 
 def _distinct_optimizers(model: KerasModel, contents: ModelContents) -> list[Any]:
@@ -242,13 +242,13 @@ _OF_JAX: Final = (
 )
 
 
-def not_saved(model: KerasModel) -> tuple[str, ...]:
+def unsaved_optimizers(model: KerasModel) -> tuple[str, ...]:
     """What trains this model and is not part of its state, one text for each; at most 8.
 
     In Keras' `fit` of a model whose own optimizers train all of it nobody else is looked for: that
     goes through all objects, which takes tenths of a second in a large process.
     """
-    contents, backend = contents_of(model), sys.modules["keras"].backend.backend()
+    contents, backend = find_contents(model), sys.modules["keras"].backend.backend()
     lines: list[str] = []
     if not (_is_in_fit(model) and _is_trained_whole(model)):
         lines += map(_keras_line, _beside(model))
@@ -263,8 +263,8 @@ def not_saved(model: KerasModel) -> tuple[str, ...]:
 def _is_in_fit(model: KerasModel) -> bool:
     frame = inspect.currentframe()
     while frame is not None:
-        if frame.f_code.co_name == "fit" and is_of_keras(frame):
-            with locals_of(frame) as found:
+        if frame.f_code.co_name == "fit" and is_keras_frame(frame):
+            with frame_locals(frame) as found:
                 if found.get("self") is model:
                     return True
         frame = frame.f_back
@@ -272,7 +272,7 @@ def _is_in_fit(model: KerasModel) -> bool:
 
 
 def _is_trained_whole(model: KerasModel) -> bool:
-    trained = set[int]().union(*map(_trained_by, with_inner(optimizers_of(model))))
+    trained = set[int]().union(*map(_trained_by, with_wrapped_optimizers(optimizers_of(model))))
     return all(id(each) in trained for each in model.trainable_variables)
 
 
@@ -293,10 +293,10 @@ def _beside(model: KerasModel) -> list[Any]:
 
 def _found(model: KerasModel) -> list[Any]:
     keras = sys.modules["keras"]
-    known = {id(each) for each in with_inner(optimizers_of(model))}
+    known = {id(each) for each in with_wrapped_optimizers(optimizers_of(model))}
     variables = {id(each) for each in model.trainable_variables}
     living = instances_of([keras.optimizers.Optimizer])
-    inside = {id(one) for each in living for one in inner_optimizers(each)}
+    inside = {id(one) for each in living for one in wrapped_optimizers(each)}
     return [
         each
         for each in living

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel, StateUnreadable
-from kmonitor_agent.frameworks.keras3.state import contents_of
+from kmonitor_agent.frameworks.keras3.state import find_contents
 from kmonitor_agent.frameworks.live_objects import models_in_use
 
 # deferred_function: Step functions that a reload drops, so that a model is never without one.
@@ -51,7 +51,7 @@ def make_function(model: KerasModel, name: str) -> None:
         _make_unforced(model, name, make)
 
 
-def make_beside(model: KerasModel, name: str) -> Any:
+def make_spare_function(model: KerasModel, name: str) -> Any:
     """A new step function; the model keeps the one that it has."""
     old = getattr(model, name)
     try:
@@ -96,7 +96,7 @@ def models_in(model: KerasModel) -> list[KerasModel]:
     kind: Any = getattr(sys.modules.get("keras"), "Model", ())
     if not isinstance(model, kind):
         return [model]  # of tf_keras
-    parts = [each for each in contents_of(model).models if each is not model]
+    parts = [each for each in find_contents(model).models if each is not model]
     parts = [each for each in parts if any(step_functions(each))]
     used = models_in_use(elsewhere=True) if parts else set[int]()
     return [model, *(each for each in parts if id(each) not in used)]

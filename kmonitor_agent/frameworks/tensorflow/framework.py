@@ -7,13 +7,13 @@ from collections.abc import Callable
 from kmonitor_agent.frameworks.base import (
     AllocatorReadings,
     FitFacts,
+    FrameworkInfo,
     GraphCount,
     KerasModel,
     ModelDescription,
-    Probed,
     ReclaimSteps,
     TraceHolder,
-    lacking,
+    missing_name_text,
 )
 from kmonitor_agent.frameworks.model_facts import (
     read_description,
@@ -49,13 +49,13 @@ class TensorFlowFramework:
         self._inventory = GraphInventory(self._internals, self._retained)
         self._allocator = TensorFlowAllocator(self._internals)
         self._steps = make_steps(self._internals, self._retained, self._inventory)
-        self._probed = Probed(
+        self._probed = FrameworkInfo(
             backend="tensorflow",
             versions=versions,
             unavailable=_unavailable(self._internals, self._retained),
         )
 
-    def probed(self) -> Probed:
+    def probed(self) -> FrameworkInfo:
         """What was found when TensorFlow was first met."""
         return self._probed
 
@@ -87,7 +87,7 @@ class TensorFlowFramework:
         return self._allocator.read()
 
     def trace_holders(self) -> tuple[TraceHolder, ...]:
-        """See `KnowsHolders`."""
+        """See `HasTraceHolders`."""
         many = functions_with_many_traces(self._internals, but=STEP_FUNCTIONS)
         return tuple(TraceHolder(each.name, each.traces, each.why, each.keeper) for each in many)
 
@@ -105,5 +105,5 @@ def _unavailable(internals: TensorFlowInternals, retained: RetainedTraces) -> di
     tf = sys.modules.get("tensorflow")
     experimental = getattr(getattr(tf, "config", None), "experimental", None)
     if not hasattr(experimental, "get_memory_info"):
-        unavailable["allocator"] = lacking("TensorFlow", "get_memory_info")
+        unavailable["allocator"] = missing_name_text("TensorFlow", "get_memory_info")
     return unavailable

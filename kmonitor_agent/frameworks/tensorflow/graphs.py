@@ -22,13 +22,13 @@ from kmonitor_agent.frameworks.base import GraphCount
 from kmonitor_agent.frameworks.tensorflow.internals import (
     TensorFlowInternals,
     is_trace_of_call,
-    order_of,
+    registration_order,
     traced_name,
 )
 from kmonitor_agent.frameworks.tensorflow.traces import (
-    Key,
-    Retained,
+    RegistryContents,
     RetainedTraces,
+    TraceKey,
     registered_sizes,
 )
 from kmonitor_agent.wire.messages.events import FunctionTraces
@@ -43,11 +43,11 @@ _MOST_TOLD: Final = 3
 _LONGEST: Final = 300
 _ABSENT: Final = "-"
 
-Arguments = Mapping[str, tuple[str, str]]
+TensorArguments = Mapping[str, tuple[str, str]]
 """(dtype, shape) of each tensor that was passed, by the name of its argument."""
 
 
-def arguments_of(name: str, definition: Any) -> Arguments | None:
+def trace_arguments(name: str, definition: Any) -> TensorArguments | None:
     """Tensors that a call passed; None where it is not the trace of a call, or does not tell.
 
     Args:
@@ -70,7 +70,7 @@ def arguments_of(name: str, definition: Any) -> Arguments | None:
     return found
 
 
-def difference(before: Arguments, now: Arguments) -> str:
+def argument_difference(before: TensorArguments, now: TensorArguments) -> str:
     """What changed from one trace to the next: "x (8, 64) → (9, 64)", or `VALUES`."""
     parts: list[str] = []
     for name in (*before, *(name for name in now if name not in before)):
@@ -128,7 +128,7 @@ class FunctionFacts:
     operations: int
     calls: frozenset[str]
     stateful_random: frozenset[str]
-    arguments: Arguments | None = None
+    arguments: TensorArguments | None = None
 
 
 class GraphInventory:
@@ -163,17 +163,17 @@ class GraphInventory:
             del self._facts[gone]
         new = names - self._facts.keys()
         context = self._context()
-        for name in sorted(new, key=order_of):
+        for name in sorted(new, key=registration_order):
             self._facts[name] = _read_function(context, name)
 
-    def _sizes(self) -> Counter[Key]:
+    def _sizes(self) -> Counter[TraceKey]:
         return registered_sizes({name: facts.operations for name, facts in self._facts.items()})
 
     def _context(self) -> Any:
         give = self._internals.eager_context
         return give() if give is not None else None
 
-    def _counted(self, retained: Retained) -> GraphCount:
+    def _counted(self, retained: RegistryContents) -> GraphCount:
         owners = _owners(self._facts, retained)
         tallies: dict[str, _Tally] = {}
         for name, facts in self._facts.items():
@@ -201,11 +201,13 @@ class _Tally:
     operations: int = 0
     retained: int = 0
     changed: str = ""
-    newest: Arguments | None = None
+    newest: TensorArguments | None = None
 
-    def call(self, arguments: Arguments | None) -> None:
+    def call(self, arguments: TensorArguments | None) -> None:
         if arguments is not None:
-            self.changed = "" if self.newest is None else difference(self.newest, arguments)
+            self.changed = (
+                "" if self.newest is None else argument_difference(self.newest, arguments)
+            )
             self.newest = arguments
 
     def add(self, operations: int, *, is_trace: bool) -> None:
@@ -245,7 +247,7 @@ def _read_function(context: Any, name: str) -> FunctionFacts:
         elif node.op in STATEFUL_RANDOM:
             drawing.add(node.op)
     operations = len(definition.node_def) + len(definition.signature.input_arg)
-    arguments = arguments_of(name, definition)
+    arguments = trace_arguments(name, definition)
     return FunctionFacts(operations, frozenset(calls), frozenset(drawing), arguments)
 
 
@@ -262,7 +264,7 @@ def called_functions(node: Any) -> Iterable[str]:
         yield from (function.name for function in value.list.func)
 
 
-def _owners(facts: Mapping[str, FunctionFacts], retained: Retained) -> dict[str, str]:
+def _owners(facts: Mapping[str, FunctionFacts], retained: RegistryContents) -> dict[str, str]:
     # A branch belongs to the trace that calls it, through other branches.
     owners: dict[str, str] = {}
     todo = [(name, trace) for name in facts if (trace := traced_name(name))]

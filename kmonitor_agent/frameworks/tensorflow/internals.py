@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from kmonitor_agent.frameworks.base import lacking
+from kmonitor_agent.frameworks.base import missing_name_text
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ def find_internals() -> TensorFlowInternals:
         try:
             return look()
         except (ImportError, AttributeError) as exc:
-            missing[name] = lacking("TensorFlow", exc)
+            missing[name] = missing_name_text("TensorFlow", exc)
             return None
 
     atomic = f"{_EAGER}.polymorphic_function.atomic_function"
@@ -98,7 +98,7 @@ def is_trace_of_call(name: str) -> bool:
     return _CALL.match(name) is not None
 
 
-def order_of(name: str) -> int:
+def registration_order(name: str) -> int:
     """What rises from function to function as they are made; 0 where the name does not tell."""
     tail = name.rpartition("_")[2]
     return int(tail) if tail.isdigit() else 0

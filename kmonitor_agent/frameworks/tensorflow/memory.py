@@ -123,7 +123,7 @@ class TensorMemory:
         return self._tensors.pop(_address(value), None)
 
 
-def counted(value: Any) -> Any:
+def copy_into_allocator(value: Any) -> Any:
     """An array's values in memory that TensorFlow's allocator counts; itself where that fails."""
     tf = sys.modules["tensorflow"]
     try:
@@ -138,7 +138,7 @@ def _unknown_here() -> tuple[type[Exception], ...]:
     return (errors.InvalidArgumentError, errors.NotFoundError, errors.UnimplementedError)
 
 
-def in_use_bytes() -> int | None:
+def cpu_in_use_bytes() -> int | None:
     """What tensors on the CPU take, small ones not counted; None if TensorFlow does not tell."""
     try:
         return sys.modules["tensorflow"].config.experimental.get_memory_info("CPU:0")["current"]

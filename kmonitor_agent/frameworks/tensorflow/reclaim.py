@@ -10,44 +10,44 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import (
-    EmptyArray,
+    EmptyArrayFactory,
     KerasModel,
-    Released,
+    ReleasedTraces,
     StateUnreadable,
     StateVariable,
-    lacking,
+    missing_name_text,
 )
-from kmonitor_agent.frameworks.global_state import draws_undone, names_kept
-from kmonitor_agent.frameworks.keras3.state import exact_state, not_saved
+from kmonitor_agent.frameworks.global_state import name_counters_kept, random_state_kept
+from kmonitor_agent.frameworks.keras3.state import exact_state, unsaved_optimizers
 from kmonitor_agent.frameworks.keras3.step_functions import (
     drop_function,
-    make_beside,
     make_function,
+    make_spare_function,
     models_in,
 )
 from kmonitor_agent.frameworks.tensorflow.graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals
 from kmonitor_agent.frameworks.tensorflow.memory import (
-    in_use_bytes,
+    cpu_in_use_bytes,
     is_on_cpu,
     is_same_memory,
 )
 from kmonitor_agent.frameworks.tensorflow.recreate import recreate, why_not_recreate
 from kmonitor_agent.frameworks.tensorflow.step_comparison import (
-    Arguments,
+    TracedSignatures,
     all_traces,
-    arguments_of,
-    is_same,
-    name_of,
-    trace_for,
+    is_same_step,
+    retrace,
+    step_arguments,
+    trace_name,
 )
 from kmonitor_agent.frameworks.tensorflow.traces import RetainedTraces
-from kmonitor_agent.frameworks.tensorflow.workers import why_not_here
+from kmonitor_agent.frameworks.tensorflow.workers import why_not_alone
 
 # Keras3 session.
 
 
-def why_not_clear(internals: TensorFlowInternals) -> str:
+def why_not_clear_session(internals: TensorFlowInternals) -> str:
     """Why the session must not be cleared at this point of the program; empty when it may."""
     tf = sys.modules["tensorflow"]
     if tf.distribute.has_strategy():
@@ -63,7 +63,7 @@ def why_not_clear(internals: TensorFlowInternals) -> str:
 
 
 @contextlib.contextmanager
-def eagerly() -> Generator[None]:
+def eager_mode() -> Generator[None]:
     """Run at once what is in the block, also where the code around it builds a graph.
 
     Raises:
@@ -90,12 +90,12 @@ def clear_session_keeping_settings() -> str:
     try:
         from keras.src.backend.common import global_state
     except ImportError as exc:
-        return f"session not cleared: {lacking('Keras', exc)}"
+        return f"session not cleared: {missing_name_text('Keras', exc)}"
     names = [
         name for name in vars(global_state) if name.startswith("GLOBAL_") and "TRACKER" in name
     ]
     if "GLOBAL_STATE_TRACKER" not in names:
-        return f"session not cleared: {lacking('Keras', 'GLOBAL_STATE_TRACKER')}"
+        return f"session not cleared: {missing_name_text('Keras', 'GLOBAL_STATE_TRACKER')}"
     kept = {name: getattr(global_state, name) for name in names}
     try:
         # The caller collects garbage, once for all steps.
@@ -135,7 +135,7 @@ class Keras3TensorFlowReclaim:
         self._inventory = inventory
         self._again: dict[tuple[int, str], Any] = {}
         """Step functions that were traced again, by the model's id and their name."""
-        self._arguments: dict[tuple[int, str], Arguments] = {}
+        self._arguments: dict[tuple[int, str], TracedSignatures] = {}
         """What they were traced for."""
         self._without_function: list[weakref.ref[Any]] = []
         """Graphs whose functions were dropped and go with the next collection of garbage."""
@@ -149,7 +149,7 @@ class Keras3TensorFlowReclaim:
     def read(self, variable: Any) -> Any:
         """The value as a numpy array, of the variable's own dtype; not to be written to."""
         target = _tensorflows(variable)
-        with eagerly():
+        with eager_mode():
             # The variable itself would be copied. What is read of it is not, on a CPU, and stays
             # as it is: TensorFlow gives a variable that is assigned meanwhile other memory.
             value = target.read_value() if _is_variable(target) else target
@@ -160,11 +160,11 @@ class Keras3TensorFlowReclaim:
         target = _tensorflows(variable)
         if not _is_variable(target) or not is_on_cpu(target.device):
             return None
-        before = in_use_bytes()
+        before = cpu_in_use_bytes()
         value = self.read(variable)
         # One that is updated sparsely is copied when it is read. The allocator sees large copies,
         # of which there must not be two; a small one is not where the next is.
-        if before is None or in_use_bytes() != before or not self.is_held(variable, value):
+        if before is None or cpu_in_use_bytes() != before or not self.is_held(variable, value):
             return None
         return value
 
@@ -174,7 +174,7 @@ class Keras3TensorFlowReclaim:
 
     def assign(self, variable: Any, value: Any) -> None:
         """In place; large variables slice by slice."""
-        with eagerly():
+        with eager_mode():
             _assign(variable, value)
 
     def drop_functions(self, model: KerasModel) -> Sequence[str]:
@@ -193,23 +193,23 @@ class Keras3TensorFlowReclaim:
         return made
 
     def trace_again(self, model: KerasModel) -> str:
-        """See `TracesAgain.trace_again`. Not under a strategy, whose workers trace together."""
+        """See `ChecksRetracing.trace_again`. Not under a strategy, whose workers trace together."""
         if not _is_alone(model):
             return ""
-        with eagerly(), names_kept(), draws_undone():
+        with eager_mode(), name_counters_kept(), random_state_kept():
             for name in _FUNCTIONS:
                 self._arguments.pop((id(model), name), None)
                 old = getattr(model, name)
                 if not _can_be_made_again(model, name) or not any(all_traces(old)):
                     continue
-                if not self._is_same_again(model, name, arguments_of(old)):
+                if not self._is_same_again(model, name, step_arguments(old)):
                     return _OTHER_STEP.format(name=name)
         return ""
 
-    def _is_same_again(self, model: KerasModel, name: str, arguments: Arguments) -> bool:
-        made = [make_beside(model, name)]
+    def _is_same_again(self, model: KerasModel, name: str, arguments: TracedSignatures) -> bool:
+        made = [make_spare_function(model, name)]
         try:
-            trace_for(made[0], arguments)
+            retrace(made[0], arguments)
             is_it = self._is_same(getattr(model, name), made[0])
             if is_it and sum(map(len, arguments)) <= _FEW:
                 self._again[id(model), name] = made.pop()
@@ -221,10 +221,10 @@ class Keras3TensorFlowReclaim:
     def _is_same(self, old: Any, new: Any) -> bool:
         give = self._internals.eager_context
         context = None if give is None else give()
-        return context is None or is_same(old, new, context.get_function_def)
+        return context is None or is_same_step(old, new, context.get_function_def)
 
     def forget_traced(self) -> None:
-        """See `TracesAgain.forget_traced`."""
+        """See `ChecksRetracing.forget_traced`."""
         again = list(self._again.values())
         self._again.clear()
         self._let_go(again)
@@ -251,17 +251,22 @@ class Keras3TensorFlowReclaim:
             arguments = self._arguments.pop((id(model), name), None)
             if arguments and not any(all_traces(function)):
                 # Where that fails, the next step traces it, as without us.
-                with contextlib.suppress(Exception), eagerly(), names_kept(), draws_undone():
-                    trace_for(function, arguments)
+                with (
+                    contextlib.suppress(Exception),
+                    eager_mode(),
+                    name_counters_kept(),
+                    random_state_kept(),
+                ):
+                    retrace(function, arguments)
 
-    def release_retained(self) -> Released:
+    def release_retained(self) -> ReleasedTraces:
         """See `RetainedTraces.release`."""
         without, self._without_function = self._without_function, []
         return self._retained.release([found for each in without if (found := each()) is not None])
 
     def clear_session(self) -> str:
         """Clear unless this point of the program forbids it."""
-        return why_not_clear(self._internals) or clear_session_keeping_settings()
+        return why_not_clear_session(self._internals) or clear_session_keeping_settings()
 
     def models_in(self, model: KerasModel) -> list[KerasModel]:
         """See `keras3_functions.models_in`."""
@@ -269,16 +274,16 @@ class Keras3TensorFlowReclaim:
 
     def not_saved(self, model: KerasModel) -> tuple[str, ...]:
         """See `keras3_beside.not_saved`."""
-        return not_saved(model)
+        return unsaved_optimizers(model)
 
     def why_not_here(self, model: KerasModel, action: str) -> str:
         """See `tensorflow_workers.why_not_here`."""
-        return why_not_here(model, action)
+        return why_not_alone(model, action)
 
     def why_not_recreate(self, model: KerasModel, state: Sequence[StateVariable]) -> str:
         """See `keras3_recreate.why_not_recreate`."""
         return (
-            why_not_clear(self._internals).removeprefix("session not cleared: ")
+            why_not_clear_session(self._internals).removeprefix("session not cleared: ")
             or self._retained.why_unavailable()  # what hides holders of traces hides variables'
             or why_not_recreate(model, state)
         )
@@ -287,7 +292,7 @@ class Keras3TensorFlowReclaim:
         self,
         model: KerasModel,
         state: Sequence[StateVariable],
-        values: Callable[[EmptyArray | None], Iterator[Any]],
+        values: Callable[[EmptyArrayFactory | None], Iterator[Any]],
     ) -> bool:
         """See `keras3_recreate.recreate`."""
         return recreate(model, state, values=values, write=_write)
@@ -296,7 +301,7 @@ class Keras3TensorFlowReclaim:
         """Whether a train step draws from `tf.random.*` operations, which a retrace seeds anew."""
         facts = self._inventory.facts()
         steps = (getattr(each, "train_function", None) for each in models_in(model))
-        todo = [name_of(trace) for step in steps for trace in all_traces(step)]
+        todo = [trace_name(trace) for step in steps for trace in all_traces(step)]
         seen = set(todo)
         found: set[str] = set()
         while todo:

@@ -15,16 +15,21 @@ from functools import partial
 from types import FrameType, ModuleType
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.base import EmptyArray, KerasModel, StateVariable, not_available
+from kmonitor_agent.frameworks.base import (
+    EmptyArrayFactory,
+    KerasModel,
+    StateVariable,
+    unavailable_text,
+)
 from kmonitor_agent.frameworks.keras3.state import (
-    inner_optimizers,
     optimizers_of,
-    with_inner,
+    with_wrapped_optimizers,
+    wrapped_optimizers,
 )
 from kmonitor_agent.frameworks.live_objects import instances_of
 from kmonitor_agent.frameworks.tensorflow.memory import (
     TensorMemory,
-    counted,
+    copy_into_allocator,
     is_on_cpu,
     is_same_memory,
 )
@@ -45,7 +50,7 @@ def why_not_recreate(model: KerasModel, state: Sequence[StateVariable]) -> str:
     state = [each for each in state if not _is_tensorflows(each.variable)]
     variables = [each.variable for each in state]
     if not all(_can_be_initialized(each) for each in variables):
-        return not_available("Keras", "it keeps a variable's value elsewhere")
+        return unavailable_text("Keras", "it keeps a variable's value elsewhere")
     return _why_optimizers(model, variables) or _why_held(state)
 
 
@@ -53,7 +58,7 @@ def recreate(
     model: KerasModel,
     state: Sequence[StateVariable],
     *,
-    values: Callable[[EmptyArray | None], Iterator[Any]],
+    values: Callable[[EmptyArrayFactory | None], Iterator[Any]],
     write: Callable[[Any, Any], None],
 ) -> bool:
     """Let all go, then make each anew with its value, and tell the optimizers.
@@ -185,7 +190,7 @@ class _Maker:
             variable._initialize(value)  # noqa: SLF001
         elif on_cpu:
             # TensorFlow would go on in numpy's memory, which its allocator does not count.
-            variable._initialize(counted(value))  # noqa: SLF001
+            variable._initialize(copy_into_allocator(value))  # noqa: SLF001
         else:
             # On another device the copy would be there twice for a moment.
             variable._initialize(tf.zeros(value.shape, value.dtype))  # noqa: SLF001
@@ -210,7 +215,7 @@ def _can_be_initialized(variable: Any) -> bool:
 
 def _why_optimizers(model: KerasModel, variables: Sequence[Any]) -> str:
     known = _all_optimizers(model, [each._value._unique_id for each in variables])  # noqa: SLF001
-    inner = {id(one) for each in known for one in inner_optimizers(each)}
+    inner = {id(one) for each in known for one in wrapped_optimizers(each)}
     # `compile()` of a GAN gives its outer model an optimizer that never trains anything.
     outer = [each for each in known if id(each) not in inner and _trains(each)]
     if len(outer) > 1:
@@ -226,7 +231,7 @@ def _trains(optimizer: Any) -> bool:
 
 def _all_optimizers(model: KerasModel, ids: Collection[str]) -> list[Any]:
     """The model's, those inside of them, and any other that knows one of the variables."""
-    mine = with_inner(optimizers_of(model))
+    mine = with_wrapped_optimizers(optimizers_of(model))
     others = _optimizers_that_know(set(ids)) if _are_known_elsewhere(mine, ids) else []
     found = {id(each): each for each in [*mine, *others]}
     return list(found.values())

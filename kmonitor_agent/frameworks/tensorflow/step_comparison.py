@@ -51,23 +51,23 @@ def outer_traces(step: Any) -> list[list[Any]]:
     return [list(each._list_all_concrete_functions()) for each in _outermost(step)]  # noqa: SLF001
 
 
-Arguments = list[list[tuple[tuple[Any, ...], dict[str, Any]]]]
+TracedSignatures = list[list[tuple[tuple[Any, ...], dict[str, Any]]]]
 """What each function that is called from outside was traced for; holds neither model nor graph."""
 
 
-def arguments_of(step: Any) -> Arguments:
+def step_arguments(step: Any) -> TracedSignatures:
     """What a step was traced for."""
     return [[each.structured_input_signature for each in traces] for traces in outer_traces(step)]
 
 
-def trace_for(step: Any, arguments: Arguments) -> None:
+def retrace(step: Any, arguments: TracedSignatures) -> None:
     """Trace a new step for what another was traced for."""
     for function, many in zip(_outermost(step), arguments, strict=True):
         for given, named in many:
             function.get_concrete_function(*given, **named)
 
 
-def is_same(one: Any, other: Any, definition_of: Callable[[str], Any]) -> bool:
+def is_same_step(one: Any, other: Any, definition_of: Callable[[str], Any]) -> bool:
     """Whether two steps, traced for the same, compute the same.
 
     Args:
@@ -78,7 +78,7 @@ def is_same(one: Any, other: Any, definition_of: Callable[[str], Any]) -> bool:
     known: dict[str, bytes] = {}
     digests = [
         [
-            [_digest(name_of(each), definition_of, known) for each in many]
+            [_digest(trace_name(each), definition_of, known) for each in many]
             for many in outer_traces(step)
         ]
         for step in (one, other)
@@ -86,7 +86,7 @@ def is_same(one: Any, other: Any, definition_of: Callable[[str], Any]) -> bool:
     return digests[0] == digests[1]
 
 
-def name_of(trace: Any) -> str:
+def trace_name(trace: Any) -> str:
     """The name of a trace in TensorFlow's runtime."""
     name = trace.name
     return name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)

@@ -12,7 +12,7 @@ from kmonitor_agent.frameworks.live_objects import closure_values
 from kmonitor_agent.frameworks.model_facts import variables_of
 from kmonitor_agent.frameworks.tensorflow.internals import find_internals
 from kmonitor_agent.frameworks.tensorflow.traces import CLOSURE_DEPTH, GRADIENT_PREFIX
-from kmonitor_agent.wire.messages.step_program import Extent
+from kmonitor_agent.wire.messages.step_program import SizeFormula
 
 _STEP: Final = "kmonitor_step"
 """What is traced is called so, and nothing of the script's."""
@@ -64,7 +64,7 @@ class TracedStep:
     notes: list[str] = field(default_factory=list)
 
 
-def trace_step(
+def trace_step_graph(
     model: Any,
     batch: int | None = None,
     shapes: Sequence[tuple[int | None, ...]] | None = None,
@@ -342,21 +342,21 @@ _POOLED: Final = ("MaxPool", "MaxPool3D")
 _PRODUCTS: Final = frozenset({"MatMul", "_FusedMatMul", "BatchMatMulV2", "BatchMatMulV3"})
 
 
-class Extents:
+class SizeFormulas:
     """Collects extents, each once."""
 
     def __init__(self) -> None:
-        self.found: list[Extent] = []
-        self._places: dict[Extent, int] = {}
+        self.found: list[SizeFormula] = []
+        self._places: dict[SizeFormula, int] = {}
 
-    def place(self, extent: Extent) -> int:
+    def place(self, extent: SizeFormula) -> int:
         """Where an extent is; it is added if it is new."""
         if extent not in self._places:
             self._places[extent] = len(self.found)
             self.found.append(extent)
         return self._places[extent]
 
-    def of_outputs(self, operations: Sequence[Any]) -> list[Extent | None]:
+    def of_outputs(self, operations: Sequence[Any]) -> list[SizeFormula | None]:
         """Bytes of each output of one operation, seen at each of `TRIED`; None: unknown."""
         return [_extent(outputs) for outputs in zip(*(each.outputs for each in operations),
                                                     strict=True)]  # fmt: skip
@@ -383,7 +383,9 @@ class Extents:
         inputs = zip(*(list(each.inputs)[:2] for each in operations), strict=True)
         sizes = [_extent(each) for each in (*inputs, [each.outputs[0] for each in operations])]
         return tuple(
-            self.place(Extent(4 // kind.size * each.factor, each.terms)) for each in sizes if each
+            self.place(SizeFormula(4 // kind.size * each.factor, each.terms))
+            for each in sizes
+            if each
         )
 
     def _columns(self, operation: Any) -> tuple[int, ...]:
@@ -404,7 +406,7 @@ class Extents:
         image, volume, depth = pixels[1] * pixels[2], math.prod(weights[:-1]), weights[-1]
         unit = image * volume + volume * depth + image * depth
         pictures = -(-(_CACHE_BYTES // item.size) // unit)
-        return (self.place(Extent(item.size * pictures * image * volume)),)
+        return (self.place(SizeFormula(item.size * pictures * image * volume)),)
 
     def beside(self, operations: Sequence[Any]) -> int:
         """Place of what oneDNN's pooling keeps for its gradient, a byte a value; -1: nothing."""
@@ -412,7 +414,7 @@ class Extents:
             return -1
         size = _extent([each.outputs[0] for each in operations])
         item = operations[0].outputs[0].dtype.size
-        return -1 if size is None else self.place(Extent(size.factor // item, size.terms))
+        return -1 if size is None else self.place(SizeFormula(size.factor // item, size.terms))
 
 
 def is_counted(tensor: Any) -> bool:
@@ -420,9 +422,9 @@ def is_counted(tensor: Any) -> bool:
     return tensor.dtype.base_dtype.name not in _NOT_COUNTED
 
 
-def _extent(tensors: Sequence[Any]) -> Extent | None:
+def _extent(tensors: Sequence[Any]) -> SizeFormula | None:
     if not is_counted(tensors[0]):
-        return Extent(0)
+        return SizeFormula(0)
     shapes = [_shape(each) for each in tensors]
     known = [each for each in shapes if each is not None]
     if len(known) != len(shapes) or len({len(each) for each in known}) != 1:
@@ -450,7 +452,7 @@ def _noted_shape(tensor: Any) -> Any:
     return shape if shape.is_fully_defined() else None
 
 
-def _fitted(factors: Sequence[tuple[int, ...]]) -> Extent:
+def _fitted(factors: Sequence[tuple[int, ...]]) -> SizeFormula:
     """The product of factors, each a line over the batch."""
     one, other = factors[0], factors[-1]
     fixed, terms = 1, []
@@ -460,7 +462,7 @@ def _fitted(factors: Sequence[tuple[int, ...]]) -> Extent:
         else:
             slope = (high - low) / (TRIED[1] - TRIED[0])
             terms.append((low - slope * TRIED[0], slope))
-    return Extent(fixed, tuple(sorted(terms)))
+    return SizeFormula(fixed, tuple(sorted(terms)))
 
 
 def _work(operation: Any) -> tuple[int, ...] | None:
@@ -491,7 +493,7 @@ _SAME: Final = ("Identity", "StopGradient", "Cast", "EnsureShape")
 _FEWER: Final = ("Less", "LessEqual")
 
 
-def trips_of(
+def loop_trip_count(
     loop: Any, condition: Any, known: Mapping[tuple[int, str], int | None], place: int
 ) -> int | None:
     """Turns of a loop, from what its condition compares; None where data decide.

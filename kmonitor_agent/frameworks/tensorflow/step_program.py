@@ -8,25 +8,25 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.global_state import draws_undone, names_kept
+from kmonitor_agent.frameworks.global_state import name_counters_kept, random_state_kept
 from kmonitor_agent.frameworks.tensorflow.step_graph import (
     TRIED,
     CannotTrace,
-    Extents,
+    SizeFormulas,
     TracedStep,
     is_counted,
-    trace_step,
-    trips_of,
+    loop_trip_count,
+    trace_step_graph,
 )
 from kmonitor_agent.wire.messages.model_layout import OptimizerLayout
 from kmonitor_agent.wire.messages.step_program import (
-    Extent,
+    SizeFormula,
     StepGraph,
     StepOperation,
     StepProgram,
 )
 
-__all__ = ["CannotTrace", "retrained", "trace"]
+__all__ = ["CannotTrace", "set_optimizer", "trace_training_step"]
 
 
 _BACKWARD: Final = "gradient_tape/"
@@ -44,7 +44,7 @@ _SMALL: Final = ("BroadcastGradientArgs", "Placeholder", "VariableShape")
 """Shapes as tensors, and what stands for a caller's tensor: no memory of their own to speak of."""
 
 
-def step_program(
+def build_step_program(
     model: Any, shapes: Sequence[tuple[int | None, ...]] | None = None
 ) -> StepProgram:
     """The program of one step of `fit`, for any batch.
@@ -58,7 +58,7 @@ def step_program(
     """
     began_s = time.perf_counter()
     if not _has_loops(model):
-        traced = trace_step(model, None, shapes)
+        traced = trace_step_graph(model, None, shapes)
         program = _built([traced] * 2, began_s)
         if not program.unknown:
             return program
@@ -78,10 +78,10 @@ def _seen_at_two_batches(
     model: Any, shapes: Sequence[tuple[int | None, ...]] | None, began_s: float
 ) -> StepProgram:
     try:
-        return _built([trace_step(model, each, shapes) for each in TRIED], began_s)
+        return _built([trace_step_graph(model, each, shapes) for each in TRIED], began_s)
     except CannotTrace:
         # A constant of the smaller batch may have been too large for the other one.
-        seen = [trace_step(model, each, shapes, folds=False) for each in TRIED]
+        seen = [trace_step_graph(model, each, shapes, folds=False) for each in TRIED]
         return _built(seen, began_s)
 
 
@@ -158,7 +158,7 @@ class _Builder:
     def __init__(self, traced: TracedStep, graphs: Sequence[Any]) -> None:
         self._libraries = [_Library(each) for each in graphs]
         self.graphs: list[Any] = []
-        self.extents = Extents()
+        self.extents = SizeFormulas()
         self.layers: list[str] = []
         self.unknown = 0
         self._names = _Names(traced, self.layers)
@@ -196,7 +196,7 @@ class _Builder:
         trips = None
         if operation.type in ("While", "StatelessWhile"):
             condition = self._libraries[0].graph_of(operation.node_def.attr["cond"].func.name)
-            trips = trips_of(operation, condition, self._trips, place)
+            trips = loop_trip_count(operation, condition, self._trips, place)
             self._trips[place, operation.name] = trips
         elif operation.type == "TensorListFromTensor":
             trips = operation.inputs[0].shape[0] if operation.inputs[0].shape.rank else None
@@ -233,17 +233,17 @@ class _Builder:
             found.append(self.extents.place(told) if told.factor else -1)
         return tuple(found)
 
-    def _assumed(self, operation: Any) -> tuple[Extent, bool]:
+    def _assumed(self, operation: Any) -> tuple[SizeFormula, bool]:
         """For a size that cannot be told: that of the largest input."""
         if operation.type in _SMALL:
-            return Extent(0), True
+            return SizeFormula(0), True
         shaped = _shaped_like(operation)
         if shaped is not None:
             return shaped, True
         sizes = [extent for each in operation.inputs if is_counted(each)
                  for extent in self.extents.of_outputs([each.op, each.op])[each.value_index:][:1]
                  if extent is not None]  # fmt: skip
-        return max(sizes, key=lambda each: each.at(TRIED[1]), default=Extent(0)), False
+        return max(sizes, key=lambda each: each.at(TRIED[1]), default=SizeFormula(0)), False
 
 
 def _in_order(graph: Any, wanted: set[str] | None) -> list[Any]:
@@ -265,7 +265,7 @@ def _in_order(graph: Any, wanted: set[str] | None) -> list[Any]:
     return list(found.values())
 
 
-def _shaped_like(operation: Any) -> Extent | None:
+def _shaped_like(operation: Any) -> SizeFormula | None:
     """Of zeros in the shape of a variable whose handle went through a loop."""
     if operation.type != "Fill" or operation.inputs[0].op.type != "VariableShape":
         return None
@@ -275,7 +275,7 @@ def _shaped_like(operation: Any) -> Extent | None:
     if handle.op.type != "VarHandleOp":
         return None
     lengths = [each.size for each in handle.op.get_attr("shape").dim]
-    return Extent(math.prod(lengths) * operation.outputs[0].dtype.size)
+    return SizeFormula(math.prod(lengths) * operation.outputs[0].dtype.size)
 
 
 class _Library:
@@ -355,7 +355,9 @@ class _Names:
 # Step tracing.
 
 
-def trace(model: Any, shapes: Sequence[tuple[int | None, ...]] | None = None) -> StepProgram:
+def trace_training_step(
+    model: Any, shapes: Sequence[tuple[int | None, ...]] | None = None
+) -> StepProgram:
     """The program of one training step; nothing runs, weights and slots stay as they are.
 
     So do names and random numbers, which the tracing counts and draws.
@@ -375,24 +377,24 @@ def trace(model: Any, shapes: Sequence[tuple[int | None, ...]] | None = None) ->
         raise CannotTrace("the model is not compiled")
     if model.jit_compile:
         raise CannotTrace("XLA compiles the step")
-    with names_kept(), draws_undone():
+    with name_counters_kept(), random_state_kept():
         return _traced(model, shapes)
 
 
 def _traced(model: Any, shapes: Sequence[tuple[int | None, ...]] | None) -> StepProgram:
     own = model.optimizer
     if own.built:
-        return step_program(model, shapes=shapes)
+        return build_step_program(model, shapes=shapes)
     # Slots would stay with the model for good: another optimizer of the kind has them meanwhile.
     model.optimizer = type(own).from_config(own.get_config())
     try:
         model.optimizer.build(model.trainable_variables)
-        return step_program(model, shapes=shapes)
+        return build_step_program(model, shapes=shapes)
     finally:
         model.optimizer = own
 
 
-def retrained(model: Any, optimizer: OptimizerLayout) -> None:
+def set_optimizer(model: Any, optimizer: OptimizerLayout) -> None:
     """Give a model another optimizer; one that is not compiled gets a loss that fits its end."""
     import keras
 

@@ -19,14 +19,14 @@ from types import FunctionType
 from typing import Any, Final
 
 from kmonitor_agent.call_stacks import call_stacks
-from kmonitor_agent.frameworks.base import Released
-from kmonitor_agent.frameworks.live_objects import closure_values, instances_of, keeper_of
+from kmonitor_agent.frameworks.base import ReleasedTraces
+from kmonitor_agent.frameworks.live_objects import closure_values, container_name, instances_of
 from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals, traced_name
 
 # Tensorflow owners.
 
 
-Key = tuple[str, int]
+TraceKey = tuple[str, int]
 """Name of a traced Python function, and number of operations."""
 
 _TRACING: Final = "trace_function"
@@ -49,7 +49,7 @@ class GraphOwners:
         """Look afresh from now on."""
         self._found.clear()
 
-    def without(self, graphs: Iterable[Any], registered: Mapping[Key, int]) -> list[Any]:
+    def without(self, graphs: Iterable[Any], registered: Mapping[TraceKey, int]) -> list[Any]:
         """Those that no function owns.
 
         As many graphs as there are functions of the same name and size have an owner. Where there
@@ -60,7 +60,7 @@ class GraphOwners:
             graphs: Traced and whole, each once.
             registered: How many functions there are.
         """
-        alike: defaultdict[Key, list[Any]] = defaultdict(list)
+        alike: defaultdict[TraceKey, list[Any]] = defaultdict(list)
         for graph in graphs:
             alike[graph.name, operations_of(graph)].append(graph)
         free: list[Any] = []
@@ -73,7 +73,9 @@ class GraphOwners:
         """Those that nobody can need any more, beyond doubt."""
         graphs = list(graphs)
         doubtful = [graph for graph in graphs if not _is_forsaken(graph)]
-        if not is_within(_TRACING):  # asked first: what was being traced is registered by now
+        if not is_any_thread_in(
+            _TRACING
+        ):  # asked first: what was being traced is registered by now
             names = b"\n".join(name for _, name in list(self._internals.functions or ()))
             doubtful = [graph for graph in doubtful if str(graph.name).encode() in names]
         free = set(map(id, self._confirmed(doubtful)))
@@ -82,7 +84,7 @@ class GraphOwners:
 
     def _confirmed(self, graphs: list[Any]) -> list[Any]:
         new = [graph for graph in graphs if not _is_forsaken(graph) and graph not in self._found]
-        if new and is_within(_TRACING):
+        if new and is_any_thread_in(_TRACING):
             # A graph that some thread has just finished has no owner yet.
             waiting = set(map(id, new))
             graphs = [graph for graph in graphs if id(graph) not in waiting]
@@ -117,7 +119,7 @@ class GraphOwners:
         return owners
 
 
-def registered_sizes(operations: Mapping[str, int]) -> Counter[Key]:
+def registered_sizes(operations: Mapping[str, int]) -> Counter[TraceKey]:
     """How many functions there are of each name and size.
 
     Args:
@@ -134,7 +136,7 @@ def operations_of(graph: Any) -> int:
         return 0
 
 
-def is_within(function: str) -> bool:
+def is_any_thread_in(function: str) -> bool:
     """Whether some thread runs a function of this name."""
     with call_stacks() as stacks:
         return any(
@@ -160,7 +162,7 @@ _MOST_NAMED: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class ManyTraces:
+class RetracedFunction:
     """A function that holds more traces than it should need, or one that is made again and again.
 
     Attributes:
@@ -186,7 +188,7 @@ class ManyTraces:
 
 def functions_with_many_traces(
     internals: TensorFlowInternals, but: Iterable[str] = ()
-) -> list[ManyTraces]:
+) -> list[RetracedFunction]:
     """The script's functions with `MANY_TRACES` or more, alone or together, most first, at most 8.
 
     Only when there are such does it look through all objects for them: tens of milliseconds.
@@ -207,7 +209,7 @@ def functions_with_many_traces(
     found += _made_again(alive, suspects - {each.name for each in found})
     # What the script froze for the garbage collector is not listed: its name and count are.
     hidden = suspects - {each.name for each in found} if gc.get_freeze_count() else set[str]()
-    found += [ManyTraces(name, names[name]) for name in hidden]
+    found += [RetracedFunction(name, names[name]) for name in hidden]
     return sorted(found, key=lambda each: -each.traces)[:_MOST_NAMED]
 
 
@@ -221,13 +223,13 @@ def _tensorflow_user_functions_alive(names: set[str]) -> Iterator[Any]:
             yield found
 
 
-def _made_again(alive: tuple[Any, ...], suspects: set[str]) -> Iterator[ManyTraces]:
+def _made_again(alive: tuple[Any, ...], suspects: set[str]) -> Iterator[RetracedFunction]:
     """Names of which no function has many traces, but of which many functions have some."""
     for name in suspects:
         made = tuple([each for each in alive if each.__name__ == name and _count(each)])
         if len(made) >= MANY_TRACES:
             n = sum(map(_count, made))
-            yield ManyTraces(name, n, f"made {len(made)} times", keeper_of(made))
+            yield RetracedFunction(name, n, f"made {len(made)} times", container_name(made))
 
 
 def _count(function: Any) -> int:
@@ -237,12 +239,12 @@ def _count(function: Any) -> int:
         return 0
 
 
-def _read(function: Any) -> ManyTraces | None:
+def _read(function: Any) -> RetracedFunction | None:
     try:
         traces = function._list_all_concrete_functions()  # noqa: SLF001 - looked for, may be missing
         if len(traces) < MANY_TRACES:
             return None
-        return ManyTraces(function.__name__, len(traces), _differences(traces))
+        return RetracedFunction(function.__name__, len(traces), _differences(traces))
     except (AttributeError, TypeError, ValueError, RuntimeError):
         return None
 
@@ -276,7 +278,7 @@ _MOST_HELD_LINES: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Orphan:
+class OrphanGraph:
     """A traced graph whose function is gone; only the registry holds it.
 
     Attributes:
@@ -291,7 +293,7 @@ class Orphan:
 
 
 @dataclass(frozen=True, slots=True)
-class Retained:
+class RegistryContents:
     """What the registry holds now.
 
     Attributes:
@@ -302,7 +304,7 @@ class Retained:
 
     step_entries: int | None = None
     dead_step_entries: int | None = None
-    orphans: tuple[Orphan, ...] = ()
+    orphans: tuple[OrphanGraph, ...] = ()
 
 
 @dataclass(slots=True)
@@ -332,23 +334,23 @@ class RetainedTraces:
             return "gc.freeze() was called after training began: it hides who holds a trace"
         return ""
 
-    def read(self, registered: Mapping[Key, int]) -> Retained:
+    def read(self, registered: Mapping[TraceKey, int]) -> RegistryContents:
         """What is retained now; looks only at entries that are new.
 
         Args:
             registered: How many functions of each name and size there are.
         """
         if self.why_unavailable():
-            return Retained()
+            return RegistryContents()
         self._read_new()
         graphs = _distinct(g for entry in self._entries.values() for g in _alive(entry.graphs))
         orphans = self._owners.without(graphs, registered)
         free = set(map(id, orphans))
         steps = [entry for entry in self._entries.values() if entry.is_step]
         dead = sum(1 for entry in steps if all(id(g) in free for g in _alive(entry.graphs)))
-        return Retained(len(steps), dead, tuple(map(_orphan, orphans)))
+        return RegistryContents(len(steps), dead, tuple(map(_orphan, orphans)))
 
-    def release(self, without_function: Iterable[Any] = ()) -> Released:
+    def release(self, without_function: Iterable[Any] = ()) -> ReleasedTraces:
         """Remove the entries of dead step functions. Collect garbage before and after.
 
         Args:
@@ -360,7 +362,7 @@ class RetainedTraces:
         """
         why = self.why_unavailable()
         if why:
-            return Released(why=why)
+            return ReleasedTraces(why=why)
         self._owners.forget()
         self._read_new()
         registry = self._internals.gradients or {}
@@ -375,7 +377,7 @@ class RetainedTraces:
         for key in dead:
             registry.pop(key, None)
             del self._entries[key]
-        return Released(
+        return ReleasedTraces(
             traces=len(graphs),
             models=_count_models(of_dead),
             disused=len(disused),
@@ -391,7 +393,7 @@ class RetainedTraces:
             del self._entries[gone]
         found = {key: self._graphs(now[key]) for key in now.keys() - self._entries.keys()}
         # Another thread may be tracing: what is being built has no owner yet, and is not dead.
-        building = is_within(_SCRATCH_CALL)
+        building = is_any_thread_in(_SCRATCH_CALL)
         found = {
             key: some
             for key, some in found.items()
@@ -480,8 +482,8 @@ def _is_finished(graph: Any, *, building: bool) -> bool:
     return bool(getattr(graph, "outputs", True)) or graph.structured_outputs is not None
 
 
-def _orphan(graph: Any) -> Orphan:
-    return Orphan(graph.name, operations_of(graph), tuple(_branches(graph)))
+def _orphan(graph: Any) -> OrphanGraph:
+    return OrphanGraph(graph.name, operations_of(graph), tuple(_branches(graph)))
 
 
 def _branches(graph: Any) -> Iterator[str]:

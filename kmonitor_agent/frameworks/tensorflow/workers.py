@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Final, Protocol, runtime_checkable
 
-from kmonitor_agent.frameworks.base import KerasModel, lacking, not_available
+from kmonitor_agent.frameworks.base import KerasModel, missing_name_text, unavailable_text
 
 _METHODS: Final = ("set_config_key_value", "get_config_key_value", "delete_config_key_value")
 _ROOT: Final = "kmonitor"
@@ -20,7 +20,7 @@ _SLICE_S: Final = 1.0
 """TensorFlow waits outside of Python: a Ctrl+C gets through this often, seconds."""
 
 
-class NoBoard(Exception):
+class NoCoordination(Exception):
     """Workers cannot reach each other in this way, or not any more.
 
     Attributes:
@@ -32,7 +32,7 @@ class NoBoard(Exception):
         self.why = why
 
 
-class Board:
+class CoordinationStore:
     """Notes by name, each written once; on the training thread."""
 
     def __init__(self, name: str, me: str) -> None:
@@ -43,21 +43,21 @@ class Board:
             me: This worker's name.
 
         Raises:
-            NoBoard: They cannot, or would be.
+            NoCoordination: They cannot, or would be.
         """
         self._context = _context()
         self._name = f"{_ROOT}/{name}"
         self.put(f"probe/{me}", me)
         if self.put(f"probe/{me}", me):
-            raise NoBoard(
-                not_available("TensorFlow", "its coordination service writes values over")
+            raise NoCoordination(
+                unavailable_text("TensorFlow", "its coordination service writes values over")
             )
 
     def put(self, key: str, text: str) -> bool:
         """Leave a note; False where one is already, which stays.
 
         Raises:
-            NoBoard: The service did not answer.
+            NoCoordination: The service did not answer.
         """
         errors = sys.modules["tensorflow"].errors
         try:
@@ -65,14 +65,16 @@ class Board:
         except errors.AlreadyExistsError:
             return False
         except errors.OpError as exc:
-            raise NoBoard(f"TensorFlow's coordination service failed: {exc.message}") from exc
+            raise NoCoordination(
+                f"TensorFlow's coordination service failed: {exc.message}"
+            ) from exc
         return True
 
     def read(self, key: str, timeout_s: float) -> str | None:
         """A note, waiting for it; None if nobody leaves it in time.
 
         Raises:
-            NoBoard: The service did not answer.
+            NoCoordination: The service did not answer.
         """
         errors = sys.modules["tensorflow"].errors
         until_s = monotonic() + timeout_s
@@ -83,27 +85,31 @@ class Board:
             except errors.DeadlineExceededError:
                 continue
             except errors.OpError as exc:
-                raise NoBoard(f"TensorFlow's coordination service failed: {exc.message}") from exc
+                raise NoCoordination(
+                    f"TensorFlow's coordination service failed: {exc.message}"
+                ) from exc
         return None
 
     def forget(self, key: str) -> None:
         """Take a note away that nobody needs any more.
 
         Raises:
-            NoBoard: The service did not answer.
+            NoCoordination: The service did not answer.
         """
         errors = sys.modules["tensorflow"].errors
         try:
             self._context.delete_config_key_value(f"{self._name}/{key}")
         except errors.OpError as exc:
-            raise NoBoard(f"TensorFlow's coordination service failed: {exc.message}") from exc
+            raise NoCoordination(
+                f"TensorFlow's coordination service failed: {exc.message}"
+            ) from exc
 
 
-def why_no_board() -> str:
+def why_no_coordination() -> str:
     """Why this TensorFlow has none, or none was started; empty when it has."""
     try:
         _context()
-    except NoBoard as exc:
+    except NoCoordination as exc:
         return exc.why
     return ""
 
@@ -116,9 +122,11 @@ def _context() -> Any:
             getattr(context, name)
         kind = "" if config is None else str(config.service_type)
     except (ImportError, AttributeError) as exc:
-        raise NoBoard(lacking("TensorFlow", exc)) from exc
+        raise NoCoordination(missing_name_text("TensorFlow", exc)) from exc
     if not kind:
-        raise NoBoard("the strategy started no coordination service, by which workers could agree")
+        raise NoCoordination(
+            "the strategy started no coordination service, by which workers could agree"
+        )
     return context
 
 
@@ -132,7 +140,7 @@ _ALIKE: Final = "CollectiveAllReduceStrategy"
 
 
 @dataclass(frozen=True, slots=True)
-class Workers:
+class WorkerGroup:
     """The processes that train together.
 
     Attributes:
@@ -147,40 +155,40 @@ class Workers:
     is_chief: bool = True
     members: tuple[str, ...] = ()
 
-    def board(self, name: str) -> Board:
+    def board(self, name: str) -> CoordinationStore:
         """Where they leave notes for each other.
 
         Args:
             name: The same for all workers, used once.
 
         Raises:
-            NoBoard: There is none.
+            NoCoordination: There is none.
         """
-        return Board(name, self.name)
+        return CoordinationStore(name, self.name)
 
 
 @runtime_checkable
-class MeetsWorkers(Protocol):
+class HasWorkerGroup(Protocol):
     """What reclaim steps may also know: the other workers, and that all can act as one."""
 
-    def workers(self, model: KerasModel) -> Workers:
+    def workers(self, model: KerasModel) -> WorkerGroup:
         """Those that train this model."""
         ...
 
 
-def workers_of(model: KerasModel) -> Workers:
+def worker_group(model: KerasModel) -> WorkerGroup:
     """Those that the model's strategy knows."""
     strategy = getattr(model, "distribute_strategy", None)
     resolver = getattr(strategy, "cluster_resolver", None)
     if resolver is None:
-        return Workers()
+        return WorkerGroup()
     cluster = resolver.cluster_spec().as_dict()
     count = sum(len(cluster.get(job, ())) for job in _JOBS)
     kind, index = str(resolver.task_type or ""), int(resolver.task_id or 0)
     first = "chief" if "chief" in cluster else "worker"
     are_alike = any(cls.__name__ == _ALIKE for cls in type(strategy).__mro__)
     members = (f"{job} {n}" for job in _JOBS[:2] for n in range(len(cluster.get(job, ()))))
-    return Workers(
+    return WorkerGroup(
         max(_ALONE, count),
         f"{kind} {index}",
         kind == first and index == 0,
@@ -188,18 +196,18 @@ def workers_of(model: KerasModel) -> Workers:
     )
 
 
-def why_not_here(model: KerasModel, action: str) -> str:
+def why_not_alone(model: KerasModel, action: str) -> str:
     """Why this process must not do an action alone; empty when it may.
 
     Args:
         model: What is trained.
         action: "save", "export", "collect" or "reload".
     """
-    workers = workers_of(model)
+    workers = worker_group(model)
     if workers.count == _ALONE:
         return ""
     if action == "reload":
-        agree = why_no_board() or "they agree at the ends of epochs, in fit with tf_keras"
+        agree = why_no_coordination() or "they agree at the ends of epochs, in fit with tf_keras"
         return (
             f"{workers.count} workers train this model together: a reload is done by all of them"
             f" at the same step or by none, and was not ({agree}); save and collect work"

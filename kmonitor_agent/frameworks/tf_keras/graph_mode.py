@@ -17,37 +17,41 @@ from typing import Any, Final, cast
 from kmonitor_agent.frameworks.base import (
     AllocatorReadings,
     FitFacts,
+    FrameworkInfo,
     GraphCount,
     KerasModel,
     ModelDescription,
-    Probed,
     ReclaimSteps,
-    Released,
+    ReleasedTraces,
     StateUnreadable,
     StateVariable,
-    lacking,
+    missing_name_text,
 )
 from kmonitor_agent.frameworks.global_state import read_random_states, write_random_states
 from kmonitor_agent.frameworks.model_building import (
-    CannotCopy,
-    Compiled,
-    Rebuild,
-    compiled_as,
-    copied,
-    made_by,
-    why_no_structure,
+    CannotRebuild,
+    CompileArguments,
+    ModelFactory,
+    call_model_factory,
+    compile_arguments,
+    copy_model,
+    why_not_copyable,
 )
-from kmonitor_agent.frameworks.model_facts import rate_reading, read_description, read_fit_facts
-from kmonitor_agent.frameworks.model_rebuilder import check_same_variables, shapes_of
+from kmonitor_agent.frameworks.model_facts import (
+    learning_rate_reading,
+    read_description,
+    read_fit_facts,
+)
+from kmonitor_agent.frameworks.model_rebuilder import check_same_variables, variable_shapes
 from kmonitor_agent.frameworks.tensorflow.graphs import STATEFUL_RANDOM, called_functions
 from kmonitor_agent.frameworks.tensorflow.internals import find_internals
 from kmonitor_agent.frameworks.tensorflow.memory import TensorFlowAllocator
 from kmonitor_agent.frameworks.tf_keras.state import (
-    backend_of,
-    keep_names,
-    package_of,
+    continue_name_counters,
+    keras2_backend,
+    keras2_package,
+    keras2_title,
     tf_keras_state,
-    title_of,
 )
 from kmonitor_agent.wire.messages.events import FunctionTraces
 from kmonitor_agent.wire.messages.readings import Reading
@@ -78,15 +82,15 @@ class V1GraphFramework:
         self._package = package
         self._allocator = TensorFlowAllocator(find_internals())
         self._operations = _ScopeCounts()
-        self._probed = Probed(
+        self._probed = FrameworkInfo(
             backend="tensorflow",
             versions=versions,
             unavailable={"collect": _NO_COLLECT, "reload": WHY_NOT},
         )
-        if why := why_no_names(package):
+        if why := why_names_missing(package):
             self._probed.unavailable["save"] = why
 
-    def probed(self) -> Probed:
+    def probed(self) -> FrameworkInfo:
         """What was found when TensorFlow was first met."""
         return self._probed
 
@@ -99,11 +103,11 @@ class V1GraphFramework:
         optimizer = getattr(model, "optimizer", None)
         rate = getattr(optimizer, "_hyper", {}).get("learning_rate")
         if isinstance(rate, float):
-            return rate_reading(rate)
+            return learning_rate_reading(rate)
         if not isinstance(rate, sys.modules["tensorflow"].Variable):
             return Reading.missing("1", _RATE_ADDS)
         try:
-            return rate_reading(float(_value(self._package, rate)))
+            return learning_rate_reading(float(_value(self._package, rate)))
         except (ImportError, AttributeError, RuntimeError, TypeError, ValueError) as exc:
             return Reading.missing("1", f"the optimizer does not tell it ({type(exc).__name__})")
 
@@ -116,7 +120,7 @@ class V1GraphFramework:
         try:
             return self._operations.count(graph_of(model))
         except (AttributeError, TypeError) as exc:
-            why = lacking("TensorFlow", exc)
+            why = missing_name_text("TensorFlow", exc)
             return GraphCount(operations=None, absent=why)
 
     def function_count(self) -> Reading:
@@ -129,10 +133,10 @@ class V1GraphFramework:
 
     def reclaim_steps(self) -> ReclaimSteps | None:
         """What saving needs; the others are unavailable."""
-        return V1GraphSteps(self._package)
+        return V1GraphReclaim(self._package)
 
 
-class V1GraphSteps:
+class V1GraphReclaim:
     """Implements `ReclaimSteps`, as far as v1 graph mode allows."""
 
     def __init__(self, package: str) -> None:
@@ -151,7 +155,7 @@ class V1GraphSteps:
     def assign(self, variable: Any, value: Any) -> None:
         """In place, by the variable's own initializer: adds no operation to the graph."""
         initializer = variable.initializer
-        session = backend_of(self._package).get_session()
+        session = keras2_backend(self._package).get_session()
         session.run(initializer, feed_dict={initializer.inputs[1]: value})
 
     def drop_functions(self, model: KerasModel) -> Sequence[str]:
@@ -162,9 +166,9 @@ class V1GraphSteps:
     def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
         """Nothing."""
 
-    def release_retained(self) -> Released:
+    def release_retained(self) -> ReleasedTraces:
         """Nothing."""
-        return Released(why=_NO_COLLECT)
+        return ReleasedTraces(why=_NO_COLLECT)
 
     def clear_session(self) -> str:
         """Never: no model would survive it."""
@@ -210,7 +214,7 @@ class _ScopeCounts:
         return self._count
 
 
-def why_no_names(package: str, *names: str) -> str:
+def why_names_missing(package: str, *names: str) -> str:
     """Why values cannot be read and written, and the rest not be done; empty when they can.
 
     Args:
@@ -218,11 +222,11 @@ def why_no_names(package: str, *names: str) -> str:
         *names: More names of its backend that are needed.
     """
     try:
-        backend = backend_of(package)
+        backend = keras2_backend(package)
         for name in ("get_value", "get_session", *names):
             getattr(backend, name)
     except (ImportError, AttributeError) as exc:
-        return lacking(title_of(package), exc)
+        return missing_name_text(keras2_title(package), exc)
     return ""
 
 
@@ -241,7 +245,7 @@ def _operation_count(graph: Any) -> int:
 
 
 def _value(package: str, variable: Any) -> Any:
-    return backend_of(package).get_value(variable)
+    return keras2_backend(package).get_value(variable)
 
 
 def _step_operations(model: KerasModel) -> set[str]:
@@ -300,7 +304,7 @@ class _Settings:
     session_config: Any
 
 
-class V1GraphRebuilding:
+class V1GraphRebuilder:
     """tf_keras with `disable_eager_execution()`: implements `Rebuilding`."""
 
     destroys = True
@@ -310,7 +314,7 @@ class V1GraphRebuilding:
 
     def why_not_now(self) -> str:
         """Whether the script builds in a graph or a session of its own."""
-        if why := why_no_names(self._package, *_NEEDED):
+        if why := why_names_missing(self._package, *_NEEDED):
             return why
         v1 = sys.modules["tensorflow"].compat.v1
         if v1.get_default_session() is not None:
@@ -324,25 +328,25 @@ class V1GraphRebuilding:
             return "the code runs inside strategy.scope(), which clearing the session breaks"
         return ""
 
-    def try_out(self, model: KerasModel, script: Rebuild | None) -> None:
+    def try_out(self, model: KerasModel, script: ModelFactory | None) -> None:
         """Build it once in a graph that is thrown away: no variable gets a value there."""
-        if script is None and (why := why_no_structure(model)):
-            raise CannotCopy(why)
+        if script is None and (why := why_not_copyable(model)):
+            raise CannotRebuild(why)
         if not getattr(model, "built", False):
-            raise CannotCopy("the model is not built; give its first layer an input shape")
+            raise CannotRebuild("the model is not built; give its first layer an input shape")
         if not hasattr(model, _STEP_MAKER):
-            raise CannotCopy(lacking(title_of(self._package), _STEP_MAKER))
+            raise CannotRebuild(missing_name_text(keras2_title(self._package), _STEP_MAKER))
         with self._throwaway_graph(), _numbers_kept():
-            compiled = None if script is not None else compiled_as(model)
+            compiled = None if script is not None else compile_arguments(model)
             made = self._made(model, compiled, script)
-            new = shapes_of(V1GraphSteps(self._package).state(made))
+            new = variable_shapes(V1GraphReclaim(self._package).state(made))
         model._make_train_function()  # noqa: SLF001 - what fit does first
-        check_same_variables(shapes_of(V1GraphSteps(self._package).state(model)), new)
+        check_same_variables(variable_shapes(V1GraphReclaim(self._package).state(model)), new)
 
-    def make(self, model: KerasModel, script: Rebuild | None) -> KerasModel:
+    def make(self, model: KerasModel, script: ModelFactory | None) -> KerasModel:
         """Clear the session, its settings kept, and build."""
         backend = self._backend()
-        compiled = None if script is not None else compiled_as(model)
+        compiled = None if script is not None else compile_arguments(model)
         kept = self._settings(backend)
         backend.clear_session()
         self._apply(backend, kept)
@@ -350,16 +354,18 @@ class V1GraphRebuilding:
             return self._made(model, compiled, script)
 
     def _made(
-        self, model: KerasModel, compiled: Compiled | None, script: Rebuild | None
+        self, model: KerasModel, compiled: CompileArguments | None, script: ModelFactory | None
     ) -> KerasModel:
         made = (
-            copied(model, compiled) if compiled is not None else made_by(cast("Rebuild", script))
+            copy_model(model, compiled)
+            if compiled is not None
+            else call_model_factory(cast("ModelFactory", script))
         )
         _make_step(made)
         return made
 
     def _backend(self) -> Any:
-        return backend_of(self._package)
+        return keras2_backend(self._package)
 
     def _settings(self, backend: Any) -> _Settings:
         graph = backend.get_graph()
@@ -376,7 +382,7 @@ class V1GraphRebuilding:
         v1 = sys.modules["tensorflow"].compat.v1
         graph = backend.get_graph()
         graph.seed = kept.seed
-        keep_names(backend, kept.names)
+        continue_name_counters(backend, kept.names)
         if kept.learning_phase is not None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Keras deprecates what the script called itself
@@ -408,15 +414,15 @@ def _numbers_kept() -> Generator[None]:
         write_random_states({name: states.get(name) for name in ("python", "numpy")})
 
 
-def v1_rebuilding(model: KerasModel) -> V1GraphRebuilding:
+def v1_graph_rebuilder(model: KerasModel) -> V1GraphRebuilder:
     """For models of this model's Keras."""
-    return V1GraphRebuilding(package_of(model))
+    return V1GraphRebuilder(keras2_package(model))
 
 
 def _make_step(model: KerasModel) -> None:
     # Optimizer slots are made with the train function, which fit would make first of all.
     if not getattr(model, "built", False) or getattr(model, "optimizer", None) is None:
-        raise CannotCopy(
+        raise CannotRebuild(
             "rebuild= returned a model that is not built and compiled; give its first layer an"
             " input shape and call model.compile(...)"
         )

@@ -5,7 +5,12 @@ import gc
 from collections.abc import Sequence
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.base import KerasModel, Released, StateUnreadable, StateVariable
+from kmonitor_agent.frameworks.base import (
+    KerasModel,
+    ReleasedTraces,
+    StateUnreadable,
+    StateVariable,
+)
 from kmonitor_agent.frameworks.keras3.step_functions import DeferredFunction
 from kmonitor_agent.frameworks.live_objects import models_with_functions
 from kmonitor_agent.frameworks.tensorflow.graphs import GraphInventory
@@ -13,15 +18,15 @@ from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals
 from kmonitor_agent.frameworks.tensorflow.reclaim import (
     Keras3TensorFlowReclaim,
     untrack,
-    why_not_clear,
+    why_not_clear_session,
 )
 from kmonitor_agent.frameworks.tensorflow.traces import RetainedTraces
 from kmonitor_agent.frameworks.tensorflow.workers import (
-    Workers,
-    why_not_here,
-    workers_of,
+    WorkerGroup,
+    why_not_alone,
+    worker_group,
 )
-from kmonitor_agent.frameworks.tf_keras.state import clear_session_keeping_settings, tf_keras_state
+from kmonitor_agent.frameworks.tf_keras.state import clear_keras2_session, tf_keras_state
 
 _EXACT_WITH = "keras.random and tf.random.Generator are exact"
 _EXACT_HERE = (
@@ -104,7 +109,7 @@ class TfKerasReclaim:
         return dropped
 
     def trace_again(self, model: KerasModel) -> str:
-        """See `TracesAgain.trace_again`."""
+        """See `ChecksRetracing.trace_again`."""
         step = getattr(model, "train_tf_function", None)
         try:
             return self._same.trace_again(model)
@@ -112,14 +117,14 @@ class TfKerasReclaim:
             model.train_tf_function = step
 
     def forget_traced(self) -> None:
-        """See `TracesAgain.forget_traced`."""
+        """See `ChecksRetracing.forget_traced`."""
         self._same.forget_traced()
 
     def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
         """Make them as tf_keras would when it next needs them; nothing is traced yet."""
         self._same.make_functions(model, names)
 
-    def release_retained(self) -> Released:
+    def release_retained(self) -> ReleasedTraces:
         """See `RetainedTraces.release`; functions of before a `compile` are let go of first."""
         forgotten = [forget_replaced_functions(model) for model in models_with_functions()]
         if any(forgotten):
@@ -128,15 +133,15 @@ class TfKerasReclaim:
 
     def clear_session(self) -> str:
         """Clear unless this point of the program forbids it."""
-        return why_not_clear(self._internals) or clear_session_keeping_settings(self._package)
+        return why_not_clear_session(self._internals) or clear_keras2_session(self._package)
 
-    def workers(self, model: KerasModel) -> Workers:
+    def workers(self, model: KerasModel) -> WorkerGroup:
         """See `tensorflow_workers.workers_of`."""
-        return workers_of(model)
+        return worker_group(model)
 
     def why_not_here(self, model: KerasModel, action: str) -> str:
         """See `tensorflow_workers.why_not_here`."""
-        return why_not_here(model, action)
+        return why_not_alone(model, action)
 
     def inexact(self, model: KerasModel) -> str:
         """Whether a train step draws from stateful operations, which a retrace seeds anew."""

@@ -14,18 +14,18 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from kmonitor_agent.call_stacks import locals_of
-from kmonitor_agent.frameworks.base import IteratorBegan, KerasModel
+from kmonitor_agent.call_stacks import frame_locals
+from kmonitor_agent.frameworks.base import IteratorStart, KerasModel
 from kmonitor_agent.frameworks.global_state import read_random_states, write_random_states
-from kmonitor_agent.frameworks.model_building import PARTS, build_as_before
+from kmonitor_agent.frameworks.model_building import PARTS, build_with_optimizers
 
 _VALIDATION = ("val_x", "val_y", "val_sample_weight")
 _PASSED_ON = ("max_queue_size", "workers", "use_multiprocessing")
 
 
 @dataclass(slots=True)
-class TfKerasData:
-    """What the frame of tf_keras' `fit` holds; implements `RunningData`.
+class TfKerasFitData:
+    """What the frame of tf_keras' `fit` holds; implements `FitData`.
 
     Attributes:
         handler: Its `DataHandler`.
@@ -45,8 +45,8 @@ class TfKerasData:
         """None: TensorFlow's iterators draw by seeds of their own."""
         return None
 
-    def skip_epochs(self, epochs: int, *, goes_on: bool, began: IteratorBegan | None) -> None:
-        """See `RunningData.skip_epochs`."""
+    def skip_epochs(self, epochs: int, *, goes_on: bool, began: IteratorStart | None) -> None:
+        """See `FitData.skip_epochs`."""
         del began
         adapter = self.handler._adapter  # noqa: SLF001 - private, looked for
         self.ended = epochs
@@ -62,7 +62,7 @@ class TfKerasData:
             self._eat(iter(self.handler._dataset), epochs)  # noqa: SLF001
 
     def skip_evaluations(self, model: Any, evaluations: int) -> None:
-        """See `RunningData.skip_evaluations`."""
+        """See `FitData.skip_evaluations`."""
         found = self.validation
         if not evaluations or not found or not _has_state(found["x"]):
             return
@@ -110,16 +110,16 @@ class TfKerasData:
             left = None if left is None else left - 1
 
 
-def find_fit_data() -> TfKerasData | None:
+def find_fit_data() -> TfKerasFitData | None:
     """The data of the innermost `fit` among this function's callers; None if none is found."""
     frame = _fit_frame()
     if frame is None:
         return None
-    with locals_of(frame) as found:
+    with frame_locals(frame) as found:
         handler = found.get("data_handler")
         if not hasattr(handler, "enumerate_epochs") or not hasattr(handler, "_adapter"):
             return None
-        return TfKerasData(handler, _validation(found), int(found.get("epochs") or 0))
+        return TfKerasFitData(handler, _validation(found), int(found.get("epochs") or 0))
 
 
 def _fit_frame() -> FrameType | None:
@@ -135,7 +135,7 @@ def _local(name: str) -> Any:
     frame = _fit_frame()
     if frame is None:
         return None
-    with locals_of(frame) as found:
+    with frame_locals(frame) as found:
         return found.get(name)
 
 
@@ -210,7 +210,7 @@ def is_keras2(model: KerasModel) -> bool:
 
 
 def why_not_resumable(model: KerasModel, callbacks: Sequence[Any]) -> str:
-    """See `TakingUp.why_not_resumable`."""
+    """See `FitResumer.why_not_resumable`."""
     tf: Any = sys.modules["tensorflow"]
     if not tf.compat.v1.executing_eagerly_outside_functions():
         return "in v1 graph mode another process cannot take a fit up"
@@ -235,15 +235,15 @@ def why_not_exact(inexact: str) -> str:
 
 
 def read_trained(model: KerasModel) -> tuple[tuple[int, ...], ...]:
-    """See `TakingUp.read_trained`."""
+    """See `FitResumer.read_trained`."""
     return tuple(_trained_by(each, list(model.variables)) for each in optimizers_of(model))
 
 
 def build_again(model: KerasModel, config: Any, trained: Sequence[Sequence[int]]) -> None:
-    """See `TakingUp.build_again`."""
+    """See `FitResumer.build_again`."""
     says_how = bool(config) and (PARTS in config or config.get("input_shape") is not None)
     optimizers = [_inner(each) for each in optimizers_of(model)]
-    build_as_before(model, config if says_how else None, trained, optimizers, _build)
+    build_with_optimizers(model, config if says_how else None, trained, optimizers, _build)
 
 
 def make_global_seed() -> None:
@@ -251,7 +251,7 @@ def make_global_seed() -> None:
 
 
 def begin_at(model: KerasModel, epoch: int | None) -> None:
-    """See `TakingUp.begin_at`."""
+    """See `FitResumer.begin_at`."""
     # `fit` asks for it once, when the callbacks have been told of its begin.
     if epoch is not None:
         model._training_state = _GoesOnAt(epoch)  # noqa: SLF001 - private, looked for

@@ -10,15 +10,15 @@ from typing import Any, Final
 from kmonitor_agent.frameworks.base import (
     AllocatorReadings,
     FitFacts,
+    FrameworkInfo,
     GraphCount,
     KerasModel,
     ModelDescription,
-    Probed,
     ReclaimSteps,
-    Released,
+    ReleasedTraces,
     StateVariable,
 )
-from kmonitor_agent.frameworks.keras3.state import exact_state, not_saved
+from kmonitor_agent.frameworks.keras3.state import exact_state, unsaved_optimizers
 from kmonitor_agent.frameworks.keras3.step_functions import (
     check_functions,
     drop_functions,
@@ -26,11 +26,11 @@ from kmonitor_agent.frameworks.keras3.step_functions import (
     models_in,
 )
 from kmonitor_agent.frameworks.model_facts import (
-    rate_reading,
+    learning_rate_reading,
     read_description,
     read_fit_facts,
     read_learning_rate,
-    schedule_aside,
+    schedule_effects_undone,
 )
 from kmonitor_agent.frameworks.torch.graphs import (
     TorchGraphs,
@@ -129,9 +129,11 @@ class TorchFramework:
         self._graphs = TorchGraphs()
         self._allocator = TorchAllocator(_keras_device())
         self._steps = Keras3TorchReclaim(self._graphs)
-        self._probed = Probed(backend="torch", versions=versions, unavailable=self._unavailable())
+        self._probed = FrameworkInfo(
+            backend="torch", versions=versions, unavailable=self._unavailable()
+        )
 
-    def probed(self) -> Probed:
+    def probed(self) -> FrameworkInfo:
         """What was found when PyTorch was first met."""
         return self._probed
 
@@ -207,10 +209,10 @@ class Keras3TorchReclaim:
         """Make them anew; `torch.compile` compiles when they are called."""
         make_functions(model, names)
 
-    def release_retained(self) -> Released:
+    def release_retained(self) -> ReleasedTraces:
         """Memory that the device's allocator holds but does not use; PyTorch retains no graphs."""
         empty_device_caches()
-        return Released()
+        return ReleasedTraces()
 
     def clear_session(self) -> str:
         """Let go of what `torch.compile` compiled. Keras' settings stay, they hold no memory."""
@@ -225,7 +227,7 @@ class Keras3TorchReclaim:
 
     def not_saved(self, model: KerasModel) -> tuple[str, ...]:
         """See `keras3_beside.not_saved`."""
-        return not_saved(model)
+        return unsaved_optimizers(model)
 
     def inexact(self, model: KerasModel) -> str:
         """Whether the step is compiled, by a compiler that remembers the shapes it has seen."""
@@ -251,8 +253,8 @@ def _keras_device() -> str:
 def _scheduled_rate(model: KerasModel) -> Reading | None:
     # A schedule's value on a GPU has no `numpy()`.
     try:
-        with schedule_aside(model.optimizer):
+        with schedule_effects_undone(model.optimizer):
             value = float(model.optimizer.learning_rate.item())
     except (AttributeError, TypeError, ValueError, RuntimeError):
         return None
-    return rate_reading(value)
+    return learning_rate_reading(value)

@@ -4,7 +4,7 @@
 import sys
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.base import GraphCount, lacking
+from kmonitor_agent.frameworks.base import GraphCount, missing_name_text
 from kmonitor_agent.wire.messages.events import FunctionTraces
 from kmonitor_agent.wire.messages.readings import Reading
 
@@ -45,7 +45,7 @@ def reset_dynamo() -> str:
         return ""
     reset = getattr(module, "reset", None)
     if reset is None:
-        return f"compiled functions not dropped: {lacking('PyTorch', 'torch._dynamo.reset')}"
+        return f"compiled functions not dropped: {missing_name_text('PyTorch', 'torch._dynamo.reset')}"
     reset()
     return ""
 
@@ -122,5 +122,5 @@ def _counts() -> tuple[dict[str, Any], str]:
     try:
         return dynamo_counts(), ""
     except _UNREADABLE as exc:
-        why = lacking("PyTorch", exc)[:300]
+        why = missing_name_text("PyTorch", exc)[:300]
         return {"graphs": 0, "calls": 0}, why

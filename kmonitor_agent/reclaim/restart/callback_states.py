@@ -7,10 +7,10 @@ from typing import Any, Final, cast
 import numpy as np
 
 from kmonitor_agent.reclaim.restart.fit_state import (
-    ArrayShelf,
+    ArrayStore,
     CallbackState,
     CannotResume,
-    NotPlain,
+    NotPlainAttribute,
     is_array,
     to_json,
 )
@@ -92,8 +92,8 @@ def _put_comparison(callback: Any, written: object) -> None:
 
 def _is_plain(value: object) -> bool:
     try:
-        to_json(value, ArrayShelf())
-    except NotPlain:
+        to_json(value, ArrayStore())
+    except NotPlainAttribute:
         return False
     return True
 

@@ -41,7 +41,7 @@ _PYTHONS_OWN: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ScriptExit:
     """How a child ended.
 
     Attributes:
@@ -55,7 +55,7 @@ class Ended:
     asked: int = 0
 
 
-class Child:
+class ScriptProcess:
     """One process of the script; `wait` once.
 
     Attributes:
@@ -83,7 +83,7 @@ class Child:
             signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
             raise
 
-    def wait(self) -> Ended:
+    def wait(self) -> ScriptExit:
         """Pass signals on until it has ended."""
         try:
             while True:
@@ -105,12 +105,12 @@ class Child:
         if number == signal.SIGTSTP:
             os.kill(os.getpid(), signal.SIGSTOP)
 
-    def _ended(self, status: int) -> Ended:
+    def _ended(self, status: int) -> ScriptExit:
         code = os.waitstatus_to_exitcode(status)
-        return Ended(max(0, code), max(0, -code), self._asked)
+        return ScriptExit(max(0, code), max(0, -code), self._asked)
 
 
-def leave_as(ended: Ended) -> int:
+def exit_as(ended: ScriptExit) -> int:
     """End this process as the child ended: by the same signal, else the status to leave with."""
     if not ended.signal:
         return ended.status

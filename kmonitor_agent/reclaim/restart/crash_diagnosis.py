@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
-from kmonitor_agent.reclaim.restart.child_process import Ended
+from kmonitor_agent.reclaim.restart.child_process import ScriptExit
 from kmonitor_agent.wire.local.clock import SystemClock
-from kmonitor_agent.wire.local.control_groups import MemoryKills
+from kmonitor_agent.wire.local.control_groups import OomKillCounts
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.private_files import NotPrivate
-from kmonitor_agent.wire.local.spool_folder import RunSpool, time_of
-from kmonitor_agent.wire.local.spool_format import BootFacts, Record
-from kmonitor_agent.wire.local.spool_writer import SpoolHeld, SpoolWriter
+from kmonitor_agent.wire.local.spool_folder import RunSpool, event_time_s
+from kmonitor_agent.wire.local.spool_format import SessionFacts, SpoolRecord
+from kmonitor_agent.wire.local.spool_writer import SpoolLocked, SpoolWriter
 from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event, encode_event
-from kmonitor_agent.wire.messages.events import BootDied, BootEnded
+from kmonitor_agent.wire.messages.events import SessionDied, SessionEnded
 
 # death: How a process died, in words and as an event.
 
@@ -33,7 +33,7 @@ _NAMED: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Death:
+class ProcessDeath:
     """What is known of how a process ended.
 
     Attributes:
@@ -49,7 +49,7 @@ class Death:
     why: str = ""
 
 
-def cause_of(ended: Ended, before: MemoryKills, after: MemoryKills) -> Death:
+def diagnose_exit(ended: ScriptExit, before: OomKillCounts, after: OomKillCounts) -> ProcessDeath:
     """Tell how a child ended.
 
     Args:
@@ -58,14 +58,16 @@ def cause_of(ended: Ended, before: MemoryKills, after: MemoryKills) -> Death:
         after: Counters now.
     """
     if not ended.signal:
-        return Death("status", status=ended.status, why=f"it left with exit status {ended.status}")
+        return ProcessDeath(
+            "status", status=ended.status, why=f"it left with exit status {ended.status}"
+        )
     name = signal_name(ended.signal)
     if ended.signal == signal.SIGKILL:
         return _killed(name, before, after)
     if ended.asked == ended.signal:
-        return Death("signal", name, why=f"{name}, which was sent to kmonitor run")
+        return ProcessDeath("signal", name, why=f"{name}, which was sent to kmonitor run")
     told = _NAMED.get(signal.Signals(ended.signal)) if _is_known(ended.signal) else None
-    return Death("signal", name, why=f"{name}: {told}" if told else name)
+    return ProcessDeath("signal", name, why=f"{name}: {told}" if told else name)
 
 
 def signal_name(number: int) -> str:
@@ -77,18 +79,18 @@ def _is_known(number: int) -> bool:
     return number in {int(each) for each in signal.Signals}
 
 
-def _killed(name: str, before: MemoryKills, after: MemoryKills) -> Death:
+def _killed(name: str, before: OomKillCounts, after: OomKillCounts) -> ProcessDeath:
     if _rose(before.group, after.group):
         why = f"out of memory: the kernel killed it ({after.group_source}: oom_kill)"
-        return Death("memory", name, why=why)
+        return ProcessDeath("memory", name, why=why)
     if _rose(before.host, after.host):
         why = "out of memory: the kernel killed for want of memory on this host (oom_kill)"
-        return Death("memory", name, why=why)
+        return ProcessDeath("memory", name, why=why)
     if after.group is None and after.host is None:
         told = "killed; no counter here tells whether for want of memory"
     else:
         told = "killed by a process, not for want of memory: no such kill was counted"
-    return Death("signal", name, why=f"{name}: {told}")
+    return ProcessDeath("signal", name, why=f"{name}: {told}")
 
 
 def _rose(before: int | None, after: int | None) -> bool:
@@ -107,14 +109,16 @@ T = TypeVar("T")
 class _Last:
     """What the spool of a run ends with."""
 
-    facts: BootFacts
+    facts: SessionFacts
     seq: int
     t_s: float
-    ended: BootEnded | None
-    died: BootDied | None
+    ended: SessionEnded | None
+    died: SessionDied | None
 
 
-def tell_death(folders: Folders, run: str, death: Death, *, asked: bool, supervisor: int) -> bool:
+def record_death(
+    folders: Folders, run: str, death: ProcessDeath, *, asked: bool, supervisor: int
+) -> bool:
     """Append a process's cause of death to its run, unless its own last word says all.
 
     Args:
@@ -131,7 +135,7 @@ def tell_death(folders: Folders, run: str, death: Death, *, asked: bool, supervi
         last = _retried(lambda: _read_last(folders, run))
         if last is None or not _adds(death, last, supervisor):
             return False
-        event = BootDied(
+        event = SessionDied(
             t_s=max(last.t_s, time.time() - last.facts.started_wall_s),
             boot=last.facts.boot,
             how=death.how,
@@ -146,7 +150,7 @@ def tell_death(folders: Folders, run: str, death: Death, *, asked: bool, supervi
         return False
 
 
-def _adds(death: Death, last: _Last, supervisor: int) -> bool:
+def _adds(death: ProcessDeath, last: _Last, supervisor: int) -> bool:
     if last.died is not None:
         return False  # a process that never reached a fit: its run ended before
     if last.ended is None:
@@ -163,37 +167,37 @@ def _adds(death: Death, last: _Last, supervisor: int) -> bool:
 def _read_last(folders: Folders, run: str) -> _Last | None:
     spool = RunSpool.take(folders.spool / run)
     if spool is None:
-        raise SpoolHeld
-    facts: BootFacts | None = None
+        raise SpoolLocked
+    facts: SessionFacts | None = None
     t_s, ended, died = 0.0, None, None
     with spool:
         seq = spool.last_seq
         for each in spool.events(after=max(0, seq - _LOOKED_AT)):
             if each.facts is not None and each.facts != facts:
                 facts, ended, died = each.facts, None, None
-            t_s = time_of(each.body)
+            t_s = event_time_s(each.body)
             ended, died = _words(each.body, ended, died)
     return None if facts is None else _Last(facts, seq, t_s, ended, died)
 
 
 def _words(
-    body: bytes, ended: BootEnded | None, died: BootDied | None
-) -> tuple[BootEnded | None, BootDied | None]:
+    body: bytes, ended: SessionEnded | None, died: SessionDied | None
+) -> tuple[SessionEnded | None, SessionDied | None]:
     try:
         event = decode_event(body)
     except ProtocolError:
         return ended, died
-    if isinstance(event, BootEnded):
+    if isinstance(event, SessionEnded):
         return event, died
-    return (ended, event) if isinstance(event, BootDied) else (ended, died)
+    return (ended, event) if isinstance(event, SessionDied) else (ended, died)
 
 
-def _append(folders: Folders, last: _Last, event: BootDied) -> bool | None:
+def _append(folders: Folders, last: _Last, event: SessionDied) -> bool | None:
     writer = SpoolWriter(folders.spool, last.facts, SystemClock(), state=folders.state)
     spool = writer.open()
     try:
         # Since it was read a hub may have shipped it, but nobody else writes there.
-        writer.write([Record(spool.last_seq + 1, encode_event(event))])
+        writer.write([SpoolRecord(spool.last_seq + 1, encode_event(event))])
     finally:
         writer.close()
     return True
@@ -207,7 +211,7 @@ def _retried(act: Callable[[], T]) -> T | None:
             return act()
         except FileNotFoundError:
             return None  # the run never told anything
-        except SpoolHeld:
+        except SpoolLocked:
             if time.monotonic() > end_s:
                 return None
             time.sleep(_LOCK_AGAIN_S)

@@ -18,10 +18,15 @@ from typing import Any, Final, Literal, cast
 
 import numpy as np
 
-from kmonitor_agent.frameworks.base import IteratorBegan, StateVariable
-from kmonitor_agent.reclaim.checkpoint_file import NotAStateFile, StoredVariable, Tag, read_header
+from kmonitor_agent.frameworks.base import IteratorStart, StateVariable
+from kmonitor_agent.reclaim.checkpoint_file import (
+    CheckpointTag,
+    NotACheckpoint,
+    VariableToStore,
+    read_header,
+)
 from kmonitor_agent.reclaim.checkpoints import Checkpoint, CheckpointStore, SaveRefused
-from kmonitor_agent.reclaim.disk_file import flush_folder
+from kmonitor_agent.reclaim.disk_file import fsync_folder
 from kmonitor_agent.wire.local.private_files import KEY_BYTES, open_new, read_plain, write_private
 
 # Plain values.
@@ -32,7 +37,7 @@ _COMPARISONS: Final = ("less", "greater")
 _COMPARED_BY: Final = ("numpy", "keras.ops")
 
 
-class NotPlain(Exception):
+class NotPlainAttribute(Exception):
     """A value that is no plain data.
 
     Attributes:
@@ -45,7 +50,7 @@ class NotPlain(Exception):
 
 
 @dataclass(slots=True)
-class ArrayShelf:
+class ArrayStore:
     """Arrays that stand beside the JSON, which names them by number.
 
     Attributes:
@@ -60,7 +65,7 @@ class ArrayShelf:
         return len(self.arrays) - 1
 
 
-def to_json(value: object, shelf: ArrayShelf, depth: int = 0) -> Any:
+def to_json(value: object, shelf: ArrayStore, depth: int = 0) -> Any:
     """A value as JSON knows it.
 
     Args:
@@ -82,10 +87,10 @@ def to_json(value: object, shelf: ArrayShelf, depth: int = 0) -> Any:
         return _container_to_json(cast("Any", value), shelf, depth + 1)
     if comparison := _comparison_name(value):
         return {"comparison": comparison}
-    raise NotPlain(type(value).__name__)
+    raise NotPlainAttribute(type(value).__name__)
 
 
-def from_json(found: Any, shelf: ArrayShelf) -> Any:
+def from_json(found: Any, shelf: ArrayStore) -> Any:
     """The value again.
 
     Raises:
@@ -111,19 +116,19 @@ def _number_to_json(value: float) -> Any:
     return {"int": str(int(value))} if abs(int(value)) >= 1 << 53 else int(value)
 
 
-def _array_to_json(value: Any, shelf: ArrayShelf) -> Any:
+def _array_to_json(value: Any, shelf: ArrayStore) -> Any:
     if value.dtype.hasobject or value.dtype.kind in "USVmM":
-        raise NotPlain(f"{type(value).__name__} of {value.dtype}")
+        raise NotPlainAttribute(f"{type(value).__name__} of {value.dtype}")
     if isinstance(value, np.generic):
         return {"scalar": shelf.put(np.asarray(cast("Any", value)))}
     return {"array": shelf.put(value)}
 
 
-def _read_dict(inner: Any, shelf: ArrayShelf) -> Any:
+def _read_dict(inner: Any, shelf: ArrayStore) -> Any:
     return {from_json(key, shelf): from_json(each, shelf) for key, each in inner}
 
 
-_READERS: Final[dict[str, Callable[[Any, ArrayShelf], Any]]] = {
+_READERS: Final[dict[str, Callable[[Any, ArrayStore], Any]]] = {
     "int": lambda inner, _: int(inner),
     "float": lambda inner, _: float.fromhex(inner),
     "array": lambda inner, shelf: shelf.arrays[inner],
@@ -135,7 +140,7 @@ _READERS: Final[dict[str, Callable[[Any, ArrayShelf], Any]]] = {
 }
 
 
-def _container_to_json(value: Any, shelf: ArrayShelf, depth: int) -> Any:
+def _container_to_json(value: Any, shelf: ArrayStore, depth: int) -> Any:
     # A subclass (a named tuple, a Counter) could not be made again from its items alone.
     name = type(value).__name__
     if type(value) is dict:
@@ -143,7 +148,7 @@ def _container_to_json(value: Any, shelf: ArrayShelf, depth: int) -> Any:
         return {"dict": [[to_json(part, shelf, depth) for part in pair] for pair in pairs]}
     if type(value) in {list, tuple}:
         return {name: [to_json(each, shelf, depth) for each in value]}
-    raise NotPlain(name)
+    raise NotPlainAttribute(name)
 
 
 def _comparison_name(value: object) -> str:
@@ -206,7 +211,7 @@ class CallbackState:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RestartOrigin:
     """Who asked for the restart at which a state was saved.
 
     Attributes:
@@ -263,13 +268,13 @@ class FitState:
     callbacks: tuple[CallbackState, ...] = ()
     random: dict[str, Any] = field(default_factory=dict[str, Any])
     generators: list[Any] = field(default_factory=list[Any])
-    iterator: IteratorBegan | None = None
+    iterator: IteratorStart | None = None
     limits: str = ""
-    asked: Asked = Asked()
+    asked: RestartOrigin = RestartOrigin()
     left_out: tuple[str, ...] = ()
 
 
-class FitStates:
+class FitStateStore:
     """The states of a run's fits in one folder; owned by the training thread."""
 
     def __init__(self, folder: Path) -> None:
@@ -293,12 +298,12 @@ class FitStates:
         Raises:
             SaveRefused: No room or no permission; the earlier state stays.
         """
-        shelf = ArrayShelf()
+        shelf = ArrayStore()
         plain = to_json(_as_dict(state), shelf)
-        stored = [StoredVariable(each.path, each.n_bytes, each.variable) for each in variables]
+        stored = [VariableToStore(each.path, each.n_bytes, each.variable) for each in variables]
         known = {id(each.variable) for each in stored}
-        stored += [StoredVariable("array", each.nbytes, each) for each in shelf.arrays]
-        tag = Tag(state.run, state.fit, max(0, state.next_epoch - 1))
+        stored += [VariableToStore("array", each.nbytes, each) for each in shelf.arrays]
+        tag = CheckpointTag(state.run, state.fit, max(0, state.next_epoch - 1))
         store = CheckpointStore(self._store_folder(state.fit))
         saved = store.save(stored, lambda each: read(each) if id(each) in known else each, tag=tag)
         document = {
@@ -372,13 +377,13 @@ class SavedFit:
             if document["format"] != FORMAT or not is_same:
                 raise CannotResume(f"the saved state {self._path} is not what was committed")
             # The arrays stand behind the variables: how many of these there are, the JSON says.
-            self._n_variables = len(dict_of(document["state"])["variables"]["list"])
+            self._n_variables = len(untag_dict(document["state"])["variables"]["list"])
             self.checksum = header.checksum
-            shelf = ArrayShelf(list(islice(self._values(), self._n_variables, None)))
+            shelf = ArrayStore(list(islice(self._values(), self._n_variables, None)))
             self.state = _from_dict(from_json(document["state"], shelf))
         except (OSError, KeyError, TypeError, ValueError, IndexError) as exc:
             raise CannotResume(f"the saved state of a fit is damaged: {exc}") from exc
-        except NotAStateFile as exc:
+        except NotACheckpoint as exc:
             raise CannotResume(f"the saved state of a fit is damaged: {exc.why}") from exc
 
     def values(self) -> Iterator[Any]:
@@ -389,7 +394,7 @@ class SavedFit:
         """
         try:
             yield from islice(self._values(), self._n_variables)
-        except (OSError, NotAStateFile) as exc:
+        except (OSError, NotACheckpoint) as exc:
             raise CannotResume(f"the saved state {self._path} is damaged: {exc}") from exc
 
     def _values(self) -> Iterator[Any]:
@@ -402,17 +407,17 @@ class _Named:
     path: Path
 
 
-def dict_of(found: Any) -> dict[str, Any]:
+def untag_dict(found: Any) -> dict[str, Any]:
     """A JSON form of a dict with texts as keys, one level of it undone."""
     return {str(key): value for key, value in found["dict"]}
 
 
-def facts_of(variables: Sequence[StateVariable]) -> tuple[VariableFacts, ...]:
+def variable_facts(variables: Sequence[StateVariable]) -> tuple[VariableFacts, ...]:
     """How saved variables are told apart later."""
-    return tuple(VariableFacts(each.path, shape_of(each.variable)) for each in variables)
+    return tuple(VariableFacts(each.path, shape_text(each.variable)) for each in variables)
 
 
-def shape_of(variable: Any) -> str:
+def shape_text(variable: Any) -> str:
     """A variable's shape as text."""
     return str(tuple(int(n) for n in variable.shape))
 
@@ -431,9 +436,9 @@ def _as_dict(state: FitState) -> dict[str, Any]:
 def _from_dict(found: dict[str, Any]) -> FitState:
     found["variables"] = tuple(VariableFacts(**each) for each in found["variables"])
     found["callbacks"] = tuple(CallbackState(**each) for each in found["callbacks"])
-    found["asked"] = Asked(**found["asked"])
+    found["asked"] = RestartOrigin(**found["asked"])
     if found["iterator"] is not None:
-        found["iterator"] = IteratorBegan(**found["iterator"])
+        found["iterator"] = IteratorStart(**found["iterator"])
     return FitState(**found)
 
 
@@ -452,4 +457,4 @@ def _commit(path: Path, data: bytes) -> None:
     finally:
         os.close(descriptor)
     fresh.replace(path)
-    flush_folder(path.parent)
+    fsync_folder(path.parent)

@@ -6,17 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor_agent.reclaim.restart.child_process import Child, Ended
-from kmonitor_agent.reclaim.restart.crash_diagnosis import Death, cause_of, tell_death
-from kmonitor_agent.wire.local.control_groups import memory_kills
-from kmonitor_agent.wire.local.folder_lock import RunLock
+from kmonitor_agent.reclaim.restart.child_process import ScriptExit, ScriptProcess
+from kmonitor_agent.reclaim.restart.crash_diagnosis import (
+    ProcessDeath,
+    diagnose_exit,
+    record_death,
+)
+from kmonitor_agent.wire.local.control_groups import read_oom_kills
+from kmonitor_agent.wire.local.folder_lock import FolderLock
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.private_files import NotPrivate
 from kmonitor_agent.wire.local.supervision import (
     LEAVE_WITHIN_S,
-    VARIABLE,
-    Leaving,
-    Terms,
+    SUPERVISED_VARIABLE,
+    RestartRequest,
+    SupervisorSettings,
     new_supervision,
 )
 
@@ -43,7 +47,7 @@ class CannotSupervise(Exception):
         self.why = why
 
 
-class CannotStart(Exception):
+class ScriptCannotStart(Exception):
     """The script cannot be started.
 
     Attributes:
@@ -58,7 +62,7 @@ class CannotStart(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SupervisorOptions:
     """What is asked of a supervisor.
 
     Attributes:
@@ -80,7 +84,7 @@ class Supervisor:
 
     def __init__(
         self,
-        wanted: Wanted,
+        wanted: SupervisorOptions,
         *,
         folders: Folders,
         environ: Mapping[str, str],
@@ -105,13 +109,13 @@ class Supervisor:
         try:
             self._supervision = new_supervision(folders)
             # While we live: a later `kmonitor run` knows by it what is left over.
-            self._lock = RunLock.take(self._supervision.folder)
+            self._lock = FolderLock.take(self._supervision.folder)
             self._supervision.set_terms(_terms(wanted))
         except (OSError, NotPrivate) as exc:
             raise CannotSupervise(str(exc)) from exc
-        self._environ = {**environ, VARIABLE: str(self._supervision.folder)}
+        self._environ = {**environ, SUPERVISED_VARIABLE: str(self._supervision.folder)}
 
-    def run(self) -> Ended:
+    def run(self) -> ScriptExit:
         """Run the script to its end; how it ended at last.
 
         Raises:
@@ -125,31 +129,31 @@ class Supervisor:
         finally:
             self._clean_up()
 
-    def _run_once(self) -> Ended | None:
-        before = memory_kills()
+    def _run_once(self) -> ScriptExit | None:
+        before = read_oom_kills()
         self._supervision.begin_next()
         ended = self._start().wait()
         leaving = self._supervision.leaving()
         if leaving is not None and ended.asked and not ended.signal:
             # It was on its way to be started again when it was told to end.
-            ended = Ended(signal=ended.asked, asked=ended.asked)
+            ended = ScriptExit(signal=ended.asked, asked=ended.asked)
             leaving = None
-        death = cause_of(ended, before, memory_kills())
+        death = diagnose_exit(ended, before, read_oom_kills())
         goes_on = self._goes_on(ended, leaving)
         self._tell_runs(death, ended, goes_on=goes_on)
         self._say(death, leaving, goes_on=goes_on)
         return None if goes_on else ended
 
-    def _start(self) -> Child:
+    def _start(self) -> ScriptProcess:
         argv = self._wanted.argv
         try:
-            return Child(argv, self._environ)
+            return ScriptProcess(argv, self._environ)
         except FileNotFoundError as exc:
-            raise CannotStart(f"{argv[0]}: there is no such program", NOT_FOUND) from exc
+            raise ScriptCannotStart(f"{argv[0]}: there is no such program", NOT_FOUND) from exc
         except OSError as exc:
-            raise CannotStart(f"{argv[0]}: {exc.strerror}", CANNOT_START) from exc
+            raise ScriptCannotStart(f"{argv[0]}: {exc.strerror}", CANNOT_START) from exc
 
-    def _goes_on(self, ended: Ended, leaving: Leaving | None) -> bool:
+    def _goes_on(self, ended: ScriptExit, leaving: RestartRequest | None) -> bool:
         if ended.asked or not self._supervision.has_state():
             return False
         if leaving is not None and not ended.signal:
@@ -160,9 +164,9 @@ class Supervisor:
         self._resumes_left -= 1
         return True
 
-    def _tell_runs(self, death: Death, ended: Ended, *, goes_on: bool) -> None:
+    def _tell_runs(self, death: ProcessDeath, ended: ScriptExit, *, goes_on: bool) -> None:
         for run in self._supervision.runs().values():
-            tell_death(
+            record_death(
                 self._folders,
                 run,
                 death,
@@ -170,7 +174,7 @@ class Supervisor:
                 supervisor=os.getpid() if goes_on else 0,
             )
 
-    def _say(self, death: Death, leaving: Leaving | None, *, goes_on: bool) -> None:
+    def _say(self, death: ProcessDeath, leaving: RestartRequest | None, *, goes_on: bool) -> None:
         if goes_on:
             self._restarts += 1
             self._tell(self._restart_line(death, leaving))
@@ -179,7 +183,7 @@ class Supervisor:
         elif death.signal == "SIGKILL":
             self._tell(f"kmonitor: the script was killed. {_sentence(death.why)}")
 
-    def _restart_line(self, death: Death, leaving: Leaving | None) -> str:
+    def _restart_line(self, death: ProcessDeath, leaving: RestartRequest | None) -> str:
         if leaving is not None:
             by = f", asked by {leaving.asked_by}" if leaving.asked_by else ""
             return f"kmonitor: starting the script again (restart {self._restarts}{by})."
@@ -192,8 +196,8 @@ class Supervisor:
         shutil.rmtree(self._supervision.folder, ignore_errors=True)
 
 
-def _terms(wanted: Wanted) -> Terms:
-    return Terms(os.getpid(), wanted.resumes > 0, wanted.leave_within_s)
+def _terms(wanted: SupervisorOptions) -> SupervisorSettings:
+    return SupervisorSettings(os.getpid(), wanted.resumes > 0, wanted.leave_within_s)
 
 
 def _sentence(text: str) -> str:

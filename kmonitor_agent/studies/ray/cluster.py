@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kmonitor_agent.studies.attempts import Cause
+from kmonitor_agent.studies.attempts import AttemptCause
 from kmonitor_agent.studies.function_source import FoldsRefused
 from kmonitor_agent.wire.limits import Limit
 from kmonitor_agent.wire.local.private_files import make_folder, write_private
@@ -33,7 +33,7 @@ _MOST_FAILURES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class TaskResources:
     """What each fold asks of a node.
 
     Attributes:
@@ -56,9 +56,9 @@ class TaskFailed(Exception):
         is_set_up: No task can begin; the next one could not either.
     """
 
-    def __init__(self, cause: Cause, why: str, *, is_set_up: bool = False) -> None:
+    def __init__(self, cause: AttemptCause, why: str, *, is_set_up: bool = False) -> None:
         super().__init__(why)
-        self.cause: Cause = cause
+        self.cause: AttemptCause = cause
         self.why = why
         self.is_set_up = is_set_up
 
@@ -73,7 +73,7 @@ class RayCluster:
     def __init__(self, ray: Any) -> None:
         """Keep Ray; folds need nothing yet."""
         self._ray = ray
-        self.needs = Needs(gpus=0, memory_bytes=0)
+        self.needs = TaskResources(gpus=0, memory_bytes=0)
         self._writes: list[Any] = []
 
     def need(self, memory: str | float | None) -> None:
@@ -87,7 +87,7 @@ class RayCluster:
         """
         nodes = self._nodes()
         gpus = int(any(node.get("GPU", 0.0) >= 1 for node in nodes))
-        needs = Needs(gpus, _asked_bytes(memory, nodes))
+        needs = TaskResources(gpus, _asked_bytes(memory, nodes))
         if not any(_fits(node, needs) for node in nodes):
             most = max((node.get("memory", 0.0) for node in nodes), default=0.0)
             raise FoldsRefused(
@@ -148,7 +148,7 @@ class RayCluster:
         except StopIteration:
             return None
         except errors.RayError as exc:
-            raise failure_of(exc) from exc
+            raise task_failure(exc) from exc
 
     def cancel(self, stream: Any) -> None:
         """End a task at once, with all that it started; its stream tells when it is gone."""
@@ -202,7 +202,7 @@ def check_installed() -> None:
 
 
 @contextmanager
-def connected() -> Generator[RayCluster]:
+def open_cluster() -> Generator[RayCluster]:
     """The cluster that the script is connected to, or `RAY_ADDRESS` names; else one of our own.
 
     Raises:
@@ -224,7 +224,7 @@ def connected() -> Generator[RayCluster]:
         ray.shutdown()
 
 
-def failure_of(exc: Exception) -> TaskFailed:
+def task_failure(exc: Exception) -> TaskFailed:
     """What an exception of Ray's means for an attempt.
 
     Args:
@@ -285,7 +285,7 @@ def _asked_bytes(memory: str | float | None, nodes: Sequence[dict[str, float]]) 
     return int(spec.value or 0)
 
 
-def _fits(node: dict[str, float], needs: Needs) -> bool:
+def _fits(node: dict[str, float], needs: TaskResources) -> bool:
     asked = {"CPU": needs.cpus, "GPU": needs.gpus, "memory": needs.memory_bytes}
     return all(node.get(name, 0.0) >= each for name, each in asked.items())
 

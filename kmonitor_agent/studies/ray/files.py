@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from kmonitor_agent.studies.ray.messages import Part
+from kmonitor_agent.studies.ray.messages import FilePart
 from kmonitor_agent.studies.study_folder import StudyPaths
 from kmonitor_agent.wire.local.private_files import is_plain, make_folder, open_private
 
@@ -12,7 +12,7 @@ _PART_BYTES: Final = 4 * 2**20
 _FOLD: Final = "fold/"
 
 
-def parts_of(paths: StudyPaths, fold: int, *, with_files: bool) -> Iterator[Part]:
+def file_parts(paths: StudyPaths, fold: int, *, with_files: bool) -> Iterator[FilePart]:
     """What an attempt left.
 
     Args:
@@ -33,7 +33,7 @@ def parts_of(paths: StudyPaths, fold: int, *, with_files: bool) -> Iterator[Part
     yield from _parts("value", paths.value_file(fold))
 
 
-class Unpacking:
+class FileReceiver:
     """Writes one attempt's parts into the study's folder."""
 
     def __init__(self, paths: StudyPaths, fold: int) -> None:
@@ -48,7 +48,7 @@ class Unpacking:
         value = paths.value_file(fold)
         self._fresh = value.with_name(f"{value.name}.new")
 
-    def take(self, part: Part) -> None:
+    def take(self, part: FilePart) -> None:
         """A part came; those of one file come in order.
 
         Raises:
@@ -80,11 +80,11 @@ class Unpacking:
             file.write(data)
 
 
-def _parts(name: str, path: Path) -> Iterator[Part]:
+def _parts(name: str, path: Path) -> Iterator[FilePart]:
     if not is_plain(path):
         return
     with open_private(path, "rb") as file:
         is_first = True
         while (data := file.read(_PART_BYTES)) or is_first:
-            yield Part(name, data, is_first)
+            yield FilePart(name, data, is_first)
             is_first = False

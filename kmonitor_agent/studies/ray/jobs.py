@@ -8,20 +8,20 @@ from pathlib import Path
 from kmonitor_agent.link.hub_choice import HUB_VARIABLE
 from kmonitor_agent.studies.fold import splits_folder
 from kmonitor_agent.studies.function_source import FunctionSource
-from kmonitor_agent.studies.launch import Wanted
-from kmonitor_agent.studies.ray.messages import Errand
-from kmonitor_agent.studies.ray.node import computing, host_id, placing
+from kmonitor_agent.studies.launch import StudyOptions
+from kmonitor_agent.studies.ray.messages import AttemptJob
+from kmonitor_agent.studies.ray.node import framework_environment, host_id, kmonitor_environment
 from kmonitor_agent.studies.study_folder import VALUE_BYTES, StudyFacts
 from kmonitor_agent.wire.local.hub_address import SCHEME
 from kmonitor_agent.wire.local.private_files import read_plain
 
 
-class Errands:
+class AttemptJobFactory:
     """Makes them; what is the same for all is read once."""
 
     def __init__(
         self,
-        wanted: Wanted,
+        wanted: StudyOptions,
         facts: StudyFacts,
         folder: Path,
         memory: str | float | None,
@@ -47,7 +47,7 @@ class Errands:
         self._scripts = _scripts(wanted.source)
         self._host = host_id()
 
-    def of(self, fold: int, attempt: int, runs: Mapping[str, str], *, keeps: bool) -> Errand:
+    def of(self, fold: int, attempt: int, runs: Mapping[str, str], *, keeps: bool) -> AttemptJob:
         """That of one attempt.
 
         Args:
@@ -57,7 +57,7 @@ class Errands:
             keeps: Whether another may follow it.
         """
         hub = os.environ.get(HUB_VARIABLE, "")
-        return Errand(
+        return AttemptJob(
             study=self._facts.id,
             folder=str(self._folder),
             host=self._host,
@@ -71,8 +71,8 @@ class Errands:
             argv=sys.argv,
             path=sys.path,
             cwd=str(Path.cwd()),
-            environ=computing(os.environ),
-            places=placing(os.environ),
+            environ=framework_environment(os.environ),
+            places=kmonitor_environment(os.environ),
             hub=hub if hub.startswith(SCHEME) else "off",
             splits=self._splits(fold),
             runs=dict(runs),

@@ -4,14 +4,14 @@ from typing import Final
 
 import msgspec
 
-from kmonitor_agent.reclaim.restart.crash_diagnosis import Death
-from kmonitor_agent.studies.attempts import Attempt, Cause
-from kmonitor_agent.studies.fold_messages import Phase
+from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath
+from kmonitor_agent.studies.attempts import Attempt, AttemptCause
+from kmonitor_agent.studies.fold_messages import FitPhase
 from kmonitor_agent.studies.function_source import FunctionSource
-from kmonitor_agent.wire.local.spool_format import BootFacts
+from kmonitor_agent.wire.local.spool_format import SessionFacts
 
 
-class Errand(msgspec.Struct, frozen=True):
+class AttemptJob(msgspec.Struct, frozen=True):
     """What a task is to do: one attempt of one fold.
 
     Attributes:
@@ -61,7 +61,7 @@ class Errand(msgspec.Struct, frozen=True):
     gpus: int
 
 
-class Arrived(msgspec.Struct, frozen=True, tag="arrived"):
+class AttemptStarted(msgspec.Struct, frozen=True, tag="arrived"):
     """The task runs.
 
     Attributes:
@@ -77,7 +77,7 @@ class Arrived(msgspec.Struct, frozen=True, tag="arrived"):
     has_folder: bool
 
 
-class Now(msgspec.Struct, frozen=True, tag="now"):
+class AttemptProgress(msgspec.Struct, frozen=True, tag="now"):
     """How far the attempt is.
 
     Attributes:
@@ -99,9 +99,9 @@ class Now(msgspec.Struct, frozen=True, tag="now"):
     elapsed_s: float
     steps: int
     share: float | None
-    phase: Phase
+    phase: FitPhase
     silent_s: float
-    habits: dict[Phase, float]
+    habits: dict[FitPhase, float]
     resident_bytes: int
     peak_bytes: int
     device: str
@@ -109,7 +109,7 @@ class Now(msgspec.Struct, frozen=True, tag="now"):
     runs: dict[str, str]
 
 
-class Events(msgspec.Struct, frozen=True, tag="events"):
+class TrainingEvents(msgspec.Struct, frozen=True, tag="events"):
     """What a training on the node wrote into its spool, in order.
 
     Attributes:
@@ -117,11 +117,11 @@ class Events(msgspec.Struct, frozen=True, tag="events"):
         bodies: Encoded events.
     """
 
-    facts: BootFacts
+    facts: SessionFacts
     bodies: list[bytes]
 
 
-class Part(msgspec.Struct, frozen=True, tag="part"):
+class FilePart(msgspec.Struct, frozen=True, tag="part"):
     """A piece of a file of the fold's.
 
     Attributes:
@@ -135,7 +135,7 @@ class Part(msgspec.Struct, frozen=True, tag="part"):
     is_first: bool
 
 
-class Over(msgspec.Struct, frozen=True, tag="over"):
+class AttemptEnded(msgspec.Struct, frozen=True, tag="over"):
     """The attempt ended; always the last that is told.
 
     Attributes:
@@ -147,16 +147,16 @@ class Over(msgspec.Struct, frozen=True, tag="over"):
     """
 
     attempt: Attempt
-    death: Death
+    death: ProcessDeath
     runs: dict[str, str]
-    habits: dict[Phase, float]
+    habits: dict[FitPhase, float]
     refused: str
 
 
-Told = Arrived | Now | Events | Part | Over
+TaskMessage = AttemptStarted | AttemptProgress | TrainingEvents | FilePart | AttemptEnded
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class StopOrder(msgspec.Struct, frozen=True):
     """The study ends an attempt, by what other folds taught.
 
     Attributes:
@@ -164,38 +164,38 @@ class Verdict(msgspec.Struct, frozen=True):
         why: In words.
     """
 
-    cause: Cause
+    cause: AttemptCause
     why: str
 
 
-_TOLD: Final = msgspec.msgpack.Decoder(Told)
-_ERRAND: Final = msgspec.msgpack.Decoder(Errand)
-_VERDICT: Final = msgspec.json.Decoder(Verdict)
+_TOLD: Final = msgspec.msgpack.Decoder(TaskMessage)
+_ERRAND: Final = msgspec.msgpack.Decoder(AttemptJob)
+_VERDICT: Final = msgspec.json.Decoder(StopOrder)
 
 
-def told(message: Told) -> bytes:
+def encode_task_message(message: TaskMessage) -> bytes:
     """A message of a task's, as it travels."""
     return msgspec.msgpack.encode(message)
 
 
-def heard(data: bytes) -> Told:
+def decode_task_message(data: bytes) -> TaskMessage:
     """The message again. Raises: msgspec.MsgspecError."""
     return _TOLD.decode(data)
 
 
-def packed(message: "Errand | Verdict") -> bytes:
+def encode_for_task(message: "AttemptJob | StopOrder") -> bytes:
     """What the study tells, as it travels: an errand as an argument, a verdict as a file."""
-    if isinstance(message, Verdict):
+    if isinstance(message, StopOrder):
         return msgspec.json.encode(message)
     return msgspec.msgpack.encode(message)
 
 
-def errand_of(data: bytes) -> Errand:
+def decode_job(data: bytes) -> AttemptJob:
     """An errand again. Raises: msgspec.MsgspecError."""
     return _ERRAND.decode(data)
 
 
-def verdict_of(data: bytes) -> Verdict | None:
+def decode_stop_order(data: bytes) -> StopOrder | None:
     """A verdict again; None while it is not there in full."""
     try:
         return _VERDICT.decode(data)

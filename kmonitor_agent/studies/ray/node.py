@@ -18,11 +18,11 @@ import msgspec
 from kmonitor_agent.link.hub_choice import HUB_VARIABLE
 from kmonitor_agent.studies.fold import splits_folder
 from kmonitor_agent.studies.function_source import FunctionSource
-from kmonitor_agent.studies.ray.messages import Errand
-from kmonitor_agent.studies.study_folder import StudyFacts, StudyPaths, read_facts
+from kmonitor_agent.studies.ray.messages import AttemptJob
+from kmonitor_agent.studies.study_folder import StudyFacts, StudyPaths, read_study_facts
 from kmonitor_agent.wire.local.folders import PLACE_VARIABLES, SPOOL_VARIABLE, find_folders
 from kmonitor_agent.wire.local.private_files import make_folder, make_private_folder, write_private
-from kmonitor_agent.wire.local.supervision import Supervision, make_studies
+from kmonitor_agent.wire.local.supervision import Supervision, make_studies_folder
 
 _COMPUTING: Final = (
     "KERAS_",
@@ -45,7 +45,7 @@ _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class AttemptFolders:
     """The places of one attempt on a node.
 
     Attributes:
@@ -80,14 +80,14 @@ class Ground:
                 file.unlink(missing_ok=True)
 
 
-def settle_in(errand: Errand) -> Ground:
+def prepare_node(errand: AttemptJob) -> AttemptFolders:
     """Find or make an attempt's places, and have this process be like the study's.
 
     Raises:
         OSError: They cannot be made.
         NotPrivate: Others may enter them.
     """
-    own = make_studies(find_folders()) / errand.study
+    own = make_studies_folder(find_folders()) / errand.study
     make_private_folder(own)
     has_folder = _is_study(Path(errand.folder), errand.study)
     paths = StudyPaths(Path(errand.folder) if has_folder else own)
@@ -103,7 +103,7 @@ def settle_in(errand: Errand) -> Ground:
         spool = None
     _be_like(errand, is_here=is_here, hub=hub, spool=spool)
     scripts = {} if is_here else errand.scripts
-    return Ground(paths, has_folder, _source(errand.source, scripts, own), verdict, spool)
+    return AttemptFolders(paths, has_folder, _source(errand.source, scripts, own), verdict, spool)
 
 
 def host_id() -> str:
@@ -115,12 +115,12 @@ def host_id() -> str:
     return f"{socket.gethostname()} {boot}"
 
 
-def computing(environ: Mapping[str, str]) -> dict[str, str]:
+def framework_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables that say how frameworks compute: the same on every node as in the script."""
     return {name: value for name, value in environ.items() if name.startswith(_COMPUTING)}
 
 
-def placing(environ: Mapping[str, str]) -> dict[str, str]:
+def kmonitor_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables that say where kmonitor's files are, and its hub."""
     names = (*PLACE_VARIABLES, HUB_VARIABLE)
     return {name: environ[name] for name in names if name in environ}
@@ -128,13 +128,13 @@ def placing(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _is_study(folder: Path, study: str) -> bool:
     try:
-        facts = msgspec.json.decode(read_facts(folder), type=StudyFacts)
+        facts = msgspec.json.decode(read_study_facts(folder), type=StudyFacts)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
     return facts.id == study
 
 
-def _make(paths: StudyPaths, errand: Errand) -> None:
+def _make(paths: StudyPaths, errand: AttemptJob) -> None:
     for folder in (paths.value_file(0).parent, paths.output_file(0).parent):
         make_folder(folder)
     paths.output_file(errand.fold).unlink(missing_ok=True)  # the study has what was printed before
@@ -149,12 +149,12 @@ def _make(paths: StudyPaths, errand: Errand) -> None:
         Supervision(paths.resume_folder(errand.fold)).know_runs(errand.runs)
 
 
-def _be_like(errand: Errand, *, is_here: bool, hub: str, spool: Path | None) -> None:
-    for name in computing(os.environ):
+def _be_like(errand: AttemptJob, *, is_here: bool, hub: str, spool: Path | None) -> None:
+    for name in framework_environment(os.environ):
         del os.environ[name]
     os.environ.update(errand.environ)
     if is_here:
-        for name in placing(os.environ):
+        for name in kmonitor_environment(os.environ):
             del os.environ[name]
         os.environ.update(errand.places)
         os.chdir(errand.cwd)

@@ -6,31 +6,31 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from kmonitor_agent.reclaim.restart.crash_diagnosis import Death
-from kmonitor_agent.studies.attempts import Attempt, Cause
-from kmonitor_agent.studies.bounds import Habits, Quiet, TimeBound
+from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath
+from kmonitor_agent.studies.attempts import Attempt, AttemptCause
+from kmonitor_agent.studies.bounds import SilenceJudgement, StepGaps, TimeBound
 from kmonitor_agent.studies.function_source import FoldsRefused
-from kmonitor_agent.studies.launch import Known, Wanted, tell_deaths
+from kmonitor_agent.studies.launch import LearnedTimes, StudyOptions, record_attempt_deaths
 from kmonitor_agent.studies.ray.cluster import RayCluster, TaskFailed, write_file
-from kmonitor_agent.studies.ray.files import Unpacking
-from kmonitor_agent.studies.ray.jobs import Errands
+from kmonitor_agent.studies.ray.files import FileReceiver
+from kmonitor_agent.studies.ray.jobs import AttemptJobFactory
 from kmonitor_agent.studies.ray.messages import (
-    Arrived,
-    Events,
-    Now,
-    Over,
-    Part,
-    Verdict,
-    heard,
-    packed,
+    AttemptEnded,
+    AttemptProgress,
+    AttemptStarted,
+    FilePart,
+    StopOrder,
+    TrainingEvents,
+    decode_task_message,
+    encode_for_task,
 )
-from kmonitor_agent.studies.ray.task import attend
-from kmonitor_agent.studies.runner import Account
+from kmonitor_agent.studies.ray.task import run_attempt
+from kmonitor_agent.studies.runner import FoldQueue
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.private_files import NotPrivate
-from kmonitor_agent.wire.local.spool_format import Record
-from kmonitor_agent.wire.local.spool_writer import SpoolHeld, SpoolWriter
+from kmonitor_agent.wire.local.spool_format import SpoolRecord
+from kmonitor_agent.wire.local.spool_writer import SpoolLocked, SpoolWriter
 from kmonitor_agent.wire.local.supervision import Supervision
 
 # away: One attempt on a node, as the study sees it.
@@ -40,7 +40,7 @@ _OBEYS_WITHIN_S = 30.0
 """How long a task may take to act on a verdict before Ray ends it, seconds."""
 
 
-class Away:
+class RayAttempt:
     """Owned by the thread that runs the study.
 
     Attributes:
@@ -52,7 +52,7 @@ class Away:
     """
 
     def __init__(
-        self, fold: int, attempt: int, stream: Any, known: Known, bound: TimeBound
+        self, fold: int, attempt: int, stream: Any, known: LearnedTimes, bound: TimeBound
     ) -> None:
         """Follow a task that was just sent.
 
@@ -66,11 +66,11 @@ class Away:
         self.fold = fold
         self.attempt = attempt
         self.stream = stream
-        self.arrived: Arrived | None = None
-        self.verdict: Verdict | None = None
+        self.arrived: AttemptStarted | None = None
+        self.verdict: StopOrder | None = None
         self._known = known
         self._bound = bound
-        self._now: Now | None = None
+        self._now: AttemptProgress | None = None
         self._heard_s = 0.0
         self._judged_s = 0.0
         self._began_wall_s = time.time()
@@ -105,11 +105,11 @@ class Away:
         """Whether its task did not act on the verdict."""
         return self.verdict is not None and time.monotonic() - self._judged_s > _OBEYS_WITHIN_S
 
-    def arrive(self, arrived: Arrived) -> None:
+    def arrive(self, arrived: AttemptStarted) -> None:
         """Its task runs."""
         self.arrived, self._began_wall_s = arrived, time.time()
 
-    def heard(self, now: Now) -> None:
+    def heard(self, now: AttemptProgress) -> None:
         """It told how far it is."""
         self._now, self._heard_s = now, time.monotonic()
 
@@ -122,21 +122,23 @@ class Away:
         elapsed_s, finished_s = self.elapsed_s(now_s), self._known.finished_s
         return self._bound.limit_s(elapsed_s, self.share, finished_s, self.attempt)
 
-    def judge(self, now_s: float) -> Verdict | None:
+    def judge(self, now_s: float) -> StopOrder | None:
         """By what the other folds taught: what it is to be ended for; told once."""
         now = self._now
         if now is None or self.verdict is not None:
             return None
         limit_s = None if self._bound.given_s is not None else self.limit_s(now_s)
-        quiet = Quiet(now.phase, now.silent_s, Habits(now.habits), self._known.habits)
+        quiet = SilenceJudgement(now.phase, now.silent_s, StepGaps(now.habits), self._known.habits)
         if limit_s is not None and now.elapsed_s > limit_s:
-            self.verdict = Verdict(*quiet.overdue(limit_s, now.elapsed_s, self._known.finished_s))
+            self.verdict = StopOrder(
+                *quiet.overdue(limit_s, now.elapsed_s, self._known.finished_s)
+            )
         elif why := quiet.hang():
-            self.verdict = Verdict("hang", why)
+            self.verdict = StopOrder("hang", why)
         self._judged_s = now_s
         return self.verdict
 
-    def ended_by(self, cause: Cause, why: str) -> Attempt:
+    def ended_by(self, cause: AttemptCause, why: str) -> Attempt:
         """How it ended, where its task cannot tell.
 
         Args:
@@ -171,7 +173,7 @@ _MOST_WAITING: Final = 100_000
 """Events of one process that wait while the disk refuses them; more are dropped, oldest first."""
 
 
-class SpoolCarrier:
+class SpoolRelay:
     """Owned by the thread that runs the study; whatever the disk does, the study goes on."""
 
     def __init__(self, root: Path) -> None:
@@ -186,7 +188,7 @@ class SpoolCarrier:
         self._seqs: dict[str, int] = {}
         self._next_s = 0.0
 
-    def take(self, events: Events) -> None:
+    def take(self, events: TrainingEvents) -> None:
         """These came, behind those that came before."""
         boot = events.facts.boot
         if boot not in self._writers:
@@ -225,10 +227,10 @@ class SpoolCarrier:
             spool = writer.open()
             try:
                 last = max(spool.last_seq, self._seqs.get(run, 0))
-                writer.write([Record(last + at, body) for at, body in enumerate(bodies, 1)])
+                writer.write([SpoolRecord(last + at, body) for at, body in enumerate(bodies, 1)])
             finally:
                 writer.rest()
-        except (OSError, SpoolHeld, NotPrivate):
+        except (OSError, SpoolLocked, NotPrivate):
             return False
         self._seqs[run] = last + len(bodies)
         del self._waiting[boot]
@@ -244,10 +246,10 @@ class RayRunner:
 
     def __init__(
         self,
-        wanted: Wanted,
+        wanted: StudyOptions,
         cluster: RayCluster,
-        errands: Errands,
-        account: Account,
+        errands: AttemptJobFactory,
+        account: FoldQueue,
         places: Folders,
     ) -> None:
         """Keep the parts.
@@ -265,11 +267,11 @@ class RayRunner:
         self._account = account
         self._folder = account.folder
         self._places = places
-        self._carrier = SpoolCarrier(places.spool)
+        self._carrier = SpoolRelay(places.spool)
         self._attempts = account.folder.tried()
-        self._away: list[Away] = []
+        self._away: list[RayAttempt] = []
         self._ending: list[Any] = []
-        self._unpacking: dict[int, Unpacking] = {}
+        self._unpacking: dict[int, FileReceiver] = {}
         self._nodes: dict[int, str] = {}
         self._runs: dict[int, dict[str, str]] = {}
 
@@ -309,34 +311,34 @@ class RayRunner:
         keeps = self._account.has_tries_left(fold)
         errand = self._errands.of(fold, attempt, self._runs.get(fold, {}), keeps=keeps)
         name, node = f"{self._wanted.source.name} fold {fold}", self._nodes.get(fold, "")
-        stream = self._cluster.send(attend, packed(errand), name, node)
+        stream = self._cluster.send(run_attempt, encode_for_task(errand), name, node)
         known, bound = self._account.known, self._wanted.time
-        self._away.append(Away(fold, attempt, stream, known, bound))
-        self._unpacking[fold] = Unpacking(self._folder, fold)
+        self._away.append(RayAttempt(fold, attempt, stream, known, bound))
+        self._unpacking[fold] = FileReceiver(self._folder, fold)
 
-    def _hear(self, away: Away) -> None:
+    def _hear(self, away: RayAttempt) -> None:
         try:
             data = self._cluster.next_of(away.stream)
-            message = None if data is None else heard(data)
+            message = None if data is None else decode_task_message(data)
         except TaskFailed as failed:
             self._fail(away, failed)
             return
         match message:
-            case Arrived():
+            case AttemptStarted():
                 away.arrive(message)
-            case Now():
+            case AttemptProgress():
                 away.heard(message)
                 self._runs[away.fold] = message.runs
-            case Events():
+            case TrainingEvents():
                 self._carrier.take(message)
-            case Part():
+            case FilePart():
                 self._keep(functools.partial(self._unpacking[away.fold].take, message))
-            case Over():
+            case AttemptEnded():
                 self._over(away, message)
             case None:
                 self._away.remove(away)
 
-    def _over(self, away: Away, over: Over) -> None:
+    def _over(self, away: RayAttempt, over: AttemptEnded) -> None:
         """What remains of the stream is its end, which is read when it comes."""
         if over.refused and not self._has_begun():
             raise FoldsRefused(over.refused)
@@ -345,7 +347,7 @@ class RayRunner:
         self._runs[away.fold] = over.runs
         self._note(away, over.attempt, over.death)
         if over.attempt.cause == "finished":
-            self._account.learn(over.attempt, Habits(over.habits))
+            self._account.learn(over.attempt, StepGaps(over.habits))
 
     def _keep(self, write: Callable[[], None]) -> None:
         try:
@@ -353,27 +355,27 @@ class RayRunner:
         except OSError as exc:
             self._folder.fails(exc)
 
-    def _fail(self, away: Away, failed: TaskFailed) -> None:
+    def _fail(self, away: RayAttempt, failed: TaskFailed) -> None:
         if failed.is_set_up and not self._has_begun():
             raise FoldsRefused(f"run_folds: no fold was begun: {failed.why}")
         self._leave(away)
         attempt = away.ended_by(failed.cause, failed.why)
         told = f"{attempt.cause.replace('_', ' ')}: {attempt.why}"
         is_memory = attempt.cause == "out_of_memory"
-        death = Death("memory" if is_memory else "signal", "SIGKILL", why=told)
+        death = ProcessDeath("memory" if is_memory else "signal", "SIGKILL", why=told)
         self._note(away, attempt, death)
 
-    def _leave(self, away: Away) -> None:
+    def _leave(self, away: RayAttempt) -> None:
         self._away.remove(away)
         self._ending.append(away.stream)
 
-    def _note(self, away: Away, attempt: Attempt, death: Death) -> None:
+    def _note(self, away: RayAttempt, attempt: Attempt, death: ProcessDeath) -> None:
         self._attempts[away.fold] += 1
         again = self._account.is_tried_again(attempt)
         if again and away.arrived is not None and not away.arrived.has_folder:
             self._nodes[away.fold] = away.arrived.node  # what it saved is there
         self._carrier.flush()
-        tell_deaths(self._places, self._runs_of(away.fold), attempt, death, again=again)
+        record_attempt_deaths(self._places, self._runs_of(away.fold), attempt, death, again=again)
         self._account.note(attempt, again=again)
 
     def _runs_of(self, fold: int) -> set[str]:
@@ -389,7 +391,7 @@ class RayRunner:
             verdict = each.judge(now_s)
             if verdict is not None and each.arrived is not None:
                 place, node = each.arrived.verdicts, each.arrived.node
-                self._cluster.write(write_file, place, packed(verdict), node)
+                self._cluster.write(write_file, place, encode_for_task(verdict), node)
             if each.is_overdue:
                 self._cluster.cancel(each.stream)
 
@@ -398,8 +400,10 @@ class RayRunner:
         for each in self._away:
             if each.is_ready:
                 attempt = each.ended_by("interrupted", "the study was interrupted")
-                death = Death("signal", "SIGKILL", why=attempt.why)
+                death = ProcessDeath("signal", "SIGKILL", why=attempt.why)
                 self._carrier.flush()
-                tell_deaths(self._places, self._runs_of(each.fold), attempt, death, again=False)
+                record_attempt_deaths(
+                    self._places, self._runs_of(each.fold), attempt, death, again=False
+                )
                 self._folder.note(attempt)
         self._away.clear()

@@ -16,30 +16,30 @@ from typing import Any, Final
 
 import msgspec
 
-from kmonitor_agent.reclaim.restart.crash_diagnosis import Death
+from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath
 from kmonitor_agent.studies.attempts import TRIED_AGAIN, Attempt
 from kmonitor_agent.studies.bounds import TimeBound
-from kmonitor_agent.studies.host_resources import memory_bound
-from kmonitor_agent.studies.launch import Known, Launch, Wanted
-from kmonitor_agent.studies.local_attempt import Running
-from kmonitor_agent.studies.ray.files import parts_of
+from kmonitor_agent.studies.host_resources import parse_memory_bound
+from kmonitor_agent.studies.launch import AttemptLauncher, LearnedTimes, StudyOptions
+from kmonitor_agent.studies.local_attempt import LocalAttempt
+from kmonitor_agent.studies.ray.files import file_parts
 from kmonitor_agent.studies.ray.messages import (
-    Arrived,
-    Errand,
-    Events,
-    Now,
-    Over,
-    Told,
-    errand_of,
-    told,
-    verdict_of,
+    AttemptEnded,
+    AttemptJob,
+    AttemptProgress,
+    AttemptStarted,
+    TaskMessage,
+    TrainingEvents,
+    decode_job,
+    decode_stop_order,
+    encode_task_message,
 )
-from kmonitor_agent.studies.ray.node import settle_in
-from kmonitor_agent.studies.runner import wait_for
+from kmonitor_agent.studies.ray.node import prepare_node
+from kmonitor_agent.studies.runner import wait_for_attempts
 from kmonitor_agent.studies.study_folder import StudyFacts
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.local.private_files import SETTING_BYTES, read_plain
-from kmonitor_agent.wire.local.spool_reader import SpoolTail, spools_below
+from kmonitor_agent.wire.local.spool_reader import SpoolReader, spools_below
 
 _EVERY_S: Final = 2.0
 _MOST_EVENTS: Final = 256
@@ -51,7 +51,7 @@ _NO_MODULE: Final = (
 )
 
 
-def attend(data: bytes) -> Iterator[bytes]:
+def run_attempt(data: bytes) -> Iterator[bytes]:
     """Run an attempt to its end.
 
     Args:
@@ -60,10 +60,10 @@ def attend(data: bytes) -> Iterator[bytes]:
     Yields:
         What the study is told, an `Over` at last.
     """
-    watch = _Watch(errand_of(data))
+    watch = _Watch(decode_job(data))
     try:
         for message in watch.run():
-            yield told(message)
+            yield encode_task_message(message)
     finally:
         watch.close()
 
@@ -71,42 +71,42 @@ def attend(data: bytes) -> Iterator[bytes]:
 class _Watch:
     """Owned by the task's only thread, with which the fold's process dies."""
 
-    def __init__(self, errand: Errand) -> None:
+    def __init__(self, errand: AttemptJob) -> None:
         self._errand = errand
-        self._ground = settle_in(errand)
+        self._ground = prepare_node(errand)
         self._host = socket.gethostname()
         self._spools = _Spools(self._ground.spool)
-        wanted = Wanted(
+        wanted = StudyOptions(
             source=self._ground.source,
             retries=int(errand.saves),
             at_once=1,
             time=TimeBound(errand.timeout_s),
-            memory_bytes=memory_bound(errand.memory),
+            memory_bytes=parse_memory_bound(errand.memory),
             devices=(),
             judges_silence=False,
         )
         facts = StudyFacts(errand.study, wanted.source.text, errand.folds)
         tried = Counter({errand.fold: errand.attempt - 1})
-        self._launch = Launch(wanted, facts, self._ground.paths, find_folders(), tried)
-        self._running: Running | None = None
+        self._launch = AttemptLauncher(wanted, facts, self._ground.paths, find_folders(), tried)
+        self._running: LocalAttempt | None = None
 
-    def run(self) -> Iterator[Told]:
+    def run(self) -> Iterator[TaskMessage]:
         """Run it."""
         ray: Any = importlib.import_module("ray")
         ground, fold = self._ground, self._errand.fold
         node = str(ray.get_runtime_context().get_node_id())
-        yield Arrived(node, self._host, str(ground.verdict), ground.has_folder)
+        yield AttemptStarted(node, self._host, str(ground.verdict), ground.has_folder)
         running = self._started()
-        while isinstance(running, Running):
+        while isinstance(running, LocalAttempt):
             yield from self._follow(running)
             attempt = self._launch.over(running)
             if attempt is not None:
                 yield from self._over(running, attempt)
                 return
             running = self._started()  # it left to be started again
-        yield Over(
+        yield AttemptEnded(
             Attempt(fold, self._errand.attempt, "error", running, node=self._host),
-            Death("status", status=1, why=running),
+            ProcessDeath("status", status=1, why=running),
             {},
             {},
             "",
@@ -118,20 +118,20 @@ class _Watch:
             self._running.process.end()
         self._launch.close()
 
-    def _started(self) -> Running | str:
+    def _started(self) -> LocalAttempt | str:
         device = os.environ.get(_DEVICES, "") if self._errand.gpus else ""
         try:
-            running = self._launch.start(self._errand.fold, device, Known())
+            running = self._launch.start(self._errand.fold, device, LearnedTimes())
         except OSError as exc:
             return f"no process could be started: {exc}"
         running.begin(time.monotonic())
         self._running = running
         return running
 
-    def _follow(self, running: Running) -> Iterator[Told]:
+    def _follow(self, running: LocalAttempt) -> Iterator[TaskMessage]:
         next_s, was_ready = 0.0, False
         while True:
-            wait_for([running])
+            wait_for_attempts([running])
             now_s = time.monotonic()
             if running.look(now_s):
                 return
@@ -141,23 +141,23 @@ class _Watch:
                 yield _now(running, now_s, self._launch.runs(running.fold))
                 yield from self._spools.new()
 
-    def _obey(self, running: Running) -> None:
+    def _obey(self, running: LocalAttempt) -> None:
         if not self._ground.verdict.exists():
             return
-        verdict = verdict_of(read_plain(self._ground.verdict, SETTING_BYTES))
+        verdict = decode_stop_order(read_plain(self._ground.verdict, SETTING_BYTES))
         if verdict is not None:
             running.kill(verdict.cause, verdict.why)
 
-    def _over(self, running: Running, attempt: Attempt) -> Iterator[Told]:
+    def _over(self, running: LocalAttempt, attempt: Attempt) -> Iterator[TaskMessage]:
         errand, ground = self._errand, self._ground
         keeps = errand.keeps and attempt.cause in TRIED_AGAIN
         yield from self._spools.new()
         if not ground.has_folder:
-            yield from parts_of(ground.paths, errand.fold, with_files=not keeps)
+            yield from file_parts(ground.paths, errand.fold, with_files=not keeps)
         runs = self._launch.runs(errand.fold)
         self._launch.forget(attempt)
         ground.leave(errand.fold, keeps=keeps)
-        yield Over(
+        yield AttemptEnded(
             msgspec.structs.replace(attempt, node=self._host),
             running.death(attempt),
             runs,
@@ -175,22 +175,22 @@ class _Spools:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._tails: dict[Path, SpoolTail] = {}
+        self._tails: dict[Path, SpoolReader] = {}
 
-    def new(self) -> Iterator[Events]:
+    def new(self) -> Iterator[TrainingEvents]:
         """What was written since."""
         if self._folder is None or not self._folder.is_dir():
             return
         for path in spools_below(self._folder):
-            tail = self._tails.setdefault(path, SpoolTail(path))
+            tail = self._tails.setdefault(path, SpoolReader(path))
             while events := tail.read(_MOST_EVENTS).events:
                 for facts, group in groupby(events, key=lambda each: each.facts):
                     if facts is not None:
-                        yield Events(facts, [each.body for each in group])
+                        yield TrainingEvents(facts, [each.body for each in group])
 
 
-def _now(running: Running, now_s: float, runs: dict[str, str]) -> Now:
-    return Now(
+def _now(running: LocalAttempt, now_s: float, runs: dict[str, str]) -> AttemptProgress:
+    return AttemptProgress(
         is_ready=running.is_ready,
         elapsed_s=running.elapsed_s(now_s),
         steps=running.steps,

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class BatchJob:
     """Which part of which job a process is; all empty outside of one.
 
     Attributes:
@@ -59,7 +59,7 @@ _LAUNCHERS: Final = (
 _TF_ORDER: Final = ("chief", "master", "worker", "ps", "evaluator")
 
 
-def find_job(environ: Mapping[str, str]) -> Job:
+def find_batch_job(environ: Mapping[str, str]) -> BatchJob:
     """The job that the environment tells of."""
     system, job, name = _scheduler(environ)
     rank, size, launch = _place(environ)
@@ -68,7 +68,7 @@ def find_job(environ: Mapping[str, str]) -> Job:
     if job and is_one_of_many:
         step = environ.get("SLURM_STEP_ID", "") if system == "slurm" else ""
         group = f"{system} {job}.{step}" if step else f"{system} {job}"
-    return Job(
+    return BatchJob(
         system=system,
         id=job,
         name=name,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from kmonitor_agent.wire.local.private_files import read_plain, write_private
-from kmonitor_agent.wire.messages.fields import wall_within
+from kmonitor_agent.wire.messages.fields import clamp_wall
 
 
 class Clock(Protocol):
@@ -33,7 +33,7 @@ class SystemClock:
 
     def wall_s(self) -> float:
         """Seconds of `time.time`, as far as messages can say them: 1970 to 2200."""
-        return wall_within(time.time())
+        return clamp_wall(time.time())
 
 
 # Clock doubt.
@@ -48,7 +48,7 @@ _MONTH_S: Final = 30 * _DAY_S
 _NOTED_EVERY_S: Final = 600.0
 
 
-class ClockDoubt:
+class WallClockCheck:
     """Owned by one thread; to be asked every half hour or more often."""
 
     def __init__(self, clock: Clock, noted: Path | None = None) -> None:

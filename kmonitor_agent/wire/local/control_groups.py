@@ -116,7 +116,7 @@ COUNTED_ALONE: Final = "memory.oom_control"
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryKills:
+class OomKillCounts:
     """Two counters that only rise; None where there is none to read.
 
     Attributes:
@@ -130,7 +130,7 @@ class MemoryKills:
     host: int | None = None
 
 
-def memory_kills(proc: Path = Path("/proc")) -> MemoryKills:
+def read_oom_kills(proc: Path = Path("/proc")) -> OomKillCounts:
     """Read both counters.
 
     Args:
@@ -139,15 +139,15 @@ def memory_kills(proc: Path = Path("/proc")) -> MemoryKills:
     Source: https://docs.kernel.org/admin-guide/cgroup-v2.html (memory.events),
         cgroup-v1/memory.html (memory.oom_control), /proc/vmstat.
     """
-    host = kills_in(proc / "vmstat")
-    for path in kill_counters(proc / "self"):
-        count = kills_in(path)
+    host = read_oom_kill_count(proc / "vmstat")
+    for path in oom_counter_files(proc / "self"):
+        count = read_oom_kill_count(path)
         if count is not None:
-            return MemoryKills(count, str(path), host)
-    return MemoryKills(host=host)
+            return OomKillCounts(count, str(path), host)
+    return OomKillCounts(host=host)
 
 
-def kill_counters(process: Path) -> Iterator[Path]:
+def oom_counter_files(process: Path) -> Iterator[Path]:
     """Where kills in a process's control group are counted, and in each group above it.
 
     Args:
@@ -157,7 +157,7 @@ def kill_counters(process: Path) -> Iterator[Path]:
         yield folder / (COUNTED_ALONE if version == 1 else "memory.events")
 
 
-def kills_in(path: Path) -> int | None:
+def read_oom_kill_count(path: Path) -> int | None:
     """What such a file, or /proc/vmstat, counts; None where it cannot be read."""
     try:
         lines = path.read_text().splitlines()

@@ -55,7 +55,7 @@ def file_system_of(path: Path, mounts: Iterable[Mount] | None = None) -> str:
     return kind
 
 
-def is_shared(path: Path) -> bool:
+def is_on_network_file_system(path: Path) -> bool:
     """Whether a path lies on a file system that other machines see too, as far as is known."""
     return file_system_of(path) in NETWORK_FILE_SYSTEMS
 
@@ -98,7 +98,7 @@ LOOK_S: Final = 0.5
 _NAME: Final = "kmonitor-look"
 
 
-class BoundedLook:
+class BoundedPathCheck:
     """Asks on a thread of its own; any thread may call it."""
 
     def __init__(self, within_s: float = LOOK_S) -> None:
@@ -135,5 +135,5 @@ class BoundedLook:
         return answers == [True]
 
 
-DISK: Final = BoundedLook()
+DISK: Final = BoundedPathCheck()
 """Of this process."""

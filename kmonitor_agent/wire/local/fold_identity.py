@@ -7,14 +7,14 @@ import msgspec
 
 from kmonitor_agent.wire.messages.fields import Count, Id, Text
 
-VARIABLE: Final = "KMONITOR_FOLD"
-"""Environment variable of a fold's process: its `FoldPlace` as JSON."""
+FOLD_VARIABLE: Final = "KMONITOR_FOLD"
+"""Environment variable of a fold's process: its `FoldIdentity` as JSON."""
 
 Noun = Literal["fold", "trial"]
 """What one is for people: of `run_folds` or of a search."""
 
 
-class FoldPlace(msgspec.Struct, frozen=True):
+class FoldIdentity(msgspec.Struct, frozen=True):
     """A fold's place in its study.
 
     Attributes:
@@ -43,12 +43,12 @@ class FoldPlace(msgspec.Struct, frozen=True):
         return msgspec.json.encode(self).decode()
 
 
-def fold_place(environ: Mapping[str, str]) -> FoldPlace | None:
+def fold_identity(environ: Mapping[str, str]) -> FoldIdentity | None:
     """The fold that this process is; None outside of a study."""
-    written = environ.get(VARIABLE)
+    written = environ.get(FOLD_VARIABLE)
     if not written:
         return None
     try:
-        return msgspec.json.decode(written.encode("utf-8", "replace"), type=FoldPlace)
+        return msgspec.json.decode(written.encode("utf-8", "replace"), type=FoldIdentity)
     except (msgspec.MsgspecError, RecursionError):
         return None

@@ -10,7 +10,7 @@ LOCK_NAME = "lock"
 """File name of the lock in a run's folder; it may lie there unheld."""
 
 
-class RunLock:
+class FolderLock:
     """An advisory lock that ends with its process, however that dies.
 
     `flock` and not `lockf`: the latter is lost as soon as any descriptor of the file is closed in
@@ -22,7 +22,7 @@ class RunLock:
         self._descriptor = descriptor
 
     @classmethod
-    def take(cls, folder: Path, name: str = LOCK_NAME) -> "RunLock | None":
+    def take(cls, folder: Path, name: str = LOCK_NAME) -> "FolderLock | None":
         """The lock of a folder, of a run's or of that name; None while another holds it.
 
         Raises:

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import platformdirs
 
-from kmonitor_agent.wire.local.batch_job import find_job
-from kmonitor_agent.wire.local.file_system import is_shared
+from kmonitor_agent.wire.local.batch_job import find_batch_job
+from kmonitor_agent.wire.local.file_system import is_on_network_file_system
 
 SPOOL_VARIABLE = "KMONITOR_SPOOL"
 """Environment variable: a folder for spools, which other hosts may share."""
@@ -56,7 +56,7 @@ class Folders:
     settings: Path
 
 
-def home_without_place(environ: Mapping[str, str]) -> str:
+def invalid_home_text(environ: Mapping[str, str]) -> str:
     """Why `KMONITOR_HOME` or `KMONITOR_SPOOL` names no one folder; empty when both are fine.
 
     Below a relative one hub, app and training would not meet.
@@ -90,13 +90,13 @@ def find_folders(environ: Mapping[str, str] | None = None) -> Folders:
         state = Path(platformdirs.user_state_dir("kmonitor", appauthor=False))
         runtime = _default_runtime(environ)
     database, spool = state / "database", state / "spool"
-    if is_shared(state):
+    if is_on_network_file_system(state):
         runtime = _local_place(state, Path(tempfile.gettempdir())) if home else runtime
         database = _local_place(state, _lasting_place()) / "database"
         spool /= _host()
     named = environ.get(SPOOL_VARIABLE, "")
     if named:
-        spool = Path(named).expanduser().absolute() / spool_key(environ)
+        spool = Path(named).expanduser().absolute() / spool_folder_name(environ)
     return Folders(
         state=state,
         runtime=runtime,
@@ -108,9 +108,9 @@ def find_folders(environ: Mapping[str, str] | None = None) -> Folders:
     )
 
 
-def spool_key(environ: Mapping[str, str]) -> str:
+def spool_folder_name(environ: Mapping[str, str]) -> str:
     """Name of this process's folder in one that many hosts share: user, host, job and rank."""
-    job = find_job(environ)
+    job = find_batch_job(environ)
     parts = [f"{_user_name()}@{_host()}"]
     parts += [f"{job.system}-{job.id}"] if job.id else []
     parts += [f"rank-{job.rank}"] if job.rank is not None else []
@@ -136,7 +136,11 @@ def _lasting_place() -> Path:
     # What the hub keeps should outlive a reboot, which empties the temporary folder.
     lasting = Path("/var/tmp")  # noqa: S108 - the folder made there is of mode 0700, owner checked
     is_usable = os.name == "posix" and lasting.is_dir() and os.access(lasting, os.W_OK | os.X_OK)
-    return lasting if is_usable and not is_shared(lasting) else Path(tempfile.gettempdir())
+    return (
+        lasting
+        if is_usable and not is_on_network_file_system(lasting)
+        else Path(tempfile.gettempdir())
+    )
 
 
 def _local_place(shared: Path, below: Path) -> Path:

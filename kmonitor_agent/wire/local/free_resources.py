@@ -26,7 +26,7 @@ _STOP_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class RequiredResources:
     """What has to be free.
 
     Attributes:
@@ -40,7 +40,7 @@ class Needs:
     n_bytes: int
 
 
-def what_is_short(needs: Needs) -> str:
+def missing_resources(needs: RequiredResources) -> str:
     """What of it cannot be had now, in words; empty if all can."""
     with contextlib.ExitStack() as held:
         try:

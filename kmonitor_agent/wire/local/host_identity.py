@@ -46,7 +46,7 @@ class KeyPair:
     @property
     def public_text(self) -> str:
         """The public key as 64 hexadecimal digits: what people copy."""
-        return key_text(self.public)
+        return key_hex(self.public)
 
 
 def keys_folder(folders: Folders) -> Path:
@@ -54,7 +54,7 @@ def keys_folder(folders: Folders) -> Path:
     return folders.state / "keys"
 
 
-def key_text(z85: bytes) -> str:
+def key_hex(z85: bytes) -> str:
     """A key of ZeroMQ's as 64 hexadecimal digits."""
     from zmq.utils import z85 as codec  # noqa: PLC0415 - as `own_keys` does
 
@@ -119,7 +119,7 @@ def _make(path: Path) -> None:
     file = open_new(new)
     try:
         try:
-            os.write(file, key_text(secret).encode() + b"\n")
+            os.write(file, key_hex(secret).encode() + b"\n")
             os.fsync(file)
         finally:
             os.close(file)
@@ -140,7 +140,7 @@ _SALT_BYTES: Final = 32
 _MARK_DIGITS: Final = 12
 
 
-def host_mark(salt: bytes, boot: str) -> str:
+def host_pseudonym(salt: bytes, boot: str) -> str:
     """The name of this host in a private boot, 12 hexadecimal digits.
 
     Args:
@@ -151,7 +151,7 @@ def host_mark(salt: bytes, boot: str) -> str:
     return hmac.new(salt, told, "sha256").hexdigest()[:_MARK_DIGITS]
 
 
-def group_mark(salt: bytes, group: str) -> str:
+def group_pseudonym(salt: bytes, group: str) -> str:
     """The name of a group of processes in a private boot: the same on every host with this salt.
 
     Args:

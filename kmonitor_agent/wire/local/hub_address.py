@@ -51,7 +51,7 @@ class DirectAddress:
         return f"{self.endpoint}?key={self.key}"
 
 
-def parse_direct(text: str) -> DirectAddress:
+def parse_direct_address(text: str) -> DirectAddress:
     """The address in a text.
 
     Raises:
@@ -86,21 +86,21 @@ INGEST_NAME = "agents.sock"
 """File name of the socket that agents connect to, in the hub's runtime folder."""
 
 
-def ingest_socket(folders: Folders) -> Path:
+def ingest_socket_path(folders: Folders) -> Path:
     """Path of the socket that agents connect to."""
     return folders.runtime / INGEST_NAME
 
 
-def view_socket(folders: Folders) -> Path:
+def view_socket_path(folders: Folders) -> Path:
     """Path of the socket that desktops and the command line connect to."""
     return folders.runtime / "view.sock"
 
 
-def hub_lock(folders: Folders) -> Path:
+def hub_lock_path(folders: Folders) -> Path:
     """Path of the lock that the hub holds while it is bound."""
     return folders.runtime / "hub.lock"
 
 
-def ipc(path: Path) -> str:
+def ipc_endpoint(path: Path) -> str:
     """A socket's path as a ZeroMQ address."""
     return f"ipc://{path}"

@@ -25,7 +25,7 @@ LAUNCHER_BYTES: Final = 16 * 1024
 """Most that a record holds. The script that a window sends to a host reads no more either."""
 
 
-class Launcher(msgspec.Struct, frozen=True):
+class InterpreterRecord(msgspec.Struct, frozen=True):
     """An interpreter that has kmonitor, as an agent last met it.
 
     Attributes:
@@ -41,29 +41,29 @@ class Launcher(msgspec.Struct, frozen=True):
     wall_s: Wall
 
 
-def launcher_path(folders: Folders, host: str) -> Path:
+def interpreter_record_path(folders: Folders, host: str) -> Path:
     """The record's place; one per host, since a home folder may be shared by many."""
     return folders.state / f"launcher-{re.sub(r'[^0-9A-Za-z_.-]', '_', host)[:64]}.json"
 
 
-def leave_launcher(folders: Folders, launcher: Launcher) -> None:
+def write_interpreter_record(folders: Folders, launcher: InterpreterRecord) -> None:
     """Write the record unless the same is there already. Raises: OSError."""
-    last = read_launcher(folders, launcher.host)
+    last = read_interpreter_record(folders, launcher.host)
     if last is not None and (last.python, last.version) == (launcher.python, launcher.version):
         return
     make_own_folder(folders.state)
-    write_private(launcher_path(folders, launcher.host), msgspec.json.encode(launcher))
+    write_private(interpreter_record_path(folders, launcher.host), msgspec.json.encode(launcher))
 
 
-def read_launcher(folders: Folders, host: str) -> Launcher | None:
+def read_interpreter_record(folders: Folders, host: str) -> InterpreterRecord | None:
     """The record of a host; None if there is none.
 
     None too if another user could have written it, and if its interpreter cannot be run any more.
     """
     try:
         check_own_folder(folders.state)
-        data = read_own(launcher_path(folders, host), LAUNCHER_BYTES)
-        found = msgspec.json.decode(data, type=Launcher)
+        data = read_own(interpreter_record_path(folders, host), LAUNCHER_BYTES)
+        found = msgspec.json.decode(data, type=InterpreterRecord)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return found if os.access(found.python, os.X_OK) else None

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
-from kmonitor_agent.wire.local.folder_lock import LOCK_NAME, RunLock
+from kmonitor_agent.wire.local.folder_lock import LOCK_NAME, FolderLock
 from kmonitor_agent.wire.local.private_files import (
     UnsafePath,
     open_new,
@@ -30,17 +30,17 @@ from kmonitor_agent.wire.local.private_files import (
 )
 from kmonitor_agent.wire.local.spool_format import (
     SEGMENT_LIMIT_BYTES,
-    BootFacts,
-    Record,
     Segment,
+    SessionFacts,
+    SpoolRecord,
     encode_record,
     first_seq_of,
+    has_foreign_entries,
     is_run_name,
     parse_segment,
     read_segment,
     segment_head,
     segments_in,
-    strangers_in,
     unsafe_in,
 )
 from kmonitor_agent.wire.messages.codec import (
@@ -49,7 +49,7 @@ from kmonitor_agent.wire.messages.codec import (
     encode_event,
     event_type,
 )
-from kmonitor_agent.wire.messages.events import Lost
+from kmonitor_agent.wire.messages.events import LostEvents
 from kmonitor_agent.wire.messages.fields import MAX_COUNT
 
 KEEP_ACKED_S: Final = 24 * 3600.0
@@ -81,7 +81,7 @@ class SpooledEvent(NamedTuple):
 
     seq: int
     body: bytes
-    facts: BootFacts | None
+    facts: SessionFacts | None
 
 
 class RunSpool:
@@ -94,7 +94,7 @@ class RunSpool:
         active: The segment that is being written, never deleted; None for who only reads.
     """
 
-    def __init__(self, folder: Path, lock: RunLock) -> None:
+    def __init__(self, folder: Path, lock: FolderLock) -> None:
         self.folder = folder
         self.active: Path | None = None
         self._lock = lock
@@ -112,7 +112,7 @@ class RunSpool:
         """
         if not stat.S_ISDIR(folder.lstat().st_mode):
             raise UnsafePath(folder, "is no folder of a run; remove it")
-        lock = RunLock.take(folder)
+        lock = FolderLock.take(folder)
         if lock is None:
             return None
         spool = cls(folder, lock)
@@ -151,7 +151,7 @@ class RunSpool:
             self._last_seq = max(end, self._acked)
         return self._last_seq
 
-    def boots(self) -> list[BootFacts]:
+    def boots(self) -> list[SessionFacts]:
         """Who wrote the segments that are still there, oldest first, each boot once."""
         found = {s.facts.boot: s.facts for s in self._segments() if s.facts is not None}
         return list(found.values())
@@ -167,7 +167,7 @@ class RunSpool:
             OSError: A segment cannot be read.
         """
         expected = 0
-        before: tuple[Record, BootFacts | None] | None = None
+        before: tuple[SpoolRecord, SessionFacts | None] | None = None
         for path in self._paths_after(after):
             expected = expected or max(_named(path), after + 1)
             segment = self._read(path)
@@ -177,10 +177,12 @@ class RunSpool:
                     continue
                 t_s = 0.0
                 if record.seq > expected and before is not None and before[1] == segment.facts:
-                    t_s = time_of(before[0].body)
+                    t_s = event_time_s(before[0].body)
                 missing = range(expected, record.seq)
                 for seq in missing if len(missing) <= LARGE_GAP else ():
-                    yield SpooledEvent(seq, lost_body(seq, t_s, WHY_MISSING), segment.facts)
+                    yield SpooledEvent(
+                        seq, encode_lost_event(seq, t_s, WHY_MISSING), segment.facts
+                    )
                 yield SpooledEvent(record.seq, record.body, segment.facts)
                 expected = record.seq + 1
                 before = (record, segment.facts)
@@ -231,7 +233,7 @@ class RunSpool:
         Raises:
             OSError: It cannot be deleted.
         """
-        if segments_in(self.folder) or unsafe_in(self.folder) or strangers_in(self.folder):
+        if segments_in(self.folder) or unsafe_in(self.folder) or has_foreign_entries(self.folder):
             return False
         for path in sorted(self.folder.iterdir(), key=lambda p: p.name == LOCK_NAME):
             if path.name == LOCK_NAME and not OPEN_FILES_CAN_GO:
@@ -326,7 +328,7 @@ def spooled_bodies(folder: Path, first: int, last: int) -> dict[int, bytes]:
     return found
 
 
-def time_of(body: bytes) -> float:
+def event_time_s(body: bytes) -> float:
     """An encoded event's `t_s`, seconds; 0 if it cannot be decoded."""
     try:
         return decode_event(body).t_s
@@ -334,9 +336,9 @@ def time_of(body: bytes) -> float:
         return 0.0
 
 
-def lost_body(seq: int, t_s: float, why: str) -> bytes:
+def encode_lost_event(seq: int, t_s: float, why: str) -> bytes:
     """The event that stands for one that is gone."""
-    return encode_event(Lost(t_s=t_s, first=seq, last=seq, why=why[:4096]))
+    return encode_event(LostEvents(t_s=t_s, first=seq, last=seq, why=why[:4096]))
 
 
 def _named(path: Path) -> int:

@@ -7,13 +7,13 @@ the run's id. All files are of mode 0600:
 |---|---|---|
 | `<first seq, 20 digits>.events` | a segment: events in order | the agent that holds the lock |
 | `acked` | up to where a hub has confirmed (`run_spool.RunSpool.mark_acked`) | lock holder |
-| `commands` | ids of commands seen (`commands_seen.CommandsSeen`) | the agent, lock holder |
-| `lock` | held (`run_lock.RunLock`) by the living agent, else by who ships it | lock holder |
+| `commands` | ids of commands seen (`commands_seen.SeenCommands`) | the agent, lock holder |
+| `lock` | held (`run_lock.FolderLock`) by the living agent, else by who ships it | lock holder |
 
 Only the holder of `lock` writes, cuts or deletes. The lock goes with its process, however it
 dies: who gets it knows that the run's process on this host is gone.
 
-A segment is `SEGMENT_MAGIC`, one record with seq 0 whose body is a `BootFacts`, then the events.
+A segment is `SEGMENT_MAGIC`, one record with seq 0 whose body is a `SessionFacts`, then the events.
 Each record is `<u32 length><u32 crc32><u64 seq>` and `length` bytes of body, little-endian; the
 CRC covers length, seq and body. Each boot begins a segment of its own: every event has its boot.
 Sequence numbers rise by one over all segments of a run, up to `MAX_COUNT`: a record with a higher
@@ -50,7 +50,7 @@ from kmonitor_agent.wire.messages.fields import (
     Id,
     Name,
     Wall,
-    within,
+    clamp_fields,
 )
 
 SEGMENT_MAGIC: Final = b"KMSPOOL1"
@@ -84,7 +84,7 @@ _HEAD_BYTES: Final = len(SEGMENT_MAGIC) + RECORD_HEADER.size + 16 * 1024
 """What a segment's head takes at most: ids, a host's name and numbers."""
 
 
-class BootFacts(msgspec.Struct, frozen=True):
+class SessionFacts(msgspec.Struct, frozen=True):
     """Who wrote a segment; what the agent's `Hello` says that the events do not.
 
     Attributes:
@@ -104,7 +104,7 @@ class BootFacts(msgspec.Struct, frozen=True):
     pid_namespace: Count = 0
 
 
-class Record(NamedTuple):
+class SpoolRecord(NamedTuple):
     """One spooled event.
 
     Attributes:
@@ -128,8 +128,8 @@ class Segment:
         ends: Where each of the records ends.
     """
 
-    facts: BootFacts | None
-    records: tuple[Record, ...]
+    facts: SessionFacts | None
+    records: tuple[SpoolRecord, ...]
     good_bytes: int
     is_damaged: bool
     ends: tuple[int, ...] = ()
@@ -141,9 +141,9 @@ def encode_record(seq: int, body: bytes) -> bytes:
     return RECORD_HEADER.pack(len(body), crc, seq) + body
 
 
-def segment_head(facts: BootFacts) -> bytes:
+def segment_head(facts: SessionFacts) -> bytes:
     """The first bytes of a segment, before its events."""
-    return SEGMENT_MAGIC + encode_record(0, msgspec.msgpack.encode(within(facts)))
+    return SEGMENT_MAGIC + encode_record(0, msgspec.msgpack.encode(clamp_fields(facts)))
 
 
 def segment_name(first_seq: int) -> str:
@@ -179,7 +179,7 @@ def segment_entries(folder: Path) -> list["os.DirEntry[str]"]:
     return sorted(found, key=lambda entry: entry.name)
 
 
-def held_bytes(folder: Path) -> int:
+def segments_bytes(folder: Path) -> int:
     """Size of all segments of a run together. Raises: OSError."""
     return sum(entry.stat(follow_symlinks=False).st_size for entry in segment_entries(folder))
 
@@ -199,7 +199,7 @@ def unsafe_in(folder: Path) -> list[UnsafePath]:
     return found
 
 
-def strangers_in(folder: Path) -> bool:
+def has_foreign_entries(folder: Path) -> bool:
     """Whether a run's folder holds what has no name of ours. Raises: OSError."""
     with os.scandir(folder) as entries:
         return any(_OURS.fullmatch(entry.name) is None for entry in entries)
@@ -210,7 +210,7 @@ def read_segment(path: Path, *, start: int = 0) -> bytes:
     return read_plain(path, SEGMENT_LIMIT_BYTES, start=start)
 
 
-def read_facts(path: Path) -> BootFacts | None:
+def read_session_facts(path: Path) -> SessionFacts | None:
     """Who wrote a segment; None when its head is damaged. Reads no more than that.
 
     Raises: as `read_segment`.
@@ -226,7 +226,7 @@ def parse_segment(data: bytes) -> Segment:
     return _parse(data, facts, offset, 0, damaged=facts is None)
 
 
-def parse_rest(data: bytes, facts: BootFacts | None, after_seq: int) -> Segment:
+def parse_rest(data: bytes, facts: SessionFacts | None, after_seq: int) -> Segment:
     """Everything readable in a segment's bytes behind its record of number `after_seq`.
 
     Args:
@@ -238,9 +238,9 @@ def parse_rest(data: bytes, facts: BootFacts | None, after_seq: int) -> Segment:
 
 
 def _parse(
-    data: bytes, facts: BootFacts | None, offset: int, last_seq: int, *, damaged: bool
+    data: bytes, facts: SessionFacts | None, offset: int, last_seq: int, *, damaged: bool
 ) -> Segment:
-    records: list[Record] = []
+    records: list[SpoolRecord] = []
     ends: list[int] = []
     good_bytes = offset
     search = _Search(data)
@@ -259,14 +259,14 @@ def _parse(
     return Segment(facts, tuple(records), good_bytes, damaged, tuple(ends))
 
 
-def _head(data: bytes) -> tuple[BootFacts | None, int]:
+def _head(data: bytes) -> tuple[SessionFacts | None, int]:
     if not data.startswith(SEGMENT_MAGIC):
         return None, 0
     record = _record_at(data, len(SEGMENT_MAGIC), -1)
     if record is None or record.seq != 0:
         return None, 0
     try:
-        facts = msgspec.msgpack.decode(record.body, type=BootFacts)
+        facts = msgspec.msgpack.decode(record.body, type=SessionFacts)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         facts = None
     return facts, len(SEGMENT_MAGIC) + RECORD_HEADER.size + len(record.body)
@@ -280,7 +280,7 @@ def _is_segment(entry: "os.DirEntry[str]") -> bool:
     return stat.S_ISREG(found.st_mode) and found.st_size <= SEGMENT_LIMIT_BYTES
 
 
-def _record_at(data: bytes, offset: int, after_seq: int) -> Record | None:
+def _record_at(data: bytes, offset: int, after_seq: int) -> SpoolRecord | None:
     length = _length_at(data, offset, after_seq)
     if not length:
         return None
@@ -291,7 +291,7 @@ def _record_at(data: bytes, offset: int, after_seq: int) -> Record | None:
     body = data[begin : begin + length]
     if zlib.crc32(body, zlib.crc32(_COVERED.pack(length, seq))) != crc:
         return None
-    return Record(seq, body)
+    return SpoolRecord(seq, body)
 
 
 def _length_at(data: bytes, offset: int, after_seq: int) -> int:

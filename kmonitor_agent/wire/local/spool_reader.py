@@ -17,12 +17,12 @@ from kmonitor_agent.wire.local.spool_folder import (
     LARGE_GAP,
     WHY_MISSING,
     SpooledEvent,
-    lost_body,
-    time_of,
+    encode_lost_event,
+    event_time_s,
 )
 from kmonitor_agent.wire.local.spool_format import (
-    BootFacts,
     Segment,
+    SessionFacts,
     first_seq_of,
     is_run_name,
     parse_rest,
@@ -52,14 +52,14 @@ class _Place:
 
     inode: int = 0
     offset: int = 0
-    facts: BootFacts | None = None
+    facts: SessionFacts | None = None
     seq: int = 0
     not_before_s: float = 0.0
     pause_s: float = _LOOK_AGAIN_S
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SpoolChunk:
     """What was new in a spool.
 
     Attributes:
@@ -76,7 +76,7 @@ class Piece:
 
 
 @dataclass(slots=True)
-class SpoolTail:
+class SpoolReader:
     """One run's folder, read as far as it goes; one thread.
 
     Attributes:
@@ -88,7 +88,7 @@ class SpoolTail:
 
     folder: Path
     seq: int = 0
-    facts: BootFacts | None = None
+    facts: SessionFacts | None = None
     waits: str = ""
     _places: dict[str, _Place] = field(default_factory=dict[str, _Place])
     _before: SpooledEvent | None = None
@@ -98,7 +98,7 @@ class SpoolTail:
         """The run's id."""
         return self.folder.name
 
-    def read(self, limit: int = 1024) -> Piece:
+    def read(self, limit: int = 1024) -> SpoolChunk:
         """About `limit` events that follow `seq` at most; none when there is nothing new.
 
         A number that is missing comes as a `Lost` event; where more are missing than that is good
@@ -116,7 +116,7 @@ class SpoolTail:
                 missing = found.seq - self.seq - 1
                 if missing > LARGE_GAP or (missing and not self.seq):
                     if events:
-                        return Piece(events, skipped, tuple(lost))
+                        return SpoolChunk(events, skipped, tuple(lost))
                     skipped = missing
                 elif missing:
                     events += self._lost(found)
@@ -125,10 +125,10 @@ class SpoolTail:
                 self.seq, self._before = found.seq, found
                 self.facts = found.facts or self.facts
                 if len(events) >= limit:
-                    return Piece(events, skipped, tuple(lost))
+                    return SpoolChunk(events, skipped, tuple(lost))
             if self.waits:
                 break
-        return Piece(events, skipped, tuple(lost), is_last=True)
+        return SpoolChunk(events, skipped, tuple(lost), is_last=True)
 
     def go_on_after(self, seq: int) -> None:
         """Give out next what follows this number: the newest that a hub has."""
@@ -139,9 +139,9 @@ class SpoolTail:
     def _lost(self, found: SpooledEvent) -> list[SpooledEvent]:
         before = self._before
         is_same_boot = before is not None and before.facts == found.facts
-        t_s = time_of(before.body) if before is not None and is_same_boot else 0.0
+        t_s = event_time_s(before.body) if before is not None and is_same_boot else 0.0
         return [
-            SpooledEvent(seq, lost_body(seq, t_s, WHY_MISSING), found.facts)
+            SpooledEvent(seq, encode_lost_event(seq, t_s, WHY_MISSING), found.facts)
             for seq in range(self.seq + 1, found.seq)
         ]
 

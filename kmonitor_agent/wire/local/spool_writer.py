@@ -18,8 +18,8 @@ from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.local.spool_format import (
     SEGMENT_BYTES,
     SEGMENT_S,
-    BootFacts,
-    Record,
+    SessionFacts,
+    SpoolRecord,
     encode_record,
     segment_head,
     segment_name,
@@ -29,15 +29,15 @@ from kmonitor_agent.wire.messages.events import (
     EpochEnded,
     EpochStarted,
     Event,
+    FieldSources,
     GraphSize,
     LayoutPart,
     ModelFacts,
     Sample,
-    Sources,
 )
 
 
-class SpoolHeld(Exception):
+class SpoolLocked(Exception):
     """Another living process has this run's spool."""
 
 
@@ -51,7 +51,7 @@ class SpoolWriter:
     """
 
     def __init__(
-        self, root: Path, facts: BootFacts, clock: Clock, *, state: Path | None = None
+        self, root: Path, facts: SessionFacts, clock: Clock, *, state: Path | None = None
     ) -> None:
         """Nothing is made before `open`.
 
@@ -75,7 +75,7 @@ class SpoolWriter:
         self._segment_since_s = 0.0
 
     @property
-    def facts(self) -> BootFacts:
+    def facts(self) -> SessionFacts:
         """The boot that writes."""
         return self._facts
 
@@ -92,7 +92,7 @@ class SpoolWriter:
                 with it unless this process wrote them.
 
         Raises:
-            SpoolHeld: Another process has it, or it is not new.
+            SpoolLocked: Another process has it, or it is not new.
             NotPrivate: Others could read or write there.
             OSError: The disk refuses.
         """
@@ -102,10 +102,10 @@ class SpoolWriter:
             # A hub that clears empty folders was faster than our lock: make it once more.
             spool = self._take()
         if spool is None:
-            raise SpoolHeld
+            raise SpoolLocked
         if given and spool.last_seq > self._wrote_up_to:
             spool.close()
-            raise SpoolHeld
+            raise SpoolLocked
         self._wrote_up_to = max(self._wrote_up_to, spool.last_seq)
         self._spool = spool
         if self._is_removed():
@@ -119,7 +119,7 @@ class SpoolWriter:
             self._spool.close()
             self._spool = None
 
-    def write(self, records: Sequence[Record]) -> None:
+    def write(self, records: Sequence[SpoolRecord]) -> None:
         """Append events; all of them or, on error, none.
 
         Raises:
@@ -235,7 +235,7 @@ RESERVE_BYTES: Final = 64 * 1024
 _STEP_BYTES: Final = 8 * 1024
 
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
-_LIGHT: Final = (Sample, GraphSize, Sources, ModelFacts, LayoutPart, Diagnosis)
+_LIGHT: Final = (Sample, GraphSize, FieldSources, ModelFacts, LayoutPart, Diagnosis)
 _MIDDLE: Final = (EpochStarted, EpochEnded)
 
 
@@ -255,7 +255,7 @@ class DiskReserve:
         saved: Numbers in the segment.
     """
 
-    def __init__(self, facts: BootFacts) -> None:
+    def __init__(self, facts: SessionFacts) -> None:
         self.saved: list[int] = []
         self._facts = facts
         self._folder: Path | None = None
@@ -277,7 +277,7 @@ class DiskReserve:
             return False
         return not isinstance(event, _MIDDLE) or self._left_bytes > RESERVE_BYTES // 2
 
-    def save(self, records: Sequence[Record]) -> None:
+    def save(self, records: Sequence[SpoolRecord]) -> None:
         """Write events, all or none, giving up as much of the reserve as that takes.
 
         Raises:
@@ -320,7 +320,7 @@ class DiskReserve:
             with contextlib.suppress(OSError):
                 (self._folder / RESERVE_NAME).unlink(missing_ok=True)
 
-    def _write(self, folder: Path, records: Sequence[Record]) -> None:
+    def _write(self, folder: Path, records: Sequence[SpoolRecord]) -> None:
         data = b"".join(encode_record(*record) for record in records)
         is_new = self._segment is None
         path = self._segment or folder / segment_name(records[0].seq)

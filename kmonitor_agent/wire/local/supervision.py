@@ -29,7 +29,7 @@ from kmonitor_agent.wire.local.private_files import (
 )
 from kmonitor_agent.wire.messages.fields import Count, Id, Name, Seconds, new_id
 
-VARIABLE: Final = "KMONITOR_SUPERVISED"
+SUPERVISED_VARIABLE: Final = "KMONITOR_SUPERVISED"
 """Environment variable of the script: path of the supervision's folder."""
 
 RESTART_STATUS: Final = 75
@@ -42,7 +42,7 @@ LEAVE_WITHIN_S: Final = 30.0
 """How long a script may take to leave once its state is saved, seconds; then it is ended."""
 
 
-class Terms(msgspec.Struct, frozen=True):
+class SupervisorSettings(msgspec.Struct, frozen=True):
     """What the supervisor tells the script.
 
     Attributes:
@@ -59,7 +59,7 @@ class Terms(msgspec.Struct, frozen=True):
 _Runs = Annotated[dict[Name, Id], msgspec.Meta(max_length=MOST_RUNS)]
 
 
-class Leaving(msgspec.Struct, frozen=True):
+class RestartRequest(msgspec.Struct, frozen=True):
     """What a script leaves behind when it wants to be started again.
 
     Attributes:
@@ -83,14 +83,16 @@ class Supervision:
 
     folder: Path
 
-    def terms(self) -> Terms | None:
+    def terms(self) -> SupervisorSettings | None:
         """What the supervisor told; None if it cannot be read."""
         try:
-            return msgspec.json.decode(read_own(self.folder / "terms.json"), type=Terms)
+            return msgspec.json.decode(
+                read_own(self.folder / "terms.json"), type=SupervisorSettings
+            )
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
 
-    def set_terms(self, terms: Terms) -> None:
+    def set_terms(self, terms: SupervisorSettings) -> None:
         """Tell the script. Raises: OSError."""
         write_private(self.folder / "terms.json", msgspec.json.encode(terms))
 
@@ -118,11 +120,11 @@ class Supervision:
         """Runs of processes before, on another host; those known here stay. Raises: OSError."""
         write_private(self.folder / "runs.json", msgspec.json.encode({**runs, **self.runs()}))
 
-    def leaving(self) -> Leaving | None:
+    def leaving(self) -> RestartRequest | None:
         """Whether and for whom the script left to be started again."""
         return self._read("leaving")
 
-    def leave(self, leaving: Leaving) -> None:
+    def leave(self, leaving: RestartRequest) -> None:
         """Say that the script leaves to be started again. Raises: OSError."""
         write_private(self.folder / "leaving", msgspec.json.encode(leaving))
 
@@ -133,7 +135,7 @@ class Supervision:
         with contextlib.suppress(OSError):
             (self.folder / "leaving").rename(self.folder / "left")
 
-    def left(self) -> Leaving | None:
+    def left(self) -> RestartRequest | None:
         """How the process before this one left; None if there was none or it crashed."""
         return self._read("left")
 
@@ -145,31 +147,31 @@ class Supervision:
         """Whether the state of any fit was committed."""
         return any(self.folder.glob("*/*.json"))
 
-    def _read(self, name: str) -> Leaving | None:
+    def _read(self, name: str) -> RestartRequest | None:
         try:
-            return msgspec.json.decode(read_own(self.folder / name), type=Leaving)
+            return msgspec.json.decode(read_own(self.folder / name), type=RestartRequest)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
 
 
-def supervisions(folders: Folders) -> Path:
+def supervisions_folder(folders: Folders) -> Path:
     """Folder with the folders of all supervisions."""
     return folders.state / "restarts"
 
 
-def studies(folders: Folders) -> Path:
+def studies_folder(folders: Folders) -> Path:
     """Folder with the studies of `run_folds` that were given none."""
     return folders.state / "studies"
 
 
-def make_studies(folders: Folders) -> Path:
+def make_studies_folder(folders: Folders) -> Path:
     """That folder, for this user alone.
 
     Raises:
         NotPrivate: It is a link, or somebody else's.
         OSError: It cannot be made.
     """
-    place = studies(folders)
+    place = studies_folder(folders)
     with contextlib.suppress(OSError):
         is_ours = not hasattr(os, "getuid") or place.stat().st_uid == os.getuid()
         if is_ours and not place.is_symlink():
@@ -186,7 +188,7 @@ def new_supervision(folders: Folders) -> Supervision:
         NotPrivate: Others could read or write there.
         OSError: It cannot be made.
     """
-    place = supervisions(folders)
+    place = supervisions_folder(folders)
     make_own_folder(folders.state)
     make_private_folder(place)
     folder = place / new_id()
@@ -194,13 +196,13 @@ def new_supervision(folders: Folders) -> Supervision:
     return Supervision(folder)
 
 
-def supervision_of(environ: Mapping[str, str]) -> Supervision | None:
+def find_supervision(environ: Mapping[str, str]) -> Supervision | None:
     """The supervision that this process was started under, whether it may use it or not."""
-    folder = environ.get(VARIABLE, "")
+    folder = environ.get(SUPERVISED_VARIABLE, "")
     return Supervision(Path(folder)) if folder else None
 
 
-def why_not_ours(supervision: Supervision, terms: Terms | None) -> str:
+def why_not_direct_child(supervision: Supervision, terms: SupervisorSettings | None) -> str:
     """Why this process cannot be started again by its supervisor; empty when it can.
 
     Args:

@@ -38,7 +38,7 @@ class KeyGrant(msgspec.Struct, frozen=True, omit_defaults=True):
     since_wall_s: Wall = 0.0
 
 
-class KeysAsked(Message, frozen=True, tag="keys"):
+class KeysRequest(Message, frozen=True, tag="keys"):
     """Desktop to hub: who may connect; or change that first.
 
     Attributes:
@@ -52,7 +52,7 @@ class KeysAsked(Message, frozen=True, tag="keys"):
     revoke: Name = ""
 
 
-class KeysTold(Message, frozen=True, tag="keys_told"):
+class KeysReply(Message, frozen=True, tag="keys_told"):
     """Answer: who may connect now.
 
     Attributes:
@@ -69,7 +69,7 @@ class KeysTold(Message, frozen=True, tag="keys_told"):
     fault: Text = ""
 
 
-class AuditAsked(Message, frozen=True, tag="audit"):
+class AuditRequest(Message, frozen=True, tag="audit"):
     """Desktop to hub: what was done through it, newest first.
 
     Attributes:
@@ -105,7 +105,7 @@ class AuditRow(msgspec.Struct, frozen=True):
     result: Text
 
 
-class AuditTold(Message, frozen=True, tag="audit_told"):
+class AuditReply(Message, frozen=True, tag="audit_told"):
     """Answer.
 
     Attributes:

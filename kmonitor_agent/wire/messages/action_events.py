@@ -230,7 +230,7 @@ class Notice(Event, frozen=True, tag="notice"):
     text: Text
 
 
-class Lost(Event, frozen=True, tag="lost"):
+class LostEvents(Event, frozen=True, tag="lost"):
     """Stands where an event could not be kept or was refused; also a gap the hub wrote.
 
     Attributes:

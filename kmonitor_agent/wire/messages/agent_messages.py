@@ -16,8 +16,8 @@ from kmonitor_agent.wire.messages.fields import (
     Wall,
 )
 
-Minor = Annotated[int, msgspec.Meta(ge=0, le=65535)]
-RunOrNone = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-Za-z_-]{0,64}\Z")]
+MinorVersion = Annotated[int, msgspec.Meta(ge=0, le=65535)]
+OptionalRunId = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-Za-z_-]{0,64}\Z")]
 """The run that a message is about; empty: the whole connection."""
 
 EventBytes = Annotated[bytes, msgspec.Meta(max_length=MAX_EVENT_BYTES)]
@@ -46,7 +46,7 @@ class Hello(Message, frozen=True, tag="hello"):
 
     run: Id
     boot: Id
-    proto: tuple[Minor, Minor]
+    proto: tuple[MinorVersion, MinorVersion]
     first: Count
     last: Count
     pid: Count
@@ -73,7 +73,7 @@ class Welcome(Message, frozen=True, tag="welcome"):
     run: Id
     hub: Id
     boot: Id
-    proto: Minor
+    proto: MinorVersion
     acked: Count
     ping_ms: Annotated[int, msgspec.Meta(ge=10, le=60_000)]
     max_batch: Annotated[int, msgspec.Meta(ge=1, le=MAX_BATCH_EVENTS)]
@@ -112,7 +112,7 @@ class Ack(Message, frozen=True, tag="ack"):
     acked: Count
 
 
-class Again(Message, frozen=True, tag="again"):
+class HelloAgain(Message, frozen=True, tag="again"):
     """Hub to agent: unknown session or a gap; say hello again for this run.
 
     Attributes:
@@ -152,7 +152,7 @@ class Ping(Message, frozen=True, tag="ping"):
     """
 
     n: Count
-    run: RunOrNone = ""
+    run: OptionalRunId = ""
     last: Count = 0
     mono: Seconds = 0.0
     wall: Wall = 0.0
@@ -170,7 +170,7 @@ class Pong(Message, frozen=True, tag="pong"):
     """
 
     n: Count
-    run: RunOrNone = ""
+    run: OptionalRunId = ""
     last: Count = 0
     mono: Seconds = 0.0
     wall: Wall = 0.0
@@ -209,4 +209,4 @@ class ErrorMessage(Message, frozen=True, tag="error"):
     fatal: bool = False
     retry_ms: Count = 0
     ask: Count = 0
-    run: RunOrNone = ""
+    run: OptionalRunId = ""

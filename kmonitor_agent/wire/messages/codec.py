@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from kmonitor_agent.wire.messages.events import AnyEvent, Event
-from kmonitor_agent.wire.messages.fields import MAGIC, MAX_EVENT_BYTES, Text, read_within
+from kmonitor_agent.wire.messages.fields import MAGIC, MAX_EVENT_BYTES, Text, read_clamped
 from kmonitor_agent.wire.messages.unions import FromAgent, FromDesktop, ToAgent, ToDesktop
 
 # errors: What can be wrong with bytes that arrive from a socket or a spool.
@@ -16,11 +16,11 @@ class ProtocolError(Exception):
     """Root of all that a peer can send wrongly."""
 
 
-class NotOurs(ProtocolError):
+class BadFrames(ProtocolError):
     """The frames do not start with our magic, or are not exactly two."""
 
 
-class Malformed(ProtocolError):
+class MalformedMessage(ProtocolError):
     """The body is not a message or event of this protocol.
 
     Attributes:
@@ -44,7 +44,7 @@ class UnsupportedType(ProtocolError):
         self.type_name = type_name[:64]
 
 
-class TooLarge(ProtocolError):
+class MessageTooLarge(ProtocolError):
     """An event or message over its bound.
 
     Attributes:
@@ -101,9 +101,9 @@ def encode_event(event: Event) -> bytes:
             _events.decode(body)
     except (UnicodeEncodeError, OverflowError, msgspec.ValidationError):
         plain = _with_plain_texts(msgspec.to_builtins(event, builtin_types=(bytes,)))
-        body = _encoder.encode(read_within(type(event), plain))
+        body = _encoder.encode(read_clamped(type(event), plain))
     if len(body) > MAX_EVENT_BYTES:
-        raise TooLarge(len(body), MAX_EVENT_BYTES)
+        raise MessageTooLarge(len(body), MAX_EVENT_BYTES)
     return body
 
 
@@ -116,7 +116,7 @@ def decode_event(body: bytes) -> AnyEvent:
         TooLarge: Over `MAX_EVENT_BYTES`.
     """
     if len(body) > MAX_EVENT_BYTES:
-        raise TooLarge(len(body), MAX_EVENT_BYTES)
+        raise MessageTooLarge(len(body), MAX_EVENT_BYTES)
     return _decode(_events, body)
 
 
@@ -129,7 +129,7 @@ def event_type(body: bytes) -> str:
     return _decode(_tagged, body).type
 
 
-def run_named(body: bytes) -> str:
+def run_id_in(body: bytes) -> str:
     """The run that bytes name, to say whose they were; empty if they name none."""
     try:
         return _named.decode(body).run[:64]
@@ -137,7 +137,7 @@ def run_named(body: bytes) -> str:
         return ""
 
 
-def check_foreign(body: bytes) -> None:
+def check_unknown_event(body: bytes) -> None:
     """See that an event of an unknown type can be read as plain data, and shown as such.
 
     Raises:
@@ -146,7 +146,7 @@ def check_foreign(body: bytes) -> None:
     try:
         msgspec.json.encode(msgspec.msgpack.decode(body, type=dict[str, Any]))
     except (msgspec.MsgspecError, RecursionError, ValueError, TypeError) as exc:
-        raise Malformed(f"no plain data: {exc}") from exc
+        raise MalformedMessage(f"no plain data: {exc}") from exc
 
 
 def pack(message: msgspec.Struct) -> tuple[bytes, bytes]:
@@ -187,7 +187,7 @@ def _with_plain_texts(found: Any) -> Any:
 
 def _body(frames: Sequence[bytes]) -> bytes:
     if len(frames) != 2 or frames[0] != MAGIC:  # noqa: PLR2004 - magic and body
-        raise NotOurs
+        raise BadFrames
     return frames[1]
 
 
@@ -196,12 +196,12 @@ def _decode(decoder: "msgspec.msgpack.Decoder[T]", body: bytes) -> T:
         return decoder.decode(body)
     except RecursionError as exc:
         # Deep nesting raises this instead of a DecodeError.
-        raise Malformed("nested too deeply") from exc
+        raise MalformedMessage("nested too deeply") from exc
     except msgspec.MsgspecError as exc:
         _raise_if_unsupported(decoder, body)
-        raise Malformed(str(exc)) from exc
+        raise MalformedMessage(str(exc)) from exc
     except UnicodeDecodeError as exc:
-        raise Malformed("text is not UTF-8") from exc
+        raise MalformedMessage("text is not UTF-8") from exc
 
 
 def _raise_if_unsupported(decoder: "msgspec.msgpack.Decoder[Any]", body: bytes) -> None:

@@ -18,7 +18,7 @@ CommandName = Literal[
     "diagnose",
     "set_limits",
 ]
-"""The closed set of commands; an agent names in `BootStarted.actions` what it can."""
+"""The closed set of commands; an agent names in `SessionStarted.actions` what it can."""
 
 CommandState = Literal[
     "queued", "received", "started", "done", "failed", "expired", "refused", "unknown"
@@ -75,7 +75,7 @@ class LimitSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     set_by: Name = "script"
 
 
-class NoArguments(msgspec.Struct, frozen=True, tag="none"):
+class PlainArguments(msgspec.Struct, frozen=True, tag="none"):
     """Arguments of a command that needs none, but for when it runs.
 
     Attributes:
@@ -121,7 +121,7 @@ class SetLimits(msgspec.Struct, frozen=True, tag="set_limits"):
     limits: Annotated[list[LimitSpec], msgspec.Meta(max_length=16)]
 
 
-Arguments = NoArguments | SaveArguments | ReloadArguments | SetLimits
+Arguments = PlainArguments | SaveArguments | ReloadArguments | SetLimits
 
 
 class Command(msgspec.Struct, frozen=True, tag="cmd", tag_field="type"):
@@ -141,7 +141,7 @@ class Command(msgspec.Struct, frozen=True, tag="cmd", tag_field="type"):
     run: Id
     boot: Id
     name: CommandName
-    args: Arguments = NoArguments()
+    args: Arguments = PlainArguments()
     ttl_s: Seconds = 3600.0
     asked_by: Name = ""
 

@@ -12,48 +12,48 @@ from kmonitor_agent.wire.messages.action_events import (
     Footprint,
     LimitCrossed,
     LimitsInForce,
-    Lost,
+    LostEvents,
     Notice,
     ObjectGrowth,
     Paused,
 )
 from kmonitor_agent.wire.messages.lifecycle_events import (
-    BootDied,
-    BootEnded,
-    BootStarted,
     EpochEnded,
     EpochStarted,
     Event,
     FitEnded,
     FitStarted,
+    SessionDied,
+    SessionEnded,
+    SessionStarted,
     StepTimes,
 )
 from kmonitor_agent.wire.messages.model_layout import LayoutPart, StepPeak
 from kmonitor_agent.wire.messages.readings import (
-    DeviceNow,
+    DeviceSample,
+    FieldSource,
+    FieldSources,
     FunctionTraces,
     GraphSize,
     LayerFacts,
     ModelFacts,
     Sample,
     SlotFacts,
-    SourceOf,
-    Sources,
 )
 from kmonitor_agent.wire.messages.study_events import (
-    FoldBegan,
     FoldEnded,
-    FoldNow,
+    FoldProgress,
+    FoldStarted,
     StudyStarted,
     StudyTally,
 )
-from kmonitor_agent.wire.messages.verdict_events import GrewWith, LimitForecast, Verdict
+from kmonitor_agent.wire.messages.verdict_events import CorrelatedGrowth, LimitForecast, Verdict
 
 AnyEvent = (
-    BootStarted
-    | BootEnded
-    | BootDied
-    | Sources
+    SessionStarted
+    | SessionEnded
+    | SessionDied
+    | FieldSources
     | ModelFacts
     | LayoutPart
     | StepPeak
@@ -71,10 +71,10 @@ AnyEvent = (
     | Paused
     | Fault
     | Notice
-    | Lost
+    | LostEvents
     | StudyStarted
-    | FoldBegan
-    | FoldNow
+    | FoldStarted
+    | FoldProgress
     | FoldEnded
     | Verdict
 )
@@ -84,39 +84,39 @@ __all__ = [
     "ActionRecord",
     "AllocationGrowth",
     "AnyEvent",
-    "BootDied",
-    "BootEnded",
-    "BootStarted",
     "CommandProgress",
-    "DeviceNow",
+    "CorrelatedGrowth",
+    "DeviceSample",
     "Diagnosis",
     "EpochEnded",
     "EpochStarted",
     "Event",
     "Fault",
+    "FieldSource",
+    "FieldSources",
     "FitEnded",
     "FitStarted",
-    "FoldBegan",
     "FoldEnded",
-    "FoldNow",
+    "FoldProgress",
+    "FoldStarted",
     "Footprint",
     "FunctionTraces",
     "GraphSize",
-    "GrewWith",
     "LayerFacts",
     "LayoutPart",
     "LimitCrossed",
     "LimitForecast",
     "LimitsInForce",
-    "Lost",
+    "LostEvents",
     "ModelFacts",
     "Notice",
     "ObjectGrowth",
     "Paused",
     "Sample",
+    "SessionDied",
+    "SessionEnded",
+    "SessionStarted",
     "SlotFacts",
-    "SourceOf",
-    "Sources",
     "StepPeak",
     "StepTimes",
     "StudyStarted",

@@ -95,32 +95,32 @@ T = TypeVar("T", bound=msgspec.Struct)
 _AS_THEY_ARE: Final = (bytes,)
 
 
-def count_within(n: int) -> int:
+def clamp_count(n: int) -> int:
     """The nearest `Count`."""
     return min(max(n, 0), MAX_COUNT)
 
 
-def seconds_within(seconds: float) -> float:
+def clamp_seconds(seconds: float) -> float:
     """The nearest `Seconds`; 0 for NaN."""
     return min(max(0.0, seconds), MAX_DURATION_S)
 
 
-def wall_within(wall_s: float) -> float:
+def clamp_wall(wall_s: float) -> float:
     """The nearest `Wall`; 0 for NaN."""
     return min(max(0.0, wall_s), MAX_WALL_S)
 
 
-def within(value: T) -> T:
+def clamp_fields(value: T) -> T:
     """The same, with every number, text and list cut to what its field allows.
 
     Raises:
         msgspec.ValidationError: It has another type than its field, or is no id.
     """
     kind = type(value)
-    return read_within(kind, msgspec.to_builtins(value, builtin_types=_AS_THEY_ARE))
+    return read_clamped(kind, msgspec.to_builtins(value, builtin_types=_AS_THEY_ARE))
 
 
-def read_within(kind: type[T], plain: object) -> T:
+def read_clamped(kind: type[T], plain: object) -> T:
     """A struct of plain data, cut likewise. Raises: as `within`."""
     fitted = _fitted(plain, _info(kind))
     return msgspec.convert(fitted, kind, builtin_types=_AS_THEY_ARE)

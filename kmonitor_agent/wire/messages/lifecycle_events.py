@@ -32,7 +32,7 @@ class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field
     t_s: Seconds
 
 
-class BootStarted(Event, frozen=True, tag="boot"):
+class SessionStarted(Event, frozen=True, tag="boot"):
     """First event of a process: who and where it is.
 
     Attributes:
@@ -88,7 +88,7 @@ class BootStarted(Event, frozen=True, tag="boot"):
     attempt: Count = 0
 
 
-class BootEnded(Event, frozen=True, tag="boot_end"):
+class SessionEnded(Event, frozen=True, tag="boot_end"):
     """Last event of a process that could say so.
 
     Attributes:
@@ -105,7 +105,7 @@ class BootEnded(Event, frozen=True, tag="boot_end"):
     supervisor: Count = 0
 
 
-class BootDied(Event, frozen=True, tag="boot_died"):
+class SessionDied(Event, frozen=True, tag="boot_died"):
     """How a process ended, told by the `kmonitor run` that had started it.
 
     Sent when the process did not end well: then it often could not tell so itself.

@@ -15,16 +15,16 @@ from kmonitor_agent.wire.messages.fields import (
     Name,
     Number,
     Text,
-    within,
+    clamp_fields,
 )
 from kmonitor_agent.wire.messages.lifecycle_events import Event
 
-Setting = bool | Change | Number | Text | None
+ConfigValue = bool | Change | Number | Text | None
 """A plain value of a layer's or optimizer's configuration."""
 
 
-Settings = Annotated[dict[Name, Setting], msgspec.Meta(max_length=1024)]
-Places = Annotated[tuple[Count, ...], msgspec.Meta(max_length=MAX_LAYOUT_ITEMS)]
+PlainConfig = Annotated[dict[Name, ConfigValue], msgspec.Meta(max_length=1024)]
+Indices = Annotated[tuple[Count, ...], msgspec.Meta(max_length=MAX_LAYOUT_ITEMS)]
 """Numbers of items in one of the model's lists, from 0."""
 
 
@@ -70,8 +70,8 @@ class LayerLayout(msgspec.Struct, frozen=True):
 
     path: Text
     kind: Name
-    variables: Places = ()
-    settings: Settings = {}
+    variables: Indices = ()
+    settings: PlainConfig = {}
     is_trainable: bool = True
     is_own: bool = False
 
@@ -86,8 +86,8 @@ class CallLayout(msgspec.Struct, frozen=True):
     """
 
     layer: Count
-    inputs: Places
-    outputs: Places
+    inputs: Indices
+    outputs: Indices
 
 
 class OptimizerLayout(msgspec.Struct, frozen=True):
@@ -101,7 +101,7 @@ class OptimizerLayout(msgspec.Struct, frozen=True):
     """
 
     kind: Name
-    settings: Settings = {}
+    settings: PlainConfig = {}
     slots: (
         Annotated[tuple[VariableLayout, ...], msgspec.Meta(max_length=MAX_LAYOUT_ITEMS)] | None
     ) = None
@@ -137,8 +137,8 @@ class ModelLayout(msgspec.Struct, frozen=True):
     layers: Annotated[tuple[LayerLayout, ...], msgspec.Meta(max_length=MAX_LAYOUT_ITEMS)] = ()
     tensors: Annotated[tuple[TensorLayout, ...], msgspec.Meta(max_length=MAX_LAYOUT_ITEMS)] = ()
     calls: Annotated[tuple[CallLayout, ...], msgspec.Meta(max_length=MAX_LAYOUT_ITEMS)] = ()
-    inputs: Places = ()
-    outputs: Places = ()
+    inputs: Indices = ()
+    outputs: Indices = ()
     optimizer: OptimizerLayout | None = None
     precision: Name = "float32"
     loss: Text = ""
@@ -203,17 +203,17 @@ class StepPeak(Event, frozen=True, tag="step_peak"):
     device: Name
 
 
-def packed_layout(layout: ModelLayout) -> bytes:
+def encode_layout(layout: ModelLayout) -> bytes:
     """A layout as the bodies of its parts together, cut to the bounds of its fields."""
     try:
         plain = msgspec.msgpack.encode(layout)
         _layouts.decode(plain)
     except (OverflowError, UnicodeEncodeError, msgspec.ValidationError):
-        plain = msgspec.msgpack.encode(within(layout))
+        plain = msgspec.msgpack.encode(clamp_fields(layout))
     return zlib.compress(plain, 1)
 
 
-def layout_of_parts(parts: Iterable[LayoutPart]) -> ModelLayout | None:
+def join_layout_parts(parts: Iterable[LayoutPart]) -> ModelLayout | None:
     """The layout that all parts of one fit hold; None if one is missing or damaged.
 
     Args:

@@ -20,7 +20,7 @@ MOST_STEP_LOGS: Final = 64
 """Logs of one sample."""
 
 
-class SourceOf(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class FieldSource(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Where one measured field comes from, or why it is absent.
 
     Attributes:
@@ -37,17 +37,17 @@ class SourceOf(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     absent: Text = ""
 
 
-class Sources(Event, frozen=True, tag="sources"):
+class FieldSources(Event, frozen=True, tag="sources"):
     """Sources of measured fields; sent at first and when one changes. Fields add up.
 
     Attributes:
         sources: The new or changed ones.
     """
 
-    sources: Annotated[list[SourceOf], msgspec.Meta(max_length=128)]
+    sources: Annotated[list[FieldSource], msgspec.Meta(max_length=128)]
 
 
-class DeviceNow(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class DeviceSample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One more device of this process beside the first, by the driver; None: not read.
 
     Attributes:
@@ -125,7 +125,7 @@ class Sample(Event, frozen=True, tag="sample"):
     functions: Amount | None = None
     step_time_s: Seconds | None = None
     logs: Annotated[dict[Name, Number], msgspec.Meta(max_length=MOST_STEP_LOGS)] = {}
-    more_devices: Annotated[list[DeviceNow], msgspec.Meta(max_length=MOST_MORE_DEVICES)] = []
+    more_devices: Annotated[list[DeviceSample], msgspec.Meta(max_length=MOST_MORE_DEVICES)] = []
 
 
 class FunctionTraces(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -248,7 +248,7 @@ class ModelFacts(Event, frozen=True, tag="model"):
 STEP_LOG_PREFIX: Final = "batch:"
 """Before the name of a log as it stands within an epoch."""
 
-DEVICE_FIELDS: Final = tuple(DeviceNow.__struct_fields__[1:])
+DEVICE_FIELDS: Final = tuple(DeviceSample.__struct_fields__[1:])
 """What is read of each device beside the first."""
 
 MAX_COLUMN: Final = 64
@@ -269,7 +269,7 @@ def device_column(number: int, field: str) -> str:
     return f"{_DEVICE}{number}_{field}"
 
 
-def device_of(column: str) -> tuple[int, str] | None:
+def parse_device_column(column: str) -> tuple[int, str] | None:
     """Number and field of such a column; None for any other."""
     number, _, field = column.removeprefix(_DEVICE).partition("_")
     if not column.startswith(_DEVICE) or not number.isdigit() or field not in DEVICE_FIELDS:
@@ -277,18 +277,18 @@ def device_of(column: str) -> tuple[int, str] | None:
     return int(number), field
 
 
-def is_of_samples(column: str) -> bool:
+def is_sample_column(column: str) -> bool:
     """Whether samples fill this column."""
-    return column in SAMPLE_COLUMNS or is_extra(column)
+    return column in SAMPLE_COLUMNS or is_extra_column(column)
 
 
-def is_extra(column: str) -> bool:
+def is_extra_column(column: str) -> bool:
     """Whether samples fill this column in some runs only."""
-    return column.startswith(STEP_LOG_PREFIX) or device_of(column) is not None
+    return column.startswith(STEP_LOG_PREFIX) or parse_device_column(column) is not None
 
 
-def extra_values(
-    logs: Mapping[str, float], devices: Iterable[DeviceNow]
+def extra_sample_values(
+    logs: Mapping[str, float], devices: Iterable[DeviceSample]
 ) -> Iterator[tuple[str, float]]:
     """Column and value of what only some runs have; what was not read is left out.
 

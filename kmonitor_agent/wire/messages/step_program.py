@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Extent(msgspec.Struct, frozen=True, array_like=True):
+class SizeFormula(msgspec.Struct, frozen=True, array_like=True):
     """A size: `factor` times the product of `offset + slope * batch` over `terms`.
 
     Attributes:
@@ -87,7 +87,7 @@ class StepProgram(msgspec.Struct, frozen=True):
     """
 
     graphs: tuple[StepGraph, ...]
-    extents: tuple[Extent, ...]
+    extents: tuple[SizeFormula, ...]
     layers: tuple[str, ...] = ()
     variables: tuple[int, ...] = ()
     made: tuple[tuple[int, bool], ...] = ()

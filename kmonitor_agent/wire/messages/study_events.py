@@ -84,7 +84,7 @@ class StudyStarted(Event, frozen=True, tag="study"):
     tally: StudyTally = StudyTally()
 
 
-class FoldBegan(Event, frozen=True, tag="fold_begin"):
+class FoldStarted(Event, frozen=True, tag="fold_begin"):
     """A try of a fold began.
 
     Attributes:
@@ -104,7 +104,7 @@ class FoldBegan(Event, frozen=True, tag="fold_begin"):
     tally: StudyTally = StudyTally()
 
 
-class FoldNow(Event, frozen=True, tag="fold_now"):
+class FoldProgress(Event, frozen=True, tag="fold_now"):
     """How far a fold that runs is; the longer it runs, the less often.
 
     Attributes:

@@ -1,24 +1,24 @@
 """Every message under one roof, and which side accepts which."""
 
 from kmonitor_agent.wire.messages.access_messages import (
-    AuditAsked,
+    AuditReply,
+    AuditRequest,
     AuditRow,
-    AuditTold,
     KeyGrant,
-    KeysAsked,
-    KeysTold,
+    KeysReply,
+    KeysRequest,
     Role,
 )
 from kmonitor_agent.wire.messages.agent_messages import (
     Ack,
-    Again,
     Batch,
     Bye,
     ErrorMessage,
     EventBytes,
     Hello,
+    HelloAgain,
     Message,
-    Minor,
+    MinorVersion,
     Nack,
     Ping,
     Pong,
@@ -29,64 +29,64 @@ from kmonitor_agent.wire.messages.fields import Wall
 from kmonitor_agent.wire.messages.view_messages import (
     ENDED_STATES,
     MOST_COLUMNS,
-    Column,
-    CommandAsked,
-    CommandTold,
-    EditAsked,
-    EditTold,
-    Head,
-    HubAsked,
-    HubTold,
-    MetricNow,
-    Row,
-    RowsAsked,
-    RowsTold,
-    RunsAsked,
+    ChangeHint,
+    CommandReply,
+    CommandRequest,
+    EditReply,
+    EditRequest,
+    EventRow,
+    HubReply,
+    HubRequest,
+    MetricReading,
+    ReplyPending,
+    RowsReply,
+    RowsRequest,
+    RunsReply,
+    RunsRequest,
     RunState,
-    RunsTold,
     RunSummary,
-    SeriesAsked,
     SeriesColumn,
-    SeriesTold,
-    VerdictsAsked,
-    VerdictsTold,
-    Working,
-    mark_of,
+    SeriesReply,
+    SeriesRequest,
+    ThinnedColumn,
+    VerdictsReply,
+    VerdictsRequest,
+    troubles_checksum,
 )
 
 FromAgent = Hello | Batch | Ping | Pong | Bye | ErrorMessage
 """What a hub accepts on its ingest socket."""
 
-ToAgent = Welcome | Ack | Again | Nack | Ping | Pong | ErrorMessage | Command
+ToAgent = Welcome | Ack | HelloAgain | Nack | Ping | Pong | ErrorMessage | Command
 """What an agent accepts."""
 
 FromDesktop = (
-    RunsAsked
-    | RowsAsked
-    | SeriesAsked
-    | VerdictsAsked
-    | CommandAsked
-    | EditAsked
-    | HubAsked
-    | KeysAsked
-    | AuditAsked
+    RunsRequest
+    | RowsRequest
+    | SeriesRequest
+    | VerdictsRequest
+    | CommandRequest
+    | EditRequest
+    | HubRequest
+    | KeysRequest
+    | AuditRequest
     | Ping
     | Pong
 )
 """What a hub accepts on its view socket."""
 
 ToDesktop = (
-    RunsTold
-    | RowsTold
-    | SeriesTold
-    | VerdictsTold
-    | Working
-    | CommandTold
-    | EditTold
-    | HubTold
-    | KeysTold
-    | AuditTold
-    | Head
+    RunsReply
+    | RowsReply
+    | SeriesReply
+    | VerdictsReply
+    | ReplyPending
+    | CommandReply
+    | EditReply
+    | HubReply
+    | KeysReply
+    | AuditReply
+    | ChangeHint
     | Ping
     | Pong
     | ErrorMessage
@@ -97,51 +97,51 @@ __all__ = [
     "ENDED_STATES",
     "MOST_COLUMNS",
     "Ack",
-    "Again",
-    "AuditAsked",
+    "AuditReply",
+    "AuditRequest",
     "AuditRow",
-    "AuditTold",
     "Batch",
     "Bye",
-    "Column",
-    "CommandAsked",
-    "CommandTold",
-    "EditAsked",
-    "EditTold",
+    "ChangeHint",
+    "CommandReply",
+    "CommandRequest",
+    "EditReply",
+    "EditRequest",
     "ErrorMessage",
     "EventBytes",
+    "EventRow",
     "FromAgent",
     "FromDesktop",
-    "Head",
     "Hello",
-    "HubAsked",
-    "HubTold",
+    "HelloAgain",
+    "HubReply",
+    "HubRequest",
     "KeyGrant",
-    "KeysAsked",
-    "KeysTold",
+    "KeysReply",
+    "KeysRequest",
     "Message",
-    "MetricNow",
-    "Minor",
+    "MetricReading",
+    "MinorVersion",
     "Nack",
     "Ping",
     "Pong",
+    "ReplyPending",
     "Role",
-    "Row",
-    "RowsAsked",
-    "RowsTold",
+    "RowsReply",
+    "RowsRequest",
     "RunState",
     "RunSummary",
-    "RunsAsked",
-    "RunsTold",
-    "SeriesAsked",
+    "RunsReply",
+    "RunsRequest",
     "SeriesColumn",
-    "SeriesTold",
+    "SeriesReply",
+    "SeriesRequest",
+    "ThinnedColumn",
     "ToAgent",
     "ToDesktop",
-    "VerdictsAsked",
-    "VerdictsTold",
+    "VerdictsReply",
+    "VerdictsRequest",
     "Wall",
     "Welcome",
-    "Working",
-    "mark_of",
+    "troubles_checksum",
 ]

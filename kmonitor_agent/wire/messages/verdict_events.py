@@ -18,7 +18,7 @@ VerdictState = Literal["learning", "steady", "growing", "suspected", "cleared"]
 ALARMED_STATES: frozenset[VerdictState] = frozenset({"growing", "suspected"})
 
 
-class GrewWith(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class CorrelatedGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Something counted that grew over the same units.
 
     Attributes:
@@ -105,6 +105,6 @@ class Verdict(Event, frozen=True, tag="verdict"):
     sureness: Name = ""
     name: Text = ""
     changed: Text = ""
-    grew_with: Annotated[list[GrewWith], msgspec.Meta(max_length=32)] = []
+    grew_with: Annotated[list[CorrelatedGrowth], msgspec.Meta(max_length=32)] = []
     advice: Annotated[list[Name], msgspec.Meta(max_length=16)] = []
     forecast: LimitForecast | None = None

@@ -16,7 +16,7 @@ from kmonitor_agent.wire.messages.commands import (
     CommandName,
     CommandStatus,
     LimitSpec,
-    NoArguments,
+    PlainArguments,
 )
 from kmonitor_agent.wire.messages.fields import (
     MAX_COLUMN_BYTES,
@@ -32,7 +32,7 @@ from kmonitor_agent.wire.messages.fields import (
     Text,
     Wall,
 )
-from kmonitor_agent.wire.messages.readings import SourceOf
+from kmonitor_agent.wire.messages.readings import FieldSource
 from kmonitor_agent.wire.messages.study_events import StudyTally
 from kmonitor_agent.wire.messages.verdict_events import Verdict, VerdictMetric, VerdictState
 
@@ -64,7 +64,7 @@ ENDED_STATES: frozenset[RunState] = frozenset(
 )
 
 
-class MetricNow(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class MetricReading(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The last reading of one metric.
 
     Attributes:
@@ -139,7 +139,7 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         tally: Of a study: how far its folds are; None: it is none, or has not told yet.
         stalled_wall_s: While it trains, and makes no step for longer than it ever did at such a
             place: when it made the last one, UTC; else None.
-        change: Grows with every change of this summary, for `RunsAsked.since_change`.
+        change: Grows with every change of this summary, for `RunsRequest.since_change`.
     """
 
     run: Id
@@ -166,10 +166,10 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     batch_size: Count | None = None
     optimizer: Name = ""
     learning_rate: Number | None = None
-    ram: MetricNow = MetricNow()
-    vram: MetricNow = MetricNow()
-    graph: MetricNow = MetricNow()
-    step_time: MetricNow = MetricNow()
+    ram: MetricReading = MetricReading()
+    vram: MetricReading = MetricReading()
+    graph: MetricReading = MetricReading()
+    step_time: MetricReading = MetricReading()
     limits: Annotated[list[LimitSpec], msgspec.Meta(max_length=32)] = []
     actions: Annotated[list[CommandName], msgspec.Meta(max_length=16)] = []
     checkpoint_epoch: Count | None = None
@@ -196,7 +196,7 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     stalled_wall_s: Wall | None = None
 
 
-class RunsAsked(Message, frozen=True, tag="runs"):
+class RunsRequest(Message, frozen=True, tag="runs"):
     """Desktop to hub: the summaries that changed after `since_change` (0: all).
 
     Attributes:
@@ -208,7 +208,7 @@ class RunsAsked(Message, frozen=True, tag="runs"):
     since_change: Count = 0
 
 
-class RunsTold(Message, frozen=True, tag="runs_told"):
+class RunsReply(Message, frozen=True, tag="runs_told"):
     """Answer: summaries, newest start last; more follow when `more` (ask from `change`).
 
     Attributes:
@@ -234,7 +234,7 @@ class RunsTold(Message, frozen=True, tag="runs_told"):
     more: bool = False
 
 
-class RowsAsked(Message, frozen=True, tag="sub"):
+class RowsRequest(Message, frozen=True, tag="sub"):
     """Desktop to hub: one page of rows behind a cursor (credit: one page at a time).
 
     Attributes:
@@ -252,7 +252,7 @@ class RowsAsked(Message, frozen=True, tag="sub"):
     kinds: Annotated[list[Name], msgspec.Meta(max_length=32)] = []
 
 
-class Row(msgspec.Struct, frozen=True, gc=False):
+class EventRow(msgspec.Struct, frozen=True, gc=False):
     """One stored event.
 
     Attributes:
@@ -270,7 +270,7 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     body: EventBytes
 
 
-class RowsTold(Message, frozen=True, tag="page"):
+class RowsReply(Message, frozen=True, tag="page"):
     """Answer: rows in order; `cursor` is what to ask from next.
 
     Attributes:
@@ -285,7 +285,7 @@ class RowsTold(Message, frozen=True, tag="page"):
     ask: Count
     hub: Id
     cursor: Count
-    rows: Annotated[list[Row], msgspec.Meta(max_length=MAX_PAGE_ROWS)]
+    rows: Annotated[list[EventRow], msgspec.Meta(max_length=MAX_PAGE_ROWS)]
     more: bool
     head: Count
 
@@ -302,7 +302,7 @@ MOST_COLUMNS: Final = 512
 """Names of columns in one answer."""
 
 
-class SeriesAsked(Message, frozen=True, tag="series"):
+class SeriesRequest(Message, frozen=True, tag="series"):
     """Desktop to hub: columns of one run, thinned to at most two points a bucket.
 
     Attributes:
@@ -324,7 +324,7 @@ class SeriesAsked(Message, frozen=True, tag="series"):
     outline: bool = False
 
 
-class Column(msgspec.Struct, frozen=True, gc=False):
+class ThinnedColumn(msgspec.Struct, frozen=True, gc=False):
     """One thinned column: minimum and maximum of each bucket, in time order.
 
     Attributes:
@@ -340,7 +340,7 @@ class Column(msgspec.Struct, frozen=True, gc=False):
     n_raw: Count
 
 
-class SeriesTold(Message, frozen=True, tag="series_told"):
+class SeriesReply(Message, frozen=True, tag="series_told"):
     """Answer.
 
     Attributes:
@@ -361,8 +361,8 @@ class SeriesTold(Message, frozen=True, tag="series_told"):
     ask: Count
     run: Id
     row: Count
-    columns: Annotated[list[Column], msgspec.Meta(max_length=16)]
-    sources: Annotated[list[SourceOf], msgspec.Meta(max_length=64)] = []
+    columns: Annotated[list[ThinnedColumn], msgspec.Meta(max_length=16)]
+    sources: Annotated[list[FieldSource], msgspec.Meta(max_length=64)] = []
     epoch_t_s: EpochBytes = b""
     epoch_end_t_s: EpochBytes = b""
     fit_of_epoch: EpochBytes = b""
@@ -370,7 +370,7 @@ class SeriesTold(Message, frozen=True, tag="series_told"):
     one_of: Count = 1
 
 
-class VerdictsAsked(Message, frozen=True, tag="verdicts"):
+class VerdictsRequest(Message, frozen=True, tag="verdicts"):
     """Desktop to hub: how one run stands now, judged from its history if that was never done.
 
     Attributes:
@@ -382,7 +382,7 @@ class VerdictsAsked(Message, frozen=True, tag="verdicts"):
     run: Id
 
 
-class VerdictsTold(Message, frozen=True, tag="verdicts_told"):
+class VerdictsReply(Message, frozen=True, tag="verdicts_told"):
     """Answer: the newest verdict of each metric that was measured.
 
     Attributes:
@@ -396,7 +396,7 @@ class VerdictsTold(Message, frozen=True, tag="verdicts_told"):
     verdicts: Annotated[list[Verdict], msgspec.Meta(max_length=16)] = []
 
 
-class Working(Message, frozen=True, tag="working"):
+class ReplyPending(Message, frozen=True, tag="working"):
     """Hub to desktop: an answer takes long; told about each second until it comes.
 
     Attributes:
@@ -412,7 +412,7 @@ class Working(Message, frozen=True, tag="working"):
     beat: Count = 0
 
 
-class CommandAsked(Message, frozen=True, tag="cmdreq"):
+class CommandRequest(Message, frozen=True, tag="cmdreq"):
     """Desktop to hub: have this done; asked again with the same id until the state is final.
 
     Attributes:
@@ -431,12 +431,12 @@ class CommandAsked(Message, frozen=True, tag="cmdreq"):
     run: Id
     name: CommandName
     boot: Id
-    args: Arguments = NoArguments()
+    args: Arguments = PlainArguments()
     ttl_s: Seconds = 3600.0
     asked_by: Name = ""
 
 
-class CommandTold(Message, frozen=True, tag="cmdst"):
+class CommandReply(Message, frozen=True, tag="cmdst"):
     """Hub to desktop: where the command stands.
 
     Attributes:
@@ -448,7 +448,7 @@ class CommandTold(Message, frozen=True, tag="cmdst"):
     status: CommandStatus
 
 
-class EditAsked(Message, frozen=True, tag="edit"):
+class EditRequest(Message, frozen=True, tag="edit"):
     """Desktop to hub: rename, annotate or delete a run.
 
     Attributes:
@@ -468,7 +468,7 @@ class EditAsked(Message, frozen=True, tag="edit"):
     delete: bool = False
 
 
-class EditTold(Message, frozen=True, tag="edited"):
+class EditReply(Message, frozen=True, tag="edited"):
     """Answer: done.
 
     Attributes:
@@ -480,7 +480,7 @@ class EditTold(Message, frozen=True, tag="edited"):
     run: Id
 
 
-class HubAsked(Message, frozen=True, tag="hub"):
+class HubRequest(Message, frozen=True, tag="hub"):
     """Desktop to hub: how are you.
 
     Attributes:
@@ -492,7 +492,7 @@ class HubAsked(Message, frozen=True, tag="hub"):
     stop: bool = False
 
 
-class HubTold(Message, frozen=True, tag="hub_told"):
+class HubReply(Message, frozen=True, tag="hub_told"):
     """Answer: the hub's own condition.
 
     Attributes:
@@ -548,13 +548,13 @@ class HubTold(Message, frozen=True, tag="hub_told"):
     otlp: Text = ""
 
 
-class Head(Message, frozen=True, tag="note"):
+class ChangeHint(Message, frozen=True, tag="note"):
     """Hub to desktop: a hint that may be lost: rows up to `head`, changes up to `change`.
 
     Attributes:
         head: Newest row id.
         change: Newest change of a summary.
-        is_troubled: Nothing can be written now; `HubTold.unwritten` says why.
+        is_troubled: Nothing can be written now; `HubReply.unwritten` says why.
         troubles: `mark_of` what the hub says is wrong; None: a hub that tells no such mark.
     """
 
@@ -564,6 +564,6 @@ class Head(Message, frozen=True, tag="note"):
     troubles: Count | None = None
 
 
-def mark_of(troubles: Sequence[str]) -> int:
+def troubles_checksum(troubles: Sequence[str]) -> int:
     """A number by which a desktop sees that a hub's troubles are others than it was told."""
     return zlib.crc32("\0".join(troubles).encode())

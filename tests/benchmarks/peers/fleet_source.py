@@ -22,11 +22,11 @@ from statistics import median
 import zmq
 
 from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path, ipc_endpoint
 from kmonitor_agent.wire.messages.codec import encode_event, pack, unpack_to_agent
-from kmonitor_agent.wire.messages.events import BootStarted, EpochEnded, FitStarted, Sample
+from kmonitor_agent.wire.messages.events import EpochEnded, FitStarted, Sample, SessionStarted
 from kmonitor_agent.wire.messages.fields import new_id
-from kmonitor_agent.wire.messages.unions import Ack, Again, Batch, Hello, Ping, Welcome
+from kmonitor_agent.wire.messages.unions import Ack, Batch, Hello, HelloAgain, Ping, Welcome
 
 EPOCH_S = 60
 _BATCH = 512
@@ -63,7 +63,7 @@ class Training:
         self._epoch_ends_s = hour_s + number * 0.618 % 1 * EPOCH_S
         self.sock = context.socket(zmq.DEALER)
         self.sock.linger = 0
-        self.sock.connect(ipc(ingest_socket(find_folders())))
+        self.sock.connect(ipc_endpoint(ingest_socket_path(find_folders())))
         self._first = self._told_first()
 
     def last(self, shared: list[bytes], n_shared: int) -> int:
@@ -113,7 +113,7 @@ class Training:
                     self._ping_s = now_s + _PING_S * random.random()  # noqa: S311
                 case Ack() as ack:
                     self.acked = max(self.acked, ack.acked)
-                case Again():
+                case HelloAgain():
                     self.is_welcome = False
                     self.again += 1
                 case _:
@@ -136,7 +136,7 @@ class Training:
         return True
 
     def _told_first(self) -> list[bytes]:
-        begun = BootStarted(
+        begun = SessionStarted(
             t_s=0.0,
             boot=self.boot,
             name=f"training {self._number:04d}",

@@ -9,8 +9,8 @@ import pytest
 
 import kmonitor_agent
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.frameworks.layout_reader import layout_of
-from kmonitor_agent.frameworks.model_building import architecture_of
+from kmonitor_agent.frameworks.layout_reader import fit_layout
+from kmonitor_agent.frameworks.model_building import model_architecture
 from kmonitor_agent.recording.runs import RUNS
 from tests.support.backends import ON_BACKEND, on_backend
 
@@ -39,11 +39,11 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 def test_a_model_is_described_without_importing_it() -> None:
     model = models.dense()
 
-    layout = layout_of(model)
+    layout = fit_layout(model)
 
     assert layout is not None
     assert layout.layers[0].settings
-    assert architecture_of(model)
+    assert model_architecture(model)
     assert "tensorflow" not in sys.modules
 
 

@@ -11,12 +11,12 @@ import pytest
 
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent import collect as collect_between_models
-from kmonitor_agent.frameworks.base import KnowsHolders
+from kmonitor_agent.frameworks.base import HasTraceHolders
 from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.frameworks.jax import programs
 from kmonitor_agent.frameworks.jax.memory import JaxAllocator
 from kmonitor_agent.frameworks.jax.programs import JaxInternals, JaxPrograms
-from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
+from kmonitor_agent.reclaim.actions import CheckpointTag, collect, reload, save
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.backends import ON_BACKEND, on_backend
 
@@ -31,7 +31,7 @@ keras, jax, data, models = on_backend(
 
 pytestmark = ON_BACKEND
 
-TAG = Tag("run", 1, 0)
+TAG = CheckpointTag("run", 1, 0)
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_reload_lets_go_of_programs_and_collect_names_those_of_many_shapes(tmp_p
     framework = framework_for(model)
 
     collected = collect(framework, model)
-    assert isinstance(framework, KnowsHolders)
+    assert isinstance(framework, HasTraceHolders)
     holders = framework.trace_holders()
     reloaded = reload(framework, model, CheckpointStore(tmp_path), tag=TAG)
 

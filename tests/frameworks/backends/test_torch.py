@@ -16,7 +16,7 @@ from kmonitor_agent.frameworks.torch import graphs, memory
 from kmonitor_agent.frameworks.torch.framework import read_tensor, tensor_of, write_tensor
 from kmonitor_agent.frameworks.torch.graphs import TorchGraphs
 from kmonitor_agent.frameworks.torch.memory import TorchAllocator
-from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
+from kmonitor_agent.reclaim.actions import CheckpointTag, collect, reload, save
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.backends import ON_BACKEND, on_backend
 from tests.support.exactness import EPOCH_END, assert_reloaded, run_reloaded
@@ -33,7 +33,7 @@ keras, torch, data, models, own = on_backend(
 
 pytestmark = ON_BACKEND
 
-TAG = Tag("run", 1, 0)
+TAG = CheckpointTag("run", 1, 0)
 
 
 def fitted(model: Any = None) -> Any:

@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 
 from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.reclaim.actions import Mode, Tag, reload
+from kmonitor_agent.reclaim.actions import CheckpointTag, Mode, reload
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.frameworks.exactness import data, models
 from tests.support.exactness import (
@@ -101,7 +101,9 @@ def test_inside_a_nested_graph_the_state_is_saved_and_the_session_stays(
     store = CheckpointStore(tmp_path)
 
     with tf.Graph().as_default() as graph:
-        outcome = reload(framework_for(model), model, store, tag=Tag("run", 1, 0), mode=mode)
+        outcome = reload(
+            framework_for(model), model, store, tag=CheckpointTag("run", 1, 0), mode=mode
+        )
         inner = tf.constant(1.0)
 
     assert outcome.ok, outcome.why
@@ -126,7 +128,7 @@ def test_a_hidden_way_out_of_a_graph_refuses_and_changes_nothing(
 
     with tf.Graph().as_default():
         outcome = reload(
-            framework_for(model), model, CheckpointStore(tmp_path), tag=Tag("run", 1, 0)
+            framework_for(model), model, CheckpointStore(tmp_path), tag=CheckpointTag("run", 1, 0)
         )
 
     assert not outcome.ok

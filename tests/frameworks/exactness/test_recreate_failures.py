@@ -8,11 +8,11 @@ import keras
 import pytest
 import tensorflow as tf
 
-from kmonitor_agent.frameworks.base import EmptyArray
+from kmonitor_agent.frameworks.base import EmptyArrayFactory
 from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.frameworks.tensorflow import recreate
 from kmonitor_agent.frameworks.tensorflow.reclaim import Keras3TensorFlowReclaim
-from kmonitor_agent.reclaim.actions import Outcome, Tag, reload
+from kmonitor_agent.reclaim.actions import CheckpointTag, ReclaimOutcome, reload
 from kmonitor_agent.reclaim.checkpoints import Checkpoint, CheckpointStore
 from tests.frameworks.exactness import data, models
 from tests.support.exactness import (
@@ -30,7 +30,7 @@ pytestmark = [*KERAS, pytest.mark.slow]
 full = pytest.mark.full
 
 TRAINING = Scenario("dense", models.dense, data.arrays, epochs=2)
-TAG = Tag("run", 1, 0)
+TAG = CheckpointTag("run", 1, 0)
 VARIABLE: Any = type(models.dense().variables[0])
 """What Keras' variables really are; in Keras 3.6 not the class that it exports."""
 Patch = pytest.MonkeyPatch
@@ -90,7 +90,7 @@ def reading_fails(monkeypatch: Patch) -> None:
     reads: list[int] = []
 
     def read(
-        self: CheckpointStore, checkpoint: Checkpoint, empty: EmptyArray | None = None
+        self: CheckpointStore, checkpoint: Checkpoint, empty: EmptyArrayFactory | None = None
     ) -> Iterator[Any]:
         reads.append(1)
         for n, value in enumerate(real(self, checkpoint, empty)):
@@ -106,7 +106,7 @@ def file_vanishes(monkeypatch: Patch) -> None:
     real = CheckpointStore.read
 
     def read(
-        self: CheckpointStore, checkpoint: Checkpoint, empty: EmptyArray | None = None
+        self: CheckpointStore, checkpoint: Checkpoint, empty: EmptyArrayFactory | None = None
     ) -> Iterator[Any]:
         for value in real(self, checkpoint, empty):
             checkpoint.path.unlink(missing_ok=True)
@@ -284,7 +284,7 @@ def fitted() -> Any:
     return model
 
 
-def recreated(model: Any, folder: Path) -> Outcome:
+def recreated(model: Any, folder: Path) -> ReclaimOutcome:
     return reload(framework_for(model), model, CheckpointStore(folder), tag=TAG, mode="recreate")
 
 

@@ -6,7 +6,13 @@ from typing import Any, Final
 import pytest
 
 from kmonitor_agent.frameworks.base import Framework
-from kmonitor_agent.reclaim.actions import Mode, Outcome, Tag, foretell, reload
+from kmonitor_agent.reclaim.actions import (
+    CheckpointTag,
+    Mode,
+    ReclaimOutcome,
+    predict_reload_effect,
+    reload,
+)
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.frameworks.exactness import generative, scenarios, tensorflow_scenarios
 from tests.support.exactness import (
@@ -95,8 +101,10 @@ def test_what_a_reload_changes_is_announced(scenario: Scenario, tmp_path: Path):
 
     foretold: list[str] = []
 
-    def reloading(framework: Framework, model: Any, store: CheckpointStore, tag: Tag) -> Outcome:
-        foretold.append(foretell(framework, model))
+    def reloading(
+        framework: Framework, model: Any, store: CheckpointStore, tag: CheckpointTag
+    ) -> ReclaimOutcome:
+        foretold.append(predict_reload_effect(framework, model))
         return reload(framework, model, store, tag=tag)
 
     reloaded = run_with(scenario, EPOCH_END, tmp_path, reloading)

@@ -14,7 +14,11 @@ import tensorflow as tf
 
 from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.frameworks.tensorflow.internals import find_internals
-from kmonitor_agent.frameworks.tensorflow.step_comparison import arguments_of, is_same, trace_for
+from kmonitor_agent.frameworks.tensorflow.step_comparison import (
+    is_same_step,
+    retrace,
+    step_arguments,
+)
 from kmonitor_agent.reclaim.outcome import Mode
 from tests.support.reloading import KERAS, Reclaim
 
@@ -138,8 +142,8 @@ def test_steps_are_the_same_where_all_they_compute_is(one: Any, other: Any, *, s
     old, new = step(one), step(other)
     old(tf.ones((2, 2)))
 
-    trace_for(new, arguments_of(old))
+    retrace(new, step_arguments(old))
 
     give = find_internals().eager_context
     assert give is not None
-    assert is_same(old, new, give().get_function_def) == same
+    assert is_same_step(old, new, give().get_function_def) == same

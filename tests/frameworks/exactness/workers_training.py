@@ -50,11 +50,15 @@ def main(index: int, ports: list[str], folder: Path) -> None:
 
 def _acted(model: Any, folder: Path) -> dict[str, Any]:
     from kmonitor_agent.frameworks.detection import framework_for  # noqa: PLC0415 - after the strategy
-    from kmonitor_agent.reclaim.actions import Tag, collect, reload, save  # noqa: PLC0415
+    from kmonitor_agent.reclaim.actions import CheckpointTag, collect, reload, save  # noqa: PLC0415
     from kmonitor_agent.reclaim.checkpoints import CheckpointStore  # noqa: PLC0415
     from tests.support.exactness import state_of  # noqa: PLC0415
 
-    framework, store, tag = framework_for(model), CheckpointStore(folder), Tag("run", 1, 0)
+    framework, store, tag = (
+        framework_for(model),
+        CheckpointStore(folder),
+        CheckpointTag("run", 1, 0),
+    )
     before = state_of(model)
     outcomes = [
         save(framework, model, store, tag=tag),

@@ -9,7 +9,7 @@ import pytest
 
 from kmonitor_agent import run_folds
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.messages.events import BootDied, BootStarted
+from kmonitor_agent.wire.messages.events import SessionDied, SessionStarted
 from tests.support.fold_scripts import environ
 from tests.support.fold_trainings import EPOCHS, train_alike, train_fold
 from tests.support.spooled import spooled_events
@@ -43,12 +43,12 @@ def test_a_fold_that_is_killed_goes_on_exactly_where_it_was(
     assert [event.signal for event in died(folders)] == ["SIGKILL"]
 
 
-def died(folders: Folders) -> list[BootDied]:
+def died(folders: Folders) -> list[SessionDied]:
     return [
         event
         for run in folders.spool.iterdir()
         for event in spooled_events(folders, run.name)
-        if isinstance(event, BootDied)
+        if isinstance(event, SessionDied)
     ]
 
 
@@ -68,7 +68,7 @@ def test_folds_equal_those_that_are_run_alone(tmp_path: Path, folders: Folders):
         event
         for run in folders.spool.iterdir()
         for event in spooled_events(folders, run.name)
-        if isinstance(event, BootStarted)
+        if isinstance(event, SessionStarted)
     ]
     name = "tests.support.fold_trainings \N{MIDDLE DOT} fold"
     facts = sorted(

@@ -11,7 +11,7 @@ import pytest
 from tensorflow.python.eager import context
 
 from kmonitor_agent import MonitorCallback, restore
-from kmonitor_agent.recording.action_results import Record
+from kmonitor_agent.recording.action_results import ActionResult
 from kmonitor_agent.recording.runs import RUNS
 from tests.frameworks.loops.loops import LOOPS, STEPS, Training, batches
 from tests.support.reloading import KERAS, clean_registry, seed_everything
@@ -92,7 +92,7 @@ class Seen:
     functions: tuple[int, int]
     steps: int
     after: list[bytes] = field(default_factory=list[bytes])
-    records: list[Record] = field(default_factory=list[Record])
+    records: list[ActionResult] = field(default_factory=list[ActionResult])
 
 
 class Before(keras.callbacks.Callback):
@@ -166,13 +166,13 @@ def functions() -> int:
     return len(eager.list_function_names())
 
 
-def state_of(record: Record) -> str:
+def state_of(record: ActionResult) -> str:
     head = str(record).partition(" in ")[0]
     (found,) = [state for state in (DONE, FAILED, NOTHING) if head.endswith(state)]
     return found
 
 
-def shrank(record: Record) -> bool:
+def shrank(record: ActionResult) -> bool:
     """Whether the record's own figures say that memory was given back."""
     before, after = record.event.before, record.event.after
     assert after is not None

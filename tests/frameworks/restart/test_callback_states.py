@@ -7,7 +7,7 @@ import keras
 import pytest
 
 from kmonitor_agent.reclaim.restart.callback_states import read_callbacks, write_callbacks
-from kmonitor_agent.reclaim.restart.fit_state import ArrayShelf, CannotResume, from_json, to_json
+from kmonitor_agent.reclaim.restart.fit_state import ArrayStore, CannotResume, from_json, to_json
 
 pytestmark = [pytest.mark.keras]
 
@@ -29,7 +29,7 @@ def _through_json(callbacks: list[Any]) -> Any:
     states, left_out = read_callbacks(callbacks)
     assert left_out == ()
     for state in states:
-        shelf = ArrayShelf()
+        shelf = ArrayStore()
         state.attributes.update(from_json(to_json(state.attributes, shelf), shelf))
     return states
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.messages.events import BootDied
+from kmonitor_agent.wire.messages.events import SessionDied
 from tests.support.restarts import fits_told, run, supervised_run, supervisor
 
 pytestmark = [pytest.mark.keras, pytest.mark.slow]
@@ -51,7 +51,7 @@ def test_a_kill_and_a_resume_change_nothing(tmp_path: Path, folders: Folders):
 
     recycled = run(tmp_path, "cross_validation", "!2:3", under=resumes)
 
-    died = [each for each in supervised_run(folders) if isinstance(each, BootDied)]
+    died = [each for each in supervised_run(folders) if isinstance(each, SessionDied)]
     assert [(each.how, each.signal) for each in died] == [("signal", "SIGKILL")]
     assert died[0].supervisor
     assert recycled.result == run(tmp_path / "plain", "cross_validation").result

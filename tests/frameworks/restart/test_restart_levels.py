@@ -20,7 +20,7 @@ SCRIPT = """
     from kmonitor_agent import Limit, MonitorCallback
     from kmonitor_agent.wire.messages.commands import LimitSpec, SetLimits
     from kmonitor_agent.wire.messages.events import LimitsInForce, Notice
-    from kmonitor_agent.recording.process_session import Boot
+    from kmonitor_agent.recording.process_session import ProcessSession as Boot
 
     told = []
     emit = Boot.emit

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.wire.messages.events import BootDied
+from kmonitor_agent.wire.messages.events import SessionDied
 from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
@@ -70,7 +70,7 @@ def test_killed_for_want_of_memory_resumed_once_and_told_of(
     assert ended is not None
     assert ran.returncode == -9, ran.stderr[-2000:]
     assert (ended.state, ended.cause) == ("failed", "out of memory")
-    died = [each for each in supervised_run(live_hub.folders) if isinstance(each, BootDied)]
+    died = [each for each in supervised_run(live_hub.folders) if isinstance(each, SessionDied)]
     assert [(each.how, bool(each.supervisor)) for each in died] == [
         ("memory", True),
         ("memory", False),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.export.events import read_event
+from kmonitor.export.events import decode_row
 from kmonitor_agent.wire.messages.events import ActionRecord
 from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.command_line import kmonitor
@@ -61,7 +61,7 @@ def test_one_run_over_a_restart_and_a_death(tmp_path: Path, live_hub: LiveHub) -
         )
         (tmp_path / "go").touch()
         status = client.wait_for(asked, timeout_s=2 * DEADLINE_S)
-        [restarted] = [read_event(row) for row in client.all_rows(run.run, ("action",))]
+        [restarted] = [decode_row(row) for row in client.all_rows(run.run, ("action",))]
         _, errors = process.communicate(timeout=2 * DEADLINE_S)
         ended = wait_until(lambda: _over(client.runs()), DEADLINE_S, "the hub knows of the death")
 

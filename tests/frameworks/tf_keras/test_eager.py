@@ -11,8 +11,8 @@ from tensorflow.python.framework import ops
 
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.frameworks.detection import forget_frameworks, framework_for
-from kmonitor_agent.frameworks.tf_keras.state import backend_of
-from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
+from kmonitor_agent.frameworks.tf_keras.state import keras2_backend
+from kmonitor_agent.reclaim.actions import CheckpointTag, collect, reload, save
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.recording.runs import RUNS
 from tests.frameworks.tf_keras.scenarios import (
@@ -38,7 +38,7 @@ from tests.support.exactness import (
 
 pytestmark = TF_KERAS
 
-TAG = Tag("run", 1, 0)
+TAG = CheckpointTag("run", 1, 0)
 QUICK = {SCENARIOS[0].name, SCENARIOS[1].name, SCENARIOS[2].name}
 
 CASES = [
@@ -143,7 +143,7 @@ def test_a_missing_private_name_leaves_only_the_session(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     model = _fitted()
-    monkeypatch.delattr(backend_of("tf_keras"), name)
+    monkeypatch.delattr(keras2_backend("tf_keras"), name)
 
     outcome = reload(framework_for(model), model, CheckpointStore(tmp_path), tag=TAG)
 

@@ -30,10 +30,10 @@ tf.compat.v1.disable_eager_execution()
 import kmonitor_agent  # noqa: E402
 from kmonitor_agent import Limit, MonitorCallback  # noqa: E402
 from kmonitor_agent.frameworks.detection import forget_frameworks, framework_for  # noqa: E402
-from kmonitor_agent.frameworks.tf_keras.state import backend_of  # noqa: E402
-from kmonitor_agent.reclaim.actions import Tag, collect, reload, save  # noqa: E402
+from kmonitor_agent.frameworks.tf_keras.state import keras2_backend  # noqa: E402
+from kmonitor_agent.reclaim.actions import CheckpointTag, collect, reload, save  # noqa: E402
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore  # noqa: E402
-from kmonitor_agent.recording.process_session import Boot  # noqa: E402
+from kmonitor_agent.recording.process_session import ProcessSession  # noqa: E402
 from kmonitor_agent.wire.messages.events import Notice  # noqa: E402
 
 EPOCHS: Final = 5
@@ -179,7 +179,7 @@ def plain() -> dict[str, Any]:
     asking = tf_keras.callbacks.LambdaCallback(on_epoch_begin=lambda *_: _ask_for_all(monitor))
     model.fit(**arrays(), epochs=1, verbose=0, callbacks=[monitor, asking])
     framework, store = framework_for(model), CheckpointStore(Path(tempfile.mkdtemp()))
-    tag = Tag("run", 1, 0)
+    tag = CheckpointTag("run", 1, 0)
     counted = [framework.graph(model).operations]
     for _ in range(2):
         K.get_value(model.weights[0] * 2.0)  # the leak of old scripts: a new operation each time
@@ -203,14 +203,14 @@ def plain() -> dict[str, Any]:
 def auto() -> dict[str, Any]:
     """`auto` in `kmonitor_agent.fit`: asked for, by a limit that it helps, by one that not."""
     notices: list[str] = []
-    emit = Boot.emit
+    emit = ProcessSession.emit
 
-    def listen(boot: Boot, event: Any) -> None:
+    def listen(boot: ProcessSession, event: Any) -> None:
         if isinstance(event, Notice):
             notices.append(event.code)
         emit(boot, event)
 
-    Boot.emit = listen  # runs take it when they are made
+    ProcessSession.emit = listen  # runs take it when they are made
     _seed()
     found: dict[str, Any] = {"plain": _train(dense, arrays, list, None)["state"]}
     for name, limits in {
@@ -255,7 +255,7 @@ def _leaking(monitor: MonitorCallback, *, is_asked: bool) -> dict[str, Any]:
 def hidden() -> dict[str, list[str]]:
     """What is said when a private name is missing: by `kmonitor_agent.fit`, by saving."""
     _seed()
-    backend, found = backend_of("tf_keras"), dict[str, list[str]]()
+    backend, found = keras2_backend("tf_keras"), dict[str, list[str]]()
     for name in ("_SESSION", "_GRAPH_LEARNING_PHASES", "PER_GRAPH_OBJECT_NAME_UIDS", "get_value"):
         model, store = dense(), CheckpointStore(Path(tempfile.mkdtemp()))
         kept = getattr(backend, name)
@@ -263,7 +263,7 @@ def hidden() -> dict[str, list[str]]:
         delattr(backend, name)
         try:
             forget_frameworks()
-            saved = save(framework_for(model), model, store, tag=Tag("run", 1, 0))
+            saved = save(framework_for(model), model, store, tag=CheckpointTag("run", 1, 0))
             refused = _refusal(lambda given=model: kmonitor_agent.fit(given, **arrays()))
         finally:
             setattr(backend, name, kept)
@@ -286,11 +286,11 @@ def hidden() -> dict[str, list[str]]:
 def settings() -> dict[str, Any]:
     """What a script had set for its session stays set over a reload."""
     _seed()
-    backend_of("tf_keras").set_session(
+    keras2_backend("tf_keras").set_session(
         v1.Session(config=v1.ConfigProto(inter_op_parallelism_threads=3))
     )
     found = _train(dense, arrays, list, (1, 2), clear=False)
-    session = backend_of("tf_keras").get_session()
+    session = keras2_backend("tf_keras").get_session()
     return {
         "threads": session._config.inter_op_parallelism_threads,
         "is of the graph": session.graph is v1.get_default_graph(),

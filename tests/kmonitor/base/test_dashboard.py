@@ -9,7 +9,7 @@ import pytest
 
 from kmonitor.base.installation import resource_path
 from kmonitor.cli.main import main
-from kmonitor.hub.metrics.metric_table import FIGURES
+from kmonitor.hub.metrics.metric_table import METRICS
 
 _ADDED = {"instance", "job"}
 """Labels that Prometheus adds to what it scrapes."""
@@ -28,7 +28,7 @@ def asked(dashboard: dict[str, Any]) -> list[str]:
 
 
 def test_every_figure_that_it_asks_for_exists_with_its_labels(dashboard: dict[str, Any]):
-    known = {figure.exposed: {*figure.labels, *_ADDED} for figure in FIGURES}
+    known = {figure.exposed: {*figure.labels, *_ADDED} for figure in METRICS}
 
     expressions = asked(dashboard)
     assert len(expressions) > 15

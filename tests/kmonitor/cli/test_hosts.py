@@ -6,9 +6,9 @@ import re
 import pytest
 
 from kmonitor.cli.main import main
-from kmonitor.cli.purge import belongings
+from kmonitor.cli.purge import find_own_files
 from kmonitor.connect.local_hub import stop_hub
-from kmonitor.connect.remembered_hosts import HostBook
+from kmonitor.connect.remembered_hosts import HostStore
 from kmonitor_agent.wire.local.folders import Folders
 
 
@@ -34,7 +34,7 @@ def test_hosts_are_remembered_listed_renamed_and_forgotten(
     assert main(["hosts", "remove", "big one"]) == 0
     assert main(["hosts", "remove", "big one"]) == 1
     assert "No host" in capsys.readouterr().err
-    assert HostBook(folders).hosts() == []
+    assert HostStore(folders).hosts() == []
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_a_damaged_file_of_hosts_is_told(folders: Folders, capsys: pytest.Captur
 
 
 def test_purge_knows_the_files_of_hosts(folders: Folders):
-    book = HostBook(folders)
+    book = HostStore(folders)
     book.add("gpu-01")
     (folders.settings / "no-hub").touch()
     (folders.settings / "hosts-damaged-20261121-101112.json").touch()
     (folders.settings / "hosts-of-mine.json").touch()
 
-    found = belongings(folders)
+    found = find_own_files(folders)
 
     assert [path.name for path in found.others] == ["hosts-of-mine.json"]
     assert len(found.ours) == 4

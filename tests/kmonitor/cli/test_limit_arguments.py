@@ -1,6 +1,6 @@
 import pytest
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.cli.send_command import limits_from
 
 
@@ -37,7 +37,7 @@ def test_off_takes_the_limit_of_a_metric_away():
     "word", ["ram", "speed=3", "ram=", "ram=lots", "ram=80%:explode", "graph=80%", "ram=nan", "=1"]
 )
 def test_what_makes_no_sense_is_named_with_an_example(word: str):
-    with pytest.raises(Expected) as raised:
+    with pytest.raises(UserError) as raised:
         limits_from([word], set_by="")
 
     assert f'"{word}"' in raised.value.what
@@ -45,5 +45,5 @@ def test_what_makes_no_sense_is_named_with_an_example(word: str):
 
 
 def test_no_limit_at_all_is_refused():
-    with pytest.raises(Expected, match="at least one"):
+    with pytest.raises(UserError, match="at least one"):
         limits_from([], set_by="")

@@ -3,11 +3,11 @@
 import pytest
 
 from kmonitor.cli.common.options import bytes_from, seconds_from
-from kmonitor.cli.common.terminal import Misuse
-from kmonitor.cli.hub.command import chosen_keep, keep_words
-from kmonitor.cli.runs import to_go
+from kmonitor.cli.common.terminal import UsageError
+from kmonitor.cli.hub.command import chosen_keep, keep_text
+from kmonitor.cli.runs import runs_to_remove
 from kmonitor.hub.options import Keep
-from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.text.formats import with_plain_spaces
 from tests.support.made_up_runs import NOW_WALL_S, made_up_run
 
 _DAY_S = 86400.0
@@ -32,7 +32,7 @@ RUNS = [
     ],
 )
 def test_only_ended_runs_go_that_are_old_and_large(age_days: int, n_bytes: int, names: list[str]):
-    found = to_go(RUNS, age_s=age_days * _DAY_S, n_bytes=n_bytes, now_wall_s=NOW_WALL_S)
+    found = runs_to_remove(RUNS, age_s=age_days * _DAY_S, n_bytes=n_bytes, now_wall_s=NOW_WALL_S)
 
     assert [run.run for run in found] == names
 
@@ -55,15 +55,15 @@ def test_sizes_are_typed_with_their_unit(text: str, n_bytes: int):
 
 @pytest.mark.parametrize("text", ["", "x", "30 parsecs", "-1d", "1e9", "\u0663d"])
 def test_what_is_no_amount_is_refused_with_an_example(text: str):
-    with pytest.raises(Misuse, match="30d"):
+    with pytest.raises(UsageError, match="30d"):
         seconds_from(text, "--older-than")
-    with pytest.raises(Misuse, match="20GiB"):
+    with pytest.raises(UsageError, match="20GiB"):
         bytes_from(text, "--keep-size")
 
 
 @pytest.mark.parametrize("text", ["5", "0.5", "20000000000"])
 def test_a_size_without_a_unit_is_refused_since_history_goes_by_it(text: str):
-    with pytest.raises(Misuse, match="with its unit"):
+    with pytest.raises(UsageError, match="with its unit"):
         bytes_from(text, "--keep-size")
 
 
@@ -72,8 +72,8 @@ def test_an_option_wins_over_what_is_stored():
 
     assert chosen_keep(stored, None, "1KiB") == Keep(days=30, n_bytes=1024)
     assert chosen_keep(stored, 7, None) == Keep(days=7, n_bytes=5)
-    with pytest.raises(Misuse, match="30"):
+    with pytest.raises(UsageError, match="30"):
         chosen_keep(stored, -1, None)
-    assert keep_words(0, 0) == "All history is kept."
-    assert "last 30 days, at most 5 B" in plain_text(keep_words(30, 5))
-    assert "at most 5 B of runs that ended;" in plain_text(keep_words(0, 5))
+    assert keep_text(0, 0) == "All history is kept."
+    assert "last 30 days, at most 5 B" in with_plain_spaces(keep_text(30, 5))
+    assert "at most 5 B of runs that ended;" in with_plain_spaces(keep_text(0, 5))

@@ -1,6 +1,6 @@
 """`kmonitor purge`, studies of `run_folds` and `kmonitor run`: its own files go, a fold's stay."""
 
-from kmonitor.cli.purge import belongings, remove_emptied
+from kmonitor.cli.purge import find_own_files, remove_emptied
 from kmonitor_agent.wire.local.folders import Folders
 
 OURS = (
@@ -23,7 +23,7 @@ def test_what_a_study_wrote_goes_and_what_a_fold_wrote_stays(folders: Folders):
         (study / name).write_text("x")
     (study / "fold-1").mkdir()
 
-    found = belongings(folders)
+    found = find_own_files(folders)
     for path in found.ours:
         path.unlink()
     remove_emptied(found.ours, folders)

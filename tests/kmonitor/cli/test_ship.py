@@ -12,8 +12,8 @@ import pytest
 from kmonitor.cli import ship as command
 from kmonitor.cli.main import main
 from kmonitor.connect import shipping
-from kmonitor.connect.host_errors import HostTrouble
-from kmonitor.connect.shipping import IngestDoor
+from kmonitor.connect.host_errors import HostError
+from kmonitor.connect.shipping import IngestEndpoint
 from kmonitor_agent.wire.local.spool_format import encode_record, segment_head, segment_name
 from kmonitor_agent.wire.messages.unions import Ack, Batch, Hello, ToAgent, Welcome
 from tests.support.links import FACTS, body
@@ -38,10 +38,10 @@ class Hub:
         self._answers: deque[ToAgent] = deque()
 
     @contextmanager
-    def door(self) -> Generator[IngestDoor]:
+    def door(self) -> Generator[IngestEndpoint]:
         self.is_cut = False
         self._answers.clear()
-        yield IngestDoor("inproc://hub", trouble=self._trouble)
+        yield IngestEndpoint("inproc://hub", trouble=self._trouble)
 
     def send(self, message: msgspec.Struct) -> bool:
         if self.is_cut:
@@ -80,8 +80,8 @@ class Hub:
 
     refusal = ""
 
-    def _trouble(self) -> HostTrouble | None:
-        return HostTrouble("broken", "gpu-01", "The connection ended.") if self.is_cut else None
+    def _trouble(self) -> HostError | None:
+        return HostError("broken", "gpu-01", "The connection ended.") if self.is_cut else None
 
 
 class Target:
@@ -105,7 +105,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Hub:
     hub = Hub()
     monkeypatch.setattr(command, "ShipTarget", lambda *_: Target(hub))
     monkeypatch.setattr(command, "_FIRST_PAUSE_S", 0.0)
-    monkeypatch.setattr(shipping, "IngestLink", lambda _hub: hub)
+    monkeypatch.setattr(shipping, "IngestSocket", lambda _hub: hub)
     return hub
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.cli import map as tried
 from kmonitor.memory.model_files.description import ModelSource
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
@@ -44,7 +44,7 @@ def test_pictures_and_series_are_halved_and_nothing_else(
 
 def test_a_model_that_takes_no_other_input_has_none(monkeypatch: pytest.MonkeyPatch):
     def refuse(*_: object) -> list[ModelLayout]:
-        raise Expected("It takes no such inputs.")
+        raise UserError("It takes no such inputs.")
 
     monkeypatch.setattr(tried, "describe", refuse)
 

@@ -13,7 +13,12 @@ import psutil
 import pytest
 from typing_extensions import override
 
-from kmonitor.ui.alerts.delivery import AlertOutlet, Delivery, why_no_command, why_no_webhook
+from kmonitor.ui.alerts.delivery import (
+    AlertSender,
+    Delivery,
+    invalid_command_reason,
+    invalid_webhook_reason,
+)
 from tests.support.waiting import DEADLINE_S, wait_until
 
 FACTS: dict[str, str | float] = {"kind": "limit", "run": "a; touch /tmp/x", "wall_s": 1.5}
@@ -77,8 +82,8 @@ def failed() -> "queue.Queue[str]":
 
 
 @pytest.fixture
-def outlet(failed: "queue.Queue[str]") -> Iterator[AlertOutlet]:
-    outlet = AlertOutlet(failed.put)
+def outlet(failed: "queue.Queue[str]") -> Iterator[AlertSender]:
+    outlet = AlertSender(failed.put)
     yield outlet
     outlet.stop()
 
@@ -91,7 +96,7 @@ def script(tmp_path: Path, text: str) -> str:
 
 @pytest.mark.promise(11, 27)
 def test_a_command_gets_the_alert_at_its_input_and_nothing_goes_through_a_shell(
-    outlet: AlertOutlet, tmp_path: Path
+    outlet: AlertSender, tmp_path: Path
 ):
     into = tmp_path / "got.json"
     text = f"import sys; open({str(into)!r}, 'w').write(sys.stdin.read())"
@@ -102,7 +107,7 @@ def test_a_command_gets_the_alert_at_its_input_and_nothing_goes_through_a_shell(
     assert json.loads(into.read_text()) == FACTS
 
 
-def test_a_webhook_gets_the_alert_as_json(outlet: AlertOutlet, web: Web):
+def test_a_webhook_gets_the_alert_as_json(outlet: AlertSender, web: Web):
     outlet.send(Delivery(FACTS, webhook=web.address))
 
     wait_until(lambda: web.posted)
@@ -118,7 +123,7 @@ def test_a_webhook_gets_the_alert_as_json(outlet: AlertOutlet, web: Web):
     ],
 )
 def test_a_command_that_fails_is_told_and_the_next_alert_is_handed_over(
-    outlet: AlertOutlet,
+    outlet: AlertSender,
     failed: "queue.Queue[str]",
     tmp_path: Path,
     web: Web,
@@ -136,7 +141,7 @@ def test_a_command_that_fails_is_told_and_the_next_alert_is_handed_over(
 @pytest.mark.promise(28)
 @pytest.mark.parametrize("status", [302, 500])
 def test_a_webhook_that_refuses_or_points_elsewhere_is_told_and_not_followed(
-    outlet: AlertOutlet, failed: "queue.Queue[str]", web: Web, status: int
+    outlet: AlertSender, failed: "queue.Queue[str]", web: Web, status: int
 ):
     web.status = status
     outlet.send(Delivery(FACTS, webhook=web.address))
@@ -146,7 +151,7 @@ def test_a_webhook_that_refuses_or_points_elsewhere_is_told_and_not_followed(
 
 
 def test_a_webhook_that_is_not_there_is_told(
-    outlet: AlertOutlet, failed: "queue.Queue[str]", web: Web
+    outlet: AlertSender, failed: "queue.Queue[str]", web: Web
 ):
     web.close()
     outlet.send(Delivery(FACTS, webhook=web.address))
@@ -155,7 +160,7 @@ def test_a_webhook_that_is_not_there_is_told(
 
 
 def test_stopping_ends_a_command_that_goes_on_for_ever(
-    outlet: AlertOutlet, failed: "queue.Queue[str]", tmp_path: Path
+    outlet: AlertSender, failed: "queue.Queue[str]", tmp_path: Path
 ):
     began = tmp_path / "began"
     text = f"import pathlib, time; pathlib.Path({str(began)!r}).touch(); time.sleep(600)"
@@ -177,7 +182,7 @@ pathlib.Path({pid!r}).write_text(str(child.pid))
 
 @pytest.mark.promise(11)
 def test_a_command_that_takes_too_long_ends_with_all_that_it_started(
-    outlet: AlertOutlet,
+    outlet: AlertSender,
     failed: "queue.Queue[str]",
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -205,7 +210,7 @@ def test_a_command_that_takes_too_long_ends_with_all_that_it_started(
 
 
 def test_a_command_that_leaves_something_running_has_ended_and_the_next_alert_goes_out(
-    outlet: AlertOutlet, failed: "queue.Queue[str]", tmp_path: Path, web: Web
+    outlet: AlertSender, failed: "queue.Queue[str]", tmp_path: Path, web: Web
 ):
     pid = tmp_path / "pid"
     command = script(tmp_path, _LEAVES_A_CHILD.format(pid=str(pid)))
@@ -218,14 +223,14 @@ def test_a_command_that_leaves_something_running_has_ended_and_the_next_alert_go
 
 
 @pytest.mark.promise(11)
-def test_without_command_and_webhook_no_thread_is_made(outlet: AlertOutlet):
+def test_without_command_and_webhook_no_thread_is_made(outlet: AlertSender):
     outlet.send(Delivery(FACTS))
 
     assert not [t for t in threading.enumerate() if t.name == "kmonitor-alerts"]
 
 
 def test_no_thread_stays_once_all_is_handed_over_and_later_alerts_go_out(
-    outlet: AlertOutlet, web: Web
+    outlet: AlertSender, web: Web
 ):
     for n in (1, 2, 3):
         outlet.send(Delivery(FACTS, webhook=web.address))
@@ -247,10 +252,10 @@ def test_no_thread_stays_once_all_is_handed_over_and_later_alerts_go_out(
     ],
 )
 def test_only_web_addresses_are_webhooks(*, address: str, is_good: bool):
-    assert (why_no_webhook(address) == "") is is_good
+    assert (invalid_webhook_reason(address) == "") is is_good
 
 
 def test_a_command_that_cannot_be_read_is_refused_before():
-    assert why_no_command("mail 'x") != ""
-    assert why_no_command("   ") != ""
-    assert why_no_command("mail -s alert me") == why_no_command("") == ""
+    assert invalid_command_reason("mail 'x") != ""
+    assert invalid_command_reason("   ") != ""
+    assert invalid_command_reason("mail -s alert me") == invalid_command_reason("") == ""

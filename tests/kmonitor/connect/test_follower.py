@@ -9,23 +9,23 @@ from typing import Any
 import psutil
 import pytest
 
-from kmonitor.connect.follower import ConditionTold, Connected, Disconnected, HubFollower
+from kmonitor.connect.follower import Connected, Disconnected, HubFollower, HubStatusChanged
 from kmonitor.hub.options import KEEP_NAME, Keep, write_keep
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import ipc_endpoint, view_socket_path
 from kmonitor_agent.wire.messages.codec import decode_event
-from kmonitor_agent.wire.messages.commands import NoArguments
+from kmonitor_agent.wire.messages.commands import PlainArguments
 from kmonitor_agent.wire.messages.events import ActionRecord
 from kmonitor_agent.wire.messages.fields import new_id
 from kmonitor_agent.wire.messages.unions import (
-    CommandAsked,
-    CommandTold,
-    EditAsked,
-    EditTold,
+    CommandReply,
+    CommandRequest,
+    EditReply,
+    EditRequest,
     ErrorMessage,
-    RowsTold,
-    RunsTold,
-    SeriesAsked,
+    RowsReply,
+    RunsReply,
+    SeriesRequest,
 )
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
@@ -41,7 +41,7 @@ class Reader:
         self.wakes = 0
         self.news: list[object] = []
         self.follower = HubFollower(
-            ipc(view_socket(folders)), wake=self._wake, inbox_limit=inbox_limit
+            ipc_endpoint(view_socket_path(folders)), wake=self._wake, inbox_limit=inbox_limit
         )
 
     def _wake(self) -> None:
@@ -57,7 +57,7 @@ class Reader:
         return [one for one in self.news if isinstance(one, kind)]
 
     def seqs(self, run: str) -> list[int]:
-        return [row.seq for page in self.of(RowsTold) for row in page.rows if row.run == run]
+        return [row.seq for page in self.of(RowsReply) for row in page.rows if row.run == run]
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_new_rows_and_changed_runs_arrive_by_themselves(
         wait_until(lambda: len(reader.seqs(agent.run)) >= 2501)
 
     assert reader.seqs(agent.run) == list(range(1, 2502))
-    assert reader.of(RunsTold)[-1].runs[0].run == agent.run
+    assert reader.of(RunsReply)[-1].runs[0].run == agent.run
     assert reader.wakes >= 1
 
 
@@ -88,7 +88,7 @@ def test_live_rows_begin_at_the_newest_when_first_connected(live_hub: LiveHub, f
         agent.wait_acked()
         late = Reader(folders)
         late.follower.start()
-        wait_until(lambda: late.of(RunsTold))
+        wait_until(lambda: late.of(RunsReply))
         agent.sample()
         wait_until(lambda: late.seqs(agent.run))
         late.follower.stop()
@@ -99,7 +99,7 @@ def test_live_rows_begin_at_the_newest_when_first_connected(live_hub: LiveHub, f
 def test_a_hub_that_dies_and_comes_back_loses_and_repeats_nothing(
     live_hub: LiveHub, reader: Reader, folders: Folders
 ):
-    wait_until(lambda: reader.of(RunsTold) or reader.of(Connected))
+    wait_until(lambda: reader.of(RunsReply) or reader.of(Connected))
     with SimulatedAgent(folders) as agent:
         for _ in range(500):
             agent.sample()
@@ -145,7 +145,7 @@ def test_a_hub_with_a_new_database_is_followed_from_its_start(
 def test_nothing_is_pulled_while_the_reader_does_not_read(live_hub: LiveHub, folders: Folders):
     slow = Reader(folders, inbox_limit=8)
     slow.follower.start()
-    wait_until(lambda: slow.of(RunsTold) or slow.of(Connected))
+    wait_until(lambda: slow.of(RunsReply) or slow.of(Connected))
     slow.wakes = 0
     with SimulatedAgent(folders) as agent:
         wait_until(lambda: slow.follower.inbox)
@@ -167,15 +167,15 @@ def test_a_command_is_told_at_each_new_state(live_hub: LiveHub, reader: Reader, 
     with SimulatedAgent(folders) as agent:
         agent.start_fit()
         agent.wait_acked()
-        asked = CommandAsked(
-            ask=0, id=new_id(), run=agent.run, name="save", boot=agent.boot, args=NoArguments()
+        asked = CommandRequest(
+            ask=0, id=new_id(), run=agent.run, name="save", boot=agent.boot, args=PlainArguments()
         )
         number = reader.follower.ask(asked)
         wait_until(
-            lambda: [t for t in reader.of(CommandTold) if t.status.state == "done"], what="done"
+            lambda: [t for t in reader.of(CommandReply) if t.status.state == "done"], what="done"
         )
 
-    told = reader.of(CommandTold)
+    told = reader.of(CommandReply)
     assert {t.ask for t in told} == {number}
     assert [t.status.state for t in told][-1] == "done"
     assert len({t.status.state for t in told}) == len(told)
@@ -184,7 +184,7 @@ def test_a_command_is_told_at_each_new_state(live_hub: LiveHub, reader: Reader, 
 def test_a_question_asked_before_the_hub_is_there_is_answered_when_it_comes(
     idle_hub: LiveHub, reader: Reader
 ):
-    number = reader.follower.ask(SeriesAsked(ask=0, run=new_id(), columns=["ram_bytes"]))
+    number = reader.follower.ask(SeriesRequest(ask=0, run=new_id(), columns=["ram_bytes"]))
     wait_until(lambda: reader.of(Disconnected))
     idle_hub.start()
     reader.follower.retry_now()
@@ -218,12 +218,12 @@ def test_a_hub_that_hangs_is_noticed_and_followed_again_when_it_goes_on(
 def test_a_deleted_run_is_told(live_hub: LiveHub, reader: Reader, folders: Folders):
     with SimulatedAgent(folders) as agent:
         agent.end_boot()
-        wait_until(lambda: [t for t in reader.of(RunsTold) if t.runs[-1].state == "finished"])
-    number = reader.follower.ask(EditAsked(ask=0, run=agent.run, delete=True))
-    wait_until(lambda: reader.of(EditTold))
-    wait_until(lambda: [t for t in reader.of(RunsTold) if agent.run in t.deleted])
+        wait_until(lambda: [t for t in reader.of(RunsReply) if t.runs[-1].state == "finished"])
+    number = reader.follower.ask(EditRequest(ask=0, run=agent.run, delete=True))
+    wait_until(lambda: reader.of(EditReply))
+    wait_until(lambda: [t for t in reader.of(RunsReply) if agent.run in t.deleted])
 
-    assert reader.of(EditTold)[0].ask == number
+    assert reader.of(EditReply)[0].ask == number
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="bounds a process's files as Linux does")
@@ -238,12 +238,12 @@ def test_a_hub_that_can_write_no_more_is_heard_of_at_once_and_when_it_can_again(
         # As on a full disk, and for the hub alone.
         hub.rlimit(psutil.RLIMIT_FSIZE, (1, whole[1]))
         agent.sample()
-        wait_until(lambda: reader.of(ConditionTold), what="the trouble")
+        wait_until(lambda: reader.of(HubStatusChanged), what="the trouble")
         hub.rlimit(psutil.RLIMIT_FSIZE, whole)
-        wait_until(lambda: len(reader.of(ConditionTold)) > 1, what="its end")
+        wait_until(lambda: len(reader.of(HubStatusChanged)) > 1, what="its end")
         agent.wait_acked()
 
-    troubled, mended = (each.hub for each in reader.of(ConditionTold))
+    troubled, mended = (each.hub for each in reader.of(HubStatusChanged))
     assert str(folders.database) in troubled.unwritten
     assert troubled.unwritten in troubled.troubles
     assert (mended.unwritten, mended.troubles) == ("", [])
@@ -258,11 +258,11 @@ def test_bounds_that_cannot_be_read_any_more_stay_in_force_and_every_desktop_hea
     with live_hub.client() as client:
         wait_until(lambda: client.hub().keep_days, what="the bounds")
         (folders.settings / KEEP_NAME).write_text('{"days": ')
-        troubled = wait_until(lambda: reader.of(ConditionTold), what="the trouble")[0].hub
+        troubled = wait_until(lambda: reader.of(HubStatusChanged), what="the trouble")[0].hub
         write_keep(folders, Keep(days=7.0))
-        wait_until(lambda: len(reader.of(ConditionTold)) > 1, what="its end")
+        wait_until(lambda: len(reader.of(HubStatusChanged)) > 1, what="its end")
 
-    mended = reader.of(ConditionTold)[1].hub
+    mended = reader.of(HubStatusChanged)[1].hub
     assert [str(folders.settings / KEEP_NAME) in text for text in troubled.troubles] == [True]
     assert "what was set before counts until" in troubled.troubles[0]
     assert (troubled.keep_days, troubled.unwritten) == (30.0, "")
@@ -279,8 +279,8 @@ def test_two_desktops_both_see_what_came_of_a_command_of_one(
         with SimulatedAgent(folders) as agent:
             agent.start_fit()
             agent.wait_acked()
-            wait_until(lambda: reader.of(RunsTold) and other.of(RunsTold))
-            asked = CommandAsked(ask=0, id=new_id(), run=agent.run, name="save", boot=agent.boot)
+            wait_until(lambda: reader.of(RunsReply) and other.of(RunsReply))
+            asked = CommandRequest(ask=0, id=new_id(), run=agent.run, name="save", boot=agent.boot)
             reader.follower.ask(asked)
 
             for each in (reader, other):
@@ -292,6 +292,6 @@ def test_two_desktops_both_see_what_came_of_a_command_of_one(
 
 
 def _records(reader: Reader, command: str) -> list[int]:
-    rows = [row for page in reader.of(RowsTold) for row in page.rows]
+    rows = [row for page in reader.of(RowsReply) for row in page.rows]
     events = [(row.row, decode_event(row.body)) for row in rows]
     return [at for at, e in events if isinstance(e, ActionRecord) and e.command == command]

@@ -7,24 +7,29 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.connect import remembered_hosts
-from kmonitor.connect.remembered_hosts import BookNotWritten, HostBook, NameTaken, RememberedHost
-from kmonitor_agent.wire.local.folder_lock import RunLock
+from kmonitor.connect.remembered_hosts import (
+    HostNameTaken,
+    HostsNotSaved,
+    HostStore,
+    RememberedHost,
+)
+from kmonitor_agent.wire.local.folder_lock import FolderLock
 from kmonitor_agent.wire.local.folders import Folders
 from tests.support.waiting import DEADLINE_S
 
 
 @pytest.fixture
-def book(folders: Folders) -> HostBook:
-    return HostBook(folders)
+def book(folders: Folders) -> HostStore:
+    return HostStore(folders)
 
 
 def file_of(folders: Folders) -> Path:
     return folders.settings / "hosts.json"
 
 
-def test_hosts_are_added_renamed_noted_and_removed(book: HostBook, folders: Folders):
+def test_hosts_are_added_renamed_noted_and_removed(book: HostStore, folders: Folders):
     assert book.hosts() == []
     book.add("gpu-01")
     book.add("me@gpu-02", name="big one", command="/opt/bin/kmonitor")
@@ -33,7 +38,7 @@ def test_hosts_are_added_renamed_noted_and_removed(book: HostBook, folders: Fold
     book.note("me@gpu-02", error="it is off")
     book.note("never-added", error="x")
 
-    first, second = HostBook(folders).hosts()
+    first, second = HostStore(folders).hosts()
 
     assert (first.called, first.socket, first.error) == ("first", "/run/view.sock", "")
     assert (second.called, second.command, second.error) == (
@@ -49,7 +54,7 @@ def test_hosts_are_added_renamed_noted_and_removed(book: HostBook, folders: Fold
     assert [host.address for host in book.hosts()] == ["me@gpu-02"]
 
 
-def test_adding_a_known_host_changes_only_what_is_given(book: HostBook):
+def test_adding_a_known_host_changes_only_what_is_given(book: HostStore):
     book.add("gpu-01", name="one", command="/a/kmonitor")
 
     assert book.add("gpu-01").command == "/a/kmonitor"
@@ -57,22 +62,22 @@ def test_adding_a_known_host_changes_only_what_is_given(book: HostBook):
     assert [host.name for host in book.hosts()] == ["one"]
 
 
-def test_an_empty_word_is_no_host_that_has_no_name(book: HostBook):
+def test_an_empty_word_is_no_host_that_has_no_name(book: HostStore):
     book.add("gpu-01")
 
     assert book.find("") is None
 
 
-def test_a_name_or_address_of_another_host_is_no_name(book: HostBook):
+def test_a_name_or_address_of_another_host_is_no_name(book: HostStore):
     book.add("gpu-01", name="box")
     book.add("gpu-02")
 
     for taken in ("box", "gpu-01"):
-        with pytest.raises(NameTaken, match="another host already: gpu-01"):
+        with pytest.raises(HostNameTaken, match="another host already: gpu-01"):
             book.rename("gpu-02", taken)
-        with pytest.raises(NameTaken):
+        with pytest.raises(HostNameTaken):
             book.add("gpu-02", name=taken)
-    with pytest.raises(NameTaken):
+    with pytest.raises(HostNameTaken):
         book.add("box")
     book.rename("gpu-01", "box")
     book.rename("gpu-02", "gpu-02")
@@ -87,7 +92,7 @@ def test_a_name_or_address_of_another_host_is_no_name(book: HostBook):
     "body",
     [b"{", b"\xff", b'{"hosts":7}', b'{"hosts":[{"address":"-oProxyCommand=x"}]}', b"[" * 5000],
 )
-def test_a_damaged_file_is_put_aside_and_said_so(book: HostBook, folders: Folders, body: bytes):
+def test_a_damaged_file_is_put_aside_and_said_so(book: HostStore, folders: Folders, body: bytes):
     folders.settings.mkdir(parents=True)
     file_of(folders).write_bytes(body)
 
@@ -101,20 +106,20 @@ def test_a_damaged_file_is_put_aside_and_said_so(book: HostBook, folders: Folder
 
 
 def test_a_bad_address_or_a_folder_that_cannot_be_written_is_said(
-    book: HostBook, folders: Folders
+    book: HostStore, folders: Folders
 ):
-    with pytest.raises(Expected, match="no host name"):
+    with pytest.raises(UserError, match="no host name"):
         book.add("-x")
     folders.state.mkdir(parents=True)
     folders.settings.write_text("in the way")
 
-    with pytest.raises(BookNotWritten, match="cannot be written"):
+    with pytest.raises(HostsNotSaved, match="cannot be written"):
         book.add("gpu-01")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
 def test_what_is_remembered_is_for_its_user_alone_also_what_was_open_before(
-    book: HostBook, folders: Folders
+    book: HostStore, folders: Folders
 ):
     book.add("gpu-01")
     path = folders.settings / "hosts.json"
@@ -125,7 +130,7 @@ def test_what_is_remembered_is_for_its_user_alone_also_what_was_open_before(
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_of_a_file_with_a_bad_address_the_other_hosts_are_kept(book: HostBook, folders: Folders):
+def test_of_a_file_with_a_bad_address_the_other_hosts_are_kept(book: HostStore, folders: Folders):
     book.add("gpu-01", name="one")
     body = file_of(folders).read_text()
     bad = body.replace("}", '}, {"address": "x\\ny"}', 1)
@@ -135,13 +140,13 @@ def test_of_a_file_with_a_bad_address_the_other_hosts_are_kept(book: HostBook, f
     assert "the other hosts in it are remembered" in book.trouble
     (aside,) = folders.settings.glob("hosts-damaged-*.json")
     assert aside.read_text() == bad
-    assert [host.called for host in HostBook(folders).hosts()] == ["one"]
+    assert [host.called for host in HostStore(folders).hosts()] == ["one"]
     assert book.hosts()
     assert book.trouble == ""
 
 
 def test_a_socket_and_a_name_written_by_hand_reach_neither_ssh_nor_the_screen(
-    book: HostBook, folders: Folders
+    book: HostStore, folders: Folders
 ):
     folders.settings.mkdir(parents=True)
     file_of(folders).write_text(
@@ -153,9 +158,9 @@ def test_a_socket_and_a_name_written_by_hand_reach_neither_ssh_nor_the_screen(
 
 _WRITER = """
 import sys
-from kmonitor.connect.remembered_hosts import HostBook
+from kmonitor.connect.remembered_hosts import HostStore as HostStore
 from kmonitor_agent.wire.local.folders import find_folders
-book = HostBook(find_folders())
+book = HostStore(find_folders())
 sys.stdin.readline()
 for number in range(8):
     address = f"host-{sys.argv[1]}-{number}"
@@ -166,7 +171,7 @@ book.remove(f"host-{sys.argv[1]}-0")
 """
 
 
-def test_processes_that_write_at_once_lose_no_entry(book: HostBook, folders: Folders):
+def test_processes_that_write_at_once_lose_no_entry(book: HostStore, folders: Folders):
     environ = {**os.environ, "KMONITOR_HOME": str(folders.state)}
     writers = [
         subprocess.Popen(
@@ -189,13 +194,13 @@ def test_processes_that_write_at_once_lose_no_entry(book: HostBook, folders: Fol
 
 
 def test_who_cannot_get_the_lock_says_so_and_what_cannot_be_read_is_not_written_over(
-    book: HostBook, folders: Folders, monkeypatch: pytest.MonkeyPatch
+    book: HostStore, folders: Folders, monkeypatch: pytest.MonkeyPatch
 ):
     book.add("gpu-01")
     monkeypatch.setattr(remembered_hosts, "_LOCK_S", 0.02)
-    lock = RunLock.take(folders.settings, "hosts.lock")
+    lock = FolderLock.take(folders.settings, "hosts.lock")
     assert lock is not None
-    with pytest.raises(BookNotWritten, match="being changed by another process"):
+    with pytest.raises(HostsNotSaved, match="being changed by another process"):
         book.add("gpu-02")
     lock.release()
 
@@ -204,6 +209,6 @@ def test_who_cannot_get_the_lock_says_so_and_what_cannot_be_read_is_not_written_
 
     with monkeypatch.context() as patched:
         patched.setattr(remembered_hosts.HostFile, "read", refuse)
-        with pytest.raises(BookNotWritten, match="cannot be read: Permission denied"):
+        with pytest.raises(HostsNotSaved, match="cannot be read: Permission denied"):
             book.add("gpu-02")
     assert [host.address for host in book.hosts()] == ["gpu-01"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kmonitor.connect.host_errors import ssh_trouble
+from kmonitor.connect.host_errors import ssh_error
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ from kmonitor.connect.host_errors import ssh_trouble
     ],
 )
 def test_the_words_of_ssh_become_ours(said: str, code: str, is_transient: object):
-    trouble = ssh_trouble("gpu-01", said)
+    trouble = ssh_error("gpu-01", said)
 
     assert trouble.code == code
     assert trouble.is_transient == is_transient
@@ -59,7 +59,7 @@ _CUT = "kex_exchange_identification: x\nConnection closed by UNKNOWN port 65535"
     ],
 )
 def test_what_a_jump_host_refuses_is_not_told_of_the_host_behind_it(said: str, code: str):
-    trouble = ssh_trouble("gpu-01", f"{said}\n{_CUT}")
+    trouble = ssh_error("gpu-01", f"{said}\n{_CUT}")
 
     assert trouble.code == code
     assert "The way to gpu-01 is cut" in trouble.what
@@ -70,8 +70,8 @@ def test_what_a_jump_host_refuses_is_not_told_of_the_host_behind_it(said: str, c
 def test_what_the_host_behind_a_jump_host_refuses_is_told_of_it():
     said = "channel 0: open failed: connect failed: Connection refused\nstdio forwarding failed"
 
-    assert ssh_trouble("gpu-01", f"{said}\n{_CUT}").what == "gpu-01 is there and refuses ssh."
+    assert ssh_error("gpu-01", f"{said}\n{_CUT}").what == "gpu-01 is there and refuses ssh."
 
 
 def test_what_is_not_known_is_told_as_ssh_says_it():
-    assert "kex_exchange: odd" in ssh_trouble("h", "banner\nkex_exchange: odd\n").what
+    assert "kex_exchange: odd" in ssh_error("h", "banner\nkex_exchange: odd\n").what

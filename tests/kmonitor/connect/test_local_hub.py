@@ -15,16 +15,16 @@ from kmonitor.connect.hub_client import HubClient, HubRefused, HubUnreachable
 from kmonitor.connect.local_hub import (
     HomeUnusable,
     HubDidNotStart,
+    ask_local_hub,
+    disk_space_problem,
     ensure_hub,
-    hub_answers,
-    lack_of_room,
-    make_home,
+    make_hub_folders,
     stop_hub,
 )
 from kmonitor.hub.lock import HubLock
 from kmonitor.hub.service import EXIT_ANOTHER
 from kmonitor_agent.wire.local.folders import Folders, find_folders
-from kmonitor_agent.wire.local.hub_address import hub_lock
+from kmonitor_agent.wire.local.hub_address import hub_lock_path
 from tests.support.waiting import DEADLINE_S
 
 pytestmark = pytest.mark.slow
@@ -38,7 +38,7 @@ def folders_left_without_hub(folders: Folders) -> Iterator[Folders]:
 
 def test_a_hub_is_started_once_and_found_again(folders_left_without_hub: Folders):
     folders = folders_left_without_hub
-    assert hub_answers(folders) is None
+    assert ask_local_hub(folders) is None
 
     first = ensure_hub(folders)
     second = ensure_hub(folders)
@@ -53,7 +53,7 @@ def test_stop_waits_until_the_process_is_gone(folders: Folders):
     pid = ensure_hub(folders).pid
 
     assert stop_hub(folders)
-    assert hub_answers(folders) is None
+    assert ask_local_hub(folders) is None
     assert not psutil.pid_exists(pid)
 
 
@@ -102,11 +102,11 @@ def test_a_log_is_only_named_when_it_tells_something(folders: Folders):
 def test_a_disk_with_room_lacks_none(folders: Folders):
     folders.runtime.mkdir(parents=True)
 
-    assert lack_of_room(folders) == ""
+    assert disk_space_problem(folders) == ""
 
 
 def test_a_folder_that_cannot_be_written_is_named(folders: Folders):
-    assert f"{folders.state} cannot be written" in lack_of_room(folders)
+    assert f"{folders.state} cannot be written" in disk_space_problem(folders)
 
 
 @pytest.mark.parametrize("below", ["", "a/b"])
@@ -168,8 +168,8 @@ def test_a_hub_that_still_ends_is_waited_for_and_replaced(
     folders_left_without_hub: Folders, monkeypatch: pytest.MonkeyPatch
 ):
     folders = folders_left_without_hub
-    make_home(folders)
-    ending = HubLock(hub_lock(folders))
+    make_hub_folders(folders)
+    ending = HubLock(hub_lock_path(folders))
     start, started = local_hub._start, list[int]()
 
     def start_and_see_it_refused(folders: Folders) -> Any:

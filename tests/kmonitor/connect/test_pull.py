@@ -4,23 +4,23 @@ import itertools
 
 import msgspec
 
-from kmonitor.connect.follower import Pull
-from kmonitor_agent.wire.messages.unions import Head, HubAsked, HubTold, mark_of
+from kmonitor.connect.follower import PullCursors
+from kmonitor_agent.wire.messages.unions import ChangeHint, HubReply, HubRequest, troubles_checksum
 from tests.support.made_up_runs import told_hub
 
 
-def asked(pull: Pull, now_s: float) -> list[int]:
+def asked(pull: PullCursors, now_s: float) -> list[int]:
     """Numbers of the questions about the hub that are due."""
-    return [each.ask for each in pull.due(now_s, is_full=False) if isinstance(each, HubAsked)]
+    return [each.ask for each in pull.due(now_s, is_full=False) if isinstance(each, HubRequest)]
 
 
-def connected() -> Pull:
-    pull = Pull(itertools.count(1).__next__)
+def connected() -> PullCursors:
+    pull = PullCursors(itertools.count(1).__next__)
     pull.connected(told_hub())
     return pull
 
 
-def telling(ask: int, *troubles: str, unwritten: str = "") -> HubTold:
+def telling(ask: int, *troubles: str, unwritten: str = "") -> HubReply:
     return msgspec.structs.replace(
         told_hub(), ask=ask, troubles=list(troubles), unwritten=unwritten
     )
@@ -28,26 +28,26 @@ def telling(ask: int, *troubles: str, unwritten: str = "") -> HubTold:
 
 def test_a_hub_is_asked_once_for_each_change_of_its_troubles():
     pull = connected()
-    pull.take(Head(head=0, change=0, troubles=mark_of([])), 0.0)
+    pull.take(ChangeHint(head=0, change=0, troubles=troubles_checksum([])), 0.0)
     assert asked(pull, 0.1) == []
 
-    pull.take(Head(head=0, change=0, troubles=mark_of(["full"])), 0.2)
+    pull.take(ChangeHint(head=0, change=0, troubles=troubles_checksum(["full"])), 0.2)
     (number,) = asked(pull, 0.3)
     assert asked(pull, 0.4) == []
     pull.take(telling(number, "full"), 0.5)
     assert asked(pull, 2.5) == []
 
-    pull.take(Head(head=0, change=0, troubles=mark_of(["read-only"])), 2.6)
+    pull.take(ChangeHint(head=0, change=0, troubles=troubles_checksum(["read-only"])), 2.6)
     assert len(asked(pull, 2.7)) == 1
 
 
 def test_an_older_hub_that_tells_only_whether_it_can_write_is_not_asked_over_and_over():
     pull = connected()
     pull.connected(telling(0, "a database was put aside"))
-    pull.take(Head(head=0, change=0), 0.1)
+    pull.take(ChangeHint(head=0, change=0), 0.1)
     assert asked(pull, 0.2) == []
 
-    pull.take(Head(head=0, change=0, is_troubled=True), 0.3)
+    pull.take(ChangeHint(head=0, change=0, is_troubled=True), 0.3)
     (number,) = asked(pull, 0.4)
     pull.take(telling(number, "full", unwritten="full"), 0.5)
     assert asked(pull, 2.5) == []

@@ -2,28 +2,30 @@
 
 from msgspec.structs import replace
 
-from kmonitor.connect.follower import MAX_OPEN, Questions
+from kmonitor.connect.follower import MAX_OPEN, OpenRequests
 from kmonitor_agent.wire.messages.commands import CommandState, CommandStatus
 from kmonitor_agent.wire.messages.unions import (
-    CommandAsked,
-    CommandTold,
-    EditAsked,
-    EditTold,
+    CommandReply,
+    CommandRequest,
+    EditReply,
+    EditRequest,
     ErrorMessage,
-    SeriesAsked,
-    SeriesTold,
-    Working,
+    ReplyPending,
+    SeriesReply,
+    SeriesRequest,
 )
 
-EDIT = EditAsked(ask=0, run="r", name="x")
-COMMAND = CommandAsked(ask=0, id="c", run="r", name="save", boot="b")
+EDIT = EditRequest(ask=0, run="r", name="x")
+COMMAND = CommandRequest(ask=0, id="c", run="r", name="save", boot="b")
 
 
-def told(number: int, state: CommandState) -> CommandTold:
-    return CommandTold(ask=number, status=CommandStatus(id="c", run="r", name="save", state=state))
+def told(number: int, state: CommandState) -> CommandReply:
+    return CommandReply(
+        ask=number, status=CommandStatus(id="c", run="r", name="save", state=state)
+    )
 
 
-def send_due(questions: Questions, now_s: float) -> list[int]:
+def send_due(questions: OpenRequests, now_s: float) -> list[int]:
     due = questions.due(now_s)
     for message in due:
         questions.sent(message, now_s)
@@ -31,19 +33,19 @@ def send_due(questions: Questions, now_s: float) -> list[int]:
 
 
 def test_a_question_is_sent_once_and_again_only_when_no_answer_came():
-    questions = Questions()
+    questions = OpenRequests()
     number = questions.add(EDIT)
 
     assert send_due(questions, 0.0) == [number]
     assert send_due(questions, 1.0) == []
     assert send_due(questions, 3.5) == [number]
-    assert questions.take(EditTold(ask=number, run="r"), 4.0)
-    assert not questions.take(EditTold(ask=number, run="r"), 4.0)
+    assert questions.take(EditReply(ask=number, run="r"), 4.0)
+    assert not questions.take(EditReply(ask=number, run="r"), 4.0)
     assert send_due(questions, 100.0) == []
 
 
 def test_everything_open_is_asked_again_on_a_new_connection():
-    questions = Questions()
+    questions = OpenRequests()
     numbers = [questions.add(EDIT), questions.add(COMMAND)]
     send_due(questions, 0.0)
 
@@ -53,7 +55,7 @@ def test_everything_open_is_asked_again_on_a_new_connection():
 
 
 def test_a_command_is_asked_again_until_final_and_told_at_news_only():
-    questions = Questions()
+    questions = OpenRequests()
     number = questions.add(COMMAND)
     send_due(questions, 0.0)
 
@@ -65,7 +67,7 @@ def test_a_command_is_asked_again_until_final_and_told_at_news_only():
 
 
 def test_a_hub_that_is_busy_is_asked_again_later():
-    questions = Questions()
+    questions = OpenRequests()
     number = questions.add(EDIT)
     send_due(questions, 0.0)
     busy = ErrorMessage(code="busy", text="later", retry_ms=200, ask=number)
@@ -76,31 +78,31 @@ def test_a_hub_that_is_busy_is_asked_again_later():
 
 
 def test_a_hub_at_work_on_an_answer_is_news_and_left_alone_for_a_while():
-    questions = Questions()
+    questions = OpenRequests()
     number = questions.add(EDIT)
     send_due(questions, 0.0)
 
-    assert questions.take(Working(ask=number, done=1, of=2), 2.0)
+    assert questions.take(ReplyPending(ask=number, done=1, of=2), 2.0)
     assert send_due(questions, 4.0) == []
-    assert questions.take(EditTold(ask=number, run="r"), 4.5)
-    assert not questions.take(Working(ask=number), 4.6)
+    assert questions.take(EditReply(ask=number, run="r"), 4.5)
+    assert not questions.take(ReplyPending(ask=number), 4.6)
 
 
 def test_an_outline_is_news_and_the_whole_is_still_waited_for():
-    questions = Questions()
-    number = questions.add(SeriesAsked(ask=0, run="r", columns=["ram_bytes"], outline=True))
+    questions = OpenRequests()
+    number = questions.add(SeriesRequest(ask=0, run="r", columns=["ram_bytes"], outline=True))
     send_due(questions, 0.0)
 
-    outline = SeriesTold(ask=number, run="r", row=1, columns=[], one_of=9)
+    outline = SeriesReply(ask=number, run="r", row=1, columns=[], one_of=9)
     assert questions.take(outline, 1.0)
     assert questions.take(replace(outline, one_of=1), 2.0)
     assert not questions.take(outline, 2.1)
 
 
 def test_too_many_open_questions_drop_the_oldest():
-    questions = Questions()
+    questions = OpenRequests()
     numbers = [questions.add(EDIT) for _ in range(MAX_OPEN + 3)]
     questions.due(0.0)
 
     assert questions.overflow() == numbers[:3]
-    assert not questions.take(EditTold(ask=numbers[0], run="r"), 0.0)
+    assert not questions.take(EditReply(ask=numbers[0], run="r"), 0.0)

@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 
-from kmonitor.connect.host_errors import HostTrouble
+from kmonitor.connect.host_errors import HostError
 from kmonitor.connect.remote_hub import BadCommand, ensure_command_line, read_answer
 from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.wire.local.interpreter_record import Launcher, launcher_path, leave_launcher
+from kmonitor_agent.wire.local.interpreter_record import (
+    InterpreterRecord,
+    interpreter_record_path,
+    write_interpreter_record,
+)
 from tests.support.waiting import DEADLINE_S
 
 ANSWER = {
@@ -51,7 +55,9 @@ class There:
 
     def launcher(self, python: str) -> None:
         folders = find_folders({"KMONITOR_HOME": str(self.home / ".local/state/kmonitor")})
-        leave_launcher(folders, Launcher(python, "0.1.0", os.uname().nodename, wall_s=1.0))
+        write_interpreter_record(
+            folders, InterpreterRecord(python, "0.1.0", os.uname().nodename, wall_s=1.0)
+        )
 
     def ask(self, command: str = "", shell: str = "sh") -> Any:
         done = subprocess.run(
@@ -102,7 +108,7 @@ def test_then_the_remembered_command(there: There):
 def test_where_nothing_is_found_it_says_what_was_tried(there: There):
     there.launcher(there.program(there.home / "python", None, status=1))
 
-    with pytest.raises(HostTrouble) as caught:
+    with pytest.raises(HostError) as caught:
         there.ask(f"{there.home}/gone/kmonitor")
 
     assert caught.value.code == "no_kmonitor"
@@ -124,9 +130,11 @@ def test_where_nothing_is_found_it_says_what_was_tried(there: There):
 def test_a_record_that_leads_nowhere_is_named_too(there: There, record: str, words: str):
     folders = find_folders({"KMONITOR_HOME": str(there.home / ".local/state/kmonitor")})
     folders.state.mkdir(parents=True)
-    launcher_path(folders, os.uname().nodename).write_text(record.replace("HOME", str(there.home)))
+    interpreter_record_path(folders, os.uname().nodename).write_text(
+        record.replace("HOME", str(there.home))
+    )
 
-    with pytest.raises(HostTrouble) as caught:
+    with pytest.raises(HostError) as caught:
         there.ask()
 
     assert words.replace("HOME", str(there.home)) in caught.value.what
@@ -142,7 +150,7 @@ def test_a_kmonitor_that_hangs_there_is_ended_and_the_next_place_is_tried(there:
     command = there.program(there.home.parent / "opt" / "kmonitor", answer())
 
     assert there.ask(command).found_by == "command"
-    with pytest.raises(HostTrouble, match="kmonitor there did not answer") as caught:
+    with pytest.raises(HostError, match="kmonitor there did not answer") as caught:
         there.ask()
     assert caught.value.is_transient
 
@@ -151,7 +159,9 @@ def test_a_record_of_another_host_serves_where_it_can_be_run(there: There):
     python = there.program(there.home / "python", answer())
     there.launcher(python)
     folders = find_folders({"KMONITOR_HOME": str(there.home / ".local/state/kmonitor")})
-    launcher_path(folders, os.uname().nodename).rename(launcher_path(folders, "login-node"))
+    interpreter_record_path(folders, os.uname().nodename).rename(
+        interpreter_record_path(folders, "login-node")
+    )
 
     assert there.ask().found_by == "launcher"
 
@@ -173,14 +183,14 @@ def test_what_a_host_refuses_is_said_in_words(
 ):
     there.program(there.bin / "kmonitor", told, status)
 
-    with pytest.raises(HostTrouble, match=words) as caught:
+    with pytest.raises(HostError, match=words) as caught:
         there.ask()
 
     assert caught.value.code == code
 
 
 def test_a_login_that_runs_no_command_is_not_called_one_without_kmonitor():
-    with pytest.raises(HostTrouble, match=r"exit status 1.*It says: This account is") as caught:
+    with pytest.raises(HostError, match=r"exit status 1.*It says: This account is") as caught:
         read_answer("gpu-01", 1, "This account is currently not available.\n", "")
 
     assert not caught.value.is_transient

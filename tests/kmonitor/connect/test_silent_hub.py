@@ -15,13 +15,13 @@ from kmonitor.cli.hub import command as cli_hub
 from kmonitor.cli.main import main
 from kmonitor.connect.local_hub import (
     HubSilent,
+    ask_local_hub,
     end_silent_hub,
     ensure_hub,
-    hub_answers,
     lock_holder,
 )
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import hub_lock
+from kmonitor_agent.wire.local.hub_address import hub_lock_path
 from tests.support.live_hub import LiveHub
 from tests.support.waiting import DEADLINE_S
 
@@ -44,10 +44,10 @@ def test_a_stopped_hub_is_named_everywhere_and_ended_by_hub_stop(
     monkeypatch: pytest.MonkeyPatch,
 ):
     for module in (cli_hub, command):
-        monkeypatch.setattr(module, "hub_answers", partial(hub_answers, timeout_s=0.2))
+        monkeypatch.setattr(module, "hub_answers", partial(ask_local_hub, timeout_s=0.2))
     pid = live_hub.process.pid
     os.kill(pid, signal.SIGSTOP)
-    why = f"The hub of process {pid} holds {hub_lock(folders)} and does not answer"
+    why = f"The hub of process {pid} holds {hub_lock_path(folders)} and does not answer"
 
     with pytest.raises(HubSilent, match="kmonitor hub stop") as caught:
         ensure_hub(folders, timeout_s=0.5)
@@ -77,7 +77,7 @@ def test_a_hub_that_does_not_hear_sigterm_is_killed(folders: Folders):
 
 def test_a_process_that_the_lock_only_names_is_no_hub_and_is_left_alone(folders: Folders):
     folders.runtime.mkdir(parents=True)
-    hub_lock(folders).write_text(str(os.getpid()))
+    hub_lock_path(folders).write_text(str(os.getpid()))
 
     assert lock_holder(folders) is None
     assert end_silent_hub(folders) is None
@@ -102,7 +102,7 @@ def _deaf(_pid: int, _number: int) -> None: ...
 
 def _holding(folders: Folders) -> "subprocess.Popen[str]":
     """A process that holds the place of the hub, as far as can be seen."""
-    arguments = [sys.executable, "-c", STUBBORN, str(hub_lock(folders))]
+    arguments = [sys.executable, "-c", STUBBORN, str(hub_lock_path(folders))]
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     process.stdout.readline()

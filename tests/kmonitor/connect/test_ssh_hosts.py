@@ -8,16 +8,16 @@ from contextlib import contextmanager
 import psutil
 import pytest
 
-from kmonitor.connect.follower import Connected, Disconnected, News, WayTold
-from kmonitor.connect.host_connection import HostLink
-from kmonitor.connect.host_errors import HostTrouble
-from kmonitor.connect.local_hub import ensure_hub, hub_answers
+from kmonitor.connect.follower import Connected, Disconnected, News, RouteChanged
+from kmonitor.connect.host_connection import RemoteHubFollower
+from kmonitor.connect.host_errors import HostError
+from kmonitor.connect.local_hub import ask_local_hub, ensure_hub
 from kmonitor.connect.remembered_hosts import RememberedHost
-from kmonitor.connect.remote_hub import Stopped, ensure_remote
+from kmonitor.connect.remote_hub import ConnectCancelled, ensure_remote
 from kmonitor.connect.ssh import place_for_socket
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import view_socket
-from kmonitor_agent.wire.messages.unions import RowsTold, RunsTold
+from kmonitor_agent.wire.local.hub_address import view_socket_path
+from kmonitor_agent.wire.messages.unions import RowsReply, RunsReply
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.ssh_host import NAME, SshHost, live_ssh_host, ssh_host
 from tests.support.waiting import wait_until
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.ssh, pytest.mark.slow]
 class Followed:
     """A host as a window follows it, and all that it told."""
 
-    def __init__(self, link: HostLink) -> None:
+    def __init__(self, link: RemoteHubFollower) -> None:
         self.link = link
         self.news: list[News] = []
         self._waited_for = 0
@@ -57,13 +57,13 @@ class Followed:
         self.wait(lambda news: isinstance(news, Connected), "connected")
 
     def rows(self) -> list[int]:
-        return [row.row for told in self.news if isinstance(told, RowsTold) for row in told.rows]
+        return [row.row for told in self.news if isinstance(told, RowsReply) for row in told.rows]
 
 
 @contextmanager
 def following(folders: Folders, socket: str = "") -> Iterator[Followed]:
     host = RememberedHost(NAME, socket=socket)
-    followed = Followed(HostLink(host, place_for_socket(folders), wake=lambda: None))
+    followed = Followed(RemoteHubFollower(host, place_for_socket(folders), wake=lambda: None))
     followed.link.start()
     try:
         yield followed
@@ -93,19 +93,21 @@ def test_a_hub_is_started_there_followed_and_comes_back_when_ssh_is_killed(
 ) -> None:
     with following(folders) as followed:
         followed.wait_connected()
-        told = hub_answers(live_ssh_host.there)
+        told = ask_local_hub(live_ssh_host.there)
         assert told is not None
         with SimulatedAgent(live_ssh_host.there, name="far") as agent:
             agent.start_fit(epochs=3)
             agent.wait_acked()
-            followed.wait(lambda n: isinstance(n, RunsTold) and bool(n.runs), "the run")
+            followed.wait(lambda n: isinstance(n, RunsReply) and bool(n.runs), "the run")
             (tunnel,) = _tunnels()
             tunnel.kill()
             for _ in range(3):
                 agent.start_epoch()
                 agent.sample()
                 agent.end_epoch()
-            followed.wait(lambda n: isinstance(n, WayTold) and n.stage == "closed", "it is told")
+            followed.wait(
+                lambda n: isinstance(n, RouteChanged) and n.stage == "closed", "it is told"
+            )
             followed.wait_connected()
             agent.wait_acked()
             wait_until(lambda: followed.pump() or len(followed.rows()) >= 9, what="caught up")
@@ -150,7 +152,7 @@ def test_what_keeps_a_host_from_being_reached_is_named(
     if fault not in {"port", "name"}:
         ssh_host.start(**({"KMONITOR_HUB": "off"} if fault == "disabled" else {}))
 
-    with pytest.raises(HostTrouble) as caught:
+    with pytest.raises(HostError) as caught:
         ensure_remote(address)
 
     assert caught.value.code == code
@@ -160,19 +162,19 @@ def test_what_keeps_a_host_from_being_reached_is_named(
 def test_a_remembered_socket_without_a_hub_is_found_out_and_the_hub_started(
     live_ssh_host: SshHost, folders: Folders
 ) -> None:
-    with following(folders, str(view_socket(live_ssh_host.there))) as followed:
+    with following(folders, str(view_socket_path(live_ssh_host.there))) as followed:
         followed.wait_connected()
 
-    assert hub_answers(live_ssh_host.there) is not None
+    assert ask_local_hub(live_ssh_host.there) is not None
 
 
 def test_what_only_the_user_can_mend_waits_for_retry(ssh_host: SshHost, folders: Folders) -> None:
     ssh_host.configure(identity="other_id")
     ssh_host.start()
     ensure_hub(ssh_host.there)
-    with following(folders, str(view_socket(ssh_host.there))) as followed:
-        followed.wait(lambda n: isinstance(n, WayTold) and n.stage == "closed", "refused")
-        closed = next(n for n in followed.news if isinstance(n, WayTold) and n.what)
+    with following(folders, str(view_socket_path(ssh_host.there))) as followed:
+        followed.wait(lambda n: isinstance(n, RouteChanged) and n.stage == "closed", "refused")
+        closed = next(n for n in followed.news if isinstance(n, RouteChanged) and n.what)
         assert closed.retry_in_s is None
         assert "key" in closed.what
         ssh_host.configure()
@@ -187,11 +189,11 @@ def test_a_server_that_forbids_sockets_is_named_and_not_knocked_at_for_ever(
 ) -> None:
     ssh_host.may_forward = False
     ssh_host.start()
-    known = str(view_socket(ssh_host.there)) if is_remembered else ""
+    known = str(view_socket_path(ssh_host.there)) if is_remembered else ""
     with following(folders, known) as followed:
-        followed.wait(lambda n: isinstance(n, WayTold) and n.stage == "closed", "told why")
+        followed.wait(lambda n: isinstance(n, RouteChanged) and n.stage == "closed", "told why")
 
-    closed = next(n for n in followed.news if isinstance(n, WayTold) and n.what)
+    closed = next(n for n in followed.news if isinstance(n, RouteChanged) and n.what)
     assert closed.what == f"{NAME} does not let sockets be forwarded."
     assert "AllowStreamLocalForwarding yes" in closed.remedy
     assert closed.retry_in_s is None
@@ -202,7 +204,7 @@ def test_a_question_over_ssh_can_be_given_up(live_ssh_host: SshHost) -> None:
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
 
-    with pytest.raises(Stopped):
+    with pytest.raises(ConnectCancelled):
         ensure_remote(NAME, stop=stop)
 
 
@@ -224,13 +226,13 @@ def test_a_frozen_server_is_noticed_and_another_connection_made(
 @pytest.mark.full
 def test_a_frozen_machine_is_waited_for(live_ssh_host: SshHost, folders: Folders) -> None:
     ensure_hub(live_ssh_host.there)
-    with following(folders, str(view_socket(live_ssh_host.there))) as followed:
+    with following(folders, str(view_socket_path(live_ssh_host.there))) as followed:
         followed.wait_connected()
         server = live_ssh_host.process()
         server.suspend()
         live_ssh_host.freeze()
         followed.wait(lambda n: isinstance(n, Disconnected), "noticed")
-        followed.wait(lambda n: isinstance(n, WayTold) and n.stage == "closed", "told why")
+        followed.wait(lambda n: isinstance(n, RouteChanged) and n.stage == "closed", "told why")
         server.resume()
         for process in live_ssh_host.sessions():
             process.resume()
@@ -242,11 +244,11 @@ def test_a_frozen_machine_is_waited_for(live_ssh_host: SshHost, folders: Folders
 def test_a_hub_that_dies_there_is_started_anew(live_ssh_host: SshHost, folders: Folders) -> None:
     with following(folders) as followed:
         followed.wait_connected()
-        told = hub_answers(live_ssh_host.there)
+        told = ask_local_hub(live_ssh_host.there)
         assert told is not None
         os.kill(told.pid, 9)
         followed.wait_connected()
-        again = hub_answers(live_ssh_host.there)
+        again = ask_local_hub(live_ssh_host.there)
 
     assert again is not None
     assert again.pid != told.pid

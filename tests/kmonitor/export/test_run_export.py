@@ -14,9 +14,15 @@ from typing import Any
 
 import pytest
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.export.run_export import ExportFormat, GivenUp, NamedExport, RunExport, RunsExport
+from kmonitor.export.run_export import (
+    ExportCancelled,
+    ExportFormat,
+    NamedExport,
+    RunExport,
+    RunsExport,
+)
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import MIB, SimulatedAgent
@@ -119,7 +125,7 @@ def test_parquet_without_pyarrow_says_the_line_that_installs_it(
 ):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
-    with pytest.raises(Expected) as failure:
+    with pytest.raises(UserError) as failure:
         export.into_file(tmp_path / "run.parquet", "parquet")
 
     assert 'pip install ".[parquet]"' in failure.value.remedy
@@ -131,7 +137,7 @@ def test_an_export_that_nobody_wants_any_more_leaves_nothing(
 ):
     (run,) = client.runs()
 
-    with pytest.raises(GivenUp):
+    with pytest.raises(ExportCancelled):
         RunExport(client, run, is_given_up=lambda: True).into_file(tmp_path / "run.csv", "csv")
 
     assert list(tmp_path.glob("run*")) == []

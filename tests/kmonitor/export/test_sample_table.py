@@ -7,21 +7,21 @@ from kmonitor.export.events import event_object
 from kmonitor.export.table_formats import cells, table_columns, write_csv
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import (
-    DeviceNow,
+    DeviceSample,
     EpochEnded,
     Event,
+    FieldSource,
     Sample,
-    SourceOf,
     StepTimes,
 )
-from kmonitor_agent.wire.messages.unions import Row
+from kmonitor_agent.wire.messages.unions import EventRow
 from kmonitor_agent.wire.text import printable
 
 
 def rows_of(*events: Event, logs: tuple[str, ...] = ()) -> list[dict[str, str]]:
     file = io.StringIO()
     objects = [
-        event_object(Row(row=n, run="r", seq=n, t_s=100.0 + n, body=encode_event(event)))
+        event_object(EventRow(row=n, run="r", seq=n, t_s=100.0 + n, body=encode_event(event)))
         for n, event in enumerate(events, 1)
     ]
     assert write_csv(table_columns(logs, []), map(cells, objects), file) == len(events)
@@ -80,9 +80,9 @@ def test_a_log_of_any_name_keeps_its_own_column():
 
 def test_a_column_says_its_unit_and_where_it_comes_from_or_why_it_is_empty():
     told = [
-        SourceOf(field="ram_bytes", unit="bytes", source="process: old"),
-        SourceOf(field="ram_bytes", unit="bytes", source="process: /proc/self/statm"),
-        SourceOf(field="device_total_bytes", unit="bytes", absent="no NVIDIA driver"),
+        FieldSource(field="ram_bytes", unit="bytes", source="process: old"),
+        FieldSource(field="ram_bytes", unit="bytes", source="process: /proc/self/statm"),
+        FieldSource(field="device_total_bytes", unit="bytes", absent="no NVIDIA driver"),
     ]
     columns = {column.name: column for column in table_columns(["loss"], told)}
 
@@ -97,17 +97,17 @@ def test_a_column_says_its_unit_and_where_it_comes_from_or_why_it_is_empty():
 def test_an_event_of_a_type_that_is_not_known_keeps_its_fields():
     body = msgspec.msgpack.encode({"type": "weather", "t_s": 1.0, "sky": "blue"})
 
-    event = event_object(Row(row=1, run="r", seq=7, t_s=2.0, body=body))
+    event = event_object(EventRow(row=1, run="r", seq=7, t_s=2.0, body=body))
 
     assert event == {"seq": 7, "t_s": 2.0, "type": "weather", "sky": "blue"}
 
 
 def test_logs_within_an_epoch_and_further_devices_have_columns_of_their_own():
     sample = Sample(
-        t_s=1.0, logs={"loss": 0.25}, more_devices=[DeviceNow(1, power_w=210.0, used_bytes=0.0)]
+        t_s=1.0, logs={"loss": 0.25}, more_devices=[DeviceSample(1, power_w=210.0, used_bytes=0.0)]
     )
     file = io.StringIO()
-    row = Row(row=1, run="r", seq=1, t_s=1.0, body=encode_event(sample))
+    row = EventRow(row=1, run="r", seq=1, t_s=1.0, body=encode_event(sample))
     names = ["batch:loss", "device1_power_w", "device1_used_bytes", "device1_temperature_c"]
     columns = table_columns(["loss"], [], extras=names)
     write_csv(columns, [cells(event_object(row))], file)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.base.atomic_file import whole_file
-from kmonitor.base.errors import Expected
+from kmonitor.base.atomic_file import atomic_file
+from kmonitor.base.errors import UserError
 
 
 def names_in(folder: Path) -> list[str]:
@@ -16,7 +16,7 @@ def test_a_file_that_fails_half_way_leaves_what_was_there(tmp_path: Path):
     output = tmp_path / "run.csv"
     output.write_text("old")
 
-    with pytest.raises(ZeroDivisionError), whole_file(output) as file:
+    with pytest.raises(ZeroDivisionError), atomic_file(output) as file:
         file.write(bytes(1 // 0))
 
     assert output.read_text() == "old"
@@ -24,7 +24,7 @@ def test_a_file_that_fails_half_way_leaves_what_was_there(tmp_path: Path):
 
 
 def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path):
-    with pytest.raises(Expected, match="No space left"), whole_file(tmp_path / "run.csv"):
+    with pytest.raises(UserError, match="No space left"), atomic_file(tmp_path / "run.csv"):
         raise OSError(28, "No space left on device")
 
     assert names_in(tmp_path) == []
@@ -33,7 +33,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path):
 def test_a_link_goes_on_leading_to_what_is_written(tmp_path: Path):
     (tmp_path / "link").symlink_to("real")
 
-    with whole_file(tmp_path / "link") as file:
+    with atomic_file(tmp_path / "link") as file:
         file.write(b"new")
 
     assert (tmp_path / "link").is_symlink()
@@ -45,7 +45,7 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path):
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
 
-    with whole_file(pipe) as file:
+    with atomic_file(pipe) as file:
         file.write(b"through")
 
     assert os.read(reader, 100) == b"through"
@@ -57,7 +57,7 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path):
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, place: str):
     (tmp_path / "a-folder").mkdir()
 
-    with pytest.raises(Expected, match=place), whole_file(tmp_path / place) as file:
+    with pytest.raises(UserError, match=place), atomic_file(tmp_path / place) as file:
         file.write(b"x")
 
     assert names_in(tmp_path) == ["a-folder"]

@@ -7,25 +7,30 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.hub.runs.command_queue import MAX_OPEN_PER_RUN
-from kmonitor.hub.views.commands import CommandDesk
+from kmonitor.hub.views.commands import CommandService
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.messages.commands import CommandStatus, LimitSpec, NoArguments, SetLimits
-from kmonitor_agent.wire.messages.events import BootEnded, BootStarted, CommandProgress
+from kmonitor_agent.wire.messages.commands import (
+    CommandStatus,
+    LimitSpec,
+    PlainArguments,
+    SetLimits,
+)
+from kmonitor_agent.wire.messages.events import CommandProgress, SessionEnded, SessionStarted
 from kmonitor_agent.wire.messages.fields import new_id
-from kmonitor_agent.wire.messages.unions import CommandAsked, CommandTold
+from kmonitor_agent.wire.messages.unions import CommandReply, CommandRequest
 from tests.support.hub_parts import HubParts, on_both_stores
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.waiting import DEADLINE_S, wait_until
 
 
-def asked_of(run: str, boot: str, name: str = "save", ttl_s: float = 10.0) -> CommandAsked:
-    return CommandAsked(ask=1, id=new_id(), run=run, name=name, boot=boot, ttl_s=ttl_s)  # pyright: ignore[reportArgumentType]
+def asked_of(run: str, boot: str, name: str = "save", ttl_s: float = 10.0) -> CommandRequest:
+    return CommandRequest(ask=1, id=new_id(), run=run, name=name, boot=boot, ttl_s=ttl_s)  # pyright: ignore[reportArgumentType]
 
 
-def take(parts: HubParts, asked: CommandAsked) -> CommandStatus:
-    told = CommandDesk(parts.ledger, parts.clock).take(asked)()
-    assert isinstance(told, CommandTold)
+def take(parts: HubParts, asked: CommandRequest) -> CommandStatus:
+    told = CommandService(parts.ledger, parts.clock).take(asked)()
+    assert isinstance(told, CommandReply)
     return told.status
 
 
@@ -136,7 +141,7 @@ def test_every_command_leaves_an_audit_row(live_hub: LiveHub, folders: Folders):
 
 def test_a_command_for_a_run_that_ended_is_refused_at_once(parts: HubParts):
     record = parts.started_run(pid=1)
-    parts.take(record, BootEnded(t_s=2.0, why="finished"))
+    parts.take(record, SessionEnded(t_s=2.0, why="finished"))
 
     status = take(parts, asked_of(record.run, record.boot))
 
@@ -232,7 +237,7 @@ def test_open_commands_of_a_boot_that_was_replaced_are_unknown(parts: HubParts):
     for asked in (started, queued, restart):
         take(parts, asked)
     parts.take(record, CommandProgress(t_s=3.0, id=started.id, name="save", state="started"))
-    boot = BootStarted(t_s=0.0, boot=new_id(), name="n", host="h", pid=2, started_wall_s=1.8e9)
+    boot = SessionStarted(t_s=0.0, boot=new_id(), name="n", host="h", pid=2, started_wall_s=1.8e9)
     parts.take(record, boot)
 
     assert take(parts, started).state == "unknown"
@@ -253,8 +258,13 @@ def test_open_commands_of_a_lost_run_are_unknown_or_expired(parts: HubParts):
 @on_both_stores
 def test_a_final_command_is_still_known_to_the_next_hub(parts: HubParts):
     record = parts.started_run(pid=os.getpid())
-    asked = CommandAsked(
-        ask=1, id="x", run=record.run, name="save", boot=record.boot, args=NoArguments(at="batch")
+    asked = CommandRequest(
+        ask=1,
+        id="x",
+        run=record.run,
+        name="save",
+        boot=record.boot,
+        args=PlainArguments(at="batch"),
     )
     take(parts, asked)
     parts.take(record, CommandProgress(t_s=3.0, id="x", name="save", state="done"))

@@ -10,7 +10,7 @@ import pytest
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.hub.store.schema import SCHEMA_VERSION, open_reader
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.messages.events import BootStarted, Sample
+from kmonitor_agent.wire.messages.events import Sample, SessionStarted
 from kmonitor_agent.wire.messages.fields import new_id
 from tests.support.hub_parts import HubParts, on_both_stores
 from tests.support.live_hub import LiveHub
@@ -105,7 +105,7 @@ def test_the_database_tells_its_schema(parts: HubParts):
 def test_a_run_id_of_one_letter_more_is_another_run(parts: HubParts):
     one = parts.ledger.registry.get_or_add("a")
     two = parts.ledger.registry.get_or_add("ab")
-    boot = BootStarted(t_s=0.0, boot=new_id(), name="n", host="h", pid=1, started_wall_s=1.0)
+    boot = SessionStarted(t_s=0.0, boot=new_id(), name="n", host="h", pid=1, started_wall_s=1.0)
     parts.take(one, boot)
 
     assert one.key != two.key

@@ -3,7 +3,7 @@
 import pytest
 
 from kmonitor_agent.wire.messages.codec import decode_event
-from kmonitor_agent.wire.messages.events import AnyEvent, Lost, Notice
+from kmonitor_agent.wire.messages.events import AnyEvent, LostEvents, Notice
 from tests.support import hub_parts
 from tests.support.hub_parts import HubParts, on_both_stores
 
@@ -22,7 +22,7 @@ def rows(parts: HubParts, run_key: int) -> dict[int, AnyEvent]:
 @pytest.mark.parametrize("commits", [False, True])
 def test_a_long_gap_is_one_row(parts: HubParts, *, commits: bool):
     record = parts.started_run(pid=1)
-    lost = [Lost(t_s=float(n), first=n, last=n, why=FULL) for n in range(2, 31_248)]
+    lost = [LostEvents(t_s=float(n), first=n, last=n, why=FULL) for n in range(2, 31_248)]
 
     for at in range(0, len(lost), 5_000):
         parts.take(record, *lost[at : at + 5_000])
@@ -34,7 +34,7 @@ def test_a_long_gap_is_one_row(parts: HubParts, *, commits: bool):
     found = rows(parts, record.key)
     assert list(found) == [1, 31_247, 31_248]
     gap = found[31_247]
-    assert isinstance(gap, Lost)
+    assert isinstance(gap, LostEvents)
     assert (gap.first, gap.last, gap.why) == (2, 31_247, FULL)
     assert (record.gaps, record.rows) == (31_246, 3)
     assert record.accepted == 31_248
@@ -45,10 +45,10 @@ def test_gaps_of_other_reasons_or_with_an_event_between_stay_apart(parts: HubPar
 
     parts.take(
         record,
-        Lost(t_s=1.0, first=2, last=2, why=FULL),
-        Lost(t_s=1.0, first=3, last=3, why="refused"),
+        LostEvents(t_s=1.0, first=2, last=2, why=FULL),
+        LostEvents(t_s=1.0, first=3, last=3, why="refused"),
         Notice(t_s=1.0, level="info", code="x", text="goes on"),
-        Lost(t_s=1.0, first=5, last=5, why="refused"),
+        LostEvents(t_s=1.0, first=5, last=5, why="refused"),
     )
     assert parts.ledger.commit()
 
@@ -57,12 +57,12 @@ def test_gaps_of_other_reasons_or_with_an_event_between_stay_apart(parts: HubPar
 
 def test_a_hub_that_starts_anew_goes_on_behind_a_gap(parts: HubParts):
     record = parts.started_run(pid=1)
-    parts.take(record, Lost(t_s=1.0, first=2, last=2, why=FULL))
+    parts.take(record, LostEvents(t_s=1.0, first=2, last=2, why=FULL))
     assert parts.ledger.commit()
 
     parts.reopen()
     (again,) = parts.ledger.registry.all()
-    parts.take(again, Lost(t_s=1.0, first=3, last=3, why=FULL))
+    parts.take(again, LostEvents(t_s=1.0, first=3, last=3, why=FULL))
     assert parts.ledger.commit()
 
     assert list(rows(parts, again.key)) == [1, 2, 3]

@@ -10,10 +10,10 @@ from kmonitor.cli.main import main
 from kmonitor.hub import history_move
 from kmonitor.hub.lock import AnotherHub, HubLock
 from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor.hub.store.pages import Wanted
+from kmonitor.hub.store.pages import PageRequest
 from kmonitor.hub.store.sample_blocks import next_block
 from kmonitor.hub.views.run_columns import RunColumns
-from kmonitor_agent.wire.messages.events import BootEnded, Event, Sample
+from kmonitor_agent.wire.messages.events import Event, Sample, SessionEnded
 from tests.support.hub_parts import HubParts
 from tests.support.team_server import TeamServer, database_of
 
@@ -29,7 +29,7 @@ def here(tmp_path: Path) -> HubParts:
     for n in range(4):
         record = parts.started_run(pid=n + 1)
         events: list[Event] = [Sample(t_s=float(t), ram_bytes=1e9 + t) for t in range(30)]
-        parts.take(record, *events, BootEnded(t_s=30.0, why="finished"))
+        parts.take(record, *events, SessionEnded(t_s=30.0, why="finished"))
         assert parts.ledger.commit()
         reader = parts.database.open_reader()
         block = next_block(reader, record.key, 20)
@@ -64,7 +64,7 @@ def told(parts: HubParts) -> dict[str, Told]:
     """All that is stored of each run."""
     found: dict[str, Told] = {}
     for record in parts.ledger.registry.all():
-        page = parts.database.page(Wanted(0, 1000, (record.key,)))
+        page = parts.database.page(PageRequest(0, 1000, (record.key,)))
         found[record.run] = [(seq, t_s, body) for _, _, seq, t_s, body in page.rows]
     return found
 
@@ -107,9 +107,9 @@ def test_runs_go_on_where_they_were(here: HubParts, moved: Callable[[], HubParts
     there.reopen()
 
     assert [seq for seq, _, _ in told(there)[run]] == list(range(1, 34))
-    page = there.database.page(Wanted(0, 1000, kinds=("sample",)))
+    page = there.database.page(PageRequest(0, 1000, kinds=("sample",)))
     assert page.more
-    (last,) = there.database.page(Wanted(page.cursor, 1000, kinds=("sample",))).rows
+    (last,) = there.database.page(PageRequest(page.cursor, 1000, kinds=("sample",))).rows
     assert last[2:4] == (33, 40.0)
 
 

@@ -11,12 +11,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from kmonitor.base.wakeup import Wake
+from kmonitor.base.wakeup import WakeupPipe
 from kmonitor.hub.faults import HubFaults
-from kmonitor.hub.ingest.connections import MAX_RUNS_PER_SOCKET, MAX_SESSIONS, Session, Sessions
+from kmonitor.hub.ingest.connections import (
+    MAX_CONNECTIONS,
+    MAX_RUNS_PER_SOCKET,
+    AgentConnection,
+    AgentConnections,
+)
 from kmonitor.hub.lock import AnotherHub, HubLock
 from kmonitor.hub.log import LOG, close_log, open_log
-from kmonitor.hub.loop import Schedule
+from kmonitor.hub.loop import LoopSchedule
 
 
 @pytest.fixture
@@ -65,7 +70,7 @@ def test_the_log_is_rotated(tmp_path: Path):
 
 def test_a_task_that_fails_does_not_keep_others_from_running(log: logging.Logger):
     faults, ran = HubFaults(log), []
-    schedule = Schedule(faults)
+    schedule = LoopSchedule(faults)
     schedule.every(1.0, "bad", lambda: ran[0])
     schedule.every(2.0, "good", lambda: ran.append(1))
 
@@ -114,7 +119,7 @@ def test_on_windows_the_lock_is_one_byte_that_the_holders_name_leaves_free(
 
 
 def test_wakes_before_the_loop_looks_count_once_and_never_block():
-    wake = Wake()
+    wake = WakeupPipe()
     for _ in range(100_000):
         wake.wake()
     wake.clear()
@@ -129,20 +134,20 @@ def test_wakes_before_the_loop_looks_count_once_and_never_block():
 
 
 def test_sessions_are_bounded_and_the_least_heard_goes():
-    sessions = Sessions()
-    for number in range(MAX_SESSIONS + 1):
+    sessions = AgentConnections()
+    for number in range(MAX_CONNECTIONS + 1):
         identity = str(number).encode()
-        sessions.add(Session(identity, f"run{number}", "b", 0.0, heard_s=float(number)))
+        sessions.add(AgentConnection(identity, f"run{number}", "b", 0.0, heard_s=float(number)))
 
-    assert len(sessions) == MAX_SESSIONS
+    assert len(sessions) == MAX_CONNECTIONS
     assert sessions.of_run("run0") is None
     assert sessions.of_run("run1") is not None
 
 
 def test_one_socket_carries_several_runs():
-    sessions = Sessions()
-    one = Session(b"a", "one", "b", 0.0, 1.0)
-    two = Session(b"a", "two", "b", 0.0, 2.0)
+    sessions = AgentConnections()
+    one = AgentConnection(b"a", "one", "b", 0.0, 1.0)
+    two = AgentConnection(b"a", "two", "b", 0.0, 2.0)
     sessions.add(one)
     sessions.add(two)
     sessions.hear_socket(b"a", 5.0)
@@ -155,10 +160,10 @@ def test_one_socket_carries_several_runs():
 
 
 def test_a_run_that_moves_to_another_socket_leaves_the_others_of_the_first():
-    sessions = Sessions()
+    sessions = AgentConnections()
     for run in ("one", "two"):
-        sessions.add(Session(b"a", run, "b", 0.0, 1.0))
-    sessions.add(Session(b"b", "two", "b", 0.0, 2.0))
+        sessions.add(AgentConnection(b"a", run, "b", 0.0, 1.0))
+    sessions.add(AgentConnection(b"b", "two", "b", 0.0, 2.0))
 
     assert sessions.on_socket(b"a", "one") is not None
     assert sessions.on_socket(b"a", "two") is None
@@ -166,10 +171,10 @@ def test_a_run_that_moves_to_another_socket_leaves_the_others_of_the_first():
 
 
 def test_one_socket_has_room_for_so_many_runs():
-    sessions = Sessions()
+    sessions = AgentConnections()
     for number in range(MAX_RUNS_PER_SOCKET):
         assert sessions.has_room(b"a", str(number))
-        sessions.add(Session(b"a", str(number), "b", 0.0, 1.0))
+        sessions.add(AgentConnection(b"a", str(number), "b", 0.0, 1.0))
 
     assert not sessions.has_room(b"a", "one more")
     assert sessions.has_room(b"a", "0")
@@ -177,9 +182,9 @@ def test_one_socket_has_room_for_so_many_runs():
 
 
 def test_what_was_heard_is_forgotten_with_the_run():
-    sessions = Sessions()
-    sessions.add(Session(b"a", "one", "b", 0.0, 1.0))
-    sessions.add(Session(b"b", "two", "b", 0.0, 1.0))
+    sessions = AgentConnections()
+    sessions.add(AgentConnection(b"a", "one", "b", 0.0, 1.0))
+    sessions.add(AgentConnection(b"b", "two", "b", 0.0, 1.0))
 
     sessions.expire(100.0, live={"two"})
 

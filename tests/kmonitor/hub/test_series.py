@@ -6,11 +6,11 @@ import pytest
 from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import GraphSize
-from kmonitor_agent.wire.messages.unions import Column, SeriesTold
+from kmonitor_agent.wire.messages.unions import SeriesReply, ThinnedColumn
 from tests.support.simulated_agent import MIB, SimulatedAgent
 
 
-def points(column: Column) -> tuple[np.ndarray, np.ndarray]:
+def points(column: ThinnedColumn) -> tuple[np.ndarray, np.ndarray]:
     return np.frombuffer(column.t_s, "<f8"), np.frombuffer(column.values, "<f8")
 
 
@@ -111,7 +111,7 @@ def test_charts_do_not_hold_up_what_arrives(client: HubClient, folders: Folders)
         for second in range(20_000):
             agent.sample(t_s=float(second))
         agent.wait_acked()
-        told: list[SeriesTold] = [client.series(agent.run, ["ram_bytes"] * 16, buckets=4000)]
+        told: list[SeriesReply] = [client.series(agent.run, ["ram_bytes"] * 16, buckets=4000)]
         agent.sample(t_s=20_000.0)
         agent.wait_acked()
 

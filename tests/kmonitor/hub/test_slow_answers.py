@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import zmq
 
-from kmonitor.base.wakeup import Wake
+from kmonitor.base.wakeup import WakeupPipe
 from kmonitor.connect import hub_client
 from kmonitor.connect.hub_client import HubClient, HubStuck
 from kmonitor.hub import loop
@@ -20,9 +20,9 @@ from kmonitor.hub.store.sample_blocks import Samples, read_samples
 from kmonitor.hub.views import run_columns
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import ipc_endpoint, view_socket_path
 from kmonitor_agent.wire.local.private_files import make_private_folder
-from kmonitor_agent.wire.messages.unions import Working
+from kmonitor_agent.wire.messages.unions import ReplyPending
 from tests.support.clock import MovedClock
 from tests.support.stored_runs import store_runs
 from tests.support.waiting import DEADLINE_S
@@ -37,7 +37,7 @@ class SlowHub:
         self.folders = folders
         ((self.run, self.n_events),) = store_runs(folders, 1, N_SAMPLES).items()
         self.gate = threading.Event()
-        self._wake = Wake()
+        self._wake = WakeupPipe()
         self._loops: list[HubLoop] = []
         self._is_up = threading.Event()
         self._thread = threading.Thread(target=self._main, name="slow-hub")
@@ -59,7 +59,7 @@ class SlowHub:
         self._wake.close()
 
     def client(self, **options: Any) -> HubClient:
-        return HubClient(ipc(view_socket(self.folders)), **options)
+        return HubClient(ipc_endpoint(view_socket_path(self.folders)), **options)
 
     def _main(self) -> None:
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
@@ -101,9 +101,9 @@ QUESTIONS: dict[str, Callable[[HubClient, str], object]] = {
 def test_an_answer_is_waited_for_as_long_as_the_hub_works_on_it(
     slow_hub: SlowHub, clock: MovedClock, kind: str
 ):
-    heard: list[Working | None] = []
+    heard: list[ReplyPending | None] = []
 
-    def hear(working: Working | None) -> None:
+    def hear(working: ReplyPending | None) -> None:
         heard.append(working)
         clock.move(4.0)
         if len(heard) == 4:

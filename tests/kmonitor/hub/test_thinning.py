@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor.base.thinning import thin, with_gaps
+from kmonitor.base.thinning import thin_series, with_gaps
 
 
 @given(
@@ -15,7 +15,7 @@ def test_extremes_ends_and_order_are_kept_within_the_bound(values: list[float], 
     t_s = np.cumsum(np.linspace(0.0, 1.0, len(values)))
     series = np.array(values)
 
-    thinned_t_s, thinned = thin(t_s, series, buckets)
+    thinned_t_s, thinned = thin_series(t_s, series, buckets)
 
     assert len(thinned) <= max(2 * buckets, 2)
     assert thinned.min() == series.min()
@@ -30,7 +30,7 @@ def test_a_bucket_without_points_is_no_point():
     t_s = np.concatenate((np.arange(50.0), np.arange(1000.0, 1050.0)))
     values = np.arange(100.0)
 
-    thinned_t_s, _ = thin(t_s, values, 10)
+    thinned_t_s, _ = thin_series(t_s, values, 10)
 
     assert len(thinned_t_s) <= 6
     assert not ((thinned_t_s > 49) & (thinned_t_s < 1000)).any()
@@ -39,7 +39,7 @@ def test_a_bucket_without_points_is_no_point():
 def test_points_at_one_moment_are_thinned_too():
     t_s = np.full(100, 5.0)
 
-    thinned_t_s, thinned = thin(t_s, np.arange(100.0), 4)
+    thinned_t_s, thinned = thin_series(t_s, np.arange(100.0), 4)
 
     assert len(thinned_t_s) <= 8
     assert (thinned.min(), thinned.max()) == (0.0, 99.0)

@@ -6,8 +6,8 @@ import pytest
 
 from kmonitor.connect.follower import HubFollower
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.hub.views.viewers import Views
-from kmonitor_agent.wire.local.hub_address import ipc, view_socket
+from kmonitor.hub.views.viewers import ViewerService
+from kmonitor_agent.wire.local.hub_address import ipc_endpoint, view_socket_path
 from kmonitor_agent.wire.messages.codec import pack
 from kmonitor_agent.wire.messages.unions import Ping
 from tests.support.hub_parts import HubParts
@@ -26,7 +26,7 @@ def test_who_asked_once_is_no_viewer(live_hub: LiveHub, client: HubClient):
 
 
 def test_a_desktop_is_a_viewer_until_it_leaves(live_hub: LiveHub, client: HubClient):
-    follower = HubFollower(ipc(view_socket(live_hub.folders)), wake=lambda: None)
+    follower = HubFollower(ipc_endpoint(view_socket_path(live_hub.folders)), wake=lambda: None)
     follower.start()
     wait_until(lambda: client.hub().viewers == 1, what="a viewer")
 
@@ -38,7 +38,7 @@ def test_a_desktop_is_a_viewer_until_it_leaves(live_hub: LiveHub, client: HubCli
 def test_a_desktop_that_cannot_be_reached_is_forgotten_at_once(parts: HubParts):
     gone: set[bytes] = set()
     nobody: Any = None
-    views = Views(
+    views = ViewerService(
         parts.ledger, nobody, parts.faults, parts.clock, lambda who, _message: who not in gone
     )
     for who in (b"one", b"other"):

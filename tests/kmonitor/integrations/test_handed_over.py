@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kmonitor.integrations.handed_over import HandedOver, NotTold, taken
-from kmonitor_agent.studies.values import packed, unpacked
+from kmonitor_agent.studies.values import pack_value, unpack_value
 
 
 class Callback:
@@ -32,7 +32,7 @@ def double(value: int) -> int:
 
 def again(folder: Path, value: Any) -> Any:
     handed = HandedOver(folder)
-    told = unpacked(packed(handed.told("value", value)))
+    told = unpack_value(pack_value(handed.told("value", value)))
     return taken(told, handed.parts)
 
 

@@ -6,14 +6,14 @@ import keras
 import pytest
 
 from kmonitor.integrations.model_size import (
-    LeastSize,
-    TooLarge,
-    check_step,
-    check_training,
-    held_bytes,
-    least_of,
-    weights_within,
-    without_values,
+    MinimumSize,
+    ModelTooLarge,
+    build_without_values,
+    check_step_fits,
+    check_training_fits,
+    find_minimum_size,
+    process_resident_bytes,
+    weights_bounded,
 )
 from tests.support.process_state import unchanged
 
@@ -26,19 +26,19 @@ def wide(features: int) -> keras.Model:
 
 
 def test_weights_beyond_the_bound_are_not_made():
-    before = held_bytes()
+    before = process_resident_bytes()
 
     with (
-        pytest.raises(TooLarge, match=r"16.0 TiB or more.*it was not built"),
-        weights_within(keras, before + 2**31),
+        pytest.raises(ModelTooLarge, match=r"16.0 TiB or more.*it was not built"),
+        weights_bounded(keras, before + 2**31),
     ):
         keras.Sequential([keras.Input((4,)), keras.layers.Dense(2**40)])
 
-    assert held_bytes() < before + 2**28
+    assert process_resident_bytes() < before + 2**28
 
 
 def test_weights_within_the_bound_are_made_as_ever():
-    with weights_within(keras, held_bytes() + 2**31):
+    with weights_bounded(keras, process_resident_bytes() + 2**31):
         model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
 
     assert model.count_params() == 15
@@ -53,23 +53,23 @@ def dense(optimizer: str) -> keras.Model:
 
 def looked_at(build: Callable[[], keras.Model], bound_bytes: int) -> None:
     """Both steps in one process."""
-    check_training(least_of(keras, build, bound_bytes), bound_bytes)
+    check_training_fits(find_minimum_size(keras, build, bound_bytes), bound_bytes)
 
 
 def test_weights_that_fit_without_their_gradients_and_slots_are_not_made():
-    before = held_bytes()
+    before = process_resident_bytes()
 
     with pytest.raises(
-        TooLarge,
+        ModelTooLarge,
         match=r"\(256.0 MiB\), their gradients and what Adam .* 1.0 GiB or more.*not built",
     ):
         looked_at(lambda: dense("adam"), before + 3 * 2**28)
 
-    assert held_bytes() < before + 2**27
+    assert process_resident_bytes() < before + 2**27
 
 
 def test_an_optimizer_that_keeps_less_lets_the_same_model_be_built():
-    looked_at(lambda: dense("sgd"), held_bytes() + 3 * 2**28)
+    looked_at(lambda: dense("sgd"), process_resident_bytes() + 3 * 2**28)
 
 
 def test_process_that_trains_keeps_its_state_while_sizes_are_checked():
@@ -79,10 +79,10 @@ def test_process_that_trains_keeps_its_state_while_sizes_are_checked():
         model(keras.ops.ones((1, 4)))
         keras.utils.set_random_seed(3)
         with unchanged("the checks"):
-            check_training(LeastSize(1.0, 3.0, "Adam"), held_bytes() + 2**31)
-            check_step(model, 1, held_bytes() + 2**28)
-            with pytest.raises(TooLarge):
-                check_step(model, 2**12, held_bytes() + 2**28)
+            check_training_fits(MinimumSize(1.0, 3.0, "Adam"), process_resident_bytes() + 2**31)
+            check_step_fits(model, 1, process_resident_bytes() + 2**28)
+            with pytest.raises(ModelTooLarge):
+                check_step_fits(model, 2**12, process_resident_bytes() + 2**28)
     finally:
         keras.mixed_precision.set_global_policy("float32")
 
@@ -90,7 +90,7 @@ def test_process_that_trains_keeps_its_state_while_sizes_are_checked():
 def test_weights_of_layers_are_made_by_kerass_own_method_afterwards():
     own = keras.layers.Layer.add_weight
 
-    with pytest.raises(KeyError), weights_within(keras, None):
+    with pytest.raises(KeyError), weights_bounded(keras, None):
         raise KeyError
 
     assert keras.layers.Layer.add_weight is own
@@ -102,25 +102,27 @@ def test_a_model_that_cannot_be_made_without_values_is_left_to_be_built():
         model.set_weights([each + 1.0 for each in model.get_weights()])
         return model
 
-    looked_at(build, held_bytes() + 2**31)
-    assert without_values(keras, build, held_bytes() + 2**31).count_params() == 15
+    looked_at(build, process_resident_bytes() + 2**31)
+    assert (
+        build_without_values(keras, build, process_resident_bytes() + 2**31).count_params() == 15
+    )
 
 
 def test_a_model_of_any_size_is_made_without_values():
-    before = held_bytes()
+    before = process_resident_bytes()
 
-    assert without_values(keras, lambda: dense("adam"), before).count_params() == 2**26
-    assert held_bytes() < before + 2**27
+    assert build_without_values(keras, lambda: dense("adam"), before).count_params() == 2**26
+    assert process_resident_bytes() < before + 2**27
 
 
 def test_a_step_beyond_the_bound_is_told_with_how_sure_that_is():
-    with pytest.raises(TooLarge, match=r"about .* GiB \(.* GiB, tier 3: .*\) at batch 32"):
-        check_step(wide(2**24), 32, held_bytes() + 2**30)
+    with pytest.raises(ModelTooLarge, match=r"about .* GiB \(.* GiB, tier 3: .*\) at batch 32"):
+        check_step_fits(wide(2**24), 32, process_resident_bytes() + 2**30)
 
 
 def test_a_step_that_may_fit_is_trained():
-    check_step(wide(2**10), 32, held_bytes() + 2**30)
+    check_step_fits(wide(2**10), 32, process_resident_bytes() + 2**30)
 
 
 def test_a_model_that_cannot_be_described_is_trained():
-    check_step(object(), 32, held_bytes())
+    check_step_fits(object(), 32, process_resident_bytes())

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from kmonitor.memory.calibration import (
-    Measured,
     Measurements,
     NotIdentifiable,
+    PeakMeasurement,
     calibrated,
     measurement_key,
 )
@@ -20,10 +20,12 @@ LAYOUT = two_dense()
 MIB = 2**20
 
 
-def measured(batch: int, factor: float = 1.0, **fields: Any) -> Measured:
+def measured(batch: int, factor: float = 1.0, **fields: Any) -> PeakMeasurement:
     """The transient part of the estimate times a factor, as if it had been measured."""
     found = estimate(LAYOUT, Plan(batch=batch))
-    return Measured(batch, found.resident_bytes + int(factor * found.transient_bytes), **fields)
+    return PeakMeasurement(
+        batch, found.resident_bytes + int(factor * found.transient_bytes), **fields
+    )
 
 
 def test_one_batch_scales_the_estimate_at_every_other():
@@ -57,7 +59,10 @@ def test_it_is_wider_where_a_layer_or_the_step_has_no_rule_and_open_without_any_
 
 def test_two_batches_give_the_line_through_them():
     resident = estimate(LAYOUT, Plan(batch=1)).resident_bytes
-    points = [Measured(1000, resident + 30 * MIB), Measured(3000, resident + 70 * MIB)]
+    points = [
+        PeakMeasurement(1000, resident + 30 * MIB),
+        PeakMeasurement(3000, resident + 70 * MIB),
+    ]
 
     found = calibrated(LAYOUT, Plan(batch=2000), points)
 
@@ -66,7 +71,7 @@ def test_two_batches_give_the_line_through_them():
 
 
 def test_data_that_the_allocator_of_a_cpu_holds_are_said_beside_what_it_leaves_out():
-    seen = [Measured(1000, 130 * MIB, between_bytes=100 * MIB, device="CPU")]
+    seen = [PeakMeasurement(1000, 130 * MIB, between_bytes=100 * MIB, device="CPU")]
 
     notes = calibrated(LAYOUT, Plan(batch=1000), seen).notes
 
@@ -76,8 +81,8 @@ def test_data_that_the_allocator_of_a_cpu_holds_are_said_beside_what_it_leaves_o
 
 def test_what_stays_between_steps_grows_with_the_batch_as_it_was_seen_to():
     points = [
-        Measured(1000, 130 * MIB, between_bytes=100 * MIB),
-        Measured(3000, 190 * MIB, between_bytes=120 * MIB),
+        PeakMeasurement(1000, 130 * MIB, between_bytes=100 * MIB),
+        PeakMeasurement(3000, 190 * MIB, between_bytes=120 * MIB),
     ]
 
     told = {b: calibrated(LAYOUT, Plan(batch=b), points) for b in (500, 2000, 4000)}
@@ -89,7 +94,10 @@ def test_what_stays_between_steps_grows_with_the_batch_as_it_was_seen_to():
 
 def test_the_peak_never_goes_below_that_of_the_update():
     resident = estimate(LAYOUT, Plan(batch=1)).resident_bytes
-    points = [Measured(1000, resident + 30 * MIB), Measured(2000, resident + 90 * MIB)]
+    points = [
+        PeakMeasurement(1000, resident + 30 * MIB),
+        PeakMeasurement(2000, resident + 90 * MIB),
+    ]
     bare = msgspec.structs.replace(LAYOUT, calls=())
 
     found = calibrated(LAYOUT, Plan(batch=1), points)
@@ -101,7 +109,7 @@ def test_a_peak_that_is_only_the_updates_tells_nothing():
     resident = estimate(LAYOUT, Plan(batch=1)).resident_bytes
 
     with pytest.raises(NotIdentifiable, match="larger batch"):
-        calibrated(LAYOUT, Plan(batch=64), [Measured(1, resident + 1000)])
+        calibrated(LAYOUT, Plan(batch=64), [PeakMeasurement(1, resident + 1000)])
 
 
 def test_too_few_steps_are_no_measurement():
@@ -111,10 +119,15 @@ def test_too_few_steps_are_no_measurement():
 
 def test_of_one_batch_size_the_highest_peak_is_kept_and_steps_add_up():
     held = Measurements()
-    for one in (Measured(8, 100), Measured(8, 300), Measured(8, 200), Measured(16, 50)):
+    for one in (
+        PeakMeasurement(8, 100),
+        PeakMeasurement(8, 300),
+        PeakMeasurement(8, 200),
+        PeakMeasurement(16, 50),
+    ):
         held = held.with_one("key", one)
 
-    assert held.by_key["key"] == (Measured(8, 300, 15), Measured(16, 50, 5))
+    assert held.by_key["key"] == (PeakMeasurement(8, 300, 15), PeakMeasurement(16, 50, 5))
     again = msgspec.json.decode(msgspec.json.encode(held), type=Measurements)
     assert again.by_key == held.by_key
 

@@ -5,11 +5,11 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.cli import map
-from kmonitor.cli.common.terminal import Misuse
-from kmonitor.cli.map import Training, say_map
-from kmonitor.memory.calibration import FitMemory, Measured, measurements_of
+from kmonitor.cli.common.terminal import UsageError
+from kmonitor.cli.map import TrainingOptions, print_map
+from kmonitor.memory.calibration import FitMemory, PeakMeasurement, measurements_of
 from kmonitor.memory.estimate import Plan, estimate
 from tests.support.made_up_layouts import chain, layer, tensor, two_dense, variable
 
@@ -23,7 +23,7 @@ def tells(monkeypatch: pytest.MonkeyPatch, then: str = "Dropout") -> None:
         [tensor(None, dtype="int32"), tensor(None, 8), tensor(None, 8)],
         [variable("embed/embeddings", 100, 8)],
     )
-    measured = Measured(16, 2**30, steps=5, between_bytes=2**20, device="CPU")
+    measured = PeakMeasurement(16, 2**30, steps=5, between_bytes=2**20, device="CPU")
     fit = FitMemory(1, told, 16, measured, "CPU")
     monkeypatch.setattr(map, "run_memory", lambda _: (fit, measurements_of([fit])))
 
@@ -33,7 +33,7 @@ def test_a_length_that_is_said_gives_the_map(
 ):
     tells(monkeypatch)
 
-    map.memory_map(RUN, training=Training(sequence=40), as_json=True)
+    map.memory_map(RUN, training=TrainingOptions(sequence=40), as_json=True)
 
     told = json.loads(capsys.readouterr().out)
     assert (told["tier"], told["batch"]) == (3, 16)
@@ -46,13 +46,13 @@ def test_no_part_is_told_as_larger_than_its_whole(
 ):
     found = estimate(two_dense(), Plan(64))
 
-    say_map(two_dense(), replace(found, kept_bytes=found.transient_bytes + more))
+    print_map(two_dense(), replace(found, kept_bytes=found.transient_bytes + more))
 
     assert words in capsys.readouterr().out
 
 
 def test_the_name_of_a_run_alone_is_answered_with_how_to_ask():
-    with pytest.raises(Expected, match="no file cnn-of-monday") as caught:
+    with pytest.raises(UserError, match="no file cnn-of-monday") as caught:
         map.memory_map("cnn-of-monday")
 
     assert "run:cnn-of-monday" in caught.value.remedy
@@ -61,7 +61,7 @@ def test_the_name_of_a_run_alone_is_answered_with_how_to_ask():
 def test_without_a_length_it_is_asked_for(monkeypatch: pytest.MonkeyPatch):
     tells(monkeypatch)
 
-    with pytest.raises(Expected, match="leaves a length open") as caught:
+    with pytest.raises(UserError, match="leaves a length open") as caught:
         map.memory_map(RUN)
 
     assert "--sequence 128" in caught.value.remedy
@@ -70,8 +70,8 @@ def test_without_a_length_it_is_asked_for(monkeypatch: pytest.MonkeyPatch):
 def test_a_layer_that_may_change_the_length_is_refused(monkeypatch: pytest.MonkeyPatch):
     tells(monkeypatch, then="Conv1D")
 
-    with pytest.raises(Expected, match="may change a length") as caught:
-        map.memory_map(RUN, training=Training(sequence=40))
+    with pytest.raises(UserError, match="may change a length") as caught:
+        map.memory_map(RUN, training=TrainingOptions(sequence=40))
 
     assert "script" in caught.value.remedy
 
@@ -79,16 +79,19 @@ def test_a_layer_that_may_change_the_length_is_refused(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("training", "words"),
     [
-        (Training(input_shape=["40"]), "--input-shape is for"),
-        (Training(sequence=40, measured=["32"]), "--measured 32: write a batch and its peak"),
+        (TrainingOptions(input_shape=["40"]), "--input-shape is for"),
+        (
+            TrainingOptions(sequence=40, measured=["32"]),
+            "--measured 32: write a batch and its peak",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_said(
-    monkeypatch: pytest.MonkeyPatch, training: Training, words: str
+    monkeypatch: pytest.MonkeyPatch, training: TrainingOptions, words: str
 ):
     tells(monkeypatch)
 
-    with pytest.raises(Misuse) as caught:
+    with pytest.raises(UsageError) as caught:
         map.memory_map(RUN, training=training)
 
     assert words in str(caught.value)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kmonitor.memory.calibration import Measured, telling
+from kmonitor.memory.calibration import PeakMeasurement, usable_measurements
 from kmonitor.memory.estimate import Plan, estimate
 from kmonitor.memory.tensor_sizes import OpenShape, is_open, with_length
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
@@ -49,6 +49,6 @@ def test_joining_keeps_the_length_along_the_last_axis_alone(axis: int, is_kept: 
 
 
 def test_what_was_measured_tells_nothing_of_a_model_whose_lengths_are_open():
-    measured = Measured(32, 2**30, steps=5, between_bytes=2**20, device="CPU")
+    measured = PeakMeasurement(32, 2**30, steps=5, between_bytes=2**20, device="CPU")
 
-    assert telling(tokens(None), Plan(32), [measured]) == ()
+    assert usable_measurements(tokens(None), Plan(32), [measured]) == ()

@@ -4,7 +4,7 @@ import pytest
 
 from kmonitor.memory.estimate import MemoryMap, Plan, estimate
 from kmonitor.memory.layer_rules import Backend
-from kmonitor_agent.wire.messages.model_layout import Setting
+from kmonitor_agent.wire.messages.model_layout import ConfigValue
 from tests.support.made_up_layouts import chain, layer, tensor, variable
 
 STEPS, WIDTH = 64, 256
@@ -12,7 +12,7 @@ Y = 4 * STEPS * WIDTH
 """Bytes of one example's feature map."""
 
 
-def _kept(kind: str, **settings: Setting) -> float:
+def _kept(kind: str, **settings: ConfigValue) -> float:
     """What a third layer of a kind keeps more than a second one, as a share of Y."""
 
     def kept_bytes(n: int) -> int:
@@ -52,7 +52,7 @@ def _wrapped(wraps: str, backend: Backend = "tensorflow", *, is_first: bool = Tr
         ("Activation", {"activation": "relu"}, 1),
     ],
 )
-def test_a_layer_keeps_what_was_measured(kind: str, settings: dict[str, Setting], kept: float):
+def test_a_layer_keeps_what_was_measured(kind: str, settings: dict[str, ConfigValue], kept: float):
 
     assert _kept(kind, **settings) == pytest.approx(kept)
 

@@ -5,14 +5,14 @@ import pytest
 
 from kmonitor.memory.calibration import (
     Calibration,
-    Measured,
+    PeakMeasurement,
     fit_memories,
     measurements_of,
-    telling,
+    usable_measurements,
 )
 from kmonitor.memory.estimate import Plan, estimate
 from kmonitor_agent.wire.messages.events import FitStarted, LayoutPart, StepPeak
-from kmonitor_agent.wire.messages.model_layout import ModelLayout, layout_of_parts, packed_layout
+from kmonitor_agent.wire.messages.model_layout import ModelLayout, encode_layout, join_layout_parts
 from tests.support.made_up_layouts import two_dense
 
 LAYOUT = two_dense()
@@ -21,7 +21,7 @@ MIB = 2**20
 
 def parts_of(layout: ModelLayout, fit: int, size: int = 100) -> list[LayoutPart]:
     """A layout as events, in small pieces."""
-    body = packed_layout(layout)
+    body = encode_layout(layout)
     pieces = [body[n : n + size] for n in range(0, len(body), size)]
     return [LayoutPart(0.0, fit, n + 1, len(pieces), each) for n, each in enumerate(pieces)]
 
@@ -40,13 +40,13 @@ def test_a_layout_comes_back_from_its_parts_in_any_order():
     parts = parts_of(LAYOUT, 1)
 
     assert len(parts) > 2
-    assert layout_of_parts(reversed(parts)) == LAYOUT
+    assert join_layout_parts(reversed(parts)) == LAYOUT
 
 
 @pytest.mark.parametrize("what", ["missing", "damaged", "none", "cut", "other"])
 def test_a_layout_that_is_not_whole_is_none(what: str):
     parts = parts_of(LAYOUT, 1)
-    whole = LayoutPart(0.0, 1, 1, 1, packed_layout(LAYOUT))
+    whole = LayoutPart(0.0, 1, 1, 1, encode_layout(LAYOUT))
     given = {
         "missing": parts[1:],
         "damaged": [msgspec.structs.replace(parts[0], body=b"x" * 100), *parts[1:]],
@@ -55,7 +55,7 @@ def test_a_layout_that_is_not_whole_is_none(what: str):
         "other": [msgspec.structs.replace(whole, body=b"x")],
     }
 
-    assert layout_of_parts(given[what]) is None
+    assert join_layout_parts(given[what]) is None
 
 
 def test_a_fit_of_the_same_model_has_the_layout_that_was_told_before():
@@ -67,7 +67,7 @@ def test_a_fit_of_the_same_model_has_the_layout_that_was_told_before():
         (1, 8, LAYOUT),
         (2, 16, LAYOUT),
     ]
-    assert found[0].measured == Measured(8, 100 * MIB, 5, 2 * MIB, "GPU")
+    assert found[0].measured == PeakMeasurement(8, 100 * MIB, 5, 2 * MIB, "GPU")
 
 
 def test_a_fit_without_a_layout_is_none():
@@ -95,7 +95,7 @@ def test_measurements_are_found_by_model_and_device_whatever_its_layers_are_call
 
 
 def test_what_stays_between_steps_is_taken_as_measured():
-    one = Measured(4096, 90 * MIB, 5, 30 * MIB, "GPU")
+    one = PeakMeasurement(4096, 90 * MIB, 5, 30 * MIB, "GPU")
 
     found = Calibration(LAYOUT, Plan(1), [one]).at(4096)
 
@@ -117,11 +117,13 @@ def test_a_part_smaller_than_the_rules_say_is_only_half_believed():
     told = [estimate(LAYOUT, Plan(n)).transient_bytes for n in (4096, 16384)]
     resident = estimate(LAYOUT, Plan(1)).resident_bytes
 
-    found = Calibration(LAYOUT, Plan(1), [Measured(4096, resident + told[0] // 4)]).at(16384)
+    found = Calibration(LAYOUT, Plan(1), [PeakMeasurement(4096, resident + told[0] // 4)]).at(
+        16384
+    )
 
     assert found.transient_bytes == pytest.approx(told[0] / 4 + (told[1] - told[0]) / 2, rel=1e-3)
 
 
 def test_what_tells_nothing_is_passed_over():
-    assert telling(LAYOUT, Plan(64), [Measured(1, 1)]) == ()
-    assert telling(LAYOUT, Plan(64), []) == ()
+    assert usable_measurements(LAYOUT, Plan(64), [PeakMeasurement(1, 1)]) == ()
+    assert usable_measurements(LAYOUT, Plan(64), []) == ()

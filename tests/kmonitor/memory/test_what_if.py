@@ -1,6 +1,6 @@
 """Other batches, limits and advice, each the estimate with one thing changed."""
 
-from kmonitor.memory.calibration import Measured
+from kmonitor.memory.calibration import PeakMeasurement
 from kmonitor.memory.estimate import Plan, estimate
 from kmonitor.memory.what_if import advise, largest_batches, peaks_over_batch
 from tests.support.made_up_layouts import two_dense
@@ -65,7 +65,7 @@ def test_a_smaller_input_is_advice_where_it_was_described():
 def test_a_measurement_corrects_curve_and_fit():
     layout = two_dense()
     plain = estimate(layout, Plan(batch=4096))
-    twice = Measured(4096, plain.resident_bytes + 2 * plain.transient_bytes)
+    twice = PeakMeasurement(4096, plain.resident_bytes + 2 * plain.transient_bytes)
 
     [peak] = peaks_over_batch(layout, Plan(batch=1), [4096], [twice])
     fit = largest_batches(layout, Plan(batch=1), plain.peak_bytes, [twice])

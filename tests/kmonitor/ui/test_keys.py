@@ -6,15 +6,15 @@ import re
 import pytest
 
 from kmonitor.base.installation import resource_path
-from kmonitor.ui.actions.action_panel import _looks, ways_of
-from kmonitor.ui.shortcuts import KEYS, Key, key_of, keyboard_map
+from kmonitor.ui.actions.action_panel import _looks, action_variants
+from kmonitor.ui.shortcuts import KEYS, Shortcut, shortcut_groups, shortcut_keys
 
-LISTED = {keys for group in keyboard_map() for line in group.lines for keys in line.keys}
+LISTED = {keys for group in shortcut_groups() for line in group.lines for keys in line.keys}
 
 
 @pytest.mark.parametrize("name", KEYS)
 def test_the_page_lists_every_key(name: str):
-    assert key_of(name) in LISTED
+    assert shortcut_keys(name) in LISTED
 
 
 def test_no_two_keys_do_something_at_the_same_place():
@@ -24,24 +24,24 @@ def test_no_two_keys_do_something_at_the_same_place():
 
 
 def test_a_key_of_the_whole_window_meets_those_of_its_pages_only():
-    everywhere = Key("Ctrl+E", "anywhere")
+    everywhere = Shortcut("Ctrl+E", "anywhere")
 
-    assert everywhere.meets(Key("ctrl+e", "history"))
-    assert everywhere.meets(Key("Ctrl+E", "anywhere"))
-    assert not everywhere.meets(Key("Ctrl+E", "guide"))
-    assert not everywhere.meets(Key("Ctrl+D", "history"))
-    assert not Key("Ctrl+E", "charts").meets(Key("Ctrl+E", "history"))
+    assert everywhere.meets(Shortcut("ctrl+e", "history"))
+    assert everywhere.meets(Shortcut("Ctrl+E", "anywhere"))
+    assert not everywhere.meets(Shortcut("Ctrl+E", "guide"))
+    assert not everywhere.meets(Shortcut("Ctrl+D", "history"))
+    assert not Shortcut("Ctrl+E", "charts").meets(Shortcut("Ctrl+E", "history"))
 
 
 def test_actions_and_their_ways_have_keys_of_the_table():
     known = {key.keys for key in KEYS.values() if key.place == "charts"}
 
     assert {look[1] for look in _looks().values()} <= known
-    assert {way.shortcut for name in ("save", "reload") for way in ways_of(name)} <= known
+    assert {way.shortcut for name in ("save", "reload") for way in action_variants(name)} <= known
 
 
 def test_each_group_says_what_its_keys_do():
-    for group in keyboard_map():
+    for group in shortcut_groups():
         assert group.title
         assert all(line.words and line.keys for line in group.lines)
         words = [line.words for line in group.lines]

@@ -1,6 +1,6 @@
 """Errors of Keras and of a user's code in a line that can be read."""
 
-from kmonitor_agent.describing.layout_child import error_words
+from kmonitor_agent.describing.layout_child import user_code_error_text
 
 DUMP = "{'module': 'keras', 'class_name': 'Functional', 'config': " + "x" * 5000 + "}"
 
@@ -11,7 +11,7 @@ def test_the_cause_is_told_without_the_configuration_around_it():
         f"config={DUMP}.\n\nException encountered: Layer 'a' expected 1 variables.\nReceived: 2"
     )
 
-    told = error_words(ValueError(text))
+    told = user_code_error_text(ValueError(text))
 
     assert told == "ValueError: Layer 'a' expected 1 variables. Received: 2"
 
@@ -21,10 +21,10 @@ def test_what_was_looked_for_is_told_without_where_it_was_named():
         f"Could not locate class 'Gated'. Make sure that it is there. Full object config: {DUMP}"
     )
 
-    told = error_words(TypeError(text))
+    told = user_code_error_text(TypeError(text))
 
     assert told == "TypeError: Could not locate class 'Gated'. Make sure that it is there."
 
 
 def test_no_error_is_longer_than_some_lines():
-    assert len(error_words(ValueError("word " * 1000))) < 450
+    assert len(user_code_error_text(ValueError("word " * 1000))) < 450

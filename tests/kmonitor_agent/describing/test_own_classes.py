@@ -10,7 +10,7 @@ import pytest
 
 keras: Any = pytest.importorskip("keras")
 
-from kmonitor_agent.describing.model_source import NoModel, Source, model_from  # noqa: E402
+from kmonitor_agent.describing.model_source import ModelOrigin, NoModel, construct_model  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -77,7 +77,7 @@ def test_a_class_is_found_by_name_whatever_module_it_was_saved_from(
 ):
     config = model_json((module, "Gated", registered, {"name": "gated"}))
 
-    model = model_from(Source(config=config, module=str(classes)))
+    model = construct_model(ModelOrigin(config=config, module=str(classes)))
 
     assert [type(each).__name__ for each in model.layers] == ["Gated"]
 
@@ -87,7 +87,7 @@ def test_what_the_file_gathers_or_registers_is_found_too(classes: Path, register
     kind = registered.rpartition(">")[2]
     config = model_json(("elsewhere", kind, registered, {"name": "it"}))
 
-    model = model_from(Source(config=config, module=str(classes)))
+    model = construct_model(ModelOrigin(config=config, module=str(classes)))
 
     assert [type(each).__name__ for each in model.layers] == [kind]
 
@@ -100,7 +100,9 @@ def test_a_function_is_found_and_keras_own_names_stay_its_own(classes: Path):
         for name, activation in (("a", own), ("b", "relu"))
     ]
 
-    first, second = model_from(Source(config=model_json(*layers), module=str(classes))).layers
+    first, second = construct_model(
+        ModelOrigin(config=model_json(*layers), module=str(classes))
+    ).layers
 
     assert first.activation.__name__ == "doubled"
     assert second.activation is keras.activations.relu
@@ -114,11 +116,11 @@ def test_what_the_file_only_imports_is_not_found(classes: Path):
     )
 
     with pytest.raises(NoModel, match="does not define system"):
-        model_from(Source(config=config, module=str(classes)))
+        construct_model(ModelOrigin(config=config, module=str(classes)))
 
 
 def test_a_class_that_the_file_lacks_is_named(classes: Path):
     config = model_json(("models", "Absent", "Absent", {"name": "absent"}))
 
     with pytest.raises(NoModel, match=r"classes_of_the_test\.py does not define Absent"):
-        model_from(Source(config=config, module=str(classes)))
+        construct_model(ModelOrigin(config=config, module=str(classes)))

@@ -9,7 +9,7 @@ import pytest
 
 from kmonitor_agent.frameworks import detection
 from kmonitor_agent.frameworks.detection import UnknownFramework, framework_for
-from kmonitor_agent.reclaim.actions import Tag, collect, reload
+from kmonitor_agent.reclaim.actions import CheckpointTag, collect, reload
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.reloading import KERAS, dense_model
 
@@ -56,7 +56,7 @@ def test_other_backends_are_named_and_say_why_they_cannot(
     assert framework.describe(model).parameters == model.count_params()
     assert framework.fit_facts(model).optimizer == "Adam"
     assert backend in framework.graph(model).absent
-    outcome = reload(framework, model, CheckpointStore(tmp_path), tag=Tag("run", 1, 0))
+    outcome = reload(framework, model, CheckpointStore(tmp_path), tag=CheckpointTag("run", 1, 0))
     assert not outcome.ok
     assert backend in outcome.why
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kmonitor_agent.frameworks.live_objects import keeper_of
+from kmonitor_agent.frameworks.live_objects import container_name
 
 
 class Thing:
@@ -28,7 +28,7 @@ def test_an_attribute_that_keeps_them_is_named(kind: Callable[[tuple[Thing, ...]
     things = tuple([Thing() for _ in range(6)])
     owner = Owner(kind(things))
 
-    assert keeper_of(things) == "made"
+    assert container_name(things) == "made"
     assert len(owner.made) == 6
 
 
@@ -37,12 +37,12 @@ def test_a_variable_of_a_module_that_keeps_most_of_them_is_named():
     script = ModuleType("script")
     vars(script).update(few=list(things[:2]), most=list(things[:4]))
 
-    assert keeper_of(things) == "most"
+    assert container_name(things) == "most"
 
 
 def test_nobody_is_named_where_each_has_a_keeper_of_its_own():
     things = tuple([Thing() for _ in range(6)])
     owners = [Owner([thing]) for thing in things]
 
-    assert keeper_of(things) == ""
+    assert container_name(things) == ""
     assert len(owners) == 6

@@ -6,7 +6,7 @@ import keras
 import pytest
 from keras import layers
 
-from kmonitor_agent.frameworks.layout_reader import NoShapes, check_shapes
+from kmonitor_agent.frameworks.layout_reader import ModelNotBuilt, check_is_built
 from tests.support.reloading import KERAS
 
 pytestmark = [*KERAS, pytest.mark.filterwarnings("ignore:.*built")]
@@ -66,11 +66,11 @@ def test_a_model_that_would_make_weights_when_called_is_refused_and_stays_as_it_
     model = make()
     before = [each.path for each in model.variables]
 
-    with pytest.raises(NoShapes, match="call it on an Input"):
-        check_shapes(model)
+    with pytest.raises(ModelNotBuilt, match="call it on an Input"):
+        check_is_built(model)
 
     assert [each.path for each in model.variables] == before
-    check_shapes(called(model))
+    check_is_built(called(model))
 
 
 @pytest.mark.parametrize(
@@ -83,4 +83,4 @@ def test_a_model_that_would_make_weights_when_called_is_refused_and_stays_as_it_
     ids=["with a layer that nothing uses", "that builds its layers itself", "in another one"],
 )
 def test_a_model_whose_used_layers_have_their_weights_has_its_shapes(make: Any):
-    check_shapes(make())
+    check_is_built(make())

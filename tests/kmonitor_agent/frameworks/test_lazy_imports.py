@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from keras.src.utils import module_utils
 
-from kmonitor_agent.frameworks.model_building import nothing_imported
+from kmonitor_agent.frameworks.model_building import lazy_imports_blocked
 from tests.support.reloading import KERAS
 
 pytestmark = KERAS
@@ -28,7 +28,7 @@ def sleeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def test_what_nobody_imported_is_taken_to_be_missing_and_not_afterwards(sleeping: Any):
-    with nothing_imported():
+    with lazy_imports_blocked():
         assert not sleeping.available
         assert NAME not in sys.modules
 
@@ -36,7 +36,7 @@ def test_what_nobody_imported_is_taken_to_be_missing_and_not_afterwards(sleeping
 
 
 def test_a_call_into_it_imports_it_as_ever(sleeping: Any):
-    with nothing_imported():
+    with lazy_imports_blocked():
         assert sleeping.VALUE == 3
 
     assert sleeping.available
@@ -45,12 +45,12 @@ def test_a_call_into_it_imports_it_as_ever(sleeping: Any):
 def test_what_was_asked_for_before_is_there(sleeping: Any):
     assert sleeping.available
 
-    with nothing_imported():
+    with lazy_imports_blocked():
         assert sleeping.available
 
 
 def test_what_the_script_imported_itself_is_there(sleeping: Any):
     __import__(NAME)
 
-    with nothing_imported():
+    with lazy_imports_blocked():
         assert sleeping.available

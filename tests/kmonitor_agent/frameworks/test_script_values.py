@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmonitor_agent.frameworks.script_values import (
-    attribute_of,
-    count_of,
-    is_true,
-    item_of,
-    number_of,
-    numbers_in,
-    text_in,
+    numeric_logs,
+    safe_bool,
+    safe_count,
+    safe_float,
+    safe_get,
+    safe_getattr,
+    safe_text,
 )
 from tests.support.odd_values import NO_NUMBERS, NUMBERS, ODD, Endless, StopsHalfway
 
@@ -26,7 +26,7 @@ NAMED = st.sampled_from(list(ODD))
 def test_numbers_of_all_kinds_are_read():
     for name, (value, wanted) in NUMBERS.items():
         with warnings.catch_warnings(action="error"):
-            found = number_of(value)
+            found = safe_float(value)
 
         assert type(found) is float, name
         assert found == wanted or (math.isnan(found) and math.isnan(wanted)), name
@@ -35,18 +35,18 @@ def test_numbers_of_all_kinds_are_read():
 def test_what_is_no_number_is_none():
     for name, value in NO_NUMBERS.items():
         with warnings.catch_warnings(action="error"):
-            assert number_of(value) is None, name
+            assert safe_float(value) is None, name
 
 
 def test_counts_truths_texts_and_items_are_pythons_own_or_absent():
     for name, value in ODD.items():
-        count = count_of(value)
+        count = safe_count(value)
 
         assert count is None or (type(count) is int and 0 <= count < 2**63), name
-        assert type(is_true(value)) is bool, name
-        assert type(text_in(value)) is str, name
-        item_of(value, "steps")
-        attribute_of(value, "name")
+        assert type(safe_bool(value)) is bool, name
+        assert type(safe_text(value)) is str, name
+        safe_get(value, "steps")
+        safe_getattr(value, "name")
 
 
 @given(st.lists(st.tuples(st.text(min_size=1), st.one_of(st.floats(), NAMED))), st.sets(NAMED))
@@ -58,7 +58,7 @@ def test_logs_give_each_number_that_has_a_name(items: list[tuple[str, Any]], nam
             logs[ODD[each]] = 1.0
     logs["val_loss"] = 0.25
 
-    found = numbers_in(logs, name_of=lambda name: name[:200], most=10_000)
+    found = numeric_logs(logs, name_of=lambda name: name[:200], most=10_000)
 
     assert found["val_loss"] == 0.25
     assert all(type(name) is str and type(value) is float for name, value in found.items())
@@ -70,17 +70,17 @@ def test_logs_give_each_number_that_has_a_name(items: list[tuple[str, Any]], nam
 def test_what_a_mapping_gives_before_it_raises_counts():
     logs = StopsHalfway(loss=1.0, other=2.0)
 
-    assert numbers_in(logs, name_of=str, most=9) == {"loss": 1.0}
+    assert numeric_logs(logs, name_of=str, most=9) == {"loss": 1.0}
 
 
 def test_a_mapping_without_end_is_left():
-    assert numbers_in(Endless(), name_of=str, most=9) == {"loss": 1.0}
+    assert numeric_logs(Endless(), name_of=str, most=9) == {"loss": 1.0}
 
 
 def test_what_is_no_mapping_gives_nothing():
     for name in ODD.keys() - {"dict", "stops halfway"}:
-        assert numbers_in(ODD[name], name_of=str, most=9) == {}, name
+        assert numeric_logs(ODD[name], name_of=str, most=9) == {}, name
 
 
 def test_no_more_than_asked_for_are_given():
-    assert len(numbers_in(dict.fromkeys(range(50), 1.0), name_of=str, most=7)) == 7
+    assert len(numeric_logs(dict.fromkeys(range(50), 1.0), name_of=str, most=7)) == 7

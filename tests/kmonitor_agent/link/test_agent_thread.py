@@ -12,12 +12,12 @@ from kmonitor_agent.link.agent_thread import (
     EXIT_NETWORK_S,
     JOIN_SLACK_S,
     THREAD_NAME,
+    AgentLoop,
     AgentThread,
-    Turns,
 )
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path
 from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.messages.events import EpochEnded, Notice
 from tests.support.clock import MovedClock
@@ -123,14 +123,14 @@ def test_an_idle_run_delivers_what_a_hub_asks_for_again(agent: AgentThread, fold
         test.link.emit(epoch(number))
     wait_until(lambda: test.link.status().last_seq == 6)
     test.link.set_idle(is_idle=True)
-    with FakeHub(ingest_socket(folders)) as hub:
+    with FakeHub(ingest_socket_path(folders)) as hub:
         hub.serve_until(lambda: hub.acked == 6)
     wait_until(lambda: not is_held(folders, "run1"))
-    with FakeHub(ingest_socket(folders), hub_id="hub2") as hub:
+    with FakeHub(ingest_socket_path(folders), hub_id="hub2") as hub:
         hub.serve_until(lambda: hub.acked == 6)
         kinds = hub.kinds()
 
-    assert kinds == ["BootStarted", *["EpochEnded"] * 5]
+    assert kinds == ["SessionStarted", *["EpochEnded"] * 5]
 
 
 def test_only_tasks_that_are_meant_for_it_run_while_a_run_is_idle(
@@ -159,8 +159,8 @@ def test_a_process_that_is_short_says_so_once_and_connects_later(
         tries.append(short[0] if short else "")
         return short.pop() if short else ""
 
-    monkeypatch.setattr(transport, "what_is_short", what_is_short)
-    with FakeHub(ingest_socket(folders)) as hub:
+    monkeypatch.setattr(transport, "missing_resources", what_is_short)
+    with FakeHub(ingest_socket_path(folders)) as hub:
         test = started(agent, folders, "run1", HubChoice())
         hub.serve_until(lambda: hub.acked >= 2)
         notices = [event for event in hub.events if isinstance(event, Notice)]
@@ -230,14 +230,14 @@ def test_the_exit_as_a_whole_is_bounded_where_the_disk_hangs(
 def test_the_thread_goes_on_where_there_is_no_memory_for_a_call(
     agent: AgentThread, folders: Folders, monkeypatch: pytest.MonkeyPatch
 ):
-    real, fails = Turns._guarded, [MemoryError()] * 20
+    real, fails = AgentLoop._guarded, [MemoryError()] * 20
 
-    def guarded(turns: Turns, work: Callable[[], None]) -> None:
+    def guarded(turns: AgentLoop, work: Callable[[], None]) -> None:
         if fails:
             raise fails.pop()
         real(turns, work)
 
-    monkeypatch.setattr(Turns, "_guarded", guarded)
+    monkeypatch.setattr(AgentLoop, "_guarded", guarded)
 
     test = started(agent, folders, "run1")
     test.link.emit(epoch(1))
@@ -255,7 +255,7 @@ def without_memory(*_: object, **__: object) -> None:
 def test_a_context_whose_sockets_were_not_closed_holds_up_no_collection(
     folders: Folders, monkeypatch: pytest.MonkeyPatch
 ):
-    place = ingest_socket(folders)
+    place = ingest_socket_path(folders)
     made = transport.Transport()
     made.prepare(place)
     with monkeypatch.context() as patched:

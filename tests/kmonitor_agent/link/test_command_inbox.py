@@ -10,7 +10,7 @@ from kmonitor_agent.link.command_inbox import (
     HELD_LIMIT,
     SEEN_LIMIT,
     CommandInbox,
-    CommandsSeen,
+    SeenCommands,
 )
 from kmonitor_agent.wire.messages.commands import Command
 from kmonitor_agent.wire.messages.events import CommandProgress, Event
@@ -118,22 +118,22 @@ def test_when_the_disk_refuses_a_command_still_runs_once(
 
 
 def test_memory_of_commands_is_bounded(tmp_path: Path):
-    seen = CommandsSeen(tmp_path)
+    seen = SeenCommands(tmp_path)
     for n in range(SEEN_LIMIT + 10):
         seen.add(f"c{n}")
 
     assert "c9" not in seen
     assert "c10" in seen
-    assert f"c{SEEN_LIMIT + 9}" in CommandsSeen(tmp_path)
+    assert f"c{SEEN_LIMIT + 9}" in SeenCommands(tmp_path)
 
 
 def test_a_damaged_list_of_commands_keeps_what_is_readable(tmp_path: Path):
     (tmp_path / COMMANDS_NAME).write_text("good\nnot an id!\n\nalso-good\n")
-    seen = CommandsSeen(tmp_path)
+    seen = SeenCommands(tmp_path)
 
     assert "good" in seen
     assert "also-good" in seen
     assert "not an id!" not in seen
 
     (tmp_path / COMMANDS_NAME).write_bytes(b"\xff\xfe")
-    assert "good" not in CommandsSeen(tmp_path)
+    assert "good" not in SeenCommands(tmp_path)

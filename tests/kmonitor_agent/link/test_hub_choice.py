@@ -6,12 +6,12 @@ import pytest
 
 from kmonitor_agent.link.hub_choice import HubChoice, parse_hub
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import DirectAddress, ingest_socket
+from kmonitor_agent.wire.local.hub_address import DirectAddress, ingest_socket_path
 
 
 def test_without_a_name_it_is_this_users_own_hub(folders: Folders):
     assert parse_hub(None, {}) == HubChoice()
-    assert parse_hub("local", {}).socket(folders) == ingest_socket(folders)
+    assert parse_hub("local", {}).socket(folders) == ingest_socket_path(folders)
 
 
 def test_off_is_no_hub(folders: Folders):

@@ -10,22 +10,27 @@ import pytest
 
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.command_inbox import CommandInbox
-from kmonitor_agent.link.delivery import Phase, RunDelivery, RunParts
-from kmonitor_agent.link.hub_connection import HubConnection, HubReach, Sighting, Surroundings
+from kmonitor_agent.link.delivery import DeliveryContext, DeliveryPhase, RunDelivery
+from kmonitor_agent.link.hub_connection import (
+    ConnectionContext,
+    HubConnection,
+    HubDialer,
+    SocketIdentity,
+)
 from kmonitor_agent.link.outbox import Outbox
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.private_files import NotPrivate
 from kmonitor_agent.wire.local.spool_writer import SpoolWriter
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.commands import Command
-from kmonitor_agent.wire.messages.events import Event, Lost, Notice
+from kmonitor_agent.wire.messages.events import Event, LostEvents, Notice
 from kmonitor_agent.wire.messages.unions import (
     Ack,
-    Again,
     Batch,
     Bye,
     ErrorMessage,
     Hello,
+    HelloAgain,
     Nack,
     Ping,
     Pong,
@@ -86,7 +91,7 @@ class _Run:
             now_s=case.now_s,
             faults=case.faults,
         )
-        parts = RunParts(
+        parts = DeliveryContext(
             run,
             boot_started(),
             self.outbox,
@@ -125,10 +130,10 @@ class _Case:
         self.timing = Timing()
         self.faults = FaultLog()
         self.wires: list[_Wire] = []
-        self.sighting: Sighting | None = Sighting(1, 1, 1)
+        self.sighting: SocketIdentity | None = SocketIdentity(1, 1, 1)
         self.refusal: NotPrivate | None = None
-        outside = Surroundings(
-            reach=HubReach(look=self._look, connect=self._connect, jitter=lambda: 1.0),
+        outside = ConnectionContext(
+            reach=HubDialer(look=self._look, connect=self._connect, jitter=lambda: 1.0),
             clock=self.clock,
             on_fault=self.faults.record,
         )
@@ -177,7 +182,7 @@ class _Case:
         }
         self.hear(Welcome(acked=acked, **(fields | more)))
 
-    def _look(self) -> Sighting | None:
+    def _look(self) -> SocketIdentity | None:
         if self.refusal is not None:
             raise self.refusal
         return self.sighting
@@ -232,7 +237,7 @@ def test_a_hub_that_lost_events_gets_them_again(case: _Case):
     case.add(5)
     case.welcome(acked=0)
     case.hear(Ack(run="run1", acked=5))
-    case.hear(Again(run="run1", acked=1))
+    case.hear(HelloAgain(run="run1", acked=1))
     case.welcome(acked=1)
 
     assert [b.first for b in case.wire.of(Batch)] == [1, 2]
@@ -244,7 +249,7 @@ def test_a_hub_ahead_of_the_run_is_refused_and_the_spool_stays(case: _Case):
     case.add(3)
     case.welcome(acked=9)
 
-    assert case.delivery.phase is Phase.REFUSED
+    assert case.delivery.phase is DeliveryPhase.REFUSED
     assert not case.wire.is_closed
     assert case.codes() == ["hub_ahead"]
     assert case.outbox.read(1, 10, 10**6)
@@ -260,13 +265,13 @@ def test_a_hub_ahead_of_the_run_is_refused_and_the_spool_stays(case: _Case):
 def test_a_hub_of_another_version_is_not_used(case: _Case, proto: int):
     case.welcome(proto=proto)
 
-    assert case.delivery.phase is Phase.REFUSED
+    assert case.delivery.phase is DeliveryPhase.REFUSED
     assert case.codes() == ["hub_version"]
 
 
 def test_another_hub_is_greeted_at_once_by_a_run_that_was_refused(case: _Case):
     case.welcome(proto=99)
-    case.sighting = Sighting(1, 2, 1)
+    case.sighting = SocketIdentity(1, 2, 1)
     case.clock.move(3.0)
     case.connection.step()
     case.clock.move(0.1)
@@ -279,7 +284,7 @@ def test_another_hub_is_greeted_at_once_by_a_run_that_was_refused(case: _Case):
 def test_a_welcome_for_another_process_means_nothing(case: _Case):
     case.welcome(boot="boot9")
 
-    assert case.delivery.phase is Phase.GREETING
+    assert case.delivery.phase is DeliveryPhase.GREETING
 
 
 def test_a_second_welcome_does_not_rewind(case: _Case):
@@ -292,7 +297,7 @@ def test_a_second_welcome_does_not_rewind(case: _Case):
 
 def test_again_while_greeting_means_nothing(case: _Case):
     case.connection.step()
-    case.hear(Again(run="run1", acked=0), Ack(run="run1", acked=0))
+    case.hear(HelloAgain(run="run1", acked=0), Ack(run="run1", acked=0))
 
     assert len(case.wire.of(Hello)) == 1
 
@@ -332,7 +337,7 @@ def test_an_ack_of_another_run_or_from_the_past_means_nothing(case: _Case):
     case.hear(Ack(run="other", acked=5), Ack(run="run1", acked=2))
 
     assert case.outbox.acked == 3
-    assert case.delivery.phase is Phase.LIVE
+    assert case.delivery.phase is DeliveryPhase.LIVE
 
 
 def test_an_ack_of_what_does_not_exist_is_refused(case: _Case):
@@ -340,7 +345,7 @@ def test_an_ack_of_what_does_not_exist_is_refused(case: _Case):
     case.welcome()
     case.hear(Ack(run="run1", acked=6))
 
-    assert case.delivery.phase is Phase.REFUSED
+    assert case.delivery.phase is DeliveryPhase.REFUSED
     assert case.codes() == ["hub_ahead"]
 
 
@@ -353,7 +358,7 @@ def test_a_refused_batch_is_halved_until_one_event_is_to_blame(case: _Case):
             break
         batch = case.wire.of(Batch)[-1]
         last = batch.first + len(batch.events) - 1
-        clean = isinstance(decode_event(batch.events[0]), Lost)
+        clean = isinstance(decode_event(batch.events[0]), LostEvents)
         if batch.first <= poison <= last and not clean:
             n = len(batch.events)
             case.hear(Nack(run="run1", first=batch.first, n=n, why="poison"))
@@ -363,7 +368,7 @@ def test_a_refused_batch_is_halved_until_one_event_is_to_blame(case: _Case):
     assert case.delivery.is_done
     sent = {b.first: b.events for b in case.wire.of(Batch)}
     lost = decode_event(sent[poison][0])
-    assert isinstance(lost, Lost)
+    assert isinstance(lost, LostEvents)
     assert (lost.first, lost.why) == (6, "refused by the hub: poison")
 
 
@@ -374,7 +379,7 @@ def test_events_that_stay_unacknowledged_lead_to_a_new_hello(case: _Case):
         case.clock.move(1.0)
         case.hear(Pong(n=1))
 
-    assert case.delivery.phase is Phase.GREETING
+    assert case.delivery.phase is DeliveryPhase.GREETING
     case.welcome()
     assert [b.first for b in case.wire.of(Batch)] == [1, 1]
 
@@ -434,7 +439,7 @@ def test_a_silent_hub_is_left_for_a_new_socket(case: _Case):
         case.clock.move(0.7)
         case.connection.step()
     assert case.wires[0].is_closed
-    assert case.delivery.phase is Phase.AWAY
+    assert case.delivery.phase is DeliveryPhase.AWAY
     assert case.connection.wait_s() <= 0.11
 
     case.clock.move(0.2)
@@ -448,7 +453,7 @@ def test_after_a_long_stop_of_this_process_what_waits_is_read_before_judging(cas
     case.clock.move(60.0)
     case.hear(Pong(n=1))
 
-    assert case.delivery.phase is Phase.LIVE
+    assert case.delivery.phase is DeliveryPhase.LIVE
 
 
 def test_pauses_grow_to_their_bound_and_start_anew_after_a_steady_session(case: _Case):
@@ -486,7 +491,7 @@ def test_a_hub_that_starts_anew_is_not_kept_waiting(case: _Case):
     case.clock.move(2.6)
     case.connection.step()
     n = len(case.wires)
-    case.sighting = Sighting(1, 2, 2)
+    case.sighting = SocketIdentity(1, 2, 2)
     case.clock.move(0.5)
     case.connection.step()
 
@@ -502,7 +507,7 @@ def test_a_missing_socket_is_looked_for_each_half_second(case: _Case):
     assert case.wires == []
     assert case.connection.wait_s() == 0.5
     case.clock.move(0.4)
-    case.sighting = Sighting(1, 1, 1)
+    case.sighting = SocketIdentity(1, 1, 1)
     case.connection.step()
     assert case.wires == []
     case.clock.move(0.1)
@@ -527,7 +532,7 @@ def test_a_hub_that_talks_nonsense_is_left(case: _Case):
     case.wire.is_bad = True
     case.connection.step()
 
-    assert case.delivery.phase is Phase.AWAY
+    assert case.delivery.phase is DeliveryPhase.AWAY
     assert case.codes() == ["hub_broken"]
 
 
@@ -542,7 +547,7 @@ def test_a_superseded_process_falls_silent_for_good(case: _Case):
     case.connection.step()
     case.connection.close()
 
-    assert case.delivery.phase is Phase.SUPERSEDED
+    assert case.delivery.phase is DeliveryPhase.SUPERSEDED
     assert len(case.wires) == 1
     assert case.delivery.is_done
     assert case.connection.wait_s() == float("inf")
@@ -574,7 +579,7 @@ def test_an_error_that_is_not_fatal_changes_nothing(case: _Case):
     case.welcome()
     case.hear(ErrorMessage(code="unsupported", text="x"))
 
-    assert case.delivery.phase is Phase.LIVE
+    assert case.delivery.phase is DeliveryPhase.LIVE
 
 
 def test_commands_reach_the_desk(case: _Case):
@@ -640,13 +645,13 @@ def test_an_answer_reaches_only_the_run_that_it_names(case: _Case):
         ErrorMessage(code="busy", text="no", retry_ms=9000, run="run2"),
         ErrorMessage(code="invalid", text="no", fatal=True, run="run2"),
         Ack(run="run2", acked=9),
-        Again(run="run2", acked=0),
+        HelloAgain(run="run2", acked=0),
         Nack(run="run2", first=1, n=1, why="poison"),
     ],
     ids=lambda bad: getattr(bad, "code", type(bad).__name__),
 )
 def test_what_goes_wrong_with_one_run_leaves_the_others_alone(
-    case: _Case, bad: ErrorMessage | Ack | Again | Nack
+    case: _Case, bad: ErrorMessage | Ack | HelloAgain | Nack
 ):
     case.welcome()
     case.other_run()
@@ -654,7 +659,7 @@ def test_what_goes_wrong_with_one_run_leaves_the_others_alone(
     case.add(1)
     case.connection.step()
 
-    assert case.delivery.phase is Phase.LIVE
+    assert case.delivery.phase is DeliveryPhase.LIVE
     assert case.wire.of(Batch)[-1].run in ("run1", "run2")
     assert [b.run for b in case.wire.of(Batch)].count("run1") == 1
     assert len(case.wires) == 1
@@ -670,7 +675,7 @@ def test_a_run_that_has_ended_is_no_longer_served(case: _Case):
     case.hear(Ack(run="run2", acked=1))
 
     assert [b.run for b in case.wire.of(Batch)] == ["run2"]
-    assert case.delivery.phase is Phase.LIVE
+    assert case.delivery.phase is DeliveryPhase.LIVE
 
 
 def test_pings_name_one_run_after_another(case: _Case):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.link.hub_connection import look_for_hub
+from kmonitor_agent.link.hub_connection import find_hub_socket
 from kmonitor_agent.wire.local.private_files import NotPrivate, make_private_folder
 
 
@@ -23,21 +23,21 @@ def _bind(path: Path) -> None:
 
 
 def test_nothing_there_is_nothing(path: Path):
-    assert look_for_hub(path) is None
-    assert look_for_hub(path.parent / "gone" / "agents.sock") is None
+    assert find_hub_socket(path) is None
+    assert find_hub_socket(path.parent / "gone" / "agents.sock") is None
 
 
 def test_a_socket_is_seen_and_told_from_its_successor(path: Path):
     _bind(path)
-    first = look_for_hub(path)
+    first = find_hub_socket(path)
 
     assert first is not None
-    assert look_for_hub(path) == first
+    assert find_hub_socket(path) == first
 
     other = path.with_name("other")
     _bind(other)
     other.replace(path)
-    assert look_for_hub(path) not in {None, first}
+    assert find_hub_socket(path) not in {None, first}
 
 
 def test_a_folder_that_others_may_enter_is_not_used(path: Path):
@@ -45,14 +45,14 @@ def test_a_folder_that_others_may_enter_is_not_used(path: Path):
     path.parent.chmod(0o755)
 
     with pytest.raises(NotPrivate):
-        look_for_hub(path)
+        find_hub_socket(path)
 
 
 def test_what_is_no_socket_is_not_used(path: Path):
     path.touch()
 
     with pytest.raises(NotPrivate, match="not a socket"):
-        look_for_hub(path)
+        find_hub_socket(path)
 
 
 def test_somebody_elses_socket_is_not_used(path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -64,4 +64,4 @@ def test_somebody_elses_socket_is_not_used(path: Path, monkeypatch: pytest.Monke
     path_owner = f"user id {real}"
 
     with pytest.raises(NotPrivate, match=path_owner):
-        look_for_hub(path)
+        find_hub_socket(path)

@@ -8,7 +8,7 @@ import pytest
 import zmq
 
 from kmonitor_agent.link.hub_socket import BAD_FRAMES_LIMIT, HubSocket
-from kmonitor_agent.wire.local.hub_address import DirectAddress, ipc
+from kmonitor_agent.wire.local.hub_address import DirectAddress, ipc_endpoint
 from kmonitor_agent.wire.messages.codec import pack
 from kmonitor_agent.wire.messages.fields import MAGIC, MAX_AGENT_FRAME_BYTES
 from kmonitor_agent.wire.messages.unions import ErrorMessage, Ping, Pong, ToAgent
@@ -22,7 +22,7 @@ class _Pair:
         self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self.router = self.context.socket(zmq.ROUTER)
         self.router.setsockopt(zmq.LINGER, 0)
-        self.router.bind(ipc(path))
+        self.router.bind(ipc_endpoint(path))
         self.agent = HubSocket(self.context, path)
         self.agent.connect()
         self.agent.send(Ping(n=1))

@@ -8,18 +8,18 @@ import threading
 import pytest
 
 from kmonitor_agent.link import event_queue as module
-from kmonitor_agent.link.event_queue import Inbox, Wake
+from kmonitor_agent.link.event_queue import AgentWakeup, EventQueue
 from kmonitor_agent.wire.messages.events import Sample
 from tests.support.links import epoch, sample
 from tests.support.waiting import DEADLINE_S
 
 
-def _is_readable(wake: Wake) -> bool:
+def _is_readable(wake: AgentWakeup) -> bool:
     return bool(select.select([wake.fileno()], [], [], 0)[0])
 
 
 def test_samples_and_others_come_in_the_order_of_their_emission():
-    inbox = Inbox(Wake())
+    inbox = EventQueue(AgentWakeup())
     events = [sample(1), epoch(1), sample(2), epoch(2), epoch(3), sample(3)]
     for event in events:
         inbox.put(event)
@@ -30,7 +30,7 @@ def test_samples_and_others_come_in_the_order_of_their_emission():
 
 def test_the_oldest_make_room_and_are_counted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "EVENTS_LIMIT", 2)
-    inbox = Inbox(Wake())
+    inbox = EventQueue(AgentWakeup())
     for number in range(4):
         inbox.put(epoch(number))
 
@@ -39,7 +39,7 @@ def test_the_oldest_make_room_and_are_counted(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_who_looks_by_itself_is_not_woken():
-    inbox = Inbox(Wake())
+    inbox = EventQueue(AgentWakeup())
     assert inbox.is_empty
     inbox.put(epoch(1))
 
@@ -48,7 +48,7 @@ def test_who_looks_by_itself_is_not_woken():
 
 
 def test_a_sleeper_is_woken_by_the_first_event_only():
-    inbox = Inbox(Wake())
+    inbox = EventQueue(AgentWakeup())
     assert inbox.fall_asleep()
     assert not _is_readable(inbox.wake)
 
@@ -61,7 +61,7 @@ def test_a_sleeper_is_woken_by_the_first_event_only():
 
 
 def test_nobody_falls_asleep_over_an_event():
-    inbox = Inbox(Wake())
+    inbox = EventQueue(AgentWakeup())
     inbox.put(epoch(1))
 
     assert not inbox.fall_asleep()
@@ -69,7 +69,7 @@ def test_nobody_falls_asleep_over_an_event():
 
 
 def test_a_shut_inbox_takes_nothing():
-    inbox = Inbox(Wake())
+    inbox = EventQueue(AgentWakeup())
     inbox.fall_asleep()
     inbox.shut()
     inbox.put(epoch(1))
@@ -79,7 +79,7 @@ def test_a_shut_inbox_takes_nothing():
 
 
 def test_a_wake_can_be_set_and_cleared_again_and_again():
-    wake = Wake()
+    wake = AgentWakeup()
     for _ in range(3):
         wake.set()
         wake.set()
@@ -91,7 +91,7 @@ def test_a_wake_can_be_set_and_cleared_again_and_again():
 
 def test_a_pipe_serves_where_there_is_no_eventfd(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delattr("os.eventfd")
-    wake = Wake()
+    wake = AgentWakeup()
     for _ in range(100_000 // 8):
         wake.set()
 
@@ -103,7 +103,7 @@ def test_a_process_with_many_open_files_can_be_woken():
     if hard != resource.RLIM_INFINITY and hard < 2000:
         pytest.skip("at most a thousand files here")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2000), hard))
-    wake = Wake()
+    wake = AgentWakeup()
     low = wake._read
     wake._read = wake._write = os.dup2(low, 1900)
     os.close(low)
@@ -117,7 +117,7 @@ def test_a_process_with_many_open_files_can_be_woken():
 
 def test_where_there_is_no_poll_select_serves(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delattr(select, "poll")
-    wake = Wake()
+    wake = AgentWakeup()
     wake.set()
 
     assert wake.wait(DEADLINE_S)
@@ -128,7 +128,7 @@ def test_without_descriptors_nobody_sleeps(monkeypatch: pytest.MonkeyPatch):
         raise OSError(24, "Too many open files")
 
     monkeypatch.setattr(module, "_pair", none_left)
-    inbox = Inbox(Wake())
+    inbox = EventQueue(AgentWakeup())
 
     assert inbox.wake.fileno() == -1
     assert not inbox.fall_asleep()
@@ -139,7 +139,7 @@ def test_without_descriptors_nobody_sleeps(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.slow
 def test_nothing_is_lost_between_many_emitters_and_one_taker():
-    inbox = Inbox(Wake())
+    inbox = EventQueue(AgentWakeup())
     taken = []
 
     def emit(first: int) -> None:

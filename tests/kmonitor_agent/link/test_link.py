@@ -8,16 +8,16 @@ import pytest
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link import agent_thread, run_stream
 from kmonitor_agent.link.agent_thread import THREAD_NAME, AgentThread
-from kmonitor_agent.link.event_queue import Wake
+from kmonitor_agent.link.event_queue import AgentWakeup
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket
-from kmonitor_agent.wire.local.interpreter_record import read_launcher
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path
+from kmonitor_agent.wire.local.interpreter_record import read_interpreter_record
 from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.messages.commands import Command
-from kmonitor_agent.wire.messages.events import BootEnded, CommandProgress, Notice, Sample
+from kmonitor_agent.wire.messages.events import CommandProgress, Notice, Sample, SessionEnded
 from kmonitor_agent.wire.messages.unions import Bye, Hello
 from tests.support.clock import MovedClock
 from tests.support.fake_hub import FakeHub
@@ -39,7 +39,7 @@ def _thread() -> threading.Thread | None:
 
 
 def test_events_arrive_in_order_behind_the_boot(folders: Folders):
-    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+    with FakeHub(ingest_socket_path(folders)) as hub, LinkUnderTest(folders) as test:
         for number in range(500):
             test.link.emit(epoch(number))
         hub.serve_until(lambda: hub.acked == 501)
@@ -61,13 +61,13 @@ def test_without_a_hub_everything_waits_on_disk(folders: Folders):
     assert spooled_events(folders) == [boot_started(), epoch(1)]
 
 
-def refuse(_wake: Wake) -> None:
+def refuse(_wake: AgentWakeup) -> None:
     """Nobody may be woken."""
     raise AssertionError("woken")
 
 
 def test_with_the_hub_off_nothing_is_looked_for(folders: Folders):
-    with FakeHub(ingest_socket(folders)) as hub:
+    with FakeHub(ingest_socket_path(folders)) as hub:
         with LinkUnderTest(folders, hub=HubChoice(is_off=True)) as test:
             test.link.emit(epoch(1))
             wait_until(lambda: test.link.status().last_seq == 2)
@@ -83,7 +83,7 @@ def test_a_hub_that_appears_later_gets_all_of_it(folders: Folders):
         for number in range(50):
             test.link.emit(epoch(number))
         wait_until(lambda: test.link.status().last_seq == 51)
-        with FakeHub(ingest_socket(folders)) as hub:
+        with FakeHub(ingest_socket_path(folders)) as hub:
             hub.serve_until(lambda: hub.acked == 51)
 
 
@@ -95,7 +95,7 @@ def test_an_event_of_a_working_thread_wakes_nobody(
     monkeypatch.setattr(agent_thread, "WAIT_LIMIT_S", 600.0)
     with LinkUnderTest(folders, hub=HubChoice(is_off=True), timing=timing) as test:
         wait_until(lambda: test.link.status().last_seq == 1)
-        monkeypatch.setattr(Wake, "set", refuse)
+        monkeypatch.setattr(AgentWakeup, "set", refuse)
         test.link.emit(epoch(1))
         wait_until(lambda: test.link.status().last_seq == 2)
         monkeypatch.undo()
@@ -115,18 +115,18 @@ def test_a_single_event_after_a_long_silence_is_spooled_at_once(
 
 def test_closing_delivers_what_is_left_and_says_why(folders: Folders):
     with (
-        FakeHub(ingest_socket(folders)) as hub,
+        FakeHub(ingest_socket_path(folders)) as hub,
         LinkUnderTest(folders, timing=PATIENT) as test,
     ):
         hub.serve_until(lambda: hub.acked == 1)
-        test.link.emit(BootEnded(t_s=1.0, why="failed"))
+        test.link.emit(SessionEnded(t_s=1.0, why="failed"))
         closing = threading.Thread(target=test.link.close, kwargs={"timeout_s": 60.0})
         closing.start()
         hub.serve_until(lambda: hub.count(Bye))
         closing.join(DEADLINE_S)
 
         assert hub.got[-1] == Bye(run="run1", last=2, why="error")
-        assert hub.kinds() == ["BootStarted", "BootEnded"]
+        assert hub.kinds() == ["SessionStarted", "SessionEnded"]
     assert _thread() is None
 
 
@@ -194,7 +194,7 @@ def test_tasks_run_on_the_agents_thread_and_may_emit(folders: Folders):
 def test_a_command_is_handed_over_once_and_its_end_is_told(folders: Folders):
     command = Command(id="c1", run="run1", boot="boot1", name="save")
     with (
-        FakeHub(ingest_socket(folders)) as hub,
+        FakeHub(ingest_socket_path(folders)) as hub,
         LinkUnderTest(folders, timing=PATIENT) as test,
     ):
         hub.serve_until(lambda: hub.acked == 1)
@@ -212,7 +212,7 @@ def test_a_command_is_handed_over_once_and_its_end_is_told(folders: Folders):
 def test_a_command_seen_by_an_earlier_process_never_runs_again(folders: Folders):
     for boot in ("boot1", "boot2"):
         with (
-            FakeHub(ingest_socket(folders)) as hub,
+            FakeHub(ingest_socket_path(folders)) as hub,
             LinkUnderTest(folders, boot=boot, timing=PATIENT) as test,
         ):
             hub.serve_until(lambda hub=hub: hub.count(Hello) and hub.acked)
@@ -297,7 +297,7 @@ def test_the_interpreter_is_left_for_later(folders: Folders):
     with LinkUnderTest(folders) as test:
         wait_until(lambda: test.link.status().last_seq)
 
-    assert read_launcher(folders, "here") is not None
+    assert read_interpreter_record(folders, "here") is not None
 
 
 def test_a_fault_of_the_thread_is_counted_and_the_thread_goes_on(

@@ -10,21 +10,21 @@ import pytest
 
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link import outbox as module
-from kmonitor_agent.link.outbox import MemoryRing, Outbox
+from kmonitor_agent.link.outbox import MemoryBuffer, Outbox
 from kmonitor_agent.wire.local import spool_folder
 from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.local.spool_format import segment_name, segments_in
-from kmonitor_agent.wire.local.spool_writer import SpoolHeld, SpoolWriter
+from kmonitor_agent.wire.local.spool_writer import SpoolLocked, SpoolWriter
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.commands import LimitSpec
 from kmonitor_agent.wire.messages.events import (
     AnyEvent,
-    BootStarted,
     Event,
     LimitsInForce,
-    Lost,
+    LostEvents,
     Notice,
     Sample,
+    SessionStarted,
 )
 from tests.support.clock import MovedClock
 from tests.support.links import FACTS, epoch, flip_byte, sample
@@ -35,7 +35,7 @@ LOTS = 10**9
 class _Case:
     """An outbox in a folder of its own, and what it told."""
 
-    def __init__(self, root: Path, ring: MemoryRing | None = None) -> None:
+    def __init__(self, root: Path, ring: MemoryBuffer | None = None) -> None:
         self.told: list[Event] = []
         self.faults = FaultLog()
         self.clock = MovedClock(wall_s=time.time())
@@ -64,7 +64,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "spool"
 
 
-def _opened(root: Path, ring: MemoryRing | None = None) -> _Case:
+def _opened(root: Path, ring: MemoryBuffer | None = None) -> _Case:
     case = _Case(root, ring)
     assert case.outbox.open()
     return case
@@ -155,7 +155,7 @@ def test_what_was_deleted_is_sent_as_lost(root: Path, monkeypatch: pytest.Monkey
     (case.folder / segment_name(1)).unlink()
 
     lost = case.events()
-    assert [(e.first, e.last) for e in lost if isinstance(e, Lost)] == [(1, 1), (2, 2)]
+    assert [(e.first, e.last) for e in lost if isinstance(e, LostEvents)] == [(1, 1), (2, 2)]
     case.outbox.close()
 
 
@@ -193,11 +193,11 @@ def test_an_event_that_cannot_be_encoded_keeps_its_place_as_lost(root: Path):
 def test_a_first_event_that_is_too_large_still_says_which_run_it_is(root: Path):
     case = _opened(root)
     case.outbox.append(
-        [BootStarted(0.0, "b", "run", "host", 1, 5.0, versions={"v": "x" * 70_000}), sample(1)]
+        [SessionStarted(0.0, "b", "run", "host", 1, 5.0, versions={"v": "x" * 70_000}), sample(1)]
     )
 
     first = case.events()[0]
-    assert first == BootStarted(0.0, "b", "run", "host", 1, 5.0)
+    assert first == SessionStarted(0.0, "b", "run", "host", 1, 5.0)
     case.outbox.close()
 
 
@@ -207,7 +207,7 @@ def test_a_refused_event_is_sent_as_lost_with_the_hubs_reason(root: Path):
     case.outbox.replace(2, "poison")
 
     lost = case.events()[1]
-    assert isinstance(lost, Lost)
+    assert isinstance(lost, LostEvents)
     assert (lost.first, lost.why) == (2, "poison")
     case.outbox.close()
 
@@ -252,7 +252,7 @@ def test_a_full_disk_degrades_to_memory_says_so_once_and_recovers(
 def test_when_memory_is_full_too_samples_are_lost_and_epochs_are_not(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    case = _opened(root, MemoryRing(limit_bytes=200))
+    case = _opened(root, MemoryBuffer(limit_bytes=200))
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", _full)
         case.outbox.append([epoch(1)])
@@ -273,7 +273,7 @@ def test_when_memory_is_full_too_samples_are_lost_and_epochs_are_not(
 
 def test_lost_samples_at_the_very_end_are_lost_events(root: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(os, "write", _full)
-    case = _opened(root, MemoryRing(limit_bytes=0))
+    case = _opened(root, MemoryBuffer(limit_bytes=0))
     case.outbox.append([sample(1), sample(2)])
 
     assert case.steps() == ["Lost", "Lost"]
@@ -283,7 +283,7 @@ def test_lost_samples_at_the_very_end_are_lost_events(root: Path, monkeypatch: p
 def test_what_a_hub_confirmed_needs_no_memory_any_more(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    ring = MemoryRing()
+    ring = MemoryBuffer()
     monkeypatch.setattr(os, "write", _full)
     case = _opened(root, ring)
     case.outbox.append([sample(1), sample(2)])
@@ -324,7 +324,7 @@ def test_numbers_are_not_mixed_with_those_of_a_process_that_holds_the_spool(root
     first.outbox.append([sample(1)])
     second = _Case(root)
     assert not second.outbox.open()
-    second.outbox.open_without_disk(SpoolHeld("held"))
+    second.outbox.open_without_disk(SpoolLocked("held"))
     second.outbox.append([sample(9)])
     first.outbox.close()
     second.outbox.retry()

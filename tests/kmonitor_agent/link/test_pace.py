@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor_agent.link.delivery import Pace
+from kmonitor_agent.link.delivery import SendWindow
 from kmonitor_agent.wire.messages.fields import MAX_BATCH_EVENTS, MAX_WINDOW_EVENTS
 
 
 def test_no_more_than_the_window_is_sent_ahead():
-    pace = Pace()
+    pace = SendWindow()
     pace.rewind(10, MAX_BATCH_EVENTS)
     sent = 0
     while pace.allowed():
@@ -21,7 +21,7 @@ def test_no_more_than_the_window_is_sent_ahead():
 
 
 def test_a_hub_may_ask_for_smaller_batches_and_never_for_larger():
-    pace = Pace()
+    pace = SendWindow()
     pace.rewind(0, 7)
     assert pace.allowed() == 7
 
@@ -30,7 +30,7 @@ def test_a_hub_may_ask_for_smaller_batches_and_never_for_larger():
 
 
 def test_an_ack_from_before_a_rewind_moves_on():
-    pace = Pace()
+    pace = SendWindow()
     pace.rewind(0, 10)
     pace.ack(40)
 
@@ -38,7 +38,7 @@ def test_an_ack_from_before_a_rewind_moves_on():
 
 
 def test_a_refusal_of_what_is_done_or_not_sent_means_nothing():
-    pace = Pace()
+    pace = SendWindow()
     pace.rewind(0, 10)
     pace.sent(10)
     pace.ack(10)
@@ -50,7 +50,7 @@ def test_a_refusal_of_what_is_done_or_not_sent_means_nothing():
 
 @given(st.integers(1, 200), st.sets(st.integers(1, 200), max_size=4), st.integers(1, 64))
 def test_whatever_is_refused_everything_else_arrives(last: int, poison: set[int], batch: int):
-    pace = Pace()
+    pace = SendWindow()
     pace.rewind(0, batch)
     blamed: list[int] = []
     arrived: list[int] = []
@@ -73,7 +73,7 @@ def test_whatever_is_refused_everything_else_arrives(last: int, poison: set[int]
 
 
 def test_the_search_goes_on_after_a_rewind():
-    pace = Pace()
+    pace = SendWindow()
     pace.rewind(0, 1024)
     pace.sent(1024)
     pace.refused(1, 1024)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kmonitor_agent.link.timing import LONGEST_INTERVAL_S, Schedule
+from kmonitor_agent.link.timing import LONGEST_INTERVAL_S, TaskSchedule
 
 
 class _Cpu:
@@ -13,9 +13,9 @@ class _Cpu:
         return self.now_s
 
 
-def _schedule() -> tuple[Schedule, _Cpu, list[tuple[str, Exception]]]:
+def _schedule() -> tuple[TaskSchedule, _Cpu, list[tuple[str, Exception]]]:
     cpu, errors = _Cpu(), []
-    return Schedule(lambda where, exc: errors.append((where, exc)), cpu), cpu, errors
+    return TaskSchedule(lambda where, exc: errors.append((where, exc)), cpu), cpu, errors
 
 
 def test_a_task_runs_at_once_and_then_at_its_interval():

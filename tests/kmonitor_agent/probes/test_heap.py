@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from kmonitor_agent.probes.heap import Heap
+from kmonitor_agent.probes.heap import HeapCounts
 
 MIB = 2.0**20
 
 
 def test_objects_of_python_are_counted_in_blocks():
-    heap = Heap()
+    heap = HeapCounts()
     gc.collect()  # what other tests left would be freed amid this one
     before = heap.read()["python_blocks"].value or 0.0
     held = [[n] for n in range(20_000)]
@@ -23,7 +23,7 @@ def test_objects_of_python_are_counted_in_blocks():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="mallinfo2 is glibc's")
 def test_what_malloc_hands_out_is_counted_and_what_it_is_given_back():
-    heap = Heap()
+    heap = HeapCounts()
     library = ctypes.CDLL(None)
     library.malloc.restype = ctypes.c_void_p
     library.free.argtypes = (ctypes.c_void_p,)
@@ -40,7 +40,7 @@ def test_what_malloc_hands_out_is_counted_and_what_it_is_given_back():
 
 
 def test_the_newest_counts_have_their_sources():
-    heap = Heap()
+    heap = HeapCounts()
     assert heap.newest == {}
 
     heap.read()

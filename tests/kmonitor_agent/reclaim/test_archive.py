@@ -14,11 +14,11 @@ import pytest
 
 from kmonitor_agent.reclaim import checkpoints
 from kmonitor_agent.reclaim.checkpoint_file import (
-    NotAStateFile,
-    StoredVariable,
-    Tag,
+    CheckpointTag,
+    NotACheckpoint,
+    VariableToStore,
     read_architecture,
-    read_facts,
+    read_variable_facts,
 )
 from kmonitor_agent.reclaim.checkpoints import (
     Checkpoint,
@@ -33,7 +33,7 @@ from tests.support.clock import MovedClock
 h5py = pytest.importorskip("h5py", reason="comes with Keras")
 ml_dtypes = pytest.importorskip("ml_dtypes", reason="comes with Keras")
 
-TAG = Tag("run", 2, 5, 7)
+TAG = CheckpointTag("run", 2, 5, 7)
 
 
 def values() -> list[Any]:
@@ -50,15 +50,17 @@ def values() -> list[Any]:
     ]
 
 
-def stored(arrays: list[Any]) -> list[StoredVariable]:
-    return [StoredVariable("same/path", array.nbytes, array) for array in arrays]
+def stored(arrays: list[Any]) -> list[VariableToStore]:
+    return [VariableToStore("same/path", array.nbytes, array) for array in arrays]
 
 
 def as_it_is(value: Any) -> Any:
     return value
 
 
-def saved(store: CheckpointStore, arrays: list[Any] | None = None, tag: Tag = TAG) -> Checkpoint:
+def saved(
+    store: CheckpointStore, arrays: list[Any] | None = None, tag: CheckpointTag = TAG
+) -> Checkpoint:
     return store.save(stored(arrays or values()), as_it_is, tag=tag)
 
 
@@ -105,7 +107,7 @@ def test_the_checksum_is_of_the_values(store: CheckpointStore):
 
 
 def test_the_last_two_are_kept_in_order(store: CheckpointStore, folder: Path):
-    tags = [Tag("run", 1, epoch) for epoch in (9, 10, 11)]
+    tags = [CheckpointTag("run", 1, epoch) for epoch in (9, 10, 11)]
     for tag in tags:
         saved(store, tag=tag)
 
@@ -116,11 +118,11 @@ def test_the_last_two_are_kept_in_order(store: CheckpointStore, folder: Path):
 
 def test_as_many_are_kept_as_asked_and_each_export_goes_with_its_checkpoint(folder: Path):
     store = CheckpointStore(folder, keep=3)
-    paths = [saved(store, tag=Tag("run", 1, epoch)).path for epoch in range(3)]
+    paths = [saved(store, tag=CheckpointTag("run", 1, epoch)).path for epoch in range(3)]
     for path in paths:
         export_path(path).write_bytes(b"a model")
 
-    newest = saved(store, tag=Tag("run", 1, 3)).path
+    newest = saved(store, tag=CheckpointTag("run", 1, 3)).path
 
     assert [checkpoint.path for checkpoint in store.checkpoints()] == [*paths[1:], newest]
     assert sorted(path for path in folder.iterdir() if path.suffix == ".keras") == [
@@ -142,7 +144,7 @@ def test_what_a_model_is_made_of_comes_back_and_is_not_among_the_values(store: C
 
 
 def test_what_is_held_is_told_without_reading_it(store: CheckpointStore):
-    facts = read_facts(saved(store).path)
+    facts = read_variable_facts(saved(store).path)
 
     assert [(each.path, each.shape, each.dtype) for each in facts] == [
         ("same/path", value.shape, str(value.dtype)) for value in values()
@@ -153,7 +155,7 @@ def test_damaged_making_is_found(store: CheckpointStore):
     path = store.save(stored(values()), as_it_is, tag=TAG, architecture="{}").path
     flip_in_making(path)
 
-    with pytest.raises(NotAStateFile, match="another checksum"):
+    with pytest.raises(NotACheckpoint, match="another checksum"):
         read_architecture(path)
 
 
@@ -168,7 +170,7 @@ def test_damage_that_hides_the_making_from_other_programs_is_found(
     path = store.save(stored(values()[:2]), as_it_is, tag=TAG, architecture="{}").path
     flip(path, path.read_bytes().index(mark) + offset, 0xFF)
 
-    with pytest.raises(NotAStateFile, match="between its values has another checksum"):
+    with pytest.raises(NotACheckpoint, match="between its values has another checksum"):
         read_architecture(path)
 
 
@@ -281,7 +283,7 @@ def test_damage_that_comes_later_is_found_when_it_is_read(store: CheckpointStore
     checkpoint = saved(store)
     flip_in_value(checkpoint.path, 0, 99)
 
-    with pytest.raises(NotAStateFile, match="another checksum"):
+    with pytest.raises(NotACheckpoint, match="another checksum"):
         list(store.read(checkpoint))
 
 
@@ -322,7 +324,7 @@ def test_one_other_bit_in_the_file_is_found(store: CheckpointStore, place: int):
     flip_in_value(checkpoint.path, 0, place)
 
     assert not store.holds(checkpoint, iter(large_values()))
-    with pytest.raises(NotAStateFile, match="another checksum"):
+    with pytest.raises(NotACheckpoint, match="another checksum"):
         list(store.read(checkpoint))
 
 
@@ -398,7 +400,7 @@ def test_damaged_and_foreign_older_ones_go_with_the_oldest(store: CheckpointStor
 
 def test_a_header_that_is_too_long_refuses_the_save(store: CheckpointStore, folder: Path):
     with pytest.raises(SaveRefused, match="longer than its block"):
-        saved(store, tag=Tag("run" * 2000, 1, 1))
+        saved(store, tag=CheckpointTag("run" * 2000, 1, 1))
 
     assert list(folder.iterdir()) == []
 
@@ -483,6 +485,6 @@ def test_only_one_variable_is_read_at_a_time(store: CheckpointStore):
     class CountedArray(np.ndarray):
         counted: Any = None
 
-    store.save([StoredVariable("v", 8 * LARGE, None)] * 2, read, tag=TAG)
+    store.save([VariableToStore("v", 8 * LARGE, None)] * 2, read, tag=TAG)
 
     assert max(most) == 1

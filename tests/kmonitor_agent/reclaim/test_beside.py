@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from kmonitor_agent.reclaim.disk_file import Beside
+from kmonitor_agent.reclaim.disk_file import BackgroundTask
 from tests.support.waiting import DEADLINE_S
 
 
@@ -16,7 +16,7 @@ def test_work_runs_while_the_block_runs_and_gives_its_result():
         may_end.wait(DEADLINE_S)
         return threading.current_thread().name
 
-    with Beside(work) as done:
+    with BackgroundTask(work) as done:
         assert begun.wait(DEADLINE_S)
         may_end.set()
 
@@ -28,7 +28,7 @@ def test_what_the_work_raises_comes_with_its_result():
     def work() -> None:
         raise OSError("disk failed")
 
-    with Beside(work) as done:
+    with BackgroundTask(work) as done:
         pass
 
     with pytest.raises(OSError, match="disk failed"):
@@ -45,7 +45,7 @@ def test_a_block_that_raises_is_left_when_the_work_is_done(kind: type[BaseExcept
         done.append(True)
 
     def act() -> None:
-        with Beside(work, end=may_end.set):
+        with BackgroundTask(work, end=may_end.set):
             raise kind
 
     with pytest.raises(kind):
@@ -61,7 +61,7 @@ def test_where_no_thread_can_start_the_work_is_done_all_the_same(monkeypatch: py
     monkeypatch.setattr(threading.Thread, "start", refused)
 
     came: list[int] = []
-    with Beside(lambda: sum(came)) as done:
+    with BackgroundTask(lambda: sum(came)) as done:
         came.append(7)
 
     assert done.result() == 7

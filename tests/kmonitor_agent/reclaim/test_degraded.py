@@ -9,7 +9,7 @@ import tensorflow as tf
 from kmonitor_agent.frameworks import detection
 from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.frameworks.tensorflow import internals
-from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
+from kmonitor_agent.reclaim.actions import CheckpointTag, collect, reload, save
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.reloading import KERAS, arrays, dense_model
 
@@ -61,7 +61,7 @@ def test_nothing_raises_and_every_absence_has_a_reason(
     hide(*hidden)
     framework = framework_for(model)
     store = CheckpointStore(tmp_path)
-    tag = Tag("run", 1, 0)
+    tag = CheckpointTag("run", 1, 0)
 
     count = framework.graph(model)
     assert (count.operations is None) == bool(count.absent)
@@ -102,7 +102,9 @@ def test_without_the_gradient_registry_retained_is_not_told_but_graphs_are(hide:
 def test_a_session_that_may_be_nested_is_not_cleared(hide: Any, model: Any, tmp_path: Path):
     hide("_default_graph_stack")
 
-    outcome = reload(framework_for(model), model, CheckpointStore(tmp_path), tag=Tag("run", 1, 0))
+    outcome = reload(
+        framework_for(model), model, CheckpointStore(tmp_path), tag=CheckpointTag("run", 1, 0)
+    )
 
     assert outcome.ok
     assert "session not cleared" in outcome.why

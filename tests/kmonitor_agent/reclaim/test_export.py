@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.reclaim.checkpoints import NotExported, export_model, export_path
+from kmonitor_agent.reclaim.checkpoints import ExportFailed, export_model, export_path
 
 
 class Saved:
@@ -71,7 +71,7 @@ def test_export_that_fails_leaves_nothing_and_the_last_one_stays(
 ):
     before = export_model(Saved(whole), checkpoint).read_bytes()
 
-    with pytest.raises(NotExported, match=says):
+    with pytest.raises(ExportFailed, match=says):
         export_model(Saved(write), checkpoint)
 
     assert export_path(checkpoint).read_bytes() == before
@@ -90,7 +90,7 @@ def test_interrupt_leaves_nothing(checkpoint: Path):
 
 
 def test_export_is_not_begun_without_room_for_it(checkpoint: Path):
-    with pytest.raises(NotExported, match="no room for it"):
+    with pytest.raises(ExportFailed, match="no room for it"):
         export_model(Saved(whole), checkpoint, lambda: 499)
 
     assert list(checkpoint.parent.iterdir()) == [checkpoint]

@@ -8,9 +8,9 @@ import keras
 import pytest
 import tensorflow as tf
 
-from kmonitor_agent.frameworks.base import EmptyArray, ReclaimSteps
+from kmonitor_agent.frameworks.base import EmptyArrayFactory, ReclaimSteps
 from kmonitor_agent.frameworks.tensorflow.reclaim import Keras3TensorFlowReclaim
-from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
+from kmonitor_agent.reclaim.actions import CheckpointTag, collect, reload, save
 from kmonitor_agent.reclaim.checkpoints import Checkpoint, CheckpointStore
 from tests.support.reloading import (
     KERAS,
@@ -26,7 +26,7 @@ pytestmark = [*KERAS, pytest.mark.slow]
 
 full = pytest.mark.full
 
-TAG = Tag("run", 1, 0)
+TAG = CheckpointTag("run", 1, 0)
 TRAINING = Training(dense_model, epochs=2)
 Arm = Callable[[pytest.MonkeyPatch, Path], CheckpointStore]
 
@@ -89,7 +89,7 @@ class DamagedStore(CheckpointStore):
     """A disk that gives something else than was verified."""
 
     def read(  # pyright: ignore[reportImplicitOverride]
-        self, checkpoint: Checkpoint, empty: EmptyArray | None = None
+        self, checkpoint: Checkpoint, empty: EmptyArrayFactory | None = None
     ) -> Iterator[Any]:
         for ordinal, value in enumerate(super().read(checkpoint, empty)):
             yield value if ordinal != 2 else value + 1.0
@@ -101,7 +101,7 @@ def damaged_once(monkeypatch: pytest.MonkeyPatch, folder: Path) -> CheckpointSto
     real = super(DamagedStore, store).read
     reads: list[int] = []
 
-    def read(checkpoint: Checkpoint, empty: EmptyArray | None = None) -> Iterator[Any]:
+    def read(checkpoint: Checkpoint, empty: EmptyArrayFactory | None = None) -> Iterator[Any]:
         reads.append(1)
         damaged = DamagedStore.read(store, checkpoint, empty)
         return damaged if len(reads) == 1 else real(checkpoint, empty)
@@ -203,7 +203,7 @@ def test_an_outcome_tells_what_was_saved(tmp_path: Path):
     model = dense_model()
     store = CheckpointStore(tmp_path)
 
-    outcome = save(tensorflow_framework(), model, store, tag=Tag("run", 3, 4, 5))
+    outcome = save(tensorflow_framework(), model, store, tag=CheckpointTag("run", 3, 4, 5))
 
     checkpoint = store.latest()
     assert checkpoint is not None
@@ -213,6 +213,6 @@ def test_an_outcome_tells_what_was_saved(tmp_path: Path):
     assert outcome.checksum == checkpoint.checksum
     assert outcome.variables == len(state_of(model))
     assert outcome.state_bytes == sum(value.nbytes for _, value in state_of(model))
-    assert checkpoint.tag == Tag("run", 3, 4, 5)
+    assert checkpoint.tag == CheckpointTag("run", 3, 4, 5)
     assert outcome.before.ram_process_bytes
     assert outcome.seconds > 0

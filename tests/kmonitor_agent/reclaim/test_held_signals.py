@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from kmonitor_agent.guard import FaultLog, came_from_a_handler
+from kmonitor_agent.guard import FaultLog, is_from_signal_handler
 from kmonitor_agent.reclaim.deferred_signals import (
+    DeferredSignals,
     Handler,
-    HeldSignals,
-    Passing,
-    action_of,
-    set_action,
+    HandlerException,
+    read_sigaction,
+    write_sigaction,
 )
 
 CTRL_C = signal.SIGINT
@@ -46,15 +46,15 @@ def handlers() -> Iterator[None]:
 
 
 @pytest.fixture
-def signals() -> HeldSignals:
-    return HeldSignals()
+def signals() -> DeferredSignals:
+    return DeferredSignals()
 
 
 def all_handlers() -> dict[int, object]:
     return {each: signal.getsignal(each) for each in signal.valid_signals()}
 
 
-def held(signals: HeldSignals, *numbers: int, raised: Exception | None = None) -> list[str]:
+def held(signals: DeferredSignals, *numbers: int, raised: Exception | None = None) -> list[str]:
     """What comes behind signals that are held, in a block that then ends."""
     lines: list[str] = []
     with signals.delivered_after():
@@ -68,7 +68,7 @@ def held(signals: HeldSignals, *numbers: int, raised: Exception | None = None) -
 
 
 def test_what_came_arrives_at_the_end_and_all_handlers_are_the_scripts_again(
-    signals: HeldSignals,
+    signals: DeferredSignals,
 ):
     before = all_handlers()
 
@@ -81,13 +81,13 @@ def test_what_came_arrives_at_the_end_and_all_handlers_are_the_scripts_again(
         signal.raise_signal(TIME_LIMIT)
 
 
-def test_where_nothing_came_nothing_happens(signals: HeldSignals):
+def test_where_nothing_came_nothing_happens(signals: DeferredSignals):
     before = all_handlers()
     assert held(signals) == []
     assert all_handlers() == before
 
 
-def test_what_a_handler_raises_passes_whatever_answers_for_ours(signals: HeldSignals):
+def test_what_a_handler_raises_passes_whatever_answers_for_ours(signals: DeferredSignals):
     before = all_handlers()
 
     def act() -> None:
@@ -101,28 +101,28 @@ def test_what_a_handler_raises_passes_whatever_answers_for_ours(signals: HeldSig
     assert all_handlers() == before
 
 
-def test_before_anything_is_held_a_signal_arrives_at_once(signals: HeldSignals):
+def test_before_anything_is_held_a_signal_arrives_at_once(signals: DeferredSignals):
     with signals.delivered_after():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(CTRL_C)
         signals.hold()
 
 
-def test_a_handler_that_raises_keeps_no_other_from_being_called(signals: HeldSignals):
+def test_a_handler_that_raises_keeps_no_other_from_being_called(signals: DeferredSignals):
     with pytest.raises(KeyboardInterrupt) as met:
         held(signals, TIME_LIMIT, CTRL_C)
 
     assert isinstance(met.value.__context__, TimeIsUp)
 
 
-def test_what_the_work_raised_is_not_lost(signals: HeldSignals):
+def test_what_the_work_raised_is_not_lost(signals: DeferredSignals):
     with pytest.raises(TimeIsUp) as met:
         held(signals, TIME_LIMIT, raised=ValueError())
 
     assert isinstance(met.value.__context__, ValueError)
 
 
-def test_only_the_outermost_block_delivers(signals: HeldSignals):
+def test_only_the_outermost_block_delivers(signals: DeferredSignals):
     lines: list[str] = []
 
     def act() -> None:
@@ -135,13 +135,13 @@ def test_only_the_outermost_block_delivers(signals: HeldSignals):
     assert lines == ["went on"]
 
 
-def test_without_a_block_nothing_is_held(signals: HeldSignals):
+def test_without_a_block_nothing_is_held(signals: DeferredSignals):
     before = all_handlers()
     signals.hold()
     assert all_handlers() == before
 
 
-def test_another_thread_holds_nothing(signals: HeldSignals):
+def test_another_thread_holds_nothing(signals: DeferredSignals):
     before, seen = all_handlers(), list[bool]()
 
     def work() -> None:
@@ -155,7 +155,7 @@ def test_another_thread_holds_nothing(signals: HeldSignals):
     assert seen == [True]
 
 
-def test_a_handler_that_was_set_meanwhile_stays(signals: HeldSignals):
+def test_a_handler_that_was_set_meanwhile_stays(signals: DeferredSignals):
     def newer(number: int, frame: FrameType | None) -> None:
         raise NotImplementedError
 
@@ -168,7 +168,7 @@ def test_a_handler_that_was_set_meanwhile_stays(signals: HeldSignals):
 
 def set_for(number: int) -> tuple[bytes, bytes]:
     """Handler and flags, as glibc has them; what it leaves behind its mask is no one's."""
-    action = action_of(number)
+    action = read_sigaction(number)
     assert action is not None
     return action[:8], action[136:140]
 
@@ -194,13 +194,13 @@ def test_what_a_handler_raised_is_told_from_a_fault_of_ours(handler: Handler):
     with pytest.raises(ZeroDivisionError) as of_ours:
         _ = 1 // 0
 
-    assert came_from_a_handler(of_handler.value)
-    assert not came_from_a_handler(of_ours.value)
+    assert is_from_signal_handler(of_handler.value)
+    assert not is_from_signal_handler(of_ours.value)
 
 
 @pytest.mark.parametrize("call", ["getsignal", "signal", "raise_signal"])
 def test_where_the_system_refuses_nothing_is_raised_and_the_fault_is_counted(
-    signals: HeldSignals, monkeypatch: pytest.MonkeyPatch, call: str
+    signals: DeferredSignals, monkeypatch: pytest.MonkeyPatch, call: str
 ):
     before, faults, real = all_handlers(), FaultLog(), getattr(signal, call)
     answers = iter([OSError("refused")])
@@ -235,13 +235,13 @@ def test_a_guard_counts_faults_of_ours_and_lets_pass_what_a_handler_raised():
     assert faults.counts() == {"ours": 1}
 
 
-def test_what_a_handler_raises_passes_a_hook_that_is_watched(signals: HeldSignals):
+def test_what_a_handler_raises_passes_a_hook_that_is_watched(signals: DeferredSignals):
     def work() -> None:
         with contextlib.suppress(Exception):  # as some calls in the midst of ours do
             signal.raise_signal(TIME_LIMIT)
 
     assert signals.open(is_watched=True)
-    with pytest.raises(Passing) as passing:
+    with pytest.raises(HandlerException) as passing:
         work()
     signals.close()
 
@@ -251,7 +251,7 @@ def test_what_a_handler_raises_passes_a_hook_that_is_watched(signals: HeldSignal
 
 
 def test_a_handler_that_the_script_lets_system_calls_go_on_after_still_does(
-    signals: HeldSignals,
+    signals: DeferredSignals,
 ):
     signal.siginterrupt(TIME_LIMIT, False)  # noqa: FBT003 - it takes no names
     before = set_for(TIME_LIMIT)
@@ -263,8 +263,8 @@ def test_a_handler_that_the_script_lets_system_calls_go_on_after_still_does(
     assert set_for(TIME_LIMIT) == before
 
 
-def test_a_handler_that_a_library_has_put_over_pythons_is_left_alone(signals: HeldSignals):
-    pythons = action_of(OTHER)
+def test_a_handler_that_a_library_has_put_over_pythons_is_left_alone(signals: DeferredSignals):
+    pythons = read_sigaction(OTHER)
     signal.signal(OTHER, time_is_up)
     faulthandler.register(OTHER)  # C's, and Python goes on naming its own
     library = set_for(OTHER)
@@ -275,10 +275,10 @@ def test_a_handler_that_a_library_has_put_over_pythons_is_left_alone(signals: He
         assert set_for(OTHER) == library
     finally:
         faulthandler.unregister(OTHER)
-        set_action(OTHER, pythons)
+        write_sigaction(OTHER, pythons)
 
 
-def test_ignored_signals_and_those_without_a_handler_are_left_alone(signals: HeldSignals):
+def test_ignored_signals_and_those_without_a_handler_are_left_alone(signals: DeferredSignals):
     with signals.delivered_after():
         signals.hold()
         assert signal.getsignal(OTHER) is signal.SIG_IGN

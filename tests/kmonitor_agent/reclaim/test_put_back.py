@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from kmonitor_agent.frameworks.tensorflow import recreate
 from kmonitor_agent.frameworks.tensorflow.reclaim import Keras3TensorFlowReclaim
-from kmonitor_agent.reclaim.actions import Outcome, Tag, reload
+from kmonitor_agent.reclaim.actions import CheckpointTag, ReclaimOutcome, reload
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.reloading import KERAS, state_of, tensorflow_framework
 
@@ -66,9 +66,13 @@ def comparisons(monkeypatch: Patch) -> list[str]:
     return found
 
 
-def reloaded(model: Any, folder: Path, **how: Any) -> Outcome:
+def reloaded(model: Any, folder: Path, **how: Any) -> ReclaimOutcome:
     return reload(
-        tensorflow_framework(), model, CheckpointStore(folder), tag=Tag("run", 1, 0), **how
+        tensorflow_framework(),
+        model,
+        CheckpointStore(folder),
+        tag=CheckpointTag("run", 1, 0),
+        **how,
     )
 
 
@@ -160,7 +164,7 @@ def test_a_variable_that_cannot_be_made_carefully_is_made_plainly(
 
     model = fitted(Narrow(100))
     before = values(model)
-    monkeypatch.setattr(recreate, "counted", fail)
+    monkeypatch.setattr(recreate, "copy_into_allocator", fail)
 
     outcome = reloaded(model, tmp_path, mode="recreate")
 

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from kmonitor_agent.frameworks.base import ReclaimSteps
-from kmonitor_agent.reclaim.actions import Tag, reload
+from kmonitor_agent.reclaim.actions import CheckpointTag, reload
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.reloading import KERAS, dense_model, tensorflow_framework
 from tests.support.waiting import DEADLINE_S
@@ -85,7 +85,9 @@ def test_a_step_function_of_the_script_is_not_replaced(tmp_path: Path):
     model.train_function = my_train_function
     predicted_by = model.make_predict_function()
 
-    outcome = reload(tensorflow_framework(), model, CheckpointStore(tmp_path), tag=Tag("r", 1, 0))
+    outcome = reload(
+        tensorflow_framework(), model, CheckpointStore(tmp_path), tag=CheckpointTag("r", 1, 0)
+    )
 
     assert outcome.ok
     assert model.train_function is my_train_function
@@ -106,7 +108,9 @@ def test_a_class_that_makes_its_own_step_function_makes_it_again(tmp_path: Path)
     model.make_train_function()
     before = model.train_function
 
-    outcome = reload(tensorflow_framework(), model, CheckpointStore(tmp_path), tag=Tag("r", 1, 0))
+    outcome = reload(
+        tensorflow_framework(), model, CheckpointStore(tmp_path), tag=CheckpointTag("r", 1, 0)
+    )
 
     assert outcome.ok
     assert Own.made == 2

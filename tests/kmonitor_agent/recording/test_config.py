@@ -11,10 +11,10 @@ from kmonitor_agent.recording.settings import (
     check_home,
     checked_folder,
     checked_interval_s,
-    checked_known,
     checked_limits,
     checked_name,
     checked_switch,
+    refuse_unknown_arguments,
 )
 from kmonitor_agent.wire.limits import Limit
 
@@ -95,7 +95,7 @@ def test_folder_that_can_be_none_is_refused(tmp_path: Path):
 )
 def test_argument_that_there_is_not_says_which_was_meant(given: str, says: str):
     with pytest.raises(TypeError, match=re.escape(says)):
-        checked_known([given], Settings.__dataclass_fields__)
+        refuse_unknown_arguments([given], Settings.__dataclass_fields__)
 
 
 def test_home_that_is_no_fixed_folder_is_refused(tmp_path: Path):

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from kmonitor_agent.frameworks.base import GraphCount, TraceHolder
-from kmonitor_agent.recording.diagnosis import Diagnoses
+from kmonitor_agent.recording.diagnosis import Diagnoser
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.wire.messages.events import Diagnosis, Event, FunctionTraces
 
@@ -33,7 +33,7 @@ class Holding:
 
 def test_holders_of_most_dead_operations_lead_and_then_who_is_in_use():
     events: list[Event] = []
-    diagnoses = Diagnoses(emit=events.append, now_s=lambda: 1.0, privacy=Privacy(private=False))
+    diagnoses = Diagnoser(emit=events.append, now_s=lambda: 1.0, privacy=Privacy(private=False))
     fit = cast("Any", SimpleNamespace(framework=Holding(), ordinal=1, epoch=0))
 
     _, why = diagnoses.diagnose(fit, None)

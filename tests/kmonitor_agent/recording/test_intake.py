@@ -5,16 +5,16 @@ from typing import Any, cast
 
 import pytest
 
-from kmonitor_agent.recording.action_executor import Performer
+from kmonitor_agent.recording.action_executor import ActionExecutor
 from kmonitor_agent.recording.action_requests import MOST_WAITING, RequestQueue
-from kmonitor_agent.recording.command_handler import Intake
-from kmonitor_agent.recording.limit_enforcer import LimitKeeper
+from kmonitor_agent.recording.command_handler import CommandHandler
+from kmonitor_agent.recording.limit_enforcer import LimitEnforcer
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.wire.messages.commands import (
     Command,
     CommandName,
     LimitSpec,
-    NoArguments,
+    PlainArguments,
     ReloadArguments,
     SaveArguments,
     SetLimits,
@@ -29,8 +29,8 @@ class Desk:
         self.events: list[Event] = []
         self.now_s = 100.0
         self.queue = RequestQueue(lambda: None)
-        limits = LimitKeeper(emit=self.events.append, request=self.queue.put, now_s=self._now)
-        self.performer = Performer(
+        limits = LimitEnforcer(emit=self.events.append, request=self.queue.put, now_s=self._now)
+        self.performer = ActionExecutor(
             run="run",
             queue=self.queue,
             limits=limits,
@@ -39,7 +39,7 @@ class Desk:
             privacy=Privacy(private=False),
         )
         boot = SimpleNamespace(now_s=self._now, unavailable=unavailable)
-        self.intake = Intake(
+        self.intake = CommandHandler(
             takes_commands=takes_commands,
             boot=cast("Any", boot),
             queue=self.queue,
@@ -67,7 +67,7 @@ def desk() -> Desk:
 
 
 def test_action_is_queued_for_its_safe_point_with_who_asked(desk: Desk):
-    states = desk.ask("reload", args=NoArguments(at="batch"), asked_by="ada", ttl_s=5.0)
+    states = desk.ask("reload", args=PlainArguments(at="batch"), asked_by="ada", ttl_s=5.0)
 
     request = desk.queue.take("batch")
     assert states == [("received", "")]
@@ -127,7 +127,7 @@ def test_action_that_is_lacking_is_refused_with_its_reason(
 def test_run_that_takes_no_commands_refuses_limits_too():
     desk = Desk(takes_commands=False)
 
-    for name, args in (("stop", NoArguments()), ("set_limits", SetLimits([], []))):
+    for name, args in (("stop", PlainArguments()), ("set_limits", SetLimits([], []))):
         assert "commands=False" in desk.ask(cast("CommandName", name), args=args)[-1][1]
 
 

@@ -4,8 +4,12 @@ import msgspec
 import pytest
 
 from kmonitor_agent.limit_watch import LimitWatch
-from kmonitor_agent.recording.action_requests import Request
-from kmonitor_agent.recording.limit_enforcer import Bound, LimitKeeper, refusal_of
+from kmonitor_agent.recording.action_requests import ActionRequest
+from kmonitor_agent.recording.limit_enforcer import (
+    BoundedReading,
+    LimitEnforcer,
+    why_limits_invalid,
+)
 from kmonitor_agent.wire.limits import Limit
 from kmonitor_agent.wire.messages.commands import LimitSpec, SetLimits
 from kmonitor_agent.wire.messages.events import Event, LimitCrossed, LimitsInForce, Notice
@@ -16,13 +20,13 @@ class Kept:
 
     def __init__(self) -> None:
         self.events: list[Event] = []
-        self.requests: list[Request] = []
+        self.requests: list[ActionRequest] = []
         self.now_s = 0.0
-        self.keeper = LimitKeeper(
+        self.keeper = LimitEnforcer(
             emit=self.events.append, request=self._take, now_s=lambda: self.now_s
         )
 
-    def _take(self, request: Request) -> bool:
+    def _take(self, request: ActionRequest) -> bool:
         self.requests.append(request)
         return len(self.requests) < 10
 
@@ -42,7 +46,7 @@ RAM = Limit("ram", "80%").spec
 def test_crossing_is_told_and_its_action_asked_for(kept: Kept):
     kept.keeper.set_by_script((GRAPH,))
 
-    kept.keeper.observe("graph", Bound(150.0))
+    kept.keeper.observe("graph", BoundedReading(150.0))
 
     crossings = [e for e in kept.events if isinstance(e, LimitCrossed)]
     assert [(c.metric, c.value, c.threshold) for c in crossings] == [("graph", 150.0, 100.0)]
@@ -54,7 +58,7 @@ def test_crossing_is_told_and_its_action_asked_for(kept: Kept):
 def test_notify_is_told_and_nothing_done(kept: Kept):
     kept.keeper.set_by_script((RAM,))
 
-    kept.keeper.observe("ram", Bound(90.0, 100.0))
+    kept.keeper.observe("ram", BoundedReading(90.0, 100.0))
 
     assert any(isinstance(e, LimitCrossed) for e in kept.events)
     assert kept.requests == []
@@ -62,12 +66,12 @@ def test_notify_is_told_and_nothing_done(kept: Kept):
 
 def test_same_limits_of_the_next_callback_keep_their_cool_down(kept: Kept):
     kept.keeper.set_by_script((GRAPH,))
-    kept.keeper.observe("graph", Bound(150.0))
-    kept.keeper.observe("graph", Bound(50.0))
+    kept.keeper.observe("graph", BoundedReading(150.0))
+    kept.keeper.observe("graph", BoundedReading(50.0))
 
     kept.keeper.set_by_script((GRAPH,))
     kept.now_s = 1.0
-    kept.keeper.observe("graph", Bound(150.0))
+    kept.keeper.observe("graph", BoundedReading(150.0))
 
     assert len(kept.requests) == 1
     assert len([e for e in kept.events if isinstance(e, LimitsInForce)]) == 1
@@ -95,8 +99,8 @@ def test_percentage_without_a_bound_is_told_once(kept: Kept):
     kept.keeper.set_by_script((Limit("vram", "80%").spec,))
 
     for _ in range(3):
-        kept.keeper.observe("vram", Bound(5.0))
-    kept.keeper.observe("vram", Bound(None))
+        kept.keeper.observe("vram", BoundedReading(5.0))
+    kept.keeper.observe("vram", BoundedReading(None))
 
     notices = [e for e in kept.events if isinstance(e, Notice)]
     assert [n.code for n in notices] == ["limit_unbounded"]
@@ -106,14 +110,14 @@ def test_percentage_without_a_bound_is_told_once(kept: Kept):
 def test_after_an_answer_growth_counts_from_the_new_base(kept: Kept):
     spec = Limit("graph", 100, action="reload", cooldown_s=0).spec
     kept.keeper.set_by_script((spec,))
-    kept.keeper.observe("graph", Bound(150.0))
+    kept.keeper.observe("graph", BoundedReading(150.0))
     watch = kept.requests[0].watch
     assert watch is not None
 
     kept.keeper.take_new_base(watch)
     for _ in range(5):
-        kept.keeper.observe("graph", Bound(140.0))
-    kept.keeper.observe("graph", Bound(146.0))
+        kept.keeper.observe("graph", BoundedReading(140.0))
+    kept.keeper.observe("graph", BoundedReading(146.0))
 
     assert len(kept.requests) == 2
 
@@ -123,7 +127,7 @@ AUTO = Limit("graph", 100, action="auto").spec
 
 def crossed_by_auto(kept: Kept) -> LimitWatch:
     kept.keeper.set_by_script((AUTO,))
-    kept.keeper.observe("graph", Bound(150.0))
+    kept.keeper.observe("graph", BoundedReading(150.0))
     watch = kept.requests[-1].watch
     assert watch is not None
     return watch
@@ -149,11 +153,11 @@ def test_level_in_its_cool_down_is_asked_for_again_when_that_has_passed(kept: Ke
     watch = crossed_by_auto(kept)
     kept.keeper.next_step(watch, {})
     kept.keeper.take_new_base(watch)
-    kept.keeper.observe("graph", Bound(50.0))
+    kept.keeper.observe("graph", BoundedReading(50.0))
     assert kept.keeper.next_step(watch, {}) == "wait"
 
     for kept.now_s in (1.0, 60.0):
-        kept.keeper.observe("graph", Bound(150.0))
+        kept.keeper.observe("graph", BoundedReading(150.0))
 
     assert len(kept.requests) == 2
 
@@ -172,9 +176,9 @@ def test_limit_whose_own_restart_did_not_help_does_not_ask_for_another(kept: Kep
     kept.keeper.started_again("limit graph 100")
     kept.keeper.set_by_script((restart,))
 
-    kept.keeper.observe("graph", Bound(150.0))
+    kept.keeper.observe("graph", BoundedReading(150.0))
     kept.now_s = 61.0
-    kept.keeper.observe("graph", Bound(150.0))
+    kept.keeper.observe("graph", BoundedReading(150.0))
 
     assert kept.requests == []
     assert [e.answered for e in kept.events if isinstance(e, LimitCrossed)] == [False]
@@ -185,7 +189,7 @@ def test_limit_by_command_is_held_back_after_its_own_restart_like_one_of_the_scr
     commanded = msgspec.structs.replace(GRAPH, action="restart", set_by="ada")
     kept.keeper.take_over(SetLimits(["graph"], [commanded]))
 
-    kept.keeper.observe("graph", Bound(150.0))
+    kept.keeper.observe("graph", BoundedReading(150.0))
 
     assert kept.requests == []
 
@@ -224,22 +228,22 @@ def test_limits_set_by_command_come_with_the_run_into_its_next_process(kept: Kep
     ],
 )
 def test_limits_that_make_no_sense_are_refused(spec: LimitSpec, says: str):
-    assert says in refusal_of(SetLimits(["graph"], [spec]))
+    assert says in why_limits_invalid(SetLimits(["graph"], [spec]))
 
 
 def test_limits_that_make_sense_are_not_refused():
-    assert refusal_of(SetLimits(["graph"], [GRAPH])) == ""
+    assert why_limits_invalid(SetLimits(["graph"], [GRAPH])) == ""
 
 
 def test_auto_that_waits_does_nothing_once_its_limit_is_released(kept: Kept):
     kept.keeper.set_by_script((Limit("graph", 100, action="auto", cooldown_s=0).spec,))
-    kept.keeper.observe("graph", Bound(150.0))
+    kept.keeper.observe("graph", BoundedReading(150.0))
     watch = kept.requests[-1].watch
     assert watch is not None
 
-    kept.keeper.observe("graph", Bound(50.0))  # a collect of the script came first
+    kept.keeper.observe("graph", BoundedReading(50.0))  # a collect of the script came first
     late = kept.keeper.next_step(watch, {})
-    kept.keeper.observe("graph", Bound(150.0))
+    kept.keeper.observe("graph", BoundedReading(150.0))
     anew = kept.keeper.next_step(watch, {})
 
     assert late == "wait"
@@ -249,20 +253,20 @@ def test_auto_that_waits_does_nothing_once_its_limit_is_released(kept: Kept):
 def test_what_would_free_memory_is_dropped_once_its_limit_is_released(kept: Kept):
     stop = Limit("graph", 100, action="stop").spec
     kept.keeper.set_by_script((GRAPH, stop))
-    kept.keeper.observe("graph", Bound(150.0))
+    kept.keeper.observe("graph", BoundedReading(150.0))
     reload, other = kept.requests
     before = [kept.keeper.why_dropped(each) for each in (reload, other)]
-    kept.keeper.observe("graph", Bound(50.0))
+    kept.keeper.observe("graph", BoundedReading(50.0))
 
     assert before == ["", ""]
     assert kept.keeper.why_dropped(reload) == "the limit is no longer crossed"
     assert kept.keeper.why_dropped(other) == "", "a stop answers the crossing itself"
-    assert kept.keeper.why_dropped(Request("reload")) == "", "nobody's limit"
+    assert kept.keeper.why_dropped(ActionRequest("reload")) == "", "nobody's limit"
 
 
 def test_what_a_limit_asked_for_is_dropped_when_the_limit_is_changed(kept: Kept):
     kept.keeper.set_by_script((GRAPH,))
-    kept.keeper.observe("graph", Bound(150.0))
+    kept.keeper.observe("graph", BoundedReading(150.0))
     higher = LimitSpec(metric="graph", value=500.0, action="reload")
     kept.keeper.set_by_command(SetLimits(["graph"], [higher]), "ada")
 
@@ -286,11 +290,11 @@ def restarts_in_vain(kept: Kept) -> int:
 
 def test_limit_that_two_new_processes_came_near_at_once_asks_for_no_third():
     second = next_process(in_vain=1)
-    second.keeper.observe("graph", Bound(97.0))
+    second.keeper.observe("graph", BoundedReading(97.0))
     second.now_s = 61.0
-    second.keeper.observe("graph", Bound(150.0))
+    second.keeper.observe("graph", BoundedReading(150.0))
     second.now_s = 200.0
-    second.keeper.observe("graph", Bound(190.0))
+    second.keeper.observe("graph", BoundedReading(190.0))
 
     assert second.requests == []
     assert [e.answered for e in second.events if isinstance(e, LimitCrossed)] == [False]
@@ -301,10 +305,10 @@ def test_limit_that_two_new_processes_came_near_at_once_asks_for_no_third():
 
 def test_first_new_process_near_its_limit_is_counted_and_may_leave_again():
     first = next_process(in_vain=0)
-    first.keeper.observe("graph", Bound(97.0))
-    first.keeper.observe("graph", Bound(98.0))
+    first.keeper.observe("graph", BoundedReading(97.0))
+    first.keeper.observe("graph", BoundedReading(98.0))
     first.now_s = 61.0
-    first.keeper.observe("graph", Bound(150.0))
+    first.keeper.observe("graph", BoundedReading(150.0))
 
     assert restarts_in_vain(first) == 1
     assert [r.action for r in first.requests] == ["restart"]
@@ -313,29 +317,29 @@ def test_first_new_process_near_its_limit_is_counted_and_may_leave_again():
 @pytest.mark.parametrize(("epochs", "in_vain"), [(2, 2), (3, 0)])
 def test_what_grew_after_the_first_epochs_was_worth_a_restart(epochs: int, in_vain: int):
     second = next_process(in_vain=1)
-    second.keeper.observe("graph", Bound(95.0))
+    second.keeper.observe("graph", BoundedReading(95.0))
     for _ in range(epochs):
         second.keeper.epoch_ended()
-    second.keeper.observe("graph", Bound(97.0))
+    second.keeper.observe("graph", BoundedReading(97.0))
 
     assert restarts_in_vain(second) == in_vain
 
 
 def test_limit_that_was_changed_asks_for_restarts_again():
     second = next_process(in_vain=1)
-    second.keeper.observe("graph", Bound(150.0))
+    second.keeper.observe("graph", BoundedReading(150.0))
     higher = msgspec.structs.replace(RESTART, value=120.0)
     second.keeper.set_by_command(SetLimits(["graph"], [higher]), "ada")
-    second.keeper.observe("graph", Bound(150.0))
+    second.keeper.observe("graph", BoundedReading(150.0))
 
     assert [r.action for r in second.requests] == ["restart"]
 
 
 def test_auto_leaves_out_a_restart_that_was_in_vain():
     second = next_process(in_vain=1, spec=Limit("graph", 100, action="auto").spec)
-    second.keeper.observe("graph", Bound(150.0))
+    second.keeper.observe("graph", BoundedReading(150.0))
     second.now_s = 1000.0
-    second.keeper.observe("graph", Bound(150.0))
+    second.keeper.observe("graph", BoundedReading(150.0))
     watch = second.requests[0].watch
     assert watch is not None
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kmonitor_agent.frameworks.tensorflow.workers import Workers
-from kmonitor_agent.reclaim.outcome import Outcome
+from kmonitor_agent.frameworks.tensorflow.workers import WorkerGroup
+from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.recording import worker_agreement
-from kmonitor_agent.recording.action_requests import Request
-from kmonitor_agent.recording.worker_agreement import Meeting
+from kmonitor_agent.recording.action_requests import ActionRequest
+from kmonitor_agent.recording.worker_agreement import WorkerAgreement
 from kmonitor_agent.wire.messages.events import Footprint
 from tests.support.waiting import DEADLINE_S
 
@@ -41,22 +41,22 @@ class Notes:
         self.notes.pop(key, None)
 
 
-def worker(board: Any, number: int) -> Meeting:
-    return Meeting(Workers(2, MEMBERS[number], number == 0, MEMBERS), board)
+def worker(board: Any, number: int) -> WorkerAgreement:
+    return WorkerAgreement(WorkerGroup(2, MEMBERS[number], number == 0, MEMBERS), board)
 
 
-def outcome(why: str = "") -> Outcome:
-    return Outcome(ok=not why, action="reload", seconds=0.0, before=Footprint(), why=why)
+def outcome(why: str = "") -> ReclaimOutcome:
+    return ReclaimOutcome(ok=not why, action="reload", seconds=0.0, before=Footprint(), why=why)
 
 
-def at_the_end(who: Meeting, epoch: int, said: list[Any], fails: str = "") -> None:
+def at_the_end(who: WorkerAgreement, epoch: int, said: list[Any], fails: str = "") -> None:
     """What the session does at an epoch's end; the outcome goes to `said`, or None."""
     called = who.begins(epoch)
     if not called:
         said.append(None)
         return
 
-    def act() -> Outcome:
+    def act() -> ReclaimOutcome:
         return outcome(fails or who.all_prepared())
 
     said.append((called, who.hold(act, outcome)))
@@ -84,7 +84,7 @@ def test_what_one_asks_for_is_done_by_both() -> None:
     board, said = Notes(), list[Any]()
     chief, other = worker(board, 0), worker(board, 1)
 
-    assert other.call(Request("reload"), 3) == ""
+    assert other.call(ActionRequest("reload"), 3) == ""
     together(lambda: at_the_end(chief, 3, said), lambda: at_the_end(other, 3, said))
 
     assert [(called, each.ok) for called, each in said] == [("script, on worker 1", True)] * 2
@@ -95,7 +95,7 @@ def test_who_calls_too_late_meets_at_the_next_epochs_end() -> None:
     chief, other = worker(board, 0), worker(board, 1)
     at_the_end(chief, 3, said)
 
-    assert other.call(Request("reload"), 3) == ""
+    assert other.call(ActionRequest("reload"), 3) == ""
     at_the_end(other, 3, said)
     together(lambda: at_the_end(chief, 4, said), lambda: at_the_end(other, 4, said))
 
@@ -106,7 +106,7 @@ def test_who_calls_too_late_meets_at_the_next_epochs_end() -> None:
 def test_when_one_cannot_save_none_acts_and_both_say_why() -> None:
     board, said = Notes(), list[Any]()
     chief, other = worker(board, 0), worker(board, 1)
-    chief.call(Request("reload"), 0)
+    chief.call(ActionRequest("reload"), 0)
 
     together(
         lambda: at_the_end(chief, 0, said, fails="no room"), lambda: at_the_end(other, 0, said)
@@ -123,7 +123,7 @@ def test_who_does_not_come_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -
     other = worker(board, 1)
 
     for epoch in range(2):
-        other.call(Request("reload"), epoch)
+        other.call(ActionRequest("reload"), epoch)
         at_the_end(other, epoch, said)
         monkeypatch.setattr(worker_agreement, "COMES_WITHIN_S", 60.0)
 
@@ -136,7 +136,7 @@ def test_who_comes_when_the_others_gave_up_does_not_act(monkeypatch: pytest.Monk
     monkeypatch.setattr(worker_agreement, "COMES_WITHIN_S", 0.05)
     board, said = Notes(), list[Any]()
     chief, other = worker(board, 0), worker(board, 1)
-    other.call(Request("reload"), 0)
+    other.call(ActionRequest("reload"), 0)
 
     at_the_end(other, 0, said)
     at_the_end(chief, 0, said)

@@ -7,19 +7,19 @@ from typing import Any, cast
 
 import pytest
 
-from kmonitor_agent.recording.action_executor import Performer
-from kmonitor_agent.recording.action_requests import Request, RequestQueue
+from kmonitor_agent.recording.action_executor import ActionExecutor
+from kmonitor_agent.recording.action_requests import ActionRequest, RequestQueue
 from kmonitor_agent.recording.fit import Fit, FitOrigin
-from kmonitor_agent.recording.limit_enforcer import Bound, LimitKeeper
+from kmonitor_agent.recording.limit_enforcer import BoundedReading, LimitEnforcer
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.wire.messages.commands import LimitSpec
 from kmonitor_agent.wire.messages.events import ActionRecord, Event, Notice, Paused
 
 
-def _parts(emit: Callable[[Event], None]) -> tuple[Performer, RequestQueue, LimitKeeper]:
+def _parts(emit: Callable[[Event], None]) -> tuple[ActionExecutor, RequestQueue, LimitEnforcer]:
     queue = RequestQueue(lambda: None)
-    limits = LimitKeeper(emit=emit, request=queue.put, now_s=lambda: 1.0)
-    performer = Performer(
+    limits = LimitEnforcer(emit=emit, request=queue.put, now_s=lambda: 1.0)
+    performer = ActionExecutor(
         run="run",
         queue=queue,
         limits=limits,
@@ -34,7 +34,7 @@ def test_what_a_limit_asked_for_between_two_fits_and_nobody_did_is_told_at_the_e
     events: list[Event] = []
     performer, _, limits = _parts(events.append)
     limits.set_by_script((LimitSpec(metric="ram", value=2.0**30, action="reload"),))
-    limits.observe("ram", Bound(2.0**31))
+    limits.observe("ram", BoundedReading(2.0**31))
 
     performer.expire_waiting("the process ended before a safe point")
 
@@ -47,8 +47,8 @@ def test_what_waits_for_a_limit_that_was_released_is_not_done_and_told():
     events: list[Event] = []
     performer, queue, limits = _parts(events.append)
     limits.set_by_script((LimitSpec(metric="ram", value=2.0**30, action="collect"),))
-    limits.observe("ram", Bound(2.0**31))
-    limits.observe("ram", Bound(2.0**29))
+    limits.observe("ram", BoundedReading(2.0**31))
+    limits.observe("ram", BoundedReading(2.0**29))
     request = queue.take("epoch")
     assert request is not None
 
@@ -78,7 +78,7 @@ def test_ctrl_c_at_the_moment_a_pause_is_told_ends_it_with_a_record():
     )
 
     with pytest.raises(KeyboardInterrupt):
-        performer.perform(fit, Request(action="pause", asked_by="ada"))
+        performer.perform(fit, ActionRequest(action="pause", asked_by="ada"))
 
     assert [e.paused for e in events if isinstance(e, Paused)] == [True, False]
     assert [e.action for e in events if isinstance(e, ActionRecord)] == ["pause"]

@@ -9,9 +9,9 @@ import pytest
 
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.recording.process_facts import (
-    boot_started,
     default_run_name,
     possible_actions,
+    session_started,
 )
 from kmonitor_agent.wire.messages.codec import decode_event, encode_event
 from kmonitor_agent.wire.messages.commands import CommandName
@@ -48,7 +48,7 @@ def test_first_event_says_who_the_process_is(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SLURM_JOB_ID", "123")
     monkeypatch.setattr(sys, "argv", ["train.py", "--rate", "0.1"])
 
-    told = boot_started(
+    told = session_started(
         boot="b",
         name="run",
         wall_s=5.0,
@@ -73,7 +73,7 @@ def test_first_event_spells_out_bytes_that_are_no_text(
     monkeypatch.setattr(sys.modules["__main__"], "__file__", "/a/caf\udce9.py", raising=False)
 
     for private in (False, True):
-        told = boot_started(
+        told = session_started(
             boot="b",
             name=default_run_name(),
             wall_s=5.0,
@@ -96,7 +96,7 @@ def test_ranks_of_a_private_group_name_it_alike(monkeypatch: pytest.MonkeyPatch,
     for rank in ("0", "1"):
         monkeypatch.setenv("RANK", rank)
         told.append(
-            boot_started(
+            session_started(
                 boot=f"b{rank}",
                 name="run",
                 wall_s=5.0,
@@ -117,7 +117,7 @@ def test_private_process_sends_no_names_paths_or_arguments(
 ):
     monkeypatch.setattr(sys, "argv", ["/home/ada/secret.py", "--token", "x"])
 
-    told = boot_started(
+    told = session_started(
         boot="b",
         name="secret.py",
         wall_s=5.0,

@@ -7,11 +7,11 @@ import pytest
 
 from kmonitor_agent.frameworks.base import AllocatorReadings, Framework
 from kmonitor_agent.probes.gpu import DeviceReadings, Gpu, no_load
-from kmonitor_agent.recording.limit_enforcer import LimitKeeper
+from kmonitor_agent.recording.limit_enforcer import LimitEnforcer
 from kmonitor_agent.recording.privacy import Privacy
-from kmonitor_agent.recording.sampler import Sampler, Watched
+from kmonitor_agent.recording.sampler import Sampler, SamplerTarget
 from kmonitor_agent.wire.limits import Limit
-from kmonitor_agent.wire.messages.events import Event, Notice, Sample, Sources
+from kmonitor_agent.wire.messages.events import Event, FieldSources, Notice, Sample
 from kmonitor_agent.wire.messages.readings import Reading
 
 TOTAL = Reading(80e9, "bytes", "driver: NVML, device total")
@@ -43,11 +43,11 @@ def sampled(
     device = DeviceReadings(TOTAL, used, process, no_load("not asked here"))
     monkeypatch.setattr(Gpu, "read", lambda _: device)
     framework = cast("Framework", AllocatorOf(allocator))
-    keeper = LimitKeeper(emit=told.append, request=lambda _: True, now_s=lambda: 1.0)
+    keeper = LimitEnforcer(emit=told.append, request=lambda _: True, now_s=lambda: 1.0)
     keeper.set_by_script(tuple(limit.spec for limit in limits))
     told.clear()
     sampler = Sampler(
-        watched=lambda: Watched(framework),
+        watched=lambda: SamplerTarget(framework),
         emit=told.append,
         limits=keeper,
         now_s=lambda: 1.0,
@@ -77,7 +77,7 @@ def test_vram_is_a_part_of_what_its_allocator_may_take(
 ):
     sources, sample = sampled(monkeypatch, allocator(device, limit))
 
-    assert isinstance(sources, Sources)
+    assert isinstance(sources, FieldSources)
     assert isinstance(sample, Sample)
     assert (sample.vram_bytes, sample.vram_of_bytes) == (5e9, of)
     told = {source.field: source for source in sources.sources}
@@ -102,9 +102,9 @@ def test_what_runs_into_its_limit_is_sampled_at_once(
     monkeypatch: pytest.MonkeyPatch, resident: float, n: int
 ):
     told: list[Event] = []
-    keeper = LimitKeeper(emit=told.append, request=lambda _: True, now_s=lambda: 1.0)
+    keeper = LimitEnforcer(emit=told.append, request=lambda _: True, now_s=lambda: 1.0)
     sampler = Sampler(
-        watched=Watched,
+        watched=SamplerTarget,
         emit=told.append,
         limits=keeper,
         now_s=lambda: 1.0,
@@ -114,7 +114,7 @@ def test_what_runs_into_its_limit_is_sampled_at_once(
     assert told == []
     monkeypatch.setattr(sampler, "_last", (14.5e9 if resident > 14e9 else 5e9, 16e9))
     reading = Reading(resident, "bytes", "process: made up")
-    monkeypatch.setattr("kmonitor_agent.recording.sampler.resident_bytes", lambda: reading)
+    monkeypatch.setattr("kmonitor_agent.recording.sampler.read_resident_set", lambda: reading)
 
     sampler.sample_in_a_rush()
 
@@ -140,7 +140,7 @@ def test_the_source_of_step_time_says_where_which_median_stands(monkeypatch: pyt
     missing = Reading.missing("bytes", "torch tells nothing")
     sources, _ = sampled(monkeypatch, AllocatorReadings("", missing, missing, missing))
 
-    assert isinstance(sources, Sources)
+    assert isinstance(sources, FieldSources)
     [told] = [source for source in sources.sources if source.field == "step_time_s"]
     assert "median of a whole epoch" in told.source
     assert "in samples" in told.source

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from kmonitor_agent.recording.action_results import Record, Records
+from kmonitor_agent.recording.action_results import ActionResult, ActionResults
 from kmonitor_agent.wire.messages.events import ActionRecord, Footprint
 
 RELOAD = ActionRecord(
@@ -26,7 +26,7 @@ RELOAD = ActionRecord(
 
 
 def test_record_says_what_was_done_and_what_it_gave_back():
-    assert str(Record(RELOAD)).splitlines() == [
+    assert str(ActionResult(RELOAD)).splitlines() == [
         "Save + clear + reload done in 1.25 s (fit 1, epoch 3, asked by limit ram 80%)",
         "  saved 16 variables, 1.5 KiB, as 000001.h5",
         "  graph 31 900 -> 769",
@@ -61,11 +61,11 @@ def test_collect_counts_what_it_released(traces: int, models: int, disused: int,
         disused_traces=disused,
     )
 
-    assert str(Record(collect)).splitlines()[1:] == [f"  released {words}"]
+    assert str(ActionResult(collect)).splitlines()[1:] == [f"  released {words}"]
 
 
 def test_record_says_when_the_variables_were_made_anew():
-    head, *_ = str(Record(msgspec.structs.replace(RELOAD, mode="recreate"))).splitlines()
+    head, *_ = str(ActionResult(msgspec.structs.replace(RELOAD, mode="recreate"))).splitlines()
 
     assert head.startswith("Save + clear + reload, variables made anew, done in 1.25 s")
 
@@ -75,11 +75,11 @@ def test_record_of_a_failure_says_why():
         t_s=5.0, action="save", ok=False, asked_by="ada", fit=1, epoch=0, seconds=0.0, why="full"
     )
 
-    assert repr(Record(failed)).splitlines() == [
+    assert repr(ActionResult(failed)).splitlines() == [
         "Save failed in 0.00 s (fit 1, epoch 1, asked by ada)",
         "  full",
     ]
-    assert (Record(failed).ok, Record(failed).why, Record(failed).action) == (
+    assert (ActionResult(failed).ok, ActionResult(failed).why, ActionResult(failed).action) == (
         False,
         "full",
         "save",
@@ -87,5 +87,8 @@ def test_record_of_a_failure_says_why():
 
 
 def test_records_print_one_after_the_other():
-    assert repr(Records()) == "nothing was done yet"
-    assert repr(Records([Record(RELOAD), Record(RELOAD)])).count("Save + clear") == 2
+    assert repr(ActionResults()) == "nothing was done yet"
+    assert (
+        repr(ActionResults([ActionResult(RELOAD), ActionResult(RELOAD)])).count("Save + clear")
+        == 2
+    )

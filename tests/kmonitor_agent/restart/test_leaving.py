@@ -12,7 +12,7 @@ from tests.support.waiting import DEADLINE_S
 pytestmark = [pytest.mark.slow]
 
 LEAVES = """
-    from kmonitor_agent.recording.supervised_fits import Restarting
+    from kmonitor_agent.recording.supervised_fits import SupervisorClient as Restarting
     import atexit, threading, time
     restarting = Restarting("made up")
     if n > 0:
@@ -43,7 +43,7 @@ def test_the_next_process_knows_how_often_it_was_in_vain(tmp_path: Path):
     path = script(
         tmp_path,
         """
-    from kmonitor_agent.recording.supervised_fits import Restarting
+    from kmonitor_agent.recording.supervised_fits import SupervisorClient as Restarting
     restarting = Restarting("made up")
     print(restarting.started_by, restarting.in_vain)
     if n < 2:
@@ -85,7 +85,7 @@ def test_a_thread_that_does_not_end_is_not_waited_for_long(tmp_path: Path):
     supervise = f"""
 import os, sys
 from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.reclaim.restart.supervisor import Supervisor, Wanted
+from kmonitor_agent.reclaim.restart.supervisor import Supervisor, SupervisorOptions as Wanted
 wanted = Wanted([sys.executable, {str(path)!r}, {str(tmp_path / "starts")!r}], leave_within_s=0.2)
 folders = find_folders()
 print(Supervisor(wanted, folders=folders, environ=os.environ, tell=print).run().status)

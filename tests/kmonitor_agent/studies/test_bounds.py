@@ -6,24 +6,26 @@ import pytest
 
 from kmonitor_agent.studies.bounds import (
     LEAST_S,
-    Habits,
-    Silence,
+    SilenceTracker,
+    StepGaps,
     TimeBound,
     forecast_s,
     learned_timeout_s,
     too_much_memory,
 )
-from kmonitor_agent.studies.fold_messages import Phase, Stepped
+from kmonitor_agent.studies.fold_messages import FitPhase, StepProgress
 
 HUNG_WITHIN = 3.0
 
 
-def seen(at_s: float, steps: int, phase: Phase = "step") -> Stepped:
-    return Stepped(at_s, steps, phase)
+def seen(at_s: float, steps: int, phase: FitPhase = "step") -> StepProgress:
+    return StepProgress(at_s, steps, phase)
 
 
-def followed(times: list[tuple[float, int, Phase]], others: Habits | None = None) -> Silence:
-    silence = Silence(0.0, others or Habits())
+def followed(
+    times: list[tuple[float, int, FitPhase]], others: StepGaps | None = None
+) -> SilenceTracker:
+    silence = SilenceTracker(0.0, others or StepGaps())
     for at_s, steps, phase in times:
         silence.heard(seen(at_s, steps, phase))
     return silence
@@ -85,10 +87,10 @@ def test_a_hang_tells_the_longest_pause_and_not_a_part_of_the_least_bound():
 
 
 def test_the_first_validation_is_measured_by_those_of_others_only():
-    times: list[tuple[float, int, Phase]] = [
+    times: list[tuple[float, int, FitPhase]] = [
         (1.0, 1, "step"), (1.1, 2, "step"), (1.2, 3, "between"),
     ]  # fmt: skip
-    others = Habits({"between": 100.0})
+    others = StepGaps({"between": 100.0})
 
     alone, beside = followed(times), followed(times, others)
 
@@ -120,13 +122,13 @@ def test_a_slow_fold_whose_learned_time_is_over_is_no_hang(last_step_s: float):
 
 
 def test_a_function_that_tells_no_steps_has_a_time_and_no_silence():
-    others = Habits()
+    others = StepGaps()
     for time_s in (90.0, 100.0):
         done = followed([])
         done.over(time_s)
         others.learn(done.own)
 
-    alike, stepping = followed([], others), followed([], Habits({"begin": 2.0, "step": 0.1}))
+    alike, stepping = followed([], others), followed([], StepGaps({"begin": 2.0, "step": 0.1}))
 
     assert not alike.quiet(599.0).hang()
     assert alike.quiet(601.0).overdue(600.0, 601.0, [90.0, 100.0])[0] == "timeout"
@@ -134,7 +136,7 @@ def test_a_function_that_tells_no_steps_has_a_time_and_no_silence():
 
 
 def test_what_a_finished_fold_was_used_to_is_learned():
-    habits = Habits()
+    habits = StepGaps()
     done = followed([(7.0, 1, "step"), (9.0, 2, "after")])
     done.over(50.0)
 
@@ -169,7 +171,7 @@ def test_in_simulated_fits_no_healthy_one_hangs_and_each_hung_one_is_found_in_ti
 
     for _ in range(200):
         step_s = 10 ** dice.uniform(-3, 2)
-        silence, now_s, gaps = Silence(0.0, Habits()), 0.0, [0.0]
+        silence, now_s, gaps = SilenceTracker(0.0, StepGaps()), 0.0, [0.0]
         for step in range(1, 200):
             gaps.append(step_s * dice.lognormvariate(0.0, 0.15))
             assert not silence.quiet(now_s + gaps[-1]).hang()

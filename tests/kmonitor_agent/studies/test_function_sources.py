@@ -98,7 +98,7 @@ BREAKS = """
     import threading
     from pathlib import Path
     from kmonitor_agent import run_folds
-    from kmonitor_agent.wire.local.fold_identity import fold_place
+    from kmonitor_agent.wire.local.fold_identity import fold_identity as fold_place
 
     with Path("reads").open("a") as reads:
         reads.write("x")

@@ -4,8 +4,8 @@ import io
 
 from typing_extensions import override
 
-from kmonitor_agent.studies.attempts import Attempt, Ledger
-from kmonitor_agent.studies.terminal_progress import Progress, left_text
+from kmonitor_agent.studies.attempts import Attempt, Attempts
+from kmonitor_agent.studies.terminal_progress import TerminalProgress, remaining_text
 
 ATTEMPTS = (
     Attempt(0, 1, "finished", seconds=12.34, steps=500, peak_bytes=2**30, growth_bytes=2**20),
@@ -21,7 +21,7 @@ class Terminal(io.StringIO):
 
 
 def test_the_ledger_prints_as_a_table():
-    lines = str(Ledger(ATTEMPTS)).splitlines()
+    lines = str(Attempts(ATTEMPTS)).splitlines()
 
     assert lines[0].split("  ")[0] == "fold"
     assert " ".join(lines[2].split()) == "0 1 finished 12.3 500 1.0 GiB +1.0 MiB -"
@@ -36,8 +36,8 @@ def test_what_an_exception_says_cannot_act_on_the_terminal():
     said = io.StringIO()
     attempt = Attempt(2, 1, "error", "ValueError: x\x1b]0;title\x07\u202e\udc80")
 
-    Progress(3, said).ended(attempt, again=False)
-    table = str(Ledger([attempt]))
+    TerminalProgress(3, said).ended(attempt, again=False)
+    table = str(Attempts([attempt]))
 
     assert said.getvalue().endswith(": ValueError: x\ufffd]0;title\ufffd\ufffd\ufffd\n")
     assert table.endswith("\nfold 2: ValueError: x\ufffd]0;title\ufffd\ufffd\ufffd")
@@ -45,9 +45,9 @@ def test_what_an_exception_says_cannot_act_on_the_terminal():
 
 def test_an_interruption_tells_what_is_over_and_how_it_goes_on():
     said = io.StringIO()
-    Progress(3, said).interrupted(1, "go on")
-    Progress(0, said, "trial").interrupted(1, "")
-    Progress(0, said, "trial").interrupted(2, "")
+    TerminalProgress(3, said).interrupted(1, "go on")
+    TerminalProgress(0, said, "trial").interrupted(1, "")
+    TerminalProgress(0, said, "trial").interrupted(2, "")
 
     assert said.getvalue().splitlines() == [
         "kmonitor: interrupted; 1 of 3 folds is over; go on",
@@ -59,7 +59,7 @@ def test_an_interruption_tells_what_is_over_and_how_it_goes_on():
 def test_each_fold_that_ended_has_a_line():
     said = io.StringIO()
 
-    Progress(2, said).ended(ATTEMPTS[1], again=True)
+    TerminalProgress(2, said).ended(ATTEMPTS[1], again=True)
 
     assert said.getvalue() == (
         "kmonitor: fold 1 killed (SIGSEGV) (0.50 s, 0 B): it was killed; it is tried again\n"
@@ -70,7 +70,7 @@ def test_a_line_moves_only_in_a_terminal_and_leaves_nothing_behind():
     file, terminal = io.StringIO(), Terminal()
 
     for stream in (file, terminal):
-        progress = Progress(4, stream)
+        progress = TerminalProgress(4, stream)
         progress.move(1, [], [])
         progress.close()
 
@@ -84,10 +84,10 @@ def test_a_broken_stream_is_left_alone():
     broken = io.StringIO()
     broken.close()
 
-    Progress(1, broken).tell("lost")
+    TerminalProgress(1, broken).tell("lost")
 
 
 def test_times_ahead_are_rough():
-    assert [left_text(each) for each in (0.1, 40.2, 200.0, 9000.0)] == [
+    assert [remaining_text(each) for each in (0.1, 40.2, 200.0, 9000.0)] == [
         "1 s", "40 s", "3 min", "2.5 h",
     ]  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor_agent.studies.values import NotPlain, packed, unpacked
+from kmonitor_agent.studies.values import NotPlainData, pack_value, unpack_value
 
 LEAVES = (
     st.none()
@@ -35,7 +35,7 @@ class Colour(StrEnum):
 
 @given(PLAIN)
 def test_plain_data_come_back_as_they_were(value: object):
-    again = unpacked(packed(value))
+    again = unpack_value(pack_value(value))
 
     assert again == value
     assert type(again) is type(value)
@@ -45,7 +45,7 @@ def test_plain_data_come_back_as_they_were(value: object):
 def test_arrays_come_back_as_they_were(dtype: str):
     array = np.zeros((2, 3), dtype)
 
-    again = unpacked(packed({"a": [array]}))["a"][0]
+    again = unpack_value(pack_value({"a": [array]}))["a"][0]
 
     assert again.dtype == array.dtype
     np.testing.assert_array_equal(again, array)
@@ -55,7 +55,7 @@ def test_arrays_come_back_as_they_were(dtype: str):
 def test_numpys_numbers_become_plain_ones():
     value = {"loss": np.float32(0.5), "n": np.int64(3), "is": np.bool_(1), "red": Colour.RED}
 
-    again = unpacked(packed(value))
+    again = unpack_value(pack_value(value))
 
     assert again == {"loss": 0.5, "n": 3, "is": True, "red": "red"}
     assert [type(each) for each in again.values()] == [float, int, bool, str]
@@ -73,8 +73,8 @@ def test_numpys_numbers_become_plain_ones():
     ],
 )
 def test_what_is_not_plain_is_named(value: object, kind: str):
-    with pytest.raises(NotPlain) as met:
-        packed(value)
+    with pytest.raises(NotPlainData) as met:
+        pack_value(value)
 
     assert met.value.kind == kind
 
@@ -83,8 +83,8 @@ def test_what_refers_to_itself_is_not_plain():
     value: list[object] = []
     value.append(value)
 
-    with pytest.raises(NotPlain):
-        packed(value)
+    with pytest.raises(NotPlainData):
+        pack_value(value)
 
 
 def test_what_fails_when_it_is_read_is_not_plain():
@@ -94,13 +94,13 @@ def test_what_fails_when_it_is_read_is_not_plain():
         def __array__(self, *_: object) -> np.ndarray:
             raise RuntimeError("it was released")
 
-    with pytest.raises(NotPlain, match="Broken that cannot be read"):
-        packed([Broken()])
+    with pytest.raises(NotPlainData, match="Broken that cannot be read"):
+        pack_value([Broken()])
 
 
 @given(st.binary())
 def test_any_bytes_are_read_or_refused(data: bytes):
     try:
-        unpacked(data)
+        unpack_value(data)
     except ValueError:
         return

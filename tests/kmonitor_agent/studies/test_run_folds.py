@@ -11,8 +11,8 @@ import pytest
 
 from kmonitor_agent import FoldsRefused, run_folds
 from kmonitor_agent.studies import bounds, runner
-from kmonitor_agent.studies.fold import seed_of
-from kmonitor_agent.studies.fold_process import MemoryGroup
+from kmonitor_agent.studies.fold import fold_seed
+from kmonitor_agent.studies.fold_process import MemoryCgroup
 from kmonitor_agent.studies.study_folder import StudyFolder
 from tests.support import fold_functions as functions
 from tests.support.fold_scripts import of_any_fold
@@ -24,7 +24,7 @@ def test_results_stand_in_the_order_of_the_folds(tmp_path: Path):
     study = run_folds(functions.told, folds=3, study=tmp_path / "study", at_once=2)
 
     assert [each.index for each in study.results] == [0, 1, 2]
-    assert [each.value["seed"] for each in study.results] == [seed_of(each) for each in range(3)]
+    assert [each.value["seed"] for each in study.results] == [fold_seed(each) for each in range(3)]
     assert len({os.getpid(), *(each.value["pid"] for each in study.results)}) == 4
     assert all((each.directory / "note").read_text() == "kept" for each in study.results)
     assert study.complete
@@ -71,7 +71,7 @@ def test_a_fold_that_takes_more_memory_than_it_may_is_ended(
     tmp_path: Path, function: object, by: str, monkeypatch: pytest.MonkeyPatch
 ):
     if by == "watching":
-        monkeypatch.setattr(MemoryGroup, "made", lambda *_: None)
+        monkeypatch.setattr(MemoryCgroup, "made", lambda *_: None)
 
     study = run_folds(
         function,  # pyright: ignore[reportArgumentType]
@@ -92,7 +92,7 @@ def test_the_largest_fold_is_ended_before_the_host_runs_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(runner, "reserve_bytes", lambda _: 200 * 2**20)
-    monkeypatch.setattr(runner, "available_bytes", lambda: 100 * 2**20)
+    monkeypatch.setattr(runner, "available_memory_bytes", lambda: 100 * 2**20)
 
     study = run_folds(functions.leak, folds=1, study=tmp_path / "study", retries=0)
 

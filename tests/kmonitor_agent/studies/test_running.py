@@ -6,10 +6,10 @@ from typing import Any, cast
 import pytest
 
 from kmonitor_agent.studies import local_attempt
-from kmonitor_agent.studies.bounds import Habits, TimeBound
-from kmonitor_agent.studies.fold_messages import Ready, Returned
-from kmonitor_agent.studies.local_attempt import Bounds, Running
-from kmonitor_agent.wire.local.control_groups import MemoryKills
+from kmonitor_agent.studies.bounds import StepGaps, TimeBound
+from kmonitor_agent.studies.fold_messages import FoldReady, FunctionReturned
+from kmonitor_agent.studies.local_attempt import AttemptBounds, LocalAttempt
+from kmonitor_agent.wire.local.control_groups import OomKillCounts
 
 MIB = 2**20
 
@@ -21,7 +21,7 @@ class MadeUpProcess:
         self.pid = 7
         self.code: int | None = None
         self.held = 40 * MIB
-        self.tidings: list[object] = [Ready()]
+        self.tidings: list[object] = [FoldReady()]
 
     def hear(self) -> list[object]:
         return self.tidings
@@ -61,15 +61,15 @@ class MadeUpGroup:
 @pytest.fixture
 def process(monkeypatch: pytest.MonkeyPatch) -> MadeUpProcess:
     made_up = MadeUpProcess()
-    monkeypatch.setattr(local_attempt, "resident_bytes", lambda _: made_up.held)
-    monkeypatch.setattr(local_attempt, "peak_bytes", lambda _: made_up.held)
-    monkeypatch.setattr(local_attempt, "memory_kills", lambda: MemoryKills(host=0))
+    monkeypatch.setattr(local_attempt, "total_resident_bytes", lambda _: made_up.held)
+    monkeypatch.setattr(local_attempt, "peak_resident_bytes", lambda _: made_up.held)
+    monkeypatch.setattr(local_attempt, "read_oom_kills", lambda: OomKillCounts(host=0))
     return made_up
 
 
-def attempt_of(process: MadeUpProcess, group: MadeUpGroup | None = None) -> Running:
-    bounds = Bounds(2**30 if group else None, TimeBound(None), Habits(), [])
-    made = Running(0, 1, cast("Any", process), bounds, group=cast("Any", group))
+def attempt_of(process: MadeUpProcess, group: MadeUpGroup | None = None) -> LocalAttempt:
+    bounds = AttemptBounds(2**30 if group else None, TimeBound(None), StepGaps(), [])
+    made = LocalAttempt(0, 1, cast("Any", process), bounds, group=cast("Any", group))
     made.began_s = 1.0
     return made
 
@@ -93,7 +93,7 @@ def test_a_fold_that_died_did_not_shrink(process: MadeUpProcess):
 
 def test_a_fold_that_returned_and_does_not_leave_is_ended_and_says_so(process: MadeUpProcess):
     attempt = attempt_of(process)
-    process.tidings = [Ready(), Returned("finished")]
+    process.tidings = [FoldReady(), FunctionReturned("finished")]
     attempt.look(2.0)
     process.tidings = []
 
@@ -110,8 +110,8 @@ def test_a_kill_at_the_folds_own_bound_is_not_the_hosts(
 ):
     attempt = attempt_of(process, MadeUpGroup())
     process.code = -signal.SIGKILL
-    attempt._seen.kills = MemoryKills(host=0)  # pyright: ignore[reportPrivateUsage]
-    monkeypatch.setattr(local_attempt, "memory_kills", lambda: MemoryKills(host=1))
+    attempt._seen.kills = OomKillCounts(host=0)  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(local_attempt, "read_oom_kills", lambda: OomKillCounts(host=1))
 
     attempt.look(1.1)
     ended = attempt.finish(1.1)

@@ -8,10 +8,10 @@ import pytest
 
 from kmonitor_agent import FoldsRefused, run_folds
 from kmonitor_agent.studies.attempts import Attempt
-from kmonitor_agent.studies.fold_child import write_whole
-from kmonitor_agent.studies.run_folds import study_of
+from kmonitor_agent.studies.fold_child import replace_file
+from kmonitor_agent.studies.run_folds import study_result
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
-from kmonitor_agent.studies.values import packed, sealed
+from kmonitor_agent.studies.values import pack_value, seal_value
 from tests.support import fold_functions as functions
 
 FACTS = StudyFacts("study1", "train.py: train", 3)
@@ -38,7 +38,7 @@ def begun(path: Path) -> StudyFolder:
 
 def keep(folder: StudyFolder, fold: int, value: object) -> None:
     """A fold finished with this value."""
-    write_whole(folder.value_file(fold), sealed(packed(value), FACTS.id, fold))
+    replace_file(folder.value_file(fold), seal_value(pack_value(value), FACTS.id, fold))
     folder.begins(fold, 1, "fold")
     folder.note(Attempt(fold, 1, "finished"))
 
@@ -70,7 +70,7 @@ def test_a_value_with_one_bit_changed_is_run_again_and_told_once(folder: StudyFo
 
 def test_a_value_of_another_fold_or_study_is_not_taken(folder: StudyFolder):
     folder.value_file(0).write_bytes(folder.value_file(1).read_bytes())
-    folder.value_file(1).write_bytes(sealed(packed(10), "study2", 1))
+    folder.value_file(1).write_bytes(seal_value(pack_value(10), "study2", 1))
 
     assert folder.finished() == set()
 
@@ -86,7 +86,7 @@ def test_a_ledger_that_cannot_be_written_is_told_once_and_ends_nothing(folder: S
 
     assert len(lines) == 1
     assert f"results are not kept in {folder.path}" in lines[0]
-    study = study_of(folder, 3)
+    study = study_result(folder, 3)
     assert study.complete
     assert "a second start would run them again" in str(study.ledger)
 

@@ -11,17 +11,17 @@ from kmonitor_agent import run_folds
 from kmonitor_agent.studies.attempts import Attempt
 from kmonitor_agent.studies.bounds import TimeBound
 from kmonitor_agent.studies.function_source import source_of
-from kmonitor_agent.studies.launch import Wanted
+from kmonitor_agent.studies.launch import StudyOptions
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
-from kmonitor_agent.studies.study_reporter import Tallies, Telling
+from kmonitor_agent.studies.study_reporter import FoldCounter, StudyReporter
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import (
     AnyEvent,
-    BootEnded,
-    BootStarted,
-    FoldBegan,
     FoldEnded,
-    FoldNow,
+    FoldProgress,
+    FoldStarted,
+    SessionEnded,
+    SessionStarted,
     StudyStarted,
     StudyTally,
 )
@@ -48,14 +48,14 @@ def test_a_study_tells_each_fold_and_how_it_ended(tmp_path: Path, folders: Folde
 
     events = _told(folders, study.directory)
     started, facts, last = events[0], events[1], events[-1]
-    assert isinstance(started, BootStarted)
+    assert isinstance(started, SessionStarted)
     assert (started.name, started.folds) == ("tests.support.fold_functions · cv", 3)
     assert started.fold is None
     assert isinstance(facts, StudyStarted)
     assert (facts.folds, facts.at_once, facts.retries) == (3, 2, 1)
-    assert isinstance(last, BootEnded)
+    assert isinstance(last, SessionEnded)
     assert last.why == "finished"
-    tries = sorted((each.fold, each.attempt) for each in _of(events, FoldBegan))
+    tries = sorted((each.fold, each.attempt) for each in _of(events, FoldStarted))
     assert tries == [(0, 1), (1, 1), (2, 1), (2, 2)]
     ends = {(each.fold, each.attempt): each for each in _of(events, FoldEnded)}
     assert [(each.cause, each.again) for _, each in sorted(ends.items())] == [
@@ -66,7 +66,7 @@ def test_a_study_tells_each_fold_and_how_it_ended(tmp_path: Path, folders: Folde
     ]
     assert "no luck with fold 1" in ends[1, 1].why
     assert ends[2, 2].signal == "SIGSEGV"
-    assert _of(events, FoldNow)
+    assert _of(events, FoldProgress)
     assert _of(events, FoldEnded)[-1].tally == StudyTally(
         over=3, finished=1, failed=1, killed=1, retried=1
     )
@@ -81,7 +81,7 @@ def test_a_study_that_goes_on_is_the_same_run_and_tells_what_was_before(
     study = run_folds(functions.by_index, folds=2, study=tmp_path / "cv")
 
     events = _told(folders, study.directory)
-    assert len(_of(events, BootStarted)) == 2
+    assert len(_of(events, SessionStarted)) == 2
     facts = _of(events, StudyStarted)[1]
     assert facts.tally == StudyTally(over=1, finished=1)
     after = events[events.index(facts) :]
@@ -129,12 +129,12 @@ def folder(tmp_path: Path) -> Iterator[StudyFolder]:
 
 
 @pytest.fixture
-def telling(folder: StudyFolder, folders: Folders) -> Telling:
-    wanted = Wanted(source_of(functions.told), 1, 2, TimeBound(), None, ())
-    return Telling(wanted, FACTS, folder, folders)
+def telling(folder: StudyFolder, folders: Folders) -> StudyReporter:
+    wanted = StudyOptions(source_of(functions.told), 1, 2, TimeBound(), None, ())
+    return StudyReporter(wanted, FACTS, folder, folders)
 
 
-def test_nothing_is_told_before_a_fold_can_run(telling: Telling, folders: Folders):
+def test_nothing_is_told_before_a_fold_can_run(telling: StudyReporter, folders: Folders):
     telling.move(0, [Attempted(is_ready=False)], [])
     telling.close(None)
 
@@ -142,7 +142,7 @@ def test_nothing_is_told_before_a_fold_can_run(telling: Telling, folders: Folder
 
 
 def test_a_fold_that_runs_is_told_with_its_forecast_and_not_at_every_look(
-    telling: Telling, folders: Folders
+    telling: StudyReporter, folders: Folders
 ):
     for _ in range(3):
         telling.move(0, [Attempted()], [])
@@ -150,27 +150,27 @@ def test_a_fold_that_runs_is_told_with_its_forecast_and_not_at_every_look(
     telling.close(None)
 
     events = spooled_events(folders, "a1")
-    assert [each.fold for each in _of(events, FoldBegan)] == [0, 1]
-    now, _ = _of(events, FoldNow)
+    assert [each.fold for each in _of(events, FoldStarted)] == [0, 1]
+    now, _ = _of(events, FoldProgress)
     assert (now.seconds, now.share, now.forecast_s, now.limit_s) == (10.0, 0.25, 40.0, 60.0)
-    assert _of(events, FoldBegan)[1].tally == StudyTally(running=2)
+    assert _of(events, FoldStarted)[1].tally == StudyTally(running=2)
 
 
 def test_a_try_that_died_before_it_was_looked_at_is_told_to_have_begun(
-    telling: Telling, folders: Folders
+    telling: StudyReporter, folders: Folders
 ):
     telling.ended(msgspec.structs.replace(_ended(1, "killed", 2), began_wall_s=5.0), again=False)
     telling.close(None)
 
     events = spooled_events(folders, "a1")
-    (began,) = _of(events, FoldBegan)
+    (began,) = _of(events, FoldStarted)
     assert (began.fold, began.attempt, began.began_wall_s) == (1, 2, 5.0)
     (ended,) = _of(events, FoldEnded)
     assert ended.tally == StudyTally(over=1, killed=1, retried=1)
 
 
 def test_what_the_end_of_the_study_cut_off_is_told(
-    telling: Telling, folder: StudyFolder, folders: Folders
+    telling: StudyReporter, folder: StudyFolder, folders: Folders
 ):
     folder.note(Attempt(0, 1, "interrupted", began_wall_s=5.0))
     telling.move(0, [Attempted()], [])
@@ -181,7 +181,7 @@ def test_what_the_end_of_the_study_cut_off_is_told(
     ends = [(each.cause, each.again, each.began_wall_s) for each in _of(events, FoldEnded)]
     assert ends == [("interrupted", True, 5.0), ("interrupted", True, 9.0)]
     last = events[-1]
-    assert isinstance(last, BootEnded)
+    assert isinstance(last, SessionEnded)
     assert last.why == "interrupted"
 
 
@@ -195,7 +195,7 @@ def test_what_the_end_of_the_study_cut_off_is_told(
     ],
 )
 def test_texts_of_exceptions_of_private_folds_stay_here(
-    telling: Telling, folders: Folders, *, private: bool, cause: str, why: str
+    telling: StudyReporter, folders: Folders, *, private: bool, cause: str, why: str
 ):
     telling.ended(
         msgspec.structs.replace(_ended(0, cause), why="secret", private=private), again=False
@@ -206,12 +206,12 @@ def test_texts_of_exceptions_of_private_folds_stay_here(
     assert ended.why == why
 
 
-def test_a_study_that_fails_says_by_what(telling: Telling, folders: Folders):
+def test_a_study_that_fails_says_by_what(telling: StudyReporter, folders: Folders):
     telling.move(0, [Attempted()], [])
     telling.close(OSError)
 
     last = spooled_events(folders, "a1")[-1]
-    assert isinstance(last, BootEnded)
+    assert isinstance(last, SessionEnded)
     assert (last.why, last.error_type) == ("failed", "OSError")
 
 
@@ -220,7 +220,7 @@ def _ended(fold: int, cause: str, attempt: int = 1) -> Attempt:
 
 
 def test_folds_are_counted_once_however_often_they_are_tried():
-    tallies = Tallies()
+    tallies = FoldCounter()
     tallies.know([_ended(0, "finished"), _ended(1, "hang"), _ended(1, "hang", 2)], {0})
     tallies.began(1, 3)
     tallies.began(2, 1)

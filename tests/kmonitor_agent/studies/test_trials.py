@@ -8,18 +8,18 @@ import msgspec
 import pytest
 
 from kmonitor_agent.recording.process_facts import default_run_name, script_path
-from kmonitor_agent.studies.attempts import Attempt, Listeners
-from kmonitor_agent.studies.bounds import Habits, TimeBound
+from kmonitor_agent.studies.attempts import Attempt, StudyListenerGroup
+from kmonitor_agent.studies.bounds import StepGaps, TimeBound
 from kmonitor_agent.studies.function_source import FoldsRefused, FunctionSource, source_of
-from kmonitor_agent.studies.launch import Wanted
-from kmonitor_agent.studies.runner import Account
-from kmonitor_agent.studies.searches import Trials
+from kmonitor_agent.studies.launch import StudyOptions
+from kmonitor_agent.studies.runner import FoldQueue
+from kmonitor_agent.studies.searches import TrialRunner
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import (
-    BootEnded,
-    BootStarted,
     FoldEnded,
+    SessionEnded,
+    SessionStarted,
     StudyStarted,
     StudyTally,
 )
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_a_trial_is_answered_by_whoever_runs_it(tmp_path: Path):
-    trials = Trials(asking.asked, study=tmp_path / "search")
+    trials = TrialRunner(asking.asked, study=tmp_path / "search")
     threads: list[int] = []
 
     def answers(question: object) -> dict[str, object]:
@@ -48,7 +48,7 @@ def test_a_trial_is_answered_by_whoever_runs_it(tmp_path: Path):
 
 
 def test_what_answering_raises_is_raised_in_the_trial(tmp_path: Path):
-    trials = Trials(asking.refused, study=tmp_path / "search")
+    trials = TrialRunner(asking.refused, study=tmp_path / "search")
 
     def answers(question: object) -> object:
         raise ValueError(f"no {question}")
@@ -60,7 +60,7 @@ def test_what_answering_raises_is_raised_in_the_trial(tmp_path: Path):
 
 
 def test_trials_of_several_threads_run_at_the_same_time(tmp_path: Path):
-    trials = Trials(asking.met, study=tmp_path / "search")
+    trials = TrialRunner(asking.met, study=tmp_path / "search")
     together = threading.Barrier(2)
     values: dict[int, object] = {}
 
@@ -80,7 +80,7 @@ def test_trials_of_several_threads_run_at_the_same_time(tmp_path: Path):
 
 
 def test_the_next_trials_process_waits_warm_and_goes_with_the_search(tmp_path: Path):
-    trials = Trials(asking.met, study=tmp_path / "search")
+    trials = TrialRunner(asking.met, study=tmp_path / "search")
 
     first = trials.run(0, lambda _: 0, ahead=1)
     second = trials.run(1, lambda _: 1, ahead=2)
@@ -90,11 +90,11 @@ def test_the_next_trials_process_waits_warm_and_goes_with_the_search(tmp_path: P
 
 
 def test_a_search_goes_on_in_its_folder(tmp_path: Path):
-    before = Trials(functions.told, study=tmp_path / "search")
+    before = TrialRunner(functions.told, study=tmp_path / "search")
     told = before.run(0, lambda _: None).value
     before.close()
 
-    after = Trials(functions.nothing, study=tmp_path / "search")
+    after = TrialRunner(functions.nothing, study=tmp_path / "search")
     kept = after.finished(0)
     never_run = after.finished(1)
     after.close()
@@ -106,11 +106,11 @@ def test_a_search_goes_on_in_its_folder(tmp_path: Path):
 
 def test_a_function_that_no_process_finds_is_refused(tmp_path: Path):
     with pytest.raises(FoldsRefused, match="stands inside of another function"):
-        Trials(lambda fold: fold, study=tmp_path / "search")
+        TrialRunner(lambda fold: fold, study=tmp_path / "search")
 
 
 def test_the_hub_is_told_of_a_search_as_of_a_study(tmp_path: Path, folders: Folders):
-    trials = Trials(asking.met, study=tmp_path / "search")
+    trials = TrialRunner(asking.met, study=tmp_path / "search")
     for index in range(2):
         trials.run(index, lambda _: 0)
     trials.close()
@@ -118,18 +118,18 @@ def test_the_hub_is_told_of_a_search_as_of_a_study(tmp_path: Path, folders: Fold
     facts = msgspec.json.decode((tmp_path / "search" / "study.json").read_bytes(), type=StudyFacts)
     events = spooled_events(folders, facts.id)
     started = events[0]
-    assert isinstance(started, BootStarted)
+    assert isinstance(started, SessionStarted)
     assert started.name == f"{default_run_name()} · trials"
     # They come one by one: nobody knows how many.
     assert [each.folds for each in events if isinstance(each, StudyStarted)] == [0]
     assert [each.fold for each in events if isinstance(each, FoldEnded)] == [0, 1]
-    assert isinstance(events[-1], BootEnded)
+    assert isinstance(events[-1], SessionEnded)
 
 
 def test_a_trial_that_came_to_no_value_is_told_as_such(
     tmp_path: Path, folders: Folders, capsys: pytest.CaptureFixture[str]
 ):
-    trials = Trials(asking.came_to, study=tmp_path / "search", called="search.py: objective")
+    trials = TrialRunner(asking.came_to, study=tmp_path / "search", called="search.py: objective")
     outcomes = [("pruned", "at step 3"), ("too_large", "it takes 9 GiB"), ("failed", "no luck")]
     for index, outcome in enumerate(outcomes):
         assert trials.run(index, lambda _, told=outcome: told).ok
@@ -157,10 +157,10 @@ def test_a_trial_that_came_to_no_value_is_told_as_such(
 
 def test_how_long_a_trial_took_says_nothing_of_the_next(tmp_path: Path):
     folder = StudyFolder(tmp_path / "study")
-    account = Account(1, folder, Listeners(), learns=False)
+    account = FoldQueue(1, folder, StudyListenerGroup(), learns=False)
     ended = Attempt(0, 1, "finished", "", began_wall_s=0.0, seconds=0.1)
 
-    account.learn(ended, Habits({"begin": 0.1}))
+    account.learn(ended, StepGaps({"begin": 0.1}))
 
     assert account.known.finished_s == []
     assert account.known.habits.longest_s == {}
@@ -172,8 +172,8 @@ def test_what_an_integration_was_given_is_what_is_told_of():
     ours = FunctionSource("_trained", module="kmonitor.integrations.scikit_learn")
     time = TimeBound(None)
 
-    bare = Wanted(given, 1, 1, time, None, ())
-    handed = Wanted(
+    bare = StudyOptions(given, 1, 1, time, None, ())
+    handed = StudyOptions(
         msgspec.structs.replace(ours, functions={"build": given}), 1, 1, time, None, ()
     )
 

@@ -16,9 +16,9 @@ from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from typing_extensions import override
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.hub.log import LOG
-from kmonitor.hub.store.connection import Found, RowConflicts, RowRefused, StoreAway
+from kmonitor.hub.store.connection import QueryResult, RowConflicts, RowRefused, StoreUnavailable
 
 # Address.
 
@@ -37,7 +37,7 @@ _MANNERS: Final[dict[str, Any]] = {
 }
 
 
-class AddressUnreadable(Expected):
+class AddressUnreadable(UserError):
     """This is no address of a PostgreSQL database; what was written is not repeated."""
 
     def __init__(self) -> None:
@@ -109,11 +109,11 @@ _TO_PGPASS: Final = (
 )
 
 
-class StoreUnusable(Expected):
+class StoreUnusable(UserError):
     """A team's database cannot be used: who asked is told why, and what to do."""
 
 
-class TakenOver(Expected):
+class TakenOver(UserError):
     """Another hub writes in the place of this one."""
 
     def __init__(self, host: str) -> None:
@@ -130,14 +130,14 @@ def translated() -> Generator[None]:
     try:
         yield
     except psycopg.IntegrityError as exc:
-        raise RowConflicts(words_of(exc)) from exc
+        raise RowConflicts(error_text(exc)) from exc
     except psycopg.DataError as exc:
-        raise RowRefused(words_of(exc)) from exc
+        raise RowRefused(error_text(exc)) from exc
     except psycopg.Error as exc:
-        raise StoreAway(words_of(exc)) from exc
+        raise StoreUnavailable(error_text(exc)) from exc
 
 
-def words_of(exc: psycopg.Error) -> str:
+def error_text(exc: psycopg.Error) -> str:
     """What the server or libpq says, in one line, without its full stop."""
     text = exc.diag.message_primary or str(exc)
     line = _QUESTION.sub("", " ".join(text.split()))
@@ -146,7 +146,7 @@ def words_of(exc: psycopg.Error) -> str:
 
 def unusable(exc: psycopg.Error, address: Address) -> StoreUnusable:
     """Why a hub cannot begin with this database."""
-    words, shown = words_of(exc), address.shown
+    words, shown = error_text(exc), address.shown
     if isinstance(exc, errors.InsufficientPrivilege):
         return StoreUnusable(
             f"{shown}: kmonitor may not make or use its tables: {words}.", _RIGHTS
@@ -215,7 +215,7 @@ def connect(address: Address, within_s: float, *, only_reads: bool = False) -> B
 class ServerConnection(ABC):
     """The hub's statements on a connection that may be lost; used by one thread."""
 
-    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Found:
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> QueryResult:
         """As `Connection.execute`."""
         with self.in_use() as connection:
             return connection.execute(_placed(statement), _plain(values), binary=True)
@@ -233,7 +233,7 @@ class ServerConnection(ABC):
 
     @contextmanager
     def in_use(self) -> Generator[BoundedConnection]:
-        """The connection, whose faults become those of a store. Raises: `StoreAway`."""
+        """The connection, whose faults become those of a store. Raises: `StoreUnavailable`."""
         connection = self._current()
         with translated():
             try:
@@ -270,13 +270,13 @@ class ReadingConnection(ServerConnection):
         if self._connection is None:
             now_s = time.monotonic()
             if now_s < self._not_before_s:
-                raise StoreAway(self._why)
+                raise StoreUnavailable(self._why)
             self._not_before_s = now_s + _AGAIN_S
             try:
                 self._connection = connect(self._address, READ_WITHIN_S, only_reads=True)
             except psycopg.Error as exc:
-                self._why = words_of(exc)
-                raise StoreAway(self._why) from exc
+                self._why = error_text(exc)
+                raise StoreUnavailable(self._why) from exc
         return self._connection
 
     @override
@@ -328,14 +328,14 @@ class WritingConnection(ServerConnection):
             self._connection = self._coming.pop()
             self.generation += 1
         if self._connection is None:
-            raise StoreAway(self._why)
+            raise StoreUnavailable(self._why)
         return self._connection
 
     @override
     def _lost(self, exc: psycopg.Error) -> None:
         if self._connection is None:
             return
-        self._why = words_of(exc)
+        self._why = error_text(exc)
         LOG.warning("connection to %s lost: %s", self._address.shown, self._why)
         self._connection.close()
         self._connection = None
@@ -351,7 +351,7 @@ class WritingConnection(ServerConnection):
             try:
                 self._coming.append(connect(self._address, WRITE_WITHIN_S))
             except psycopg.Error as exc:
-                self._why = words_of(exc)
+                self._why = error_text(exc)
                 pause_s = min(_AGAIN_MOST_S, 2.0 * pause_s or _AGAIN_S / 4)
             else:
                 LOG.info("connection to %s is back", self._address.shown)

@@ -14,8 +14,14 @@ from typing import Any, Final
 import psycopg
 from typing_extensions import override
 
-from kmonitor.hub.store.connection import MOST_HUBS, Connection, Span, StoreAway, StoreDiffers
-from kmonitor.hub.store.database import Changes, Database
+from kmonitor.hub.store.connection import (
+    MOST_HUBS,
+    HubIdRange,
+    StoreConnection,
+    StoreOutOfSync,
+    StoreUnavailable,
+)
+from kmonitor.hub.store.database import Database, WriteBatch
 from kmonitor.hub.store.postgresql.server import (
     WRITE_WITHIN_S,
     Address,
@@ -195,14 +201,14 @@ class TeamDatabase(Database):
             )
         self.number: int = number
         self.server = WritingConnection(address, first)
-        span = Span.of_hub(number)
+        span = HubIdRange.of_hub(number)
         super().__init__(self.server, span)
         self._seen = self.server.generation
         self._under_way: _UnderWay | None = None
         self._size_bytes, self._size_s = 0, float("-inf")
         try:
             self._load(max(head, span.middle))
-        except StoreAway as exc:
+        except StoreUnavailable as exc:
             self.server.close()
             raise StoreUnusable(f"{address.shown} cannot be used: {exc}.") from exc
         self.next_key = max(self.next_key, span.middle + 1)
@@ -213,7 +219,7 @@ class TeamDatabase(Database):
         return self.server.is_away
 
     @override
-    def open_reader(self) -> Connection:
+    def open_reader(self) -> StoreConnection:
         return ReadingConnection(self.address)
 
     @override
@@ -241,14 +247,14 @@ class TeamDatabase(Database):
     def standing_trouble(self) -> str:
         if not self.server.is_away:
             return ""
-        return self.trouble(StoreAway(self.server.why))
+        return self.trouble(StoreUnavailable(self.server.why))
 
     @override
     def size_bytes(self) -> int:
         now_s = time.monotonic()
         if now_s - self._size_s > _SIZE_EVERY_S and not self.is_away:
             self._size_s = now_s
-            with suppress(StoreAway):  # a hub that tells of itself does so then too
+            with suppress(StoreUnavailable):  # a hub that tells of itself does so then too
                 self._size_bytes = int(self.server.execute(_SIZE).fetchone()[0])
         return self._size_bytes
 
@@ -269,7 +275,7 @@ class TeamDatabase(Database):
         self.server.close()
 
     @override
-    def _prepare(self, changes: Changes) -> None:
+    def _prepare(self, changes: WriteBatch) -> None:
         with self.server.in_use() as connection:
             if self._seen != self.server.generation:
                 self._look_again(connection, changes)
@@ -277,7 +283,7 @@ class TeamDatabase(Database):
 
     @override
     @contextmanager
-    def _transaction(self, changes: Changes) -> Generator[None]:
+    def _transaction(self, changes: WriteBatch) -> Generator[None]:
         self._under_way = _UnderWay.of(changes)
         with self.server.in_use() as connection:
             try:
@@ -316,7 +322,7 @@ class TeamDatabase(Database):
             raise psycopg.OperationalError("the server gave this hub no number")
         return found
 
-    def _begin(self, connection: BoundedConnection, changes: Changes) -> None:
+    def _begin(self, connection: BoundedConnection, changes: WriteBatch) -> None:
         """A transaction, which goes on only while no other process writes as this hub."""
         head = changes.events[-1][0] if changes.events else self.head
         connection.execute("BEGIN")
@@ -327,10 +333,10 @@ class TeamDatabase(Database):
     def _taken_over(self, connection: BoundedConnection) -> Exception:
         found = _one(connection, "SELECT host FROM hubs WHERE number = %s", self.number)
         if found is None:
-            return StoreDiffers("the database has forgotten this hub")
+            return StoreOutOfSync("the database has forgotten this hub")
         return TakenOver(str(found[0]))
 
-    def _look_again(self, connection: BoundedConnection, changes: Changes) -> None:
+    def _look_again(self, connection: BoundedConnection, changes: WriteBatch) -> None:
         """Find out whether the commit that was under way when the connection broke was made."""
         # The line is held by a commit that the server is still about: its end is waited for.
         query = "SELECT commits, head, instance FROM hubs WHERE number = %s FOR UPDATE"
@@ -342,10 +348,10 @@ class TeamDatabase(Database):
         if commits == self._commits + 1 and done is not None:
             self._leave_out(done, changes, head)
         elif commits != self._commits:
-            raise StoreDiffers("the server holds another state than the one it had confirmed")
+            raise StoreOutOfSync("the server holds another state than the one it had confirmed")
         self._under_way = None
 
-    def _leave_out(self, done: "_UnderWay", changes: Changes, head: int) -> None:
+    def _leave_out(self, done: "_UnderWay", changes: WriteBatch, head: int) -> None:
         """The commit whose answer was lost was made: none of it is written again."""
         if changes is done.changes:
             del changes.audit[: done.n_audit]
@@ -364,20 +370,20 @@ class TeamDatabase(Database):
 class _UnderWay:
     """What a commit holds whose answer has not come yet; the hub may add to its `changes`."""
 
-    changes: Changes
+    changes: WriteBatch
     n_audit: int
     commands: list[str]
     deleted: list[int]
 
     @classmethod
-    def of(cls, changes: Changes) -> "_UnderWay":
+    def of(cls, changes: WriteBatch) -> "_UnderWay":
         commands = [each[0] for each in changes.commands]
         deleted = [each[0] for each in changes.deleted]
         return cls(changes, len(changes.audit), commands, deleted)
 
 
 def put_events(server: ServerConnection, events: Sequence[tuple[Any, ...]]) -> None:
-    """Store rows of `SUMMED`, all or none. Raises: `StoreAway`, `StoreDiffers`."""
+    """Store rows of `SUMMED`, all or none. Raises: `StoreUnavailable`, `StoreOutOfSync`."""
     if not events:
         return
     with (

@@ -13,8 +13,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QWidget
 from typing_extensions import override
 
-from kmonitor.ui.actions.action_panel import ActionWay, ButtonPicture
-from kmonitor.ui.theme.qt.theme import Look, repolish, set_tone
+from kmonitor.ui.actions.action_panel import ActionVariant, ButtonState
+from kmonitor.ui.theme.qt.theme import Theme, repolish, set_tone
 
 _AROUND_TEXT = 62
 """Icon, padding and the least gap before the shortcut, pixels."""
@@ -26,7 +26,7 @@ _MORE_WIDTH = 26
 
 
 class ActionButton(QPushButton):
-    """Shows one `ButtonPicture`; its shortcuts, which it only shows, are the panel's.
+    """Shows one `ButtonState`; its shortcuts, which it only shows, are the panel's.
 
     Signals:
         command_requested: With the command's name and the key of the way to do it, on click or a
@@ -35,11 +35,11 @@ class ActionButton(QPushButton):
 
     command_requested = Signal(str, str)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._picture: ButtonPicture | None = None
-        self._shown_ways: Sequence[ActionWay] = ()
+        self._picture: ButtonState | None = None
+        self._shown_ways: Sequence[ActionVariant] = ()
         self._keeps_focus = False
         self._hint = QLabel()
         self._hint.setProperty("role", "meta")
@@ -65,7 +65,7 @@ class ActionButton(QPushButton):
         self.clicked.connect(self._on_self_clicked)
         look.palette_changed.connect(self._on_look_palette_changed)
 
-    def show_picture(self, picture: ButtonPicture) -> None:
+    def show_picture(self, picture: ButtonState) -> None:
         """Show this from now on."""
         if picture == self._picture:
             return
@@ -156,7 +156,7 @@ class ActionButton(QPushButton):
         hint = self._hint.fontMetrics().horizontalAdvance(self._hint.text())
         self._hint.setVisible(taken + hint <= self.width())
 
-    def _show_ways(self, picture: ButtonPicture) -> None:
+    def _show_ways(self, picture: ButtonState) -> None:
         if self._shown_ways != picture.ways:
             self._shown_ways = picture.ways
             self._make_ways(picture.ways)
@@ -166,7 +166,7 @@ class ActionButton(QPushButton):
         self._more.setAccessibleName(picture.more)
         self._row.setContentsMargins(12, 0, 6 if self.has_ways else 12, 0)
 
-    def _make_ways(self, ways: Sequence[ActionWay]) -> None:
+    def _make_ways(self, ways: Sequence[ActionVariant]) -> None:
         for entry in self._ways.actions():
             self._ways.removeAction(entry)
             entry.deleteLater()

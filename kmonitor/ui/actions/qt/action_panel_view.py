@@ -11,14 +11,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from kmonitor.ui.actions.action_panel import ACTION_KEYS, ActionsPicture, KeyPicture
+from kmonitor.ui.actions.action_panel import ACTION_KEYS, ActionPanelState, ShortcutState
 from kmonitor.ui.actions.qt.action_button import ActionButton
 from kmonitor.ui.actions.qt.readings_panel import ReadingsPanel
-from kmonitor.ui.limits.qt.limit_actions_view import AtLimitPart
+from kmonitor.ui.limits.qt.limit_actions_view import LimitActionsPanel
 from kmonitor.ui.runs.readings import ReadingGroup
 from kmonitor.ui.theme.palettes import SIZES
-from kmonitor.ui.theme.qt.theme import Look, role_label
-from kmonitor.ui.widgets.keyboard import add_key
+from kmonitor.ui.theme.qt.theme import Theme, role_label
+from kmonitor.ui.widgets.keyboard import add_shortcut
 
 _APART, _CLOSE = 9, 6
 """Between two parts, pixels: usually, and where there is little height."""
@@ -39,7 +39,7 @@ class ActionsPanel(QFrame):
     reload_switched = Signal(bool)
     answer_chosen = Signal(str)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("right")
         self._readings = ReadingsPanel()
@@ -50,15 +50,15 @@ class ActionsPanel(QFrame):
         self._why_not = role_label("sub")
         self._waiting = role_label("sub")
         self._checkpoint = role_label("meta")
-        self._at_limit = AtLimitPart(look)
+        self._at_limit = LimitActionsPanel(look)
         self._area = QScrollArea()
         self._column = QVBoxLayout()
         self._heading = role_label("section")
         self._is_close = False
-        self._keys: Mapping[str, KeyPicture] = {}
+        self._keys: Mapping[str, ShortcutState] = {}
         for name in ACTION_KEYS:
             # Not the buttons': one that is off, or not there, would leave its key without a word.
-            add_key(name, self, self._on_key_activated).setAutoRepeat(False)
+            add_shortcut(name, self, self._on_key_activated).setAutoRepeat(False)
         self._build()
         self._at_limit.switched.connect(self.reload_switched)
         self._at_limit.answer_chosen.connect(self.answer_chosen)
@@ -67,7 +67,7 @@ class ActionsPanel(QFrame):
     def _set_texts(self) -> None:
         self._heading.setText(self.tr("ACTIONS"))
 
-    def show_picture(self, picture: ActionsPicture) -> None:
+    def show_picture(self, picture: ActionPanelState) -> None:
         """Show what can be asked of the selected run."""
         shape = tuple(shown.is_half for shown in picture.buttons)
         if shape != self._shape:

@@ -4,12 +4,12 @@ from typing import get_args
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from kmonitor.ui.actions.action_panel import arguments_of, question_before
+from kmonitor.ui.actions.action_panel import confirmation_before, variant_arguments
 from kmonitor.ui.events.event_text import COMMAND_TITLES
 from kmonitor.ui.settings.window_settings import LimitAnswer, WindowSettings
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.widgets.dialogs import QuestionBox
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.widgets.dialogs import ConfirmationBox
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.commands import Arguments, CommandName
 
 
@@ -29,7 +29,7 @@ class CommandController(QObject):
     def __init__(
         self,
         window: MainWindow,
-        desk: Desk,
+        desk: Workspace,
         settings: WindowSettings,
         parent: QObject | None = None,
     ) -> None:
@@ -56,12 +56,12 @@ class CommandController(QObject):
         run, name = self._desk.book.current(), _command(command)
         if run is None or name is None:
             return
-        question = question_before(run, name)
+        question = confirmation_before(run, name)
         if question is None:
-            self._send(name, arguments_of(name, way))
+            self._send(name, variant_arguments(name, way))
             return
         self._asked_back = name
-        box = QuestionBox(question(), self._window)
+        box = ConfirmationBox(question(), self._window)
         box.accepted.connect(self._on_question_accepted)
         box.open()
 

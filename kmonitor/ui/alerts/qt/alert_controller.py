@@ -9,16 +9,16 @@ from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon, QWidget
 from typing_extensions import override
 
-from kmonitor.ui.alerts.alert_evaluator import Alert, Gravity
+from kmonitor.ui.alerts.alert_evaluator import Alert, Severity
 from kmonitor.ui.alerts.alert_rules import AlertSettings, load_alert_settings, save_alert_settings
-from kmonitor.ui.alerts.delivery import AlertOutlet, Delivery
-from kmonitor.ui.alerts.qt.alerts_dialog import AlertsDialog, AlertsWords
+from kmonitor.ui.alerts.delivery import AlertSender, Delivery
+from kmonitor.ui.alerts.qt.alerts_dialog import AlertsDialog, AlertsText
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.text.hub_text import said
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+    from kmonitor.ui.charts.qt.charts_controller import ChartsController
 
 
 # Desktop notices.
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 _SHOWN_MS = 10_000
 _ICON_PX = 64
-_DOT: dict[Gravity, str] = {"info": "#3fb950", "warning": "#d29922", "error": "#f85149"}
+_DOT: dict[Severity, str] = {"info": "#3fb950", "warning": "#d29922", "error": "#f85149"}
 
 
-class DesktopNotices(QObject):
+class DesktopNotifications(QObject):
     """The tray's icon, where there is a tray; main thread only.
 
     Signals:
@@ -78,7 +78,7 @@ class DesktopNotices(QObject):
         QApplication.alert(self._window)
         if self._tray is None:
             return
-        self._tray.setIcon(marked(self._window.windowIcon(), alert.gravity))
+        self._tray.setIcon(icon_with_dot(self._window.windowIcon(), alert.gravity))
         self._tray.setToolTip(f"kmonitor\n{alert.title}: {alert.sentence}"[:200])
         icons = QSystemTrayIcon.MessageIcon
         icon = {"info": icons.Information, "warning": icons.Warning, "error": icons.Critical}
@@ -96,7 +96,7 @@ class DesktopNotices(QObject):
             self.wanted.emit()
 
 
-def marked(icon: QIcon, gravity: Gravity) -> QIcon:
+def icon_with_dot(icon: QIcon, gravity: Severity) -> QIcon:
     """An icon with a dot that says how bad it is."""
     pixmap = QPixmap(icon.pixmap(_ICON_PX, _ICON_PX))
     if pixmap.isNull():
@@ -127,7 +127,7 @@ class AlertController(QObject):
     _failed = Signal(str)
 
     def __init__(
-        self, window: MainWindow, desk: Desk, folder: Path, parent: QObject | None = None
+        self, window: MainWindow, desk: Workspace, folder: Path, parent: QObject | None = None
     ) -> None:
         """Nothing is told before `start`.
 
@@ -141,13 +141,13 @@ class AlertController(QObject):
         self._window = window
         self._desk = desk
         self._folder = folder
-        self._board: ChartBoard | None = None
+        self._board: ChartsController | None = None
         self._dialog: AlertsDialog | None = None
         self._about = ""
-        self._notices = DesktopNotices(window, self)
+        self._notices = DesktopNotifications(window, self)
         self._notices.wanted.connect(self._on_notices_wanted)
         self._failed.connect(self._on_self_failed, Qt.ConnectionType.QueuedConnection)
-        self._outlet = AlertOutlet(self._failed.emit)
+        self._outlet = AlertSender(self._failed.emit)
         self._timer = QTimer(self, interval=_LOOK_MS)
         self._timer.timeout.connect(self._on_timer_timeout)
         window.header.alerts_requested.connect(self.open)
@@ -166,7 +166,7 @@ class AlertController(QObject):
         self._notices.stop()
         self._outlet.stop()
 
-    def attach_board(self, board: "ChartBoard") -> None:
+    def attach_board(self, board: "ChartsController") -> None:
         """The charts are loaded: what a limit would have done can be counted."""
         self._board = board
 
@@ -174,7 +174,7 @@ class AlertController(QObject):
     def open(self) -> None:
         """Show the rules."""
         if self._dialog is None:
-            words = AlertsWords(self._notices.way, self._dry_run)
+            words = AlertsText(self._notices.way, self._dry_run)
             self._dialog = dialog = AlertsDialog(self._desk.alerts.settings, words, self._window)
             dialog.chosen.connect(self._on_dialog_chosen)
             dialog.test_wanted.connect(self._on_dialog_test_wanted)

@@ -26,12 +26,12 @@ from kmonitor.ui.alerts.alert_rules import (
     AlertRule,
     AlertSettings,
     RuleKey,
+    default_rule,
     rule_keys,
     rule_name,
-    rule_words,
-    usual_rule,
+    rule_title,
 )
-from kmonitor.ui.alerts.delivery import why_no_command, why_no_webhook
+from kmonitor.ui.alerts.delivery import invalid_command_reason, invalid_webhook_reason
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.theme.qt.theme import role_label, set_tone
 
@@ -55,7 +55,7 @@ class _Row:
 
 
 @dataclass(frozen=True, slots=True)
-class AlertsWords:
+class AlertsText:
     """What others tell in the dialog, each in the language in force.
 
     Attributes:
@@ -81,7 +81,7 @@ class AlertsDialog(QDialog):
     def __init__(
         self,
         settings: AlertSettings,
-        words: AlertsWords,
+        words: AlertsText,
         parent: QWidget | None = None,
     ) -> None:
         """Not shown yet.
@@ -157,7 +157,7 @@ class AlertsDialog(QDialog):
             for key in rule_keys()
             for name in [rule_name(*key)]
             for rule in [self._rows[name].rule()]
-            if rule != usual_rule(key[0])
+            if rule != default_rule(key[0])
         }
         command, webhook = self._command.text().strip(), self._webhook.text().strip()
         return AlertSettings(rules=rules, command=command, webhook=webhook)
@@ -225,7 +225,7 @@ class AlertsDialog(QDialog):
         return inside
 
     def _word_row(self, row: _Row) -> None:
-        words = rule_words(*row.key)
+        words = rule_title(*row.key)
         row.is_on.setText(words)
         row.hold.setSuffix(f" {self.tr('s')}")
         row.hold.setSpecialValueText(self.tr("at once"))
@@ -243,7 +243,9 @@ class AlertsDialog(QDialog):
 
     def _why_not(self) -> str:
         settings = self.settings()
-        return said(why_no_command(settings.command) or why_no_webhook(settings.webhook))
+        return said(
+            invalid_command_reason(settings.command) or invalid_webhook_reason(settings.webhook)
+        )
 
     @Slot()
     def _on_buttons_accepted(self) -> None:

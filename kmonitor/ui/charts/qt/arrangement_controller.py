@@ -16,15 +16,15 @@ from kmonitor.ui.charts.arrangement import (
 )
 from kmonitor.ui.charts.chart_kinds import chart_kind, group_title, standard_metric
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.qt.theme import Theme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+    from kmonitor.ui.charts.qt.charts_controller import ChartsController
 
 
-class ChartArranger(QObject):
+class ArrangementController(QObject):
     """Owns the arrangement; main thread only.
 
     Signals:
@@ -36,21 +36,21 @@ class ChartArranger(QObject):
     def __init__(
         self,
         window: MainWindow,
-        look: Look,
+        look: Theme,
         saved: "Sequence[ChartSetup] | None",
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._window = window
         self._look = look
-        self._board: ChartBoard | None = None
+        self._board: ChartsController | None = None
         self.arrangement = Arrangement(saved)
         window.charts.menu_opening.connect(self._on_charts_menu_opening)
         window.charts.card_dropped.connect(self._on_charts_card_dropped)
         window.header.add_chart_requested.connect(self._on_header_add_chart_requested)
         window.board_shortcut("add_chart").activated.connect(self._on_header_add_chart_requested)
 
-    def attach_board(self, board: "ChartBoard") -> None:
+    def attach_board(self, board: "ChartsController") -> None:
         """The charts are loaded."""
         self._board = board
         board.arrange(self.arrangement)

@@ -28,18 +28,18 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from kmonitor.ui.charts.cards import CardPicture
+from kmonitor.ui.charts.cards import ChartCardState
 from kmonitor.ui.limits.qt.limit_actions_view import add_choices
 from kmonitor.ui.theme.palettes import SIZES
-from kmonitor.ui.theme.qt.theme import Look, repolish, role_label, set_tone
-from kmonitor.ui.verdicts.verdict_text import NO_VERDICT, VerdictPicture
-from kmonitor.ui.widgets.keyboard import tab_along, tab_stops
+from kmonitor.ui.theme.qt.theme import Theme, repolish, role_label, set_tone
+from kmonitor.ui.verdicts.verdict_text import NO_VERDICT, VerdictLabel
+from kmonitor.ui.widgets.keyboard import set_tab_order, tab_stops
 from kmonitor.ui.widgets.labels import ElidedLabel
 
 # card_chart: What a card needs of the chart in it.
 
 
-class Chart(Protocol):
+class CardChart(Protocol):
     """What a card needs of its chart; `plots.live_chart.LiveChart` is one.
 
     The signals are typed loosely: Qt's stubs know them by another type on the class than on the
@@ -81,7 +81,7 @@ _LINES = 5
 class Skeleton(QWidget):
     """Faint grid lines where the chart will be."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -114,7 +114,7 @@ class VerdictButton(QPushButton):
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.hide()
 
-    def show_picture(self, picture: VerdictPicture, title: str) -> None:
+    def show_picture(self, picture: VerdictLabel, title: str) -> None:
         """Show this.
 
         Args:
@@ -156,7 +156,7 @@ class VerdictRow(QWidget):
         self._row.setDirection(ways.TopToBottom if is_tight else ways.LeftToRight)
         self._row.setSpacing(1 if is_tight else 8)
 
-    def show_picture(self, picture: VerdictPicture, title: str) -> None:
+    def show_picture(self, picture: VerdictLabel, title: str) -> None:
         """Show this; a quiet verdict takes no line."""
         self._button.show_picture(NO_VERDICT if picture.is_quiet else picture, title)
         self._forecast.set_brief(picture.forecast_brief)
@@ -181,7 +181,7 @@ _ARROWS = {1: "\u25b2 ", 0: "", -1: "\u25bc "}
 
 
 class ChartCard(QFrame):
-    """Shows a `CardPicture`; a grey drawing stands in until the chart is loaded.
+    """Shows a `ChartCardState`; a grey drawing stands in until the chart is loaded.
 
     Signals (main thread; `metric` is the card's):
         limit_dropped: metric, value.
@@ -213,12 +213,14 @@ class ChartCard(QFrame):
     dragged = Signal(str, QPoint)
     dropped = Signal(str, QPoint)
 
-    def __init__(self, metric: str, title: str, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, metric: str, title: str, look: Theme, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("card")
         self._metric = metric
         self._look = look
-        self._picture: CardPicture | None = None
+        self._picture: ChartCardState | None = None
         self._title = ElidedLabel("name", title, at_end=True, takes_room=False)
         self._note = ElidedLabel("meta", at_end=True)
         self._value = role_label("value")
@@ -259,7 +261,7 @@ class ChartCard(QFrame):
         self._set_limit.setText("" if self._is_narrow else self.tr("Set a limit"))
         self._elide_limit()
 
-    def attach_chart(self, chart: QWidget, signals: Chart) -> None:
+    def attach_chart(self, chart: QWidget, signals: CardChart) -> None:
         """Put the chart where the grey drawing was.
 
         Args:
@@ -271,7 +273,7 @@ class ChartCard(QFrame):
         self._skeleton.hide()
         self._skeleton.deleteLater()
         self._chart = chart
-        tab_along(self.stops())
+        set_tab_order(self.stops())
         signals.limit_dropped.connect(self._on_chart_limit_dropped)
         signals.crosshair_moved.connect(self._on_chart_crosshair_moved)
         signals.crosshair_left.connect(self._on_chart_crosshair_left)
@@ -283,7 +285,7 @@ class ChartCard(QFrame):
         words = (self._limit, self._set_limit, self._more, self._quiet, self._verdict)
         return tab_stops(words if self._chart is None else (*words, self._chart))
 
-    def show_picture(self, picture: CardPicture) -> None:
+    def show_picture(self, picture: ChartCardState) -> None:
         """Show these words."""
         if picture == self._picture:
             return
@@ -465,7 +467,7 @@ class ChartCard(QFrame):
         self.menu_opening.emit(self._metric, menu)
         menu.popup(at)
 
-    def _add_choices(self, menu: QMenu, picture: CardPicture) -> None:
+    def _add_choices(self, menu: QMenu, picture: ChartCardState) -> None:
         if not picture.choices:
             return
         add_choices(menu, picture.choices).triggered.connect(self._on_choices_triggered)

@@ -10,8 +10,8 @@ from typing_extensions import override
 
 from kmonitor.ui.charts.qt.chart_card import ChartCard
 from kmonitor.ui.theme.palettes import SIZES
-from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.widgets.keyboard import stop_before, tab_along
+from kmonitor.ui.theme.qt.theme import Theme
+from kmonitor.ui.widgets.keyboard import set_tab_order, tab_stop_before
 
 _WIDE_FROM: Final = 1080
 """Width, pixels, from which three columns say more than two."""
@@ -36,7 +36,7 @@ class ChartGrid(QScrollArea):
     picture_wanted = Signal(str, str)
     menu_opening = Signal(str, QMenu)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self._cards: dict[str, ChartCard] = {}
@@ -122,9 +122,9 @@ class ChartGrid(QScrollArea):
             is_many = len(self._shown) > _USUAL and row < rows
             self._grid.setRowMinimumHeight(row, _LEAST_ROW if is_many else 0)
         self._columns = columns
-        before = stop_before(self)
+        before = tab_stop_before(self)
         stops = [stop for key in self._shown for stop in self._cards[key].stops()]
-        tab_along(stops if before is None else [before, *stops])
+        set_tab_order(stops if before is None else [before, *stops])
 
     def _wanted_columns(self) -> int:
         n = len(self._shown)

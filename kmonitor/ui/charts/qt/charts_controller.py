@@ -7,21 +7,21 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 
 from kmonitor.ui.charts.arrangement import Arrangement
-from kmonitor.ui.charts.cards import CardPicture
+from kmonitor.ui.charts.cards import ChartCardState
 from kmonitor.ui.charts.chart_kinds import chart_kind, chart_title, standard_metric
-from kmonitor.ui.charts.extra_charts import MetricCharts
+from kmonitor.ui.charts.extra_charts import ExtraCharts
 from kmonitor.ui.charts.feed import ChartFeed
 from kmonitor.ui.charts.qt.chart_card import ChartCard
 from kmonitor.ui.charts.qt.chart_grid import ChartGrid
-from kmonitor.ui.charts.standard_charts import ChartDesk
+from kmonitor.ui.charts.standard_charts import StandardCharts
 from kmonitor.ui.compare.compare_table import CompareTable
-from kmonitor.ui.compare.comparison import CompareDesk
-from kmonitor.ui.plots.chart_state import ChartPicture, CrosshairCard
+from kmonitor.ui.compare.comparison import Comparison
+from kmonitor.ui.plots.chart_state import ChartState, CrosshairCard
 from kmonitor.ui.plots.qt.backdrop import ChartColours
 from kmonitor.ui.plots.qt.live_chart import LiveChart
-from kmonitor.ui.runs.commands import Ask
-from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.runs.commands import SendRequest
+from kmonitor.ui.theme.qt.theme import Theme
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.commands import (
     LIMIT_ACTIONS,
     LIMIT_METRICS,
@@ -30,7 +30,7 @@ from kmonitor_agent.wire.messages.commands import (
 )
 
 
-class ChartBoard(QObject):
+class ChartsController(QObject):
     """Binds cards to what makes their pictures; main thread only.
 
     Charts that are scrolled out of sight are not drawn until they come back.
@@ -48,9 +48,9 @@ class ChartBoard(QObject):
     def __init__(
         self,
         grid: ChartGrid,
-        desk: Desk,
-        ask: Ask,
-        look: Look,
+        desk: Workspace,
+        ask: SendRequest,
+        look: Theme,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
@@ -60,8 +60,8 @@ class ChartBoard(QObject):
         self._look = look
         self._ask = ask
         self._feed = ChartFeed(ask)
-        self.presenter = ChartDesk(desk, self._feed)
-        self._metrics = MetricCharts(desk, self._feed, self.presenter)
+        self.presenter = StandardCharts(desk, self._feed)
+        self._metrics = ExtraCharts(desk, self._feed, self.presenter)
         self._charts: dict[str, LiveChart] = {}
         self._others: list[LiveChart] = []
         self._is_placed = False
@@ -91,14 +91,14 @@ class ChartBoard(QObject):
         self._arrange()
         self.refresh()
 
-    def picture(self, key: str, width_px: int) -> ChartPicture:
+    def picture(self, key: str, width_px: int) -> ChartState:
         """What a chart shows now."""
         metric, kind = standard_metric(key), chart_kind(key)
         if metric is not None or kind is None:
             return self.presenter.picture(metric or "ram", width_px)
         return self._metrics.picture(kind, self.arrangement.setup(key), width_px)
 
-    def card(self, key: str, *, now_s: float) -> CardPicture | None:
+    def card(self, key: str, *, now_s: float) -> ChartCardState | None:
         """What stands above it."""
         metric, kind = standard_metric(key), chart_kind(key)
         if metric is not None or kind is None:
@@ -112,9 +112,9 @@ class ChartBoard(QObject):
         if chart is not None:
             chart.keyPressEvent(event)
 
-    def make_comparison(self) -> tuple[CompareDesk, CompareTable]:
+    def make_comparison(self) -> tuple[Comparison, CompareTable]:
         """What compares runs by the columns that the charts hold."""
-        desk = CompareDesk(self._desk, self._feed, self._ask)
+        desk = Comparison(self._desk, self._feed, self._ask)
         return desk, CompareTable(self._desk, self._feed)
 
     def make_chart(self) -> LiveChart:

@@ -8,13 +8,13 @@ from PySide6.QtCore import QObject, Signal, Slot
 from kmonitor.ui.compare.qt.compare_view import ComparePanel
 from kmonitor.ui.limits.limit_store import CHART_METRICS
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.qt.theme import Theme
 from kmonitor_agent.wire.messages.commands import LimitMetric
 
 if TYPE_CHECKING:
-    from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+    from kmonitor.ui.charts.qt.charts_controller import ChartsController
     from kmonitor.ui.compare.compare_table import CompareTable
-    from kmonitor.ui.compare.comparison import CompareDesk
+    from kmonitor.ui.compare.comparison import Comparison
     from kmonitor.ui.plots.qt.live_chart import LiveChart
 
 
@@ -30,12 +30,12 @@ class CompareController(QObject):
 
     closed = Signal()
 
-    def __init__(self, window: MainWindow, look: Look, parent: QObject | None = None) -> None:
+    def __init__(self, window: MainWindow, look: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._window = window
         self.panel = ComparePanel(look)
-        self._board: ChartBoard | None = None
-        self._desk: CompareDesk | None = None
+        self._board: ChartsController | None = None
+        self._desk: Comparison | None = None
         self._table: CompareTable | None = None
         self._chart: LiveChart | None = None
         window.add_page(self.panel)
@@ -46,7 +46,7 @@ class CompareController(QObject):
         panel.differences_toggled.connect(self.refresh)
         panel.close_requested.connect(self.closed)
 
-    def attach_board(self, board: "ChartBoard") -> None:
+    def attach_board(self, board: "ChartsController") -> None:
         """The charts are loaded."""
         self._board = board
 

@@ -30,11 +30,11 @@ from kmonitor.ui.history.selection import MIN_COMPARED
 from kmonitor.ui.limits.limit_store import CHART_METRICS
 from kmonitor.ui.limits.limit_text import metric_name
 from kmonitor.ui.theme.palettes import SIZES, Palette
-from kmonitor.ui.theme.qt.theme import Look, role_label
-from kmonitor.ui.widgets.buttons import Segments
-from kmonitor.ui.widgets.keyboard import add_key
+from kmonitor.ui.theme.qt.theme import Theme, role_label
+from kmonitor.ui.widgets.buttons import SegmentedControl
+from kmonitor.ui.widgets.keyboard import add_shortcut
 from kmonitor.ui.widgets.labels import ElidedLabel
-from kmonitor.ui.widgets.row_table import CellDelegate, CellLook, Index, RowTable
+from kmonitor.ui.widgets.row_table import CellDelegate, CellStyle, Index, RowTableView
 
 # compare_legend: The legend of a comparison: a swatch, a name and a way out for each run.
 
@@ -51,7 +51,7 @@ class CompareLegend(QWidget):
 
     removal_requested = Signal(str)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self._entries: tuple[LegendEntry, ...] = ()
@@ -113,7 +113,7 @@ class CompareLegend(QWidget):
         self._rebuild()
 
 
-def swatch_pixmap(look: Look, hue: int, scale: float) -> QPixmap:
+def swatch_pixmap(look: Theme, hue: int, scale: float) -> QPixmap:
     """A round spot in a run's colour."""
     pixmap = QPixmap(round(_SWATCH_PX * scale), round(_SWATCH_PX * scale))
     pixmap.setDevicePixelRatio(scale)
@@ -127,7 +127,7 @@ def swatch_pixmap(look: Look, hue: int, scale: float) -> QPixmap:
     return pixmap
 
 
-def swatch_icon(look: Look, hue: int, scale: float) -> QIcon:
+def swatch_icon(look: Theme, hue: int, scale: float) -> QIcon:
     """The same as an icon."""
     return QIcon(swatch_pixmap(look, hue, scale))
 
@@ -257,20 +257,20 @@ class ComparePanel(QFrame):
     differences_toggled = Signal()
     close_requested = Signal()
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("guide_page", "history.md")
         self._look = look
         self._model = CompareModel(self)
-        self._table = RowTable()
+        self._table = RowTableView()
         self._legend = CompareLegend(look)
         self._back = QPushButton()
         self._only = QPushButton()
         self._copy = QPushButton()
         self._title = role_label("title")
         self._table_title = role_label("name")
-        self._axis = Segments(self._axis_titles(), "")
-        self._metrics = Segments(_metric_titles(), "")
+        self._axis = SegmentedControl(self._axis_titles(), "")
+        self._metrics = SegmentedControl(_metric_titles(), "")
         self._chart_box = QVBoxLayout()
         self._build()
         self._connect()
@@ -403,7 +403,7 @@ class ComparePanel(QFrame):
         self._copy.clicked.connect(self._on_copy_clicked)
         self._table.copy_requested.connect(self._on_copy_clicked)
         self._back.clicked.connect(self.close_requested)
-        add_key("compare_close", self).activated.connect(self.close_requested)
+        add_shortcut("compare_close", self).activated.connect(self.close_requested)
         self._look.palette_changed.connect(self._on_look_palette_changed)
 
     @override
@@ -439,8 +439,8 @@ def _metric_titles() -> dict[str, str]:
     return {metric: metric_name(metric) for metric in CHART_METRICS}
 
 
-def _cell_of(index: Index, colours: Palette) -> CellLook | None:
+def _cell_of(index: Index, colours: Palette) -> CellStyle | None:
     cell = index.data(CELL_ROLE)
     if not isinstance(cell, CompareCell):
         return None
-    return CellLook(cell.text, colours.tone(cell.tone))
+    return CellStyle(cell.text, colours.tone(cell.tone))

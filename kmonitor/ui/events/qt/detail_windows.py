@@ -15,19 +15,19 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from kmonitor.ui.events.action_records import RecordPicture
-from kmonitor.ui.events.diagnosis import DiagnosisPicture, DiagnosisRow, DiagnosisSection
+from kmonitor.ui.events.action_records import RecordState
+from kmonitor.ui.events.diagnosis import DiagnosisRow, DiagnosisSection, DiagnosisState
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.theme.palettes import SIZES, Palette
-from kmonitor.ui.theme.qt.theme import Look, role_label, set_tone
-from kmonitor.ui.verdicts.evidence import EvidencePicture
-from kmonitor.ui.widgets.keyboard import press_by_key
+from kmonitor.ui.theme.qt.theme import Theme, role_label, set_tone
+from kmonitor.ui.verdicts.evidence import EvidenceState
+from kmonitor.ui.widgets.keyboard import click_on_shortcut
 from kmonitor.ui.widgets.labels import ElidedLabel
 
 # Sheet text.
 
 
-def diagnosis_html(picture: DiagnosisPicture, palette: Palette) -> str:
+def diagnosis_html(picture: DiagnosisState, palette: Palette) -> str:
     """The evidence of a diagnosis, section by section."""
     parts = [_section(section, palette) for section in picture.sections]
     if picture.missing:
@@ -35,7 +35,7 @@ def diagnosis_html(picture: DiagnosisPicture, palette: Palette) -> str:
     return "".join(parts)
 
 
-def record_html(picture: RecordPicture, palette: Palette) -> str:
+def record_html(picture: RecordState, palette: Palette) -> str:
     """The facts of a record, one a row."""
     rows = "".join(
         f'<tr><td width="30%" style="color: {palette.sub}; padding: 4px 18px 4px 0;">'
@@ -45,7 +45,7 @@ def record_html(picture: RecordPicture, palette: Palette) -> str:
     return f'<table width="100%" cellspacing="0">{rows}</table>'
 
 
-def evidence_html(picture: EvidencePicture, palette: Palette) -> str:
+def evidence_html(picture: EvidenceState, palette: Palette) -> str:
     """What a verdict rests on, and what may help."""
     parts = [_paragraph(line, palette.text) for line in picture.lines]
     if picture.advice:
@@ -93,10 +93,10 @@ def _lines(text: str) -> str:
 _BELOW_SUBTITLE = 2
 
 
-class SheetWindow(QDialog):
+class DetailWindow(QDialog):
     """Title, a sentence, the evidence, and a button that copies all of it; not modal."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self._text = ""
@@ -187,14 +187,14 @@ class SheetWindow(QDialog):
         self.redraw()
 
 
-class EvidenceWindow(SheetWindow):
-    """Shows an `EvidencePicture`."""
+class EvidenceWindow(DetailWindow):
+    """Shows an `EvidenceState`."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
-        self._picture: EvidencePicture | None = None
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+        self._picture: EvidenceState | None = None
         super().__init__(look, parent)
 
-    def show_picture(self, picture: EvidencePicture) -> None:
+    def show_picture(self, picture: EvidenceState) -> None:
         """Show this."""
         if picture == self._picture:
             return
@@ -211,24 +211,24 @@ class EvidenceWindow(SheetWindow):
             self.show_evidence(html, self._picture.as_text())
 
 
-class EndWindow(EvidenceWindow):
+class RunEndWindow(EvidenceWindow):
     """How a run ended, and what its memory did in the last minute."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(look, parent)
         self.resize(660, 340)
         self.setWindowTitle(self.tr("End of a run"))
 
 
-class RecordWindow(SheetWindow):
+class RecordWindow(DetailWindow):
     """One record of the reclaim table in full."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
-        self._picture: RecordPicture | None = None
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+        self._picture: RecordState | None = None
         super().__init__(look, parent)
         self.setWindowTitle(self.tr("Reclaim"))
 
-    def show_picture(self, picture: RecordPicture) -> None:
+    def show_picture(self, picture: RecordState) -> None:
         """Show this record."""
         self._picture = picture
         self.show_words(picture.title, picture.subtitle, "")
@@ -243,7 +243,7 @@ class RecordWindow(SheetWindow):
             self.show_evidence(html, self._picture.as_text())
 
 
-class DiagnosisWindow(SheetWindow):
+class DiagnosisWindow(DetailWindow):
     """The diagnoses of a run, the newest first; stays open while the next one is taken.
 
     Signals (main thread):
@@ -254,8 +254,8 @@ class DiagnosisWindow(SheetWindow):
     diagnose_requested = Signal()
     step_requested = Signal(int)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
-        self._picture: DiagnosisPicture | None = None
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+        self._picture: DiagnosisState | None = None
         super().__init__(look, parent)
         self._progress = role_label("sub")
         self._progress.setWordWrap(True)
@@ -272,14 +272,14 @@ class DiagnosisWindow(SheetWindow):
         self._after.setText(self.tr("After"))
         self._after.setToolTip(self.tr("The diagnosis after (Alt+Right)"))
         # A text takes the key of a button with it.
-        press_by_key("diagnosis_before", self._before)
-        press_by_key("diagnosis_after", self._after)
+        click_on_shortcut("diagnosis_before", self._before)
+        click_on_shortcut("diagnosis_after", self._after)
         self._again.setText(self.tr("Diagnose"))
         self._again.setToolTip(self.tr("Take another one at the next safe point"))
         for button in (self._before, self._after, self._again):
             button.setAccessibleName(button.text())
 
-    def show_picture(self, picture: DiagnosisPicture | None, *, title: str, empty: str) -> None:
+    def show_picture(self, picture: DiagnosisState | None, *, title: str, empty: str) -> None:
         """Show this diagnosis, or why there is none.
 
         Args:

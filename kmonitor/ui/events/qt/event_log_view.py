@@ -26,27 +26,27 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from kmonitor.ui.events.event_log import LogRow
+from kmonitor.ui.events.event_log import EventLogRow
 from kmonitor.ui.theme.palettes import SIZES
-from kmonitor.ui.theme.qt.theme import Look, icon_pixmap, role_label
-from kmonitor.ui.widgets.buttons import Segments
-from kmonitor.ui.widgets.table_models import Index, RowsByNumber
+from kmonitor.ui.theme.qt.theme import Theme, icon_pixmap, role_label
+from kmonitor.ui.widgets.buttons import SegmentedControl
+from kmonitor.ui.widgets.table_models import Index, NumberedRowModel
 
 # event_log_model: The rows of the event log as a model of one column, newest first.
 
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
-"""The `LogRow` of an index."""
+"""The `EventLogRow` of an index."""
 
 
-class EventLogModel(RowsByNumber[LogRow]):
+class EventLogModel(NumberedRowModel[EventLogRow]):
     """Lines of the log."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(1, parent)
 
     @override
-    def key_of(self, row: LogRow) -> Hashable:
+    def key_of(self, row: EventLogRow) -> Hashable:
         return row.key
 
     @override
@@ -81,11 +81,11 @@ class EventLogPanel(QWidget):
     filter_chosen = Signal(str)
     row_opened = Signal(str, int)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._model = EventLogModel(self)
         self._list = QListView()
-        self.filter_switch = Segments(self._filter_titles(), "")
+        self.filter_switch = SegmentedControl(self._filter_titles(), "")
         self._empty = role_label("meta")
         self._build(look)
         self.filter_switch.choose("all")
@@ -97,7 +97,7 @@ class EventLogPanel(QWidget):
         self.filter_switch.rename(self._filter_titles(), self.tr("Events shown"))
         self._list.setAccessibleName(self.tr("Events"))
 
-    def show_rows(self, rows: Sequence[LogRow], empty_text: str) -> None:
+    def show_rows(self, rows: Sequence[EventLogRow], empty_text: str) -> None:
         """Show these rows, or the text when there are none."""
         self._model.show_rows(rows)
         self._empty.setText(empty_text)
@@ -115,7 +115,7 @@ class EventLogPanel(QWidget):
             "actions": self.tr("Actions"),
         }
 
-    def _build(self, look: Look) -> None:
+    def _build(self, look: Theme) -> None:
         self._list.setModel(self._model)
         self._list.setItemDelegate(_LogRowDelegate(look, self._list))
         self._list.setFrameShape(QFrame.Shape.NoFrame)
@@ -134,7 +134,7 @@ class EventLogPanel(QWidget):
     @Slot(QModelIndex)
     def _on_list_activated(self, index: QModelIndex) -> None:
         row = index.data(ROW_ROLE)
-        if isinstance(row, LogRow):
+        if isinstance(row, EventLogRow):
             self.row_opened.emit(row.run, row.row)
 
     @Slot()
@@ -143,9 +143,9 @@ class EventLogPanel(QWidget):
 
 
 class _LogRowDelegate(QStyledItemDelegate):
-    """Paints a `LogRow`: icon, time, run, sentence."""
+    """Paints a `EventLogRow`: icon, time, run, sentence."""
 
-    def __init__(self, look: Look, parent: QWidget) -> None:
+    def __init__(self, look: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._look = look
 
@@ -163,7 +163,7 @@ class _LogRowDelegate(QStyledItemDelegate):
         index: QModelIndex | QPersistentModelIndex,
     ) -> None:
         row = index.data(ROW_ROLE)
-        if not isinstance(row, LogRow):
+        if not isinstance(row, EventLogRow):
             return
         area: QRect = option.rect  # type: ignore[attr-defined]
         state: QStyle.StateFlag = option.state  # type: ignore[attr-defined]
@@ -180,7 +180,7 @@ class _LogRowDelegate(QStyledItemDelegate):
         self._texts(painter, area, row)
         painter.restore()
 
-    def _texts(self, painter: QPainter, area: QRect, row: LogRow) -> None:
+    def _texts(self, painter: QPainter, area: QRect, row: EventLogRow) -> None:
         colours = self._look.palette
         font = QFont(painter.font())
         font.setPixelSize(SIZES.body_px)

@@ -23,20 +23,26 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from kmonitor.ui.events.reclaims import ColumnKey, ColumnPicture, ReclaimRow, columns, table_text
+from kmonitor.ui.events.reclaims import (
+    ReclaimColumn,
+    ReclaimColumnKey,
+    ReclaimRow,
+    reclaim_columns,
+    reclaims_as_text,
+)
 from kmonitor.ui.theme.palettes import SIZES, Palette
-from kmonitor.ui.theme.qt.theme import Look, role_label
+from kmonitor.ui.theme.qt.theme import Theme, role_label
 from kmonitor.ui.widgets.row_table import (
     CELL_ICON,
     CELL_PAD,
     SORT_ARROW,
     CellDelegate,
-    CellLook,
+    CellStyle,
     Index,
-    RowTable,
+    RowTableView,
 )
 from kmonitor.ui.widgets.table_models import Index as RowsByNumberIndex
-from kmonitor.ui.widgets.table_models import RowsByNumber, head_says, side
+from kmonitor.ui.widgets.table_models import NumberedRowModel, column_alignment, column_header_data
 
 # reclaim_model: The rows of the reclaim table as a table model, newest first.
 
@@ -48,11 +54,11 @@ SORT_ROLE = Qt.ItemDataRole.UserRole + 2
 """What a cell is sorted by."""
 
 
-class ReclaimModel(RowsByNumber[ReclaimRow]):
+class ReclaimModel(NumberedRowModel[ReclaimRow]):
     """Rows of the reclaim table."""
 
     def __init__(self, parent: QObject | None = None) -> None:
-        self._columns: tuple[ColumnPicture, ...] = columns()
+        self._columns: tuple[ReclaimColumn, ...] = reclaim_columns()
         super().__init__(len(self._columns), parent)
 
     def place_of(self, row: int) -> int | None:
@@ -66,7 +72,7 @@ class ReclaimModel(RowsByNumber[ReclaimRow]):
         orientation: Qt.Orientation,
         role: int = Qt.ItemDataRole.DisplayRole,
     ) -> Any:
-        return head_says(self._columns, section, orientation, role)
+        return column_header_data(self._columns, section, orientation, role)
 
     @override
     def data(self, index: RowsByNumberIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -76,7 +82,7 @@ class ReclaimModel(RowsByNumber[ReclaimRow]):
         return row if role == ROW_ROLE else _told(row, column, index.column(), role)
 
 
-def _told(row: ReclaimRow, column: ColumnPicture, at: int, role: int) -> Any:
+def _told(row: ReclaimRow, column: ReclaimColumn, at: int, role: int) -> Any:
     """What a cell says for a role; None for the others."""
     cell = row.cells[at]
     match role:
@@ -87,12 +93,17 @@ def _told(row: ReclaimRow, column: ColumnPicture, at: int, role: int) -> Any:
         case Qt.ItemDataRole.AccessibleTextRole:
             return f"{column.title}: {cell.tooltip or cell.text}"
         case Qt.ItemDataRole.TextAlignmentRole:
-            return side(column)
+            return column_alignment(column)
         case _:
             return cell.order if role == SORT_ROLE else None
 
 
-_WIDEST: Final[dict[ColumnKey, int]] = {"level": 190, "held": 300, "result": 320, "asked": 170}
+_WIDEST: Final[dict[ReclaimColumnKey, int]] = {
+    "level": 190,
+    "held": 300,
+    "result": 320,
+    "asked": 170,
+}
 """Most pixels for the columns of words; what is longer is elided, and whole under the pointer."""
 
 
@@ -105,12 +116,12 @@ class ReclaimTablePanel(QWidget):
 
     record_opened = Signal(int)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self._model = ReclaimModel(self)
         self._sorted = QSortFilterProxyModel(self)
-        self._table = RowTable()
+        self._table = RowTableView()
         self._empty = role_label("sub")
         self._build()
         self._table.activated.connect(self._on_table_activated)
@@ -150,7 +161,7 @@ class ReclaimTablePanel(QWidget):
 
     def copy(self) -> str:
         """Put the selected rows, or else all, on the clipboard as text; returns it."""
-        text = table_text(self.chosen() or self._shown())
+        text = reclaims_as_text(self.chosen() or self._shown())
         QGuiApplication.clipboard().setText(text)
         return text
 
@@ -159,7 +170,7 @@ class ReclaimTablePanel(QWidget):
         return [row for each in indexes if isinstance(row := each.data(ROW_ROLE), ReclaimRow)]
 
     @property
-    def table(self) -> RowTable:
+    def table(self) -> RowTableView:
         """The table, whose columns' layout is remembered."""
         return self._table
 
@@ -171,7 +182,7 @@ class ReclaimTablePanel(QWidget):
         table.setItemDelegate(CellDelegate(self._look, _cell_of, table))
         table.setSortingEnabled(True)
         table.sortByColumn(0, Qt.SortOrder.DescendingOrder)
-        table.name_columns([column.key for column in columns()])
+        table.name_columns([column.key for column in reclaim_columns()])
         self._empty.setWordWrap(True)
         self._empty.setContentsMargins(0, 6, 8, 0)
         column_box = QVBoxLayout(self)
@@ -185,7 +196,7 @@ class ReclaimTablePanel(QWidget):
         """Give each column the room of its widest text, unless the user has set widths."""
         head = self._table.horizontalHeader()
         metrics, head_metrics = QFontMetrics(self._font()), head.fontMetrics()
-        for at, column in enumerate(columns()):
+        for at, column in enumerate(reclaim_columns()):
             widest = max(
                 (metrics.horizontalAdvance(row.cells[at].text) for row in rows), default=0
             )
@@ -215,15 +226,15 @@ class ReclaimTablePanel(QWidget):
         self._table.viewport().update()
 
 
-def _cell_of(index: Index, colours: Palette) -> CellLook | None:
+def _cell_of(index: Index, colours: Palette) -> CellStyle | None:
     row = index.data(ROW_ROLE)
     if not isinstance(row, ReclaimRow):
         return None
     cell, icon = row.cells[index.column()], ("", "")
-    if columns()[index.column()].key == "level":
+    if reclaim_columns()[index.column()].key == "level":
         icon = (row.icon, colours.accent if row.ok else colours.warn)
     tones = {"plain": colours.text, "mute": colours.mute, "warn": colours.warn}
-    return CellLook(cell.text, tones[cell.tone], *icon)
+    return CellStyle(cell.text, tones[cell.tone], *icon)
 
 
 def _place(index: QModelIndex) -> int:

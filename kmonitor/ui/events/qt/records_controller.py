@@ -2,14 +2,14 @@
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from kmonitor.ui.actions.action_panel import where_it_stands
+from kmonitor.ui.actions.action_panel import command_status_text
 from kmonitor.ui.events import diagnosis, reclaims
-from kmonitor.ui.events.qt.detail_windows import DiagnosisWindow, EndWindow, RecordWindow
-from kmonitor.ui.events.run_end import end_picture
+from kmonitor.ui.events.qt.detail_windows import DiagnosisWindow, RecordWindow, RunEndWindow
+from kmonitor.ui.events.run_end import run_end_state
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.theme.qt.theme import Theme
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 
@@ -27,7 +27,7 @@ class RecordsController(QObject):
     diagnose_requested = Signal()
 
     def __init__(
-        self, window: MainWindow, desk: Desk, look: Look, parent: QObject | None = None
+        self, window: MainWindow, desk: Workspace, look: Theme, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._window = window
@@ -38,7 +38,7 @@ class RecordsController(QObject):
         self._diagnosis: DiagnosisWindow | None = None
         self._shown: int | None = None
         self._shown_of = ""
-        self._end: EndWindow | None = None
+        self._end: RunEndWindow | None = None
         self._end_of = ""
         records = window.records
         records.tab_chosen.connect(self.settings_changed)
@@ -58,7 +58,9 @@ class RecordsController(QObject):
         run = desk.book.current()
         records.log.show_rows(desk.log.rows(), desk.log.empty_text())
         rows = desk.reclaims.rows(run.run if run is not None else "")
-        records.table.show_rows(rows, reclaims.empty_text(run.actions if run is not None else ()))
+        records.table.show_rows(
+            rows, reclaims.no_reclaims_text(run.actions if run is not None else ())
+        )
         records.show_count(len(rows))
         self._refresh_diagnosis()
         self._refresh_end()
@@ -87,7 +89,7 @@ class RecordsController(QObject):
     def open_end(self, run: str) -> None:
         """Show how a run ended, and what its memory did before."""
         if self._end is None:
-            self._end = EndWindow(self._look, self._window)
+            self._end = RunEndWindow(self._look, self._window)
         self._end_of = run
         self._end.bring_up()
         self._refresh_end()
@@ -99,7 +101,7 @@ class RecordsController(QObject):
         self._desk.ends.want(run)
         minute = self._desk.ends.get(run.run)
         now_wall_s = self._desk.now_wall_s()
-        window.show_picture(end_picture(run, minute, now_wall_s=now_wall_s))
+        window.show_picture(run_end_state(run, minute, now_wall_s=now_wall_s))
 
     def reword(self) -> None:
         """Write the sizes of the record that is open anew; the rest comes with a refresh."""
@@ -132,8 +134,8 @@ class RecordsController(QObject):
             # What is told an epoch later makes the diagnosis whole, under another row.
             self._shown = desk.diagnoses.row_of(run.run, self._shown)
         picture = desk.diagnoses.picture(run.run, self._shown, run_name=run.name)
-        window.show_picture(picture, title=run.name, empty=diagnosis.empty_text())
-        progress = where_it_stands(run, desk.commands, "diagnose")
+        window.show_picture(picture, title=run.name, empty=diagnosis.no_diagnosis_text())
+        progress = command_status_text(run, desk.commands, "diagnose")
         window.show_progress(progress, is_open=is_open, can_ask=can_ask)
         before, after = self._beside(run)
         window.show_steps(has_before=before is not None, has_after=after is not None)

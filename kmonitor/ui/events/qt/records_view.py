@@ -18,8 +18,8 @@ from typing_extensions import override
 from kmonitor.ui.events.qt.event_log_view import EventLogPanel
 from kmonitor.ui.events.qt.reclaims_view import ReclaimTablePanel
 from kmonitor.ui.theme.palettes import SIZES
-from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.widgets.buttons import Segments
+from kmonitor.ui.theme.qt.theme import Theme
+from kmonitor.ui.widgets.buttons import SegmentedControl
 
 RecordsTab = Literal["events", "reclaims"]
 
@@ -45,7 +45,7 @@ class RecordsPanel(QFrame):
     tab_chosen = Signal(str)
     tab_shown = Signal()
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("card")
         self._look = look
@@ -53,7 +53,7 @@ class RecordsPanel(QFrame):
         self.table = ReclaimTablePanel(look)
         self.tab: RecordsTab = "events"
         self._n = 0
-        self._tabs = Segments(self._titles(), "")
+        self._tabs = SegmentedControl(self._titles(), "")
         self._copy = QPushButton()
         self._pages = QStackedWidget()
         self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)

@@ -33,17 +33,17 @@ from PySide6.QtWidgets import (
 
 from kmonitor.ui.guide.pages import (
     FIRST_PAGE,
-    Place,
-    after,
-    places,
+    GuideMatch,
+    find_matches,
+    heading_slug,
+    next_match,
     read_page,
     read_pages,
     reading_order,
-    slug,
 )
 from kmonitor.ui.theme.palettes import Palette
-from kmonitor.ui.theme.qt.theme import Look, role_label
-from kmonitor.ui.widgets.keyboard import add_key
+from kmonitor.ui.theme.qt.theme import Theme, role_label
+from kmonitor.ui.widgets.keyboard import add_shortcut
 
 # guide_page: How a page of the guide is set: Qt's Markdown comes solid, with bright tables.
 
@@ -62,7 +62,7 @@ _IN_CELL_PX: Final = 6.0
 _CODE_PX: Final = 13
 
 
-def set_well(document: QTextDocument, palette: Palette) -> None:
+def format_document(document: QTextDocument, palette: Palette) -> None:
     """Give headings, paragraphs, items and tables air, in the theme's colours.
 
     Args:
@@ -152,7 +152,7 @@ _FEATURES = QTextDocument.MarkdownFeature.MarkdownDialectGitHub
 class GuideWindow(QDialog):
     """Shows the guide's pages, beginning with index.md; links lead from page to page."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.resize(820, 680)
         self._look = look
@@ -160,7 +160,7 @@ class GuideWindow(QDialog):
         self._history: list[str] = []
         self._plain: dict[str, str] = {}
         self._order: list[str] = []
-        self._found: Place | None = None
+        self._found: GuideMatch | None = None
         self._reader = QTextBrowser()
         self._back = QPushButton()
         self._index = QPushButton()
@@ -222,8 +222,8 @@ class GuideWindow(QDialog):
         """Show the next place of the words in the search field, on whichever page it is."""
         words = self._search.text().strip()
         self._read_all()
-        found = places(self._plain, self._order, words)
-        place = after(found, self._page, self._found)
+        found = find_matches(self._plain, self._order, words)
+        place = next_match(found, self._page, self._found)
         self._found = place
         if place is None:
             none = self.tr("Not in the guide") if words else ""
@@ -237,7 +237,7 @@ class GuideWindow(QDialog):
 
     def _show(self, source: str) -> None:
         self._reader.document().setMarkdown(source, _FEATURES)
-        set_well(self._reader.document(), self._look.palette)
+        format_document(self._reader.document(), self._look.palette)
 
     def _headings(self) -> list[QTextBlock]:
         blocks = blocks_of(self._reader.document())
@@ -245,7 +245,7 @@ class GuideWindow(QDialog):
 
     def _go_to(self, heading: str) -> None:
         for block in self._headings():
-            if slug(block.text()) == heading:
+            if heading_slug(block.text()) == heading:
                 self._go_to_block(block)
                 return
 
@@ -289,9 +289,9 @@ class GuideWindow(QDialog):
         self._search.textChanged.connect(self._on_search_text_changed)
         self._search.returnPressed.connect(self.find_next)
         self._look.palette_changed.connect(self._on_look_palette_changed)
-        add_key("guide_back", self, self._on_back_clicked)
-        add_key("guide_find", self, self._on_find_activated)
-        add_key("guide_next", self, self.find_next)
+        add_shortcut("guide_back", self, self._on_back_clicked)
+        add_shortcut("guide_find", self, self._on_find_activated)
+        add_shortcut("guide_next", self, self.find_next)
 
     @Slot(QUrl)
     def _on_reader_anchor_clicked(self, link: QUrl) -> None:
@@ -324,7 +324,7 @@ class GuideWindow(QDialog):
         self._back.setIcon(self._look.icon("back"))
         self._search_icon.setIcon(self._look.icon("search", "mute"))
         if self._page:
-            set_well(self._reader.document(), self._look.palette)
+            format_document(self._reader.document(), self._look.palette)
 
     @Slot()
     def _on_index_clicked(self) -> None:

@@ -7,13 +7,13 @@ from kmonitor.ui.guide.pages import FIRST_PAGE
 from kmonitor.ui.guide.qt.guide_window import GuideWindow
 from kmonitor.ui.guide.qt.keyboard_window import KeyboardWindow
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.qt.theme import Theme
 
 
 class HelpController(QObject):
     """Main thread only."""
 
-    def __init__(self, window: MainWindow, look: Look, parent: QObject | None = None) -> None:
+    def __init__(self, window: MainWindow, look: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._window = window
         self._look = look

@@ -12,9 +12,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from kmonitor.ui.shortcuts import KeyGroup, KeyLine, keyboard_map
+from kmonitor.ui.shortcuts import ShortcutGroup, ShortcutRow, shortcut_groups
 from kmonitor.ui.theme.qt.theme import role_label
-from kmonitor.ui.widgets.keyboard import key_text
+from kmonitor.ui.widgets.keyboard import native_shortcut_text
 
 _SIZE = (860, 640)
 _LEAST_WIDTH = 700
@@ -49,10 +49,10 @@ class KeyboardWindow(QDialog):
         self.setWindowTitle(self.tr("Keyboard"))
         self._title.setText(self.tr("Keyboard"))
         self._scroll.setAccessibleName(self.tr("Keyboard"))
-        self._scroll.setWidget(_page(keyboard_map()))
+        self._scroll.setWidget(_page(shortcut_groups()))
 
 
-def _page(groups: tuple[KeyGroup, ...]) -> QWidget:
+def _page(groups: tuple[ShortcutGroup, ...]) -> QWidget:
     inside = QWidget()
     inside.setObjectName("scrolled")
     row = QHBoxLayout(inside)
@@ -69,7 +69,7 @@ def _page(groups: tuple[KeyGroup, ...]) -> QWidget:
     return inside
 
 
-def _group(group: KeyGroup) -> QWidget:
+def _group(group: ShortcutGroup) -> QWidget:
     box = QWidget()
     grid = QGridLayout(box)
     grid.setContentsMargins(0, 0, 0, 0)
@@ -86,14 +86,14 @@ def _group(group: KeyGroup) -> QWidget:
     return box
 
 
-def _keys(line: KeyLine) -> QWidget:
+def _keys(line: ShortcutRow) -> QWidget:
     box = QWidget()
     box.setFixedWidth(172)
     row = QHBoxLayout(box)
     row.setContentsMargins(0, 0, 0, 0)
     row.setSpacing(5)
     for keys in line.keys:
-        key = QLabel(key_text(keys))
+        key = QLabel(native_shortcut_text(keys))
         key.setProperty("role", "key")
         key.setTextFormat(Qt.TextFormat.PlainText)
         row.addWidget(key)

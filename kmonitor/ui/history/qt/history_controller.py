@@ -18,20 +18,20 @@ from PySide6.QtWidgets import (
 from kmonitor.ui.compare.qt.compare_controller import CompareController
 from kmonitor.ui.history.history_table import history_heads
 from kmonitor.ui.history.qt.history_view import RunHistoryPanel
-from kmonitor.ui.history.run_history import HubPlace, RunHistory
-from kmonitor.ui.history.selection import selection_picture
+from kmonitor.ui.history.run_history import KnownHub, RunHistory
+from kmonitor.ui.history.selection import history_selection_state
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.text.formats import count_text
-from kmonitor.ui.theme.qt.theme import Look, role_label, set_tone
-from kmonitor.ui.widgets.dialogs import NameDialog, NameWords, QuestionBox
-from kmonitor.ui.widgets.keyboard import press_by_key
+from kmonitor.ui.theme.qt.theme import Theme, role_label, set_tone
+from kmonitor.ui.widgets.dialogs import ConfirmationBox, NameDialog, NameDialogText
+from kmonitor.ui.widgets.keyboard import click_on_shortcut
 from kmonitor.ui.widgets.labels import ElidedLabel
 from kmonitor.ui.workspace.run_edits import MAX_NAME, MAX_NOTE, confirm_delete
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 if TYPE_CHECKING:
-    from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+    from kmonitor.ui.charts.qt.charts_controller import ChartsController
 
 
 # note_dialog: Asks for a run's note.
@@ -64,7 +64,7 @@ class NoteDialog(QDialog):
         self._field.setPlaceholderText(self.tr("What it was for, or what came of it"))
         self._save.setText(self.tr("Save"))
         # A text takes the key of a button with it.
-        press_by_key("note_save", self._save)
+        click_on_shortcut("note_save", self._save)
         self._save.setToolTip(self.tr("Save the note (Ctrl+Return)"))
         self._cancel.setText(self.tr("Cancel"))
         self._cancel.setToolTip(self.tr("Leave it as it was (Esc)"))
@@ -128,7 +128,7 @@ class HistoryController(QObject):
     run_wanted = Signal(str)
 
     def __init__(
-        self, window: MainWindow, desk: Desk, look: Look, parent: QObject | None = None
+        self, window: MainWindow, desk: Workspace, look: Theme, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._window = window
@@ -141,7 +141,7 @@ class HistoryController(QObject):
         self._connect()
         self._show_order()
 
-    def attach_board(self, board: "ChartBoard") -> None:
+    def attach_board(self, board: "ChartsController") -> None:
         """The charts are loaded."""
         self.comparison.attach_board(board)
 
@@ -202,24 +202,24 @@ class HistoryController(QObject):
         self._window.run_tree.history_requested.connect(self.open)
         self._window.shortcut("history").activated.connect(self.open)
 
-    def _place_of(self, at: str) -> HubPlace:
+    def _place_of(self, at: str) -> KnownHub:
         host = self._desk.hosts.get(at)
         name = host.name if host is not None else ""
-        return HubPlace(name, self._desk.link_at(at).is_live)
+        return KnownHub(name, self._desk.link_at(at).is_live)
 
     def _selected(self) -> list[RunSummary]:
         found = (self._desk.book.get(run) for run in self.panel.selected())
         return [run for run in found if run is not None]
 
     def _show_selection(self) -> None:
-        self.panel.strip.show_picture(selection_picture(self._desk, self._selected()))
+        self.panel.strip.show_picture(history_selection_state(self._desk, self._selected()))
 
     def _show_order(self) -> None:
         self.panel.show_order(self._finder.sorted_by, is_falling=self._finder.is_falling)
 
     def _ask_name(self, run: RunSummary) -> None:
         label = self.tr("What the run is called, for everyone who looks at it:")
-        words = NameWords(self.tr("Rename run"), label, self.tr("Name of the run"))
+        words = NameDialogText(self.tr("Rename run"), label, self.tr("Name of the run"))
         box = NameDialog(words, run.name, self._window, most_letters=MAX_NAME)
         box.textValueSelected.connect(partial(self._desk.edits.rename, run))
         box.open()
@@ -231,7 +231,7 @@ class HistoryController(QObject):
 
     def _ask_deletion(self, runs: Sequence[RunSummary]) -> None:
         hosts = list(dict.fromkeys(self._desk.hub_name(run.run) for run in runs))
-        box = QuestionBox(confirm_delete(runs, hosts), self._window)
+        box = ConfirmationBox(confirm_delete(runs, hosts), self._window)
         box.accepted.connect(partial(self._desk.edits.delete, runs))
         box.open()
 

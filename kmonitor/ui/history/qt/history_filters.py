@@ -7,8 +7,14 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from kmonitor.ui.history.history_table import history_heads
-from kmonitor.ui.history.run_history import Ending, HistoryColumn, HistoryFilter, Judged, Since
-from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.history.run_history import (
+    EndFilter,
+    HistoryColumn,
+    HistoryFilter,
+    StartFilter,
+    VerdictFilter,
+)
+from kmonitor.ui.theme.qt.theme import Theme
 from kmonitor.ui.widgets.buttons import MenuButton
 
 
@@ -25,7 +31,7 @@ class HistoryFilters(QWidget):
     clear_requested = Signal()
     sort_requested = Signal(str)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self._pinned = QPushButton()
@@ -61,9 +67,9 @@ class HistoryFilters(QWidget):
         """
         return HistoryFilter(
             words=words,
-            since=next(each for each in get_args(Since) if each == self._since.key),
-            ending=next(each for each in get_args(Ending) if each == self._ending.key),
-            judged=next(each for each in get_args(Judged) if each == self._judged.key),
+            since=next(each for each in get_args(StartFilter) if each == self._since.key),
+            ending=next(each for each in get_args(EndFilter) if each == self._ending.key),
+            judged=next(each for each in get_args(VerdictFilter) if each == self._judged.key),
             host=self._host.key,
             is_pinned=self._pinned.isChecked(),
         )

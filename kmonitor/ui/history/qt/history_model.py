@@ -14,7 +14,7 @@ from kmonitor.ui.history.history_table import (
     history_heads,
 )
 from kmonitor.ui.history.run_history import HistoryRow
-from kmonitor.ui.widgets.table_models import head_says, side
+from kmonitor.ui.widgets.table_models import column_alignment, column_header_data
 
 CELL_ROLE = Qt.ItemDataRole.UserRole + 1
 """The `HistoryCell` of an index."""
@@ -78,7 +78,7 @@ class RunHistoryModel(QAbstractTableModel):
         orientation: Qt.Orientation,
         role: int = Qt.ItemDataRole.DisplayRole,
     ) -> Any:
-        return head_says(self._heads, section, orientation, role)
+        return column_header_data(self._heads, section, orientation, role)
 
     @override
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -87,7 +87,7 @@ class RunHistoryModel(QAbstractTableModel):
             return None
         head = self._heads[index.column()]
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return side(head)
+            return column_alignment(head)
         return _told(history_cell(row, head.key, now_wall_s=self.now_wall_s), head, role)
 
     def _remove(self, gone: Sequence[int]) -> None:

@@ -30,26 +30,26 @@ from kmonitor.ui.history.run_history import (
     HistoryFilter,
     HistoryRow,
 )
-from kmonitor.ui.history.selection import HistoryAction, SelectionPicture
+from kmonitor.ui.history.selection import HistoryAction, HistorySelectionState
 from kmonitor.ui.theme.palettes import SIZES, Palette
-from kmonitor.ui.theme.qt.theme import Look, role_label, set_tone
-from kmonitor.ui.widgets.keyboard import add_key
+from kmonitor.ui.theme.qt.theme import Theme, role_label, set_tone
+from kmonitor.ui.widgets.keyboard import add_shortcut
 from kmonitor.ui.widgets.labels import ElidedLabel
 from kmonitor.ui.widgets.row_table import (
     CELL_ICON,
     CELL_PAD,
     SORT_ARROW,
     CellDelegate,
-    CellLook,
+    CellStyle,
     Index,
-    RowTable,
+    RowTableView,
 )
 
 # History strip.
 
 
-class HistoryStrip(QFrame):
-    """Shows a `SelectionPicture`.
+class HistorySelectionBar(QFrame):
+    """Shows a `HistorySelectionState`.
 
     Signals (main thread):
         wanted: With the key of what the user wants done.
@@ -57,11 +57,11 @@ class HistoryStrip(QFrame):
 
     wanted = Signal(str)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("card")
         self._look = look
-        self._picture: SelectionPicture | None = None
+        self._picture: HistorySelectionState | None = None
         self._title = ElidedLabel("strong")
         self._text = ElidedLabel("sub", at_end=True)
         self._why = ElidedLabel("sub", at_end=True)
@@ -70,7 +70,7 @@ class HistoryStrip(QFrame):
         self._build()
         look.palette_changed.connect(self._on_look_palette_changed)
 
-    def show_picture(self, picture: SelectionPicture) -> None:
+    def show_picture(self, picture: HistorySelectionState) -> None:
         """Show this selection."""
         if picture == self._picture:
             return
@@ -188,14 +188,14 @@ class RunHistoryPanel(QFrame):
     opened = Signal(str)
     close_requested = Signal()
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("guide_page", "history.md")
         self._look = look
         self._heads = history_heads()
         self._title = role_label("title")
         self._model = RunHistoryModel(self)
-        self._table = RowTable()
+        self._table = RowTableView()
         self._count = role_label("sub")
         self._empty = role_label("sub")
         self._search = QLineEdit()
@@ -204,7 +204,7 @@ class RunHistoryPanel(QFrame):
         self.filters = HistoryFilters(look)
         self._is_fitted = False
         self._is_showing = False
-        self.strip = HistoryStrip(look)
+        self.strip = HistorySelectionBar(look)
         self._build()
         self._connect()
         self._on_look_palette_changed()
@@ -307,7 +307,7 @@ class RunHistoryPanel(QFrame):
         self._on_filter_edited()
 
     @property
-    def table(self) -> RowTable:
+    def table(self) -> RowTableView:
         """The table, whose columns' layout is remembered."""
         return self._table
 
@@ -377,7 +377,7 @@ class RunHistoryPanel(QFrame):
             ("history_pin", self._on_pin_activated),
             ("history_delete", self._on_delete_activated),
         ):
-            add_key(name, self, slot)
+            add_shortcut(name, self, slot)
 
     def _fit_columns(self, rows: Sequence[HistoryRow], now_wall_s: float) -> None:
         """Give each column the room of its widest text, unless the user has set widths."""
@@ -462,8 +462,8 @@ class RunHistoryPanel(QFrame):
         self._table.viewport().update()
 
 
-def _cell_of(index: Index, colours: Palette) -> CellLook | None:
+def _cell_of(index: Index, colours: Palette) -> CellStyle | None:
     cell = index.data(CELL_ROLE)
     if not isinstance(cell, HistoryCell):
         return None
-    return CellLook(cell.text, colours.tone(cell.tone), cell.icon)
+    return CellStyle(cell.text, colours.tone(cell.tone), cell.icon)

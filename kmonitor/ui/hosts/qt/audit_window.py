@@ -15,14 +15,14 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from kmonitor.ui.hosts.audit import ALL, AuditBook, AuditHub, AuditLine, AuditPicture, columns
-from kmonitor.ui.hosts.hosts import why_no_audit
+from kmonitor.ui.hosts.audit import ALL, AuditHub, AuditLine, AuditState, AuditStore, audit_columns
+from kmonitor.ui.hosts.hosts import audit_blocked_reason
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.theme.qt.theme import Look, role_label
+from kmonitor.ui.theme.qt.theme import Theme, role_label
 from kmonitor.ui.widgets.buttons import MenuButton
-from kmonitor.ui.widgets.row_table import RowTable
-from kmonitor.ui.widgets.table_models import Index, RowsByNumber
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.widgets.row_table import RowTableView
+from kmonitor.ui.widgets.table_models import Index, NumberedRowModel
+from kmonitor.ui.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from kmonitor.ui.hosts.qt.hosts_controller import HostsController
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 # audit_model: What was done through a hub, as a table model, newest first.
 
 
-class AuditModel(RowsByNumber[AuditLine]):
+class AuditModel(NumberedRowModel[AuditLine]):
     """Lines of the audit."""
 
     def __init__(self, parent: QObject | None = None) -> None:
-        self._columns = columns()
+        self._columns = audit_columns()
         super().__init__(len(self._columns), parent)
 
     @override
@@ -81,14 +81,14 @@ class AuditWindow(QDialog):
 
     host_chosen = Signal()
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("guide_page", "keys-and-roles.md")
         self.resize(940, 480)
         self._host = MenuButton(look, "", self._all_hosts())
         self._lead = role_label("sub")
         self._model = AuditModel(self)
-        self._table = RowTable()
+        self._table = RowTableView()
         self._text = role_label("sub")
         self._close = QPushButton()
         self._build()
@@ -110,7 +110,7 @@ class AuditWindow(QDialog):
         """Address of the host that is wanted, or `ALL`."""
         return self._host.key
 
-    def show_picture(self, picture: AuditPicture) -> None:
+    def show_picture(self, picture: AuditState) -> None:
         """Show this list."""
         self._host.offer({**self._all_hosts(), **picture.hosts})
         self._host.setVisible(len(picture.hosts) > 1 or self._host.key != ALL)
@@ -156,14 +156,14 @@ class AuditController(QObject):
     """Of all hubs that the window is connected to; main thread only."""
 
     def __init__(
-        self, window: MainWindow, desk: Desk, look: Look, parent: QObject | None = None
+        self, window: MainWindow, desk: Workspace, look: Theme, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._window = window
         self._desk = desk
         self._look = look
         self._hosts: HostsController | None = None
-        self._book = AuditBook(self._run_name)
+        self._book = AuditStore(self._run_name)
         self._list: AuditWindow | None = None
         self._has_news = False
         self._timer = QTimer(self, interval=_REFRESH_MS)
@@ -215,7 +215,7 @@ class AuditController(QObject):
                 link = self._desk.link_at(address)
                 here = link.hub.host if link.hub is not None else self.tr("this machine")
                 name = host.name if host is not None else here
-                why_not = why_no_audit(link, name)
+                why_not = audit_blocked_reason(link, name)
                 found.append(AuditHub(address, name, bridge.ask, why_not))
         return found
 

@@ -11,14 +11,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from kmonitor.ui.hosts.connection_status import BannerPicture, StatusPicture
+from kmonitor.ui.hosts.connection_status import BannerState, StatusBarState
 from kmonitor.ui.theme.palettes import SIZES, Tone
-from kmonitor.ui.theme.qt.theme import Look, role_label, set_tone
+from kmonitor.ui.theme.qt.theme import Theme, role_label, set_tone
 from kmonitor.ui.widgets.labels import ElidedLabel
 
 
 class Banner(QFrame):
-    """Shows a `BannerPicture`, or nothing.
+    """Shows a `BannerState`, or nothing.
 
     Signals (main thread):
         retry_requested: The button was pressed.
@@ -30,11 +30,11 @@ class Banner(QFrame):
     close_requested = Signal()
     toggled = Signal()
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("banner")
         self._look = look
-        self._picture: BannerPicture | None = None
+        self._picture: BannerState | None = None
         self._icon = QLabel()
         self._title = role_label("strong")
         self._text = role_label("body")
@@ -57,7 +57,7 @@ class Banner(QFrame):
         """Whether something is wrong."""
         return self._picture is not None
 
-    def show_picture(self, picture: BannerPicture | None) -> None:
+    def show_picture(self, picture: BannerState | None) -> None:
         """Show this, or hide."""
         if picture == self._picture:
             return
@@ -105,15 +105,15 @@ class Banner(QFrame):
 _NOTE_MS = 15_000
 
 
-class StatusPanel(QFrame):
-    """Shows a `StatusPicture`."""
+class StatusBar(QFrame):
+    """Shows a `StatusBarState`."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("status")
         self.setFixedHeight(SIZES.status)
         self._look = look
-        self._picture: StatusPicture | None = None
+        self._picture: StatusBarState | None = None
         self._dot = QLabel()
         self._link = role_label("meta")
         self._rate = role_label("meta")
@@ -135,7 +135,7 @@ class StatusPanel(QFrame):
         row.addWidget(self._version)
         look.palette_changed.connect(self._on_look_palette_changed)
 
-    def show_picture(self, picture: StatusPicture) -> None:
+    def show_picture(self, picture: StatusBarState) -> None:
         """Show this."""
         if picture == self._picture:
             return

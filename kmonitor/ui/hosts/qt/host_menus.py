@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
 from kmonitor.ui.hosts.hosts import confirm_remove
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.theme.qt.theme import role_label
-from kmonitor.ui.widgets.dialogs import NameDialog, NameWords, QuestionBox
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.widgets.dialogs import ConfirmationBox, NameDialog, NameDialogText
+from kmonitor.ui.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from kmonitor.ui.hosts.qt.hosts_controller import HostsController
@@ -132,7 +132,7 @@ class HostMenus(QObject):
 
     changed = Signal()
 
-    def __init__(self, window: MainWindow, desk: Desk, parent: QObject | None = None) -> None:
+    def __init__(self, window: MainWindow, desk: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._window = window
         self._desk = desk
@@ -191,10 +191,10 @@ class HostMenus(QObject):
         box.textValueSelected.connect(partial(self._rename, address))
         box.open()
 
-    def _name_words(self, address: str, why_not: str) -> NameWords:
+    def _name_words(self, address: str, why_not: str) -> NameDialogText:
         asked = self.tr("What {address} is called here:").format(address=address)
         label = f"{why_not}\n{asked}" if why_not else asked
-        return NameWords(self.tr("Rename host"), label, self.tr("Name of the host"))
+        return NameDialogText(self.tr("Rename host"), label, self.tr("Name of the host"))
 
     @Slot(str)
     def ask_removal(self, address: str) -> None:
@@ -202,7 +202,7 @@ class HostMenus(QObject):
         host = self._desk.hosts.get(address)
         if host is None:
             return
-        box = QuestionBox(confirm_remove(host.name), self._window)
+        box = ConfirmationBox(confirm_remove(host.name), self._window)
         box.accepted.connect(partial(self._remove, address))
         box.open()
 

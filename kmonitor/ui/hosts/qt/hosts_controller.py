@@ -6,17 +6,17 @@ from collections.abc import Callable
 import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from kmonitor.base.errors import Expected
-from kmonitor.connect.follower import HubFollower, WayTold
-from kmonitor.connect.host_connection import HostLink
-from kmonitor.connect.hub_socket import DirectHub, direct_hub
-from kmonitor.connect.remembered_hosts import HostBook, NameTaken, RememberedHost
+from kmonitor.base.errors import UserError
+from kmonitor.connect.follower import HubFollower, RouteChanged
+from kmonitor.connect.host_connection import RemoteHubFollower
+from kmonitor.connect.hub_socket import NetworkHub, network_hub
+from kmonitor.connect.remembered_hosts import HostNameTaken, HostStore, RememberedHost
 from kmonitor.connect.ssh import place_for_socket
 from kmonitor.ui.hosts.hosts import HERE
-from kmonitor.ui.hosts.qt.hub_bridge import HubBridge, HubLink
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.hosts.qt.hub_bridge import FollowedHub, HubBridge
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import SCHEME, ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import SCHEME, ipc_endpoint, view_socket_path
 from kmonitor_agent.wire.local.private_files import NotPrivate
 
 _log = logging.getLogger(__name__)
@@ -40,11 +40,11 @@ class HostsController(QObject):
     changed_elsewhere = Signal()
     drained = Signal()
 
-    def __init__(self, folders: Folders, desk: Desk, parent: QObject | None = None) -> None:
+    def __init__(self, folders: Folders, desk: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._folders = folders
         self._desk = desk
-        self._book = HostBook(folders)
+        self._book = HostStore(folders)
         self._known: dict[str, RememberedHost] = {}
         self._guest: RememberedHost | None = None
         self._stamp = (0, 0, 0)
@@ -52,8 +52,8 @@ class HostsController(QObject):
         self._look.timeout.connect(self._on_look_timeout)
         self._bridges: dict[str, HubBridge] = {}
         self.takers: list[Callable[[msgspec.Struct], bool]] = []
-        endpoint = ipc(view_socket(folders))
-        self._hubs: dict[str, str | DirectHub] = {HERE: endpoint}
+        endpoint = ipc_endpoint(view_socket_path(folders))
+        self._hubs: dict[str, str | NetworkHub] = {HERE: endpoint}
         self.here = HubBridge(lambda wake: HubFollower(endpoint, wake=wake), self)
         self._listen_to(self.here)
 
@@ -88,7 +88,7 @@ class HostsController(QObject):
         bridge = self._bridges.get(self._desk.book.at(_run_of(message)), self.here)
         return bridge.ask(message)
 
-    def hub_of(self, run: str) -> str | DirectHub:
+    def hub_of(self, run: str) -> str | NetworkHub:
         """Where a run's hub is asked from here, for who asks on a thread of their own."""
         return self._hubs.get(self._desk.book.at(run), self._hubs[HERE])
 
@@ -101,7 +101,7 @@ class HostsController(QObject):
         try:
             given = command or None
             host = self._book.add(address.strip(), name=name.strip(), command=given)
-        except Expected as exc:
+        except UserError as exc:
             return str(exc)
         self._leave(host.address)
         return self._follow(host)
@@ -120,9 +120,9 @@ class HostsController(QObject):
         """
         try:
             self._book.rename(address, name)
-        except NameTaken as exc:
+        except HostNameTaken as exc:
             return str(exc)
-        except Expected as exc:
+        except UserError as exc:
             # It is called so while this window is open.
             _log.warning("hosts: %s", exc)
         self._desk.add_host(address, name.strip())
@@ -183,7 +183,7 @@ class HostsController(QObject):
     def _follow(self, host: RememberedHost) -> str:
         try:
             make_link = self._link_maker(host)
-        except (NotPrivate, OSError, Expected) as exc:
+        except (NotPrivate, OSError, UserError) as exc:
             return str(exc)
         self._desk.add_host(host.address, host.called)
         self._known[host.address] = host
@@ -201,13 +201,13 @@ class HostsController(QObject):
     def _is_taken(self, told: msgspec.Struct) -> bool:
         return any(takes(told) for takes in self.takers)
 
-    def _link_maker(self, host: RememberedHost) -> Callable[[Callable[[], None]], HubLink]:
+    def _link_maker(self, host: RememberedHost) -> Callable[[Callable[[], None]], FollowedHub]:
         if host.address.startswith(SCHEME):
-            hub = self._hubs[host.address] = direct_hub(host.address, self._folders)
+            hub = self._hubs[host.address] = network_hub(host.address, self._folders)
             return lambda wake: HubFollower(hub, wake=wake)
         local = place_for_socket(self._folders)
-        self._hubs[host.address] = ipc(local)
-        return lambda wake: HostLink(host, local, wake=wake)
+        self._hubs[host.address] = ipc_endpoint(local)
+        return lambda wake: RemoteHubFollower(host, local, wake=wake)
 
     def _leave(self, address: str) -> None:
         self._known.pop(address, None)
@@ -219,7 +219,7 @@ class HostsController(QObject):
 
     @Slot(str, object)
     def _on_bridge_way_told(self, address: str, told: object) -> None:
-        if not isinstance(told, WayTold):
+        if not isinstance(told, RouteChanged):
             return
         if told.stage == "open" and told.hub is not None:
             socket = told.hub.socket
@@ -230,7 +230,7 @@ class HostsController(QObject):
     def _write(self, change: Callable[[], object]) -> None:
         try:
             change()
-        except Expected as exc:
+        except UserError as exc:
             _log.warning("hosts: %s", exc)
 
 

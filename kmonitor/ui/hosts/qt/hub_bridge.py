@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
-from kmonitor.connect.follower import ConditionTold, Connected, Disconnected, News, WayTold
+from kmonitor.connect.follower import Connected, Disconnected, HubStatusChanged, News, RouteChanged
 from kmonitor.ui.hosts.hosts import HERE
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.local.hub_address import SCHEME
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _BUDGET_S = 0.008
 
 
-class HubLink(Protocol):
-    """A hub that is followed, here or on another host: `HubFollower`, `HostLink`."""
+class FollowedHub(Protocol):
+    """A hub that is followed, here or on another host: `HubFollower`, `RemoteHubFollower`."""
 
     @property
     def inbox(self) -> "deque[News]":
@@ -69,7 +69,7 @@ class HubBridge(QObject):
 
     def __init__(
         self,
-        make_link: Callable[[Callable[[], None]], HubLink],
+        make_link: Callable[[Callable[[], None]], FollowedHub],
         parent: QObject | None = None,
         *,
         at: str = HERE,
@@ -84,7 +84,7 @@ class HubBridge(QObject):
         super().__init__(parent)
         self.at = at
         self.takers: list[Callable[[msgspec.Struct], bool]] = []
-        self._desk: Desk | None = None
+        self._desk: Workspace | None = None
         self._is_started = False
         self._link = make_link(self._wake)
         self._woken.connect(self._on_self_woken, Qt.ConnectionType.QueuedConnection)
@@ -93,7 +93,7 @@ class HubBridge(QObject):
         self._rest.setInterval(0)
         self._rest.timeout.connect(self._on_self_woken)
 
-    def start(self, desk: Desk) -> None:
+    def start(self, desk: Workspace) -> None:
         """Start following; what comes goes to this desk."""
         self._desk = desk
         self._is_started = True
@@ -135,12 +135,12 @@ class HubBridge(QObject):
             self._link.drained()
         self.drained.emit()
 
-    def _take(self, desk: Desk, news: object) -> None:
+    def _take(self, desk: Workspace, news: object) -> None:
         match news:
             case Connected():
                 desk.connected(news.hub, self.at)
                 self.link_changed.emit(True)
-            case ConditionTold():
+            case HubStatusChanged():
                 desk.condition(news.hub, self.at)
             case Disconnected():
                 desk.disconnected(
@@ -153,7 +153,7 @@ class HubBridge(QObject):
                     # No keeper tells of its way: there is none but the network.
                     desk.way(self.at, "closed", news.why, "", retry_in_s=news.retry_in_s)
                 self.link_changed.emit(False)
-            case WayTold():
+            case RouteChanged():
                 desk.way(self.at, news.stage, news.what, news.remedy, retry_in_s=news.retry_in_s)
                 self.way_told.emit(self.at, news)
             case msgspec.Struct():

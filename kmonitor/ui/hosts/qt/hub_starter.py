@@ -5,7 +5,7 @@ import threading
 
 from PySide6.QtCore import QObject, Signal
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.connect.local_hub import ensure_hub
 from kmonitor_agent.wire.local.folders import Folders
 
@@ -15,7 +15,7 @@ _LONGEST_PAUSE_S = 30.0
 _JOIN_S = 12.0
 
 
-class HubKeeper(QObject):
+class HubStarter(QObject):
     """Owns the thread `kmonitor-hub-keeper`.
 
     Signals (from that thread, so connect to methods of QObjects only):
@@ -69,7 +69,7 @@ class HubKeeper(QObject):
     def _ensure(self) -> bool:
         try:
             ensure_hub(self._folders)
-        except Expected as exc:
+        except UserError as exc:
             if str(exc) != self._said:
                 _log.warning("no hub: %s", exc)
             self._said = str(exc)

@@ -6,14 +6,14 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
 
-from kmonitor.ui.limits.limit_actions import ActionChoice, AtLimitPicture
-from kmonitor.ui.theme.qt.theme import Look, role_label
+from kmonitor.ui.limits.limit_actions import LimitActionChoice, LimitActionsState
+from kmonitor.ui.theme.qt.theme import Theme, role_label
 from kmonitor.ui.widgets.buttons import Switch
 
 # choice_menu: A menu of which one entry is chosen.
 
 
-def add_choices(menu: QMenu, choices: Sequence[ActionChoice]) -> QActionGroup:
+def add_choices(menu: QMenu, choices: Sequence[LimitActionChoice]) -> QActionGroup:
     """Add one entry a choice; the group's `triggered` tells which, its `data` is the action."""
     group = QActionGroup(menu)
     for choice in choices:
@@ -24,7 +24,7 @@ def add_choices(menu: QMenu, choices: Sequence[ActionChoice]) -> QActionGroup:
     return group
 
 
-class AtLimitPart(QWidget):
+class LimitActionsPanel(QWidget):
     """A switch, what it switches, and what will happen in a sentence.
 
     Signals (main thread):
@@ -35,9 +35,9 @@ class AtLimitPart(QWidget):
     switched = Signal(bool)
     answer_chosen = Signal(str)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._picture: AtLimitPicture | None = None
+        self._picture: LimitActionsState | None = None
         self._switch = Switch(look, "")
         self._heading = role_label("section")
         self._choose = QPushButton()
@@ -56,7 +56,7 @@ class AtLimitPart(QWidget):
             self._switch.setText(self.tr("Reload automatically"))
             self._switch.setAccessibleName(self._switch.text())
 
-    def show_picture(self, picture: AtLimitPicture) -> None:
+    def show_picture(self, picture: LimitActionsState) -> None:
         """Show this from now on."""
         self._picture = picture
         self._switch.setText(picture.title)

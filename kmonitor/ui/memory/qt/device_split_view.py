@@ -3,18 +3,18 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
-from kmonitor.ui.memory.device_split import SplitPicture, SplitRow
+from kmonitor.ui.memory.device_split import DeviceSplitRow, DeviceSplitState
 from kmonitor.ui.memory.qt.stacked_bar import StackedBar
-from kmonitor.ui.theme.qt.theme import Look, role_label
+from kmonitor.ui.theme.qt.theme import Theme, role_label
 from kmonitor.ui.widgets.labels import LegendRow
 
 
-class VramSplitPanel(QScrollArea):
-    """Shows a `SplitPicture`; scrolls where there is no room."""
+class DeviceSplitPanel(QScrollArea):
+    """Shows a `DeviceSplitState`; scrolls where there is no room."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._picture: SplitPicture | None = None
+        self._picture: DeviceSplitState | None = None
         self._title = role_label("title")
         self._bar = StackedBar(look)
         self._legend = LegendRow(look)
@@ -32,7 +32,7 @@ class VramSplitPanel(QScrollArea):
     def _set_texts(self) -> None:
         self.setAccessibleName(self.tr("What the device holds"))
 
-    def show_picture(self, picture: SplitPicture) -> None:
+    def show_picture(self, picture: DeviceSplitState) -> None:
         """Show these parts."""
         if picture == self._picture:
             return
@@ -46,7 +46,7 @@ class VramSplitPanel(QScrollArea):
         self._words.setText("\n\n".join(picture.words))
         self._show_rows(picture.rows)
 
-    def _show_rows(self, rows: tuple[SplitRow, ...]) -> None:
+    def _show_rows(self, rows: tuple[DeviceSplitRow, ...]) -> None:
         while (item := self._rows.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:

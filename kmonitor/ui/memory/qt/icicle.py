@@ -16,9 +16,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 from typing_extensions import override
 
-from kmonitor.ui.memory.layers import HUES, PARTS, Tile
+from kmonitor.ui.memory.layers import HUES, PARTS, MapTile
 from kmonitor.ui.theme.palettes import SIZES, Palette
-from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.qt.theme import Theme
 
 _ROW_PX = 21
 _LEAST_PX = 60
@@ -36,10 +36,10 @@ class Icicle(QWidget):
 
     chosen = Signal(str)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._tiles: tuple[Tile, ...] = ()
+        self._tiles: tuple[MapTile, ...] = ()
         self._path = ""
         self.setMinimumHeight(100)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -50,7 +50,7 @@ class Icicle(QWidget):
     def _set_texts(self) -> None:
         self.setAccessibleName(self.tr("Memory by layer"))
 
-    def show_tiles(self, tiles: Sequence[Tile]) -> None:
+    def show_tiles(self, tiles: Sequence[MapTile]) -> None:
         """Show this picture."""
         self._tiles = tuple(tiles)
         self._describe()
@@ -63,7 +63,7 @@ class Icicle(QWidget):
             self._describe()
             self.update()
 
-    def tile_at(self, x: float, y: float) -> Tile | None:
+    def tile_at(self, x: float, y: float) -> MapTile | None:
         """What is painted at a place."""
         found = [tile for tile in self._tiles if self._box(tile).contains(x, y)]
         return found[-1] if found else None
@@ -120,7 +120,7 @@ class Icicle(QWidget):
             return True
         return super().event(event)
 
-    def _choose(self, tile: Tile) -> None:
+    def _choose(self, tile: MapTile) -> None:
         self.choose(tile.path)
         self.chosen.emit(tile.path)
 
@@ -129,7 +129,7 @@ class Icicle(QWidget):
         shown = chosen if chosen is not None else self._tiles[0] if self._tiles else None
         self.setAccessibleDescription(shown.tooltip.replace("\n", ", ") if shown else "")
 
-    def _box(self, tile: Tile) -> QRectF:
+    def _box(self, tile: MapTile) -> QRectF:
         width = self.width() - 2
         above = max((t.level for t in self._tiles if not t.parts), default=0) + 1
         # Deep nesting leaves the layers their room.
@@ -138,7 +138,7 @@ class Icicle(QWidget):
         height = self.height() - 1 - top if tile.parts else row
         return QRectF(1 + tile.start * width, top, (tile.end - tile.start) * width, height)
 
-    def _paint_tile(self, painter: QPainter, tile: Tile, box: QRectF, colours: Palette) -> None:
+    def _paint_tile(self, painter: QPainter, tile: MapTile, box: QRectF, colours: Palette) -> None:
         gap = 1.0 if box.width() > 3 else 0.0  # noqa: PLR2004 - a gap would be most of it
         inner = box.adjusted(0, 0, -gap, -1)
         if not tile.parts:

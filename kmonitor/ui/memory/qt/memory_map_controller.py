@@ -5,16 +5,16 @@ from typing import Final
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from kmonitor.ui.memory.layers import legend, rows, tiles
-from kmonitor.ui.memory.map_estimator import MapDesk, map_page
+from kmonitor.ui.memory.layers import map_rows, map_tiles, parts_legend
+from kmonitor.ui.memory.map_estimator import MapEstimator, map_page_state
 from kmonitor.ui.memory.qt.memory_map_view import MemoryMapPanel
-from kmonitor.ui.memory.run_subject import run_split, run_subject, with_measured
-from kmonitor.ui.memory.subjects import MapSubject, Missing, batch_choices, limit_of
-from kmonitor.ui.memory.totals import totals_picture
-from kmonitor.ui.memory.what_if import advice_lines, batch_curve, controls_picture
+from kmonitor.ui.memory.run_subject import run_device_split, run_subject, with_measured
+from kmonitor.ui.memory.subjects import MapSubject, Missing, batch_choices, device_limit_bytes
+from kmonitor.ui.memory.totals import map_totals_state
+from kmonitor.ui.memory.what_if import batch_curve, peak_reduction_rows, what_if_controls_state
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.theme.qt.theme import Theme
+from kmonitor.ui.workspace.workspace import Workspace
 
 _BUDGET_S: Final = 0.008
 """Of one turn of the event loop: curve, limit and advice take hundreds of estimates."""
@@ -35,12 +35,12 @@ class MemoryMapController(QObject):
     left = Signal()
 
     def __init__(
-        self, window: MainWindow, desk: Desk, look: Look, parent: QObject | None = None
+        self, window: MainWindow, desk: Workspace, look: Theme, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._window = window
         self._runs = desk
-        self.desk = MapDesk()
+        self.desk = MapEstimator()
         self.panel = MemoryMapPanel(look)
         self._by = "layer"
         self._file: MapSubject | None = None
@@ -90,13 +90,13 @@ class MemoryMapController(QObject):
         run = self._runs.book.current() if self._file is None else None
         subject = run_subject(self._runs, run) if run is not None else self._file
         if subject is None:
-            self.desk = MapDesk()
+            self.desk = MapEstimator()
         elif self.desk.show(subject):
             self._begin()
-        page = map_page(self.desk)
+        page = map_page_state(self.desk)
         self.panel.show_page(page, needs=self.needs)
         if run is not None and self.panel.view == "device":
-            self.panel.split.show_picture(run_split(self._runs, run, self.desk))
+            self.panel.split.show_picture(run_device_split(self._runs, run, self.desk))
 
     @Slot()
     def reword(self) -> None:
@@ -124,20 +124,20 @@ class MemoryMapController(QObject):
     def _show_map(self) -> None:
         desk = self.desk
         found, subject, layout = desk.answer.found, desk.subject, desk.layout
-        self.panel.side.controls.show_picture(controls_picture(desk))
+        self.panel.side.controls.show_picture(what_if_controls_state(desk))
         if found is not None and subject is not None and layout is not None:
-            limit = limit_of(subject, desk.asked)
-            totals = totals_picture(found, subject, limit, desk.answer.calibration)
+            limit = device_limit_bytes(subject, desk.asked)
+            totals = map_totals_state(found, subject, limit, desk.answer.calibration)
             self.panel.totals.show_picture(totals)
-            self.panel.icicle.show_tiles(tiles(found))
-            table = rows(found, has_calls=bool(layout.calls), by=self._by)
-            self.panel.show_layers(table, legend())
+            self.panel.icicle.show_tiles(map_tiles(found))
+            table = map_rows(found, has_calls=bool(layout.calls), by=self._by)
+            self.panel.show_layers(table, parts_legend())
         self._show_rest()
 
     def _show_rest(self) -> None:
         answer = self.desk.answer
         self.panel.side.show_curve(batch_curve(self.desk))
-        self.panel.side.show_advice(advice_lines(answer.advice), is_whole=answer.is_whole)
+        self.panel.side.show_advice(peak_reduction_rows(answer.advice), is_whole=answer.is_whole)
 
     def _connect(self) -> None:
         panel, controls = self.panel, self.panel.side.controls

@@ -16,21 +16,21 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from kmonitor.ui.memory.layers import COLUMNS, MapRow
-from kmonitor.ui.memory.map_estimator import MapPage
-from kmonitor.ui.memory.qt.device_split_view import VramSplitPanel
+from kmonitor.ui.memory.layers import MAP_COLUMNS, MapRow
+from kmonitor.ui.memory.map_estimator import MapPageState
+from kmonitor.ui.memory.qt.device_split_view import DeviceSplitPanel
 from kmonitor.ui.memory.qt.icicle import Icicle
 from kmonitor.ui.memory.qt.stacked_bar import StackedBar
-from kmonitor.ui.memory.qt.what_if_view import MapSide
+from kmonitor.ui.memory.qt.what_if_view import WhatIfSidebar
 from kmonitor.ui.memory.subjects import Missing
-from kmonitor.ui.memory.totals import TotalsPicture
+from kmonitor.ui.memory.totals import MapTotalsState
 from kmonitor.ui.theme.palettes import SIZES, Palette
-from kmonitor.ui.theme.qt.theme import Look, role_label, set_tone
-from kmonitor.ui.widgets.buttons import Segments
-from kmonitor.ui.widgets.keyboard import add_key
+from kmonitor.ui.theme.qt.theme import Theme, role_label, set_tone
+from kmonitor.ui.widgets.buttons import SegmentedControl
+from kmonitor.ui.widgets.keyboard import add_shortcut
 from kmonitor.ui.widgets.labels import ElidedLabel, LegendRow
-from kmonitor.ui.widgets.row_table import CellDelegate, CellLook, Index, RowTable
-from kmonitor.ui.widgets.table_models import ROW_ROLE, CellTable
+from kmonitor.ui.widgets.row_table import CellDelegate, CellStyle, Index, RowTableView
+from kmonitor.ui.widgets.table_models import ROW_ROLE, CellTableModel
 
 # map_model: The memory map's table as a table model: layers down, parts across.
 
@@ -38,7 +38,7 @@ from kmonitor.ui.widgets.table_models import ROW_ROLE, CellTable
 _TEXTS = ("layer", "kind", "note")
 
 
-class MapModel(CellTable[MapRow]):
+class MapModel(CellTableModel[MapRow]):
     """Rows are told by their layers' paths."""
 
     def show_rows(self, rows: Sequence[MapRow]) -> None:
@@ -74,7 +74,7 @@ class MapModel(CellTable[MapRow]):
 
     @override
     def n_columns(self) -> int:
-        return len(COLUMNS)
+        return len(MAP_COLUMNS)
 
     @override
     def cells_of(self, row: MapRow) -> Sequence[str]:
@@ -86,7 +86,7 @@ class MapModel(CellTable[MapRow]):
 
     @override
     def is_number(self, column: int) -> bool:
-        return COLUMNS[column] not in _TEXTS
+        return MAP_COLUMNS[column] not in _TEXTS
 
     @override
     def explained(self, column: int) -> str | None:
@@ -97,16 +97,16 @@ class MapModel(CellTable[MapRow]):
             "gradients": self.tr("Of those that are trained; not all are there at one time"),
             "kept": self.tr("Feature maps that stay until the backward pass has used them"),
             "workspace": self.tr("The most that one use of the layer takes beside"),
-        }.get(COLUMNS[column])
+        }.get(MAP_COLUMNS[column])
 
 
 # Map totals.
 
 
 class MapTotals(QFrame):
-    """Shows a `TotalsPicture`."""
+    """Shows a `MapTotalsState`."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("card")
         self._peak_title = role_label("name")
@@ -128,7 +128,7 @@ class MapTotals(QFrame):
         self._peak_title.setText(self.tr("Peak of a training step"))
         self._bar.setAccessibleName(self.tr("Memory at the peak"))
 
-    def show_picture(self, picture: TotalsPicture) -> None:
+    def show_picture(self, picture: MapTotalsState) -> None:
         """Show these totals."""
         self._peak.setText(picture.peak)
         self._tier.setText(picture.tier)
@@ -186,23 +186,23 @@ class MemoryMapPanel(QFrame):
     view_chosen = Signal(str)
     sort_requested = Signal(str)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("guide_page", "memory-map.md")
         self._look = look
         self.view = "layers"
         self.totals = MapTotals(look)
         self.icicle = Icicle(look)
-        self.side = MapSide(look)
-        self.split = VramSplitPanel(look)
+        self.side = WhatIfSidebar(look)
+        self.split = DeviceSplitPanel(look)
         self._legend = LegendRow(look)
         self._model = MapModel(self)
-        self._table = RowTable()
+        self._table = RowTableView()
         self._back, self._open, self._details = QPushButton(), QPushButton(), QPushButton()
         self._copy, self._missing = QPushButton(), QPushButton()
         self._title = ElidedLabel("title")
         self._subtitle = ElidedLabel("meta", at_end=True)
-        self._views = Segments(self._view_titles(), "")
+        self._views = SegmentedControl(self._view_titles(), "")
         self._text = role_label("title")
         self._remedy = role_label("sub")
         self._body, self._pages = QWidget(), QStackedWidget()
@@ -231,7 +231,7 @@ class MemoryMapPanel(QFrame):
         self._views.rename(self._view_titles(), self.tr("View"))
         self._table.setAccessibleName(self.tr("Layers"))
 
-    def show_page(self, page: MapPage, *, needs: Missing = "") -> None:
+    def show_page(self, page: MapPageState, *, needs: Missing = "") -> None:
         """Show what it is about, and whether there is a map.
 
         Args:
@@ -271,7 +271,7 @@ class MemoryMapPanel(QFrame):
         head.setSortIndicatorShown(key != "layer")
         is_text = key in ("kind", "note")
         order = Qt.SortOrder.AscendingOrder if is_text else Qt.SortOrder.DescendingOrder
-        head.setSortIndicator(COLUMNS.index(key), order)
+        head.setSortIndicator(MAP_COLUMNS.index(key), order)
 
     def take_focus(self) -> None:
         """Begin with the table, whose keys are the arrows."""
@@ -344,10 +344,10 @@ class MemoryMapPanel(QFrame):
         table, head = self._table, self._table.horizontalHeader()
         table.setModel(self._model)
         table.setItemDelegate(CellDelegate(self._look, _cell_of, table))
-        table.name_columns(COLUMNS)
+        table.name_columns(MAP_COLUMNS)
         head.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         head.setSectionsClickable(True)
-        for at, key in enumerate(COLUMNS):
+        for at, key in enumerate(MAP_COLUMNS):
             table.size_column(at, _WIDTHS.get(key, _NUMBER_PX))
 
     def _build_body(self) -> None:
@@ -395,7 +395,7 @@ class MemoryMapPanel(QFrame):
         self.icicle.chosen.connect(self._on_icicle_chosen)
         self._table.selectionModel().currentRowChanged.connect(self._on_table_row_changed)
         self._table.horizontalHeader().sectionClicked.connect(self._on_head_section_clicked)
-        add_key("map_close", self).activated.connect(self.close_requested)
+        add_shortcut("map_close", self).activated.connect(self.close_requested)
         self._look.palette_changed.connect(self._on_look_palette_changed)
 
     @Slot(str)
@@ -417,7 +417,7 @@ class MemoryMapPanel(QFrame):
 
     @Slot(int)
     def _on_head_section_clicked(self, at: int) -> None:
-        self.sort_requested.emit(COLUMNS[at])
+        self.sort_requested.emit(MAP_COLUMNS[at])
 
     @Slot()
     def _on_copy_clicked(self) -> None:
@@ -430,12 +430,12 @@ class MemoryMapPanel(QFrame):
         self._table.viewport().update()
 
 
-def _cell_of(index: Index, colours: Palette) -> CellLook | None:
+def _cell_of(index: Index, colours: Palette) -> CellStyle | None:
     row = index.data(ROW_ROLE)
     if not isinstance(row, MapRow):
         return None
-    key = COLUMNS[index.column()]
+    key = MAP_COLUMNS[index.column()]
     text = row.cells[index.column()]
     if key == "note":
-        return CellLook(text, colours.warn if row.tone == "warn" else colours.sub)
-    return CellLook(text, colours.sub if key == "kind" else colours.text)
+        return CellStyle(text, colours.warn if row.tone == "warn" else colours.sub)
+    return CellStyle(text, colours.sub if key == "kind" else colours.text)

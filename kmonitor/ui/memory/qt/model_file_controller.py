@@ -11,14 +11,23 @@ from typing import Final
 from PySide6.QtCore import QObject, QStandardPaths, Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from kmonitor.base.errors import Expected
-from kmonitor.memory.model_files.description import GivenUp, describe_scaled, source_of
+from kmonitor.base.errors import UserError
+from kmonitor.memory.model_files.description import (
+    DescriptionCancelled,
+    describe_scaled,
+    model_source_of,
+)
 from kmonitor.memory.model_files.file_layout import layout_of_file
 from kmonitor.memory.model_files.inspection import ModelFile, inspect_file
-from kmonitor.memory.model_files.load_cost import LoadCost, measure, possible_ways
+from kmonitor.memory.model_files.load_cost import LoadCost, measure, possible_methods
 from kmonitor.memory.model_files.output_shapes import CannotTell
-from kmonitor.ui.memory.load_cost import LoadCostDesk
-from kmonitor.ui.memory.model_file import FilePicture, file_picture, reading_file, refused_file
+from kmonitor.ui.memory.load_cost import LoadCostStore
+from kmonitor.ui.memory.model_file import (
+    ModelFileState,
+    model_file_state,
+    reading_file,
+    refused_file,
+)
 from kmonitor.ui.memory.qt.memory_map_controller import MemoryMapController
 from kmonitor.ui.memory.qt.model_file_window import ModelFileWindow
 from kmonitor.ui.memory.subjects import (
@@ -29,8 +38,8 @@ from kmonitor.ui.memory.subjects import (
     missing_of,
 )
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.widgets.dialogs import say_labels
+from kmonitor.ui.theme.qt.theme import Theme
+from kmonitor.ui.widgets.dialogs import translate_labels
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 
 # Model file opening.
@@ -46,7 +55,7 @@ class _Reading:
     is_given_up: threading.Event = field(default_factory=threading.Event)
 
 
-class ModelFileOpening(QObject):
+class ModelFileOpener(QObject):
     """Each file is read on a thread `kmonitor-model-file`, the model made by a child process.
 
     Signals (from that thread, so connect to methods of QObjects only):
@@ -136,23 +145,23 @@ class ModelFileOpening(QObject):
     def _main(self, reading: _Reading) -> None:
         try:
             self._read(reading)
-        except Expected as exc:
+        except UserError as exc:
             self.refused.emit(reading, exc.what, exc.remedy)
-        except GivenUp:
+        except DescriptionCancelled:
             return
         except Exception as exc:  # noqa: BLE001 - thread main: logged and shown, never lost
             _log.exception("%s could not be described", reading.path)
             self.refused.emit(reading, f"{type(exc).__name__}: {exc}", "")
 
     def _read(self, reading: _Reading) -> None:
-        source = source_of(str(reading.path), config=reading.config, custom=reading.custom)
+        source = model_source_of(str(reading.path), config=reading.config, custom=reading.custom)
         given_up = reading.is_given_up.is_set
         own = _without_framework(reading)
         if own is not None:
             self.described.emit(reading, [(1.0, own)], False)
         try:
             layouts = describe_scaled(source, SCALES, given_up)
-        except Expected:
+        except UserError:
             if own is None:
                 raise
             layouts = [(1.0, own)]
@@ -203,7 +212,7 @@ class _ModelFileDialog(QFileDialog):
         self._set_texts()
 
     def _set_texts(self) -> None:
-        say_labels(self)
+        translate_labels(self)
         self.setWindowTitle(self.tr("Open a model file"))
         models = self.tr("Models") + " (*.keras *.h5 *.hdf5 *.json)"
         self.setNameFilters([models, self.tr("All files") + " (*)"])
@@ -218,7 +227,7 @@ class _MissingDialog(QFileDialog):
         self._set_texts()
 
     def _set_texts(self) -> None:
-        say_labels(self)
+        translate_labels(self)
         if self._needs == "config":
             self.setWindowTitle(self.tr("The model's architecture, as to_json wrote it"))
             self.setNameFilters(["JSON (*.json)"])
@@ -255,18 +264,18 @@ class ModelFileController(QObject):
         self,
         window: MainWindow,
         memory: MemoryMapController,
-        look: Look,
+        look: Theme,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._window = window
-        self._opening = ModelFileOpening(window, memory, self)
+        self._opening = ModelFileOpener(window, memory, self)
         memory.panel.details_requested.connect(self.open)
         self._look = look
         self._number = 0
         self._shown: ModelFileWindow | None = None
-        self._desk = LoadCostDesk()
-        self._found: ModelFile | FilePicture | None = None
+        self._desk = LoadCostStore()
+        self._found: ModelFile | ModelFileState | None = None
         self._is_given_up = threading.Event()
         self._threads: list[threading.Thread] = []
         queued = Qt.ConnectionType.QueuedConnection
@@ -285,7 +294,7 @@ class ModelFileController(QObject):
         if self._shown is not None:
             self._shown.close()
         self._number += 1
-        self._desk = LoadCostDesk()
+        self._desk = LoadCostStore()
         self._is_given_up = threading.Event()
         self._found = reading_file()
         shown = ModelFileWindow(self._look, path.name, self._window)
@@ -303,7 +312,7 @@ class ModelFileController(QObject):
         if self._shown is None or self._found is None:
             return
         found = self._found
-        picture = file_picture(found) if isinstance(found, ModelFile) else found
+        picture = model_file_state(found) if isinstance(found, ModelFile) else found
         self._shown.show_file(picture)
         self._shown.cost.show_picture(self._desk.picture())
 
@@ -323,7 +332,7 @@ class ModelFileController(QObject):
     def _inspect(self, number: int, path: Path) -> None:
         try:
             self.inspected.emit(number, inspect_file(path))
-        except Expected as exc:
+        except UserError as exc:
             self.not_inspected.emit(number, exc.what, exc.remedy)
         except Exception as exc:  # noqa: BLE001 - thread main: logged and shown, never lost
             _log.exception("%s could not be inspected", path)
@@ -331,8 +340,10 @@ class ModelFileController(QObject):
 
     def _measure(self, number: int, path: Path, repeats: int, given_up: threading.Event) -> None:
         try:
-            ways = possible_ways(path)
-            source = source_of(str(path), config=self._opening.config, custom=self._opening.custom)
+            ways = possible_methods(path)
+            source = model_source_of(
+                str(path), config=self._opening.config, custom=self._opening.custom
+            )
             costs = measure(
                 path,
                 source,
@@ -342,9 +353,9 @@ class ModelFileController(QObject):
                 is_given_up=given_up.is_set,
             )
             self.measured.emit(number, costs)
-        except GivenUp:
+        except DescriptionCancelled:
             return
-        except Expected as exc:
+        except UserError as exc:
             self.not_measured.emit(number, exc.what, exc.remedy)
         except Exception as exc:  # noqa: BLE001 - thread main: logged and shown, never lost
             _log.exception("the load of %s could not be measured", path)

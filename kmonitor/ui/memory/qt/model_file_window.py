@@ -15,18 +15,18 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from kmonitor.ui.memory.load_cost import REPEATS, CostRow, LoadCostPicture
-from kmonitor.ui.memory.model_file import FilePicture
+from kmonitor.ui.memory.load_cost import REPEATS, CostRow, LoadCostState
+from kmonitor.ui.memory.model_file import ModelFileState
 from kmonitor.ui.memory.qt.stacked_bar import StackedBar
-from kmonitor.ui.theme.qt.theme import Look, role_label, set_tone
+from kmonitor.ui.theme.qt.theme import Theme, role_label, set_tone
 from kmonitor.ui.widgets.buttons import MenuButton
 from kmonitor.ui.widgets.labels import LegendRow
-from kmonitor.ui.widgets.row_table import RowTable
+from kmonitor.ui.widgets.row_table import RowTableView
 from kmonitor.ui.widgets.table_models import TextTableModel
 
 
 class LoadCostPanel(QWidget):
-    """Shows a `LoadCostPicture`.
+    """Shows a `LoadCostState`.
 
     Signals (main thread):
         measure_requested: With how many processes are wanted for each way.
@@ -36,10 +36,10 @@ class LoadCostPanel(QWidget):
     measure_requested = Signal(int)
     cancel_requested = Signal()
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._picture = LoadCostPicture()
+        self._picture = LoadCostState()
         self._title = role_label("title")
         self._repeats = MenuButton(look, "", self._counts(), stands_out=False)
         self._repeats.choose(str(REPEATS[1]))
@@ -64,7 +64,7 @@ class LoadCostPanel(QWidget):
         self._bar.setAccessibleName(self.tr("Processes that have ended"))
         self._name_button()
 
-    def show_picture(self, picture: LoadCostPicture) -> None:
+    def show_picture(self, picture: LoadCostState) -> None:
         """Show how far it is, and what was measured."""
         before, self._picture = self._picture, picture
         self._name_button()
@@ -85,7 +85,7 @@ class LoadCostPanel(QWidget):
         if picture.rows != before.rows:
             self._show_rows(picture)
 
-    def _show_rows(self, picture: LoadCostPicture) -> None:
+    def _show_rows(self, picture: LoadCostState) -> None:
         while (item := self._rows.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:
@@ -182,19 +182,19 @@ class ModelFileWindow(QDialog):
 
     closed = Signal()
 
-    def __init__(self, look: Look, name: str, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("guide_page", "memory-map.md")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(1060, 640)
         self._name = name
-        self._picture = FilePicture()
+        self._picture = ModelFileState()
         self.cost = LoadCostPanel(look)
         self._title = role_label("title")
         self._text = role_label("sub")
         self._facts = QFormLayout()
         self._model = TextTableModel(_NUMBERS, self)
-        self._table = RowTable()
+        self._table = RowTableView()
         self._build()
         self._set_texts()
         self.finished.connect(self.closed)
@@ -204,7 +204,7 @@ class ModelFileWindow(QDialog):
         self._title.setText(self.tr("What is in the file"))
         self._table.setAccessibleName(self.tr("Layers in the file"))
 
-    def show_file(self, picture: FilePicture) -> None:
+    def show_file(self, picture: ModelFileState) -> None:
         """Show what is in the file."""
         if picture == self._picture:
             return

@@ -7,9 +7,9 @@ from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 from typing_extensions import override
 
-from kmonitor.ui.memory.totals import BarPart, Mark
+from kmonitor.ui.memory.totals import BarPart, TotalsMark
 from kmonitor.ui.theme.palettes import SIZES, Palette
-from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.qt.theme import Theme
 
 _BAR_PX = 20
 _BRACKET_PX = 7
@@ -19,11 +19,11 @@ _LABEL_PX = 15
 class StackedBar(QWidget):
     """Paints its parts from left to right; what it says is its description."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self._parts: Sequence[BarPart] = ()
-        self._marks: Sequence[Mark] = ()
+        self._marks: Sequence[TotalsMark] = ()
         self._span = (0.0, 0.0)
         self._reach = 1.0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -34,7 +34,7 @@ class StackedBar(QWidget):
         parts: Sequence[BarPart],
         *,
         reach: float,
-        marks: Sequence[Mark] = (),
+        marks: Sequence[TotalsMark] = (),
         span: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         """Show these parts.

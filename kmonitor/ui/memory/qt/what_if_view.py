@@ -18,9 +18,9 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from kmonitor.ui.memory.what_if import AdviceLine, BatchCurve, ControlsPicture
+from kmonitor.ui.memory.what_if import BatchCurve, PeakReductionRow, WhatIfControlsState
 from kmonitor.ui.theme.palettes import SIZES, Palette
-from kmonitor.ui.theme.qt.theme import Look, role_label, set_tone
+from kmonitor.ui.theme.qt.theme import Theme, role_label, set_tone
 from kmonitor.ui.widgets.buttons import MenuButton
 
 _LEFT_PX = 56
@@ -29,10 +29,10 @@ _ABOVE_PX = 8
 _BESIDE_PX = 10
 
 
-class CurveView(QWidget):
+class BatchCurveView(QWidget):
     """Paints a `BatchCurve`."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self._curve = BatchCurve()
@@ -195,7 +195,7 @@ class NamedSlider(QWidget):
 _MENUS: Final = ("optimizer", "precision", "backend", "limit")
 
 
-class MapControls(QFrame):
+class WhatIfControls(QFrame):
     """Sliders and menus.
 
     Signals (main thread):
@@ -210,7 +210,7 @@ class MapControls(QFrame):
     menu_chosen = Signal(str, str)
     reset_requested = Signal()
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("card")
         self._title = role_label("name")
@@ -220,7 +220,7 @@ class MapControls(QFrame):
         self._size = NamedSlider()
         self._size_why = role_label("meta")
         self._size_why.setWordWrap(True)
-        self._picture: ControlsPicture | None = None
+        self._picture: WhatIfControlsState | None = None
         self._menus = {key: MenuButton(look, "", {"": ""}) for key in _MENUS}
         self._build()
         self._set_texts()
@@ -235,7 +235,7 @@ class MapControls(QFrame):
             menu = self._menus[key]
             menu.rename(title, {})
 
-    def show_picture(self, picture: ControlsPicture | None) -> None:
+    def show_picture(self, picture: WhatIfControlsState | None) -> None:
         """Offer these; None: there is nothing to ask about."""
         self.setVisible(picture is not None)
         if picture is None:
@@ -296,23 +296,23 @@ class MapControls(QFrame):
 _WIDTH = 316
 
 
-class MapSide(QScrollArea):
+class WhatIfSidebar(QScrollArea):
     """Scrolls where there is no room.
 
     Attributes:
         controls: What can be changed.
     """
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.controls = MapControls(look)
-        self._curve = CurveView(look)
+        self.controls = WhatIfControls(look)
+        self._curve = BatchCurveView(look)
         self._curve_title = role_label("name")
         self._fit = role_label("body")
         self._advice_title = role_label("name")
         self._advice_note = role_label("sub")
         self._advice = QGridLayout()
-        self._advised: tuple[AdviceLine, ...] | None = None
+        self._advised: tuple[PeakReductionRow, ...] | None = None
         self._chart_card, self._advice_card = QFrame(), QFrame()
         self.setWidgetResizable(True)
         self.setFixedWidth(_WIDTH)
@@ -335,7 +335,7 @@ class MapSide(QScrollArea):
         set_tone(self._fit, curve.tone)
         self._chart_card.setVisible(bool(curve.line or curve.text))
 
-    def show_advice(self, advised: Sequence[AdviceLine], *, is_whole: bool) -> None:
+    def show_advice(self, advised: Sequence[PeakReductionRow], *, is_whole: bool) -> None:
         """Show what would help, or that nothing is known to."""
         self._advice_card.setVisible(bool(advised) or is_whole)
         self._advice_note.setVisible(not advised)

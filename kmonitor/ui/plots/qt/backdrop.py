@@ -11,7 +11,7 @@ from PySide6.QtCore import QLineF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from kmonitor.ui.plots.axes import Axis
-from kmonitor.ui.plots.chart_state import ChartPicture
+from kmonitor.ui.plots.chart_state import ChartState
 from kmonitor.ui.plots.layout import PlotFrame, mark_stride
 from kmonitor.ui.theme.palettes import DARK, SIZES, Palette
 
@@ -100,7 +100,7 @@ class Scene:
         colours: In which colours.
     """
 
-    picture: ChartPicture
+    picture: ChartState
     frame: PlotFrame
     x_axis: Axis
     y_axis: Axis

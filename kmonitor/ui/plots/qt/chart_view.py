@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from kmonitor.ui.plots.chart_state import CurvePicture, FloatArray
+from kmonitor.ui.plots.chart_state import CurveState, FloatArray
 from kmonitor.ui.plots.layout import PlotFrame
 from kmonitor.ui.plots.qt.backdrop import ChartColours, Scene, frame_rect, paint_backdrop
 from kmonitor.ui.plots.qt.overlay import paint_evidence, paint_forecast, paint_overlay
@@ -48,7 +48,7 @@ _DOTS = (2, 4)
 
 
 class RunCurve(pg.PlotCurveItem):
-    """Draws a `CurvePicture`; main thread only.
+    """Draws a `CurveState`; main thread only.
 
     Every stroke is one device pixel wide and opaque: a wider or see-through pen takes 3 to 100
     times as long in Qt's raster engine. The selected run is stroked twice instead, a little apart.
@@ -56,7 +56,7 @@ class RunCurve(pg.PlotCurveItem):
 
     def __init__(self) -> None:
         super().__init__(skipFiniteCheck=True, antialias=True)
-        self._picture: CurvePicture | None = None
+        self._picture: CurveState | None = None
         self._frame: PlotFrame | None = None
         self._colours: ChartColours | None = None
         self._fill: list[QPolygonF] = []
@@ -64,7 +64,7 @@ class RunCurve(pg.PlotCurveItem):
         self._pen_dash: tuple[int, int] | None = None
         self._brush = QBrush()
 
-    def show_picture(self, picture: CurvePicture, frame: PlotFrame, colours: ChartColours) -> None:
+    def show_picture(self, picture: CurveState, frame: PlotFrame, colours: ChartColours) -> None:
         """Draw this from the next paint on; cheap when arrays and frame are the same objects."""
         old, old_frame, old_colours = self._picture, self._frame, self._colours
         self._picture, self._frame, self._colours = picture, frame, colours
@@ -114,7 +114,7 @@ class RunCurve(pg.PlotCurveItem):
         strokes = 1 + math.ceil(extra / _MOST_APART_PX)
         return [(i / max(1, strokes - 1) - 0.5) * extra / scale for i in range(strokes)]
 
-    def _set_points(self, picture: CurvePicture, frame: PlotFrame) -> None:
+    def _set_points(self, picture: CurveState, frame: PlotFrame) -> None:
         x, y, joined = drawable(picture.x, picture.y)
         is_dense = len(x) >= _DENSE_POINTS
         dash = _dash(picture)
@@ -129,7 +129,7 @@ class RunCurve(pg.PlotCurveItem):
         self._pen_dash = None if is_dense else dash
         self._set_dashes()
 
-    def _set_pen(self, picture: CurvePicture, colours: ChartColours) -> None:
+    def _set_pen(self, picture: CurveState, colours: ChartColours) -> None:
         colour = colours.colour("mute") if picture.stale else colours.series(picture.hue)
         is_full = picture.selected or picture.strong
         opacity = _FAINT_OPACITY if picture.faint else colours.palette.others_alpha
@@ -146,14 +146,14 @@ class RunCurve(pg.PlotCurveItem):
             self._pen.setStyle(Qt.PenStyle.SolidLine)
 
 
-def _dash(picture: CurvePicture) -> tuple[int, int] | None:
+def _dash(picture: CurveState) -> tuple[int, int] | None:
     """How many pixels are drawn and left out in turn; None: none are left out."""
     if picture.dotted:
         return _DOTS
     return _DASH if picture.dashed else None
 
 
-def _look(picture: CurvePicture) -> tuple[object, ...]:
+def _look(picture: CurveState) -> tuple[object, ...]:
     look = (picture.selected, picture.stale, picture.strong, picture.faint)
     return picture.hue, _dash(picture), *look
 

@@ -5,7 +5,7 @@ from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 from typing_extensions import override
 
-from kmonitor.ui.plots.chart_state import CrosshairCard, CrosshairLine
+from kmonitor.ui.plots.chart_state import CrosshairCard, CrosshairRow
 from kmonitor.ui.plots.qt.backdrop import Scene
 
 _PADDING_PX = 10.0
@@ -109,7 +109,7 @@ class CrosshairLayer(QWidget):
         rows, rest = self._rows()
         return 2.0 * _PADDING_PX - 4.0 + _ROW_PX * (1 + len(rows) + bool(rest))
 
-    def _rows(self) -> tuple[tuple[CrosshairLine, ...], int]:
+    def _rows(self) -> tuple[tuple[CrosshairRow, ...], int]:
         """The rows that fit, and how many do not: their number takes a row, too."""
         lines = self._card.lines
         fit = int((self.height() - 2.0 * _PADDING_PX + 2.0) // _ROW_PX) - 1
@@ -157,7 +157,7 @@ class CrosshairLayer(QWidget):
             painter.drawText(row_box, Qt.AlignmentFlag.AlignLeft | middle, text)
 
     def _paint_row(
-        self, painter: QPainter, scene: Scene, row: CrosshairLine, row_box: QRectF
+        self, painter: QPainter, scene: Scene, row: CrosshairRow, row_box: QRectF
     ) -> None:
         colours, middle = scene.colours, Qt.AlignmentFlag.AlignVCenter
         plain = colours.font(colours.body_px)

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QWidget
 from typing_extensions import override
 
 from kmonitor.ui.plots.axes import AIR_PX
-from kmonitor.ui.plots.chart_state import ChartPicture, LimitPicture
+from kmonitor.ui.plots.chart_state import ChartState, LimitLineState
 from kmonitor.ui.plots.layout import PlotFrame
 from kmonitor.ui.plots.qt.backdrop import Scene
 from kmonitor.ui.plots.qt.overlay import (
@@ -55,7 +55,7 @@ _STEPS = {
 }
 
 
-class LimitGrip(QWidget):
+class LimitHandle(QWidget):
     """Says what the user wants of the limit line; holds no value itself.
 
     Signals, all from the main thread:
@@ -228,7 +228,7 @@ _NEAR_LINE_PX = 5.0
 _KEYS_SETTLE_MS = 700
 
 
-class LimitControl(QObject):
+class LimitDragControl(QObject):
     """Owns the grip and the value under way; main thread only.
 
     Signals, all from the main thread:
@@ -245,9 +245,9 @@ class LimitControl(QObject):
         super().__init__(parent)
         self.is_held = False
         self._scene: Scene | None = None
-        self._limit: LimitPicture | None = None
+        self._limit: LimitLineState | None = None
         self._drag: LimitDrag | None = None
-        self._grip = LimitGrip(parent)
+        self._grip = LimitHandle(parent)
         self._settle = QTimer(self, singleShot=True, interval=_KEYS_SETTLE_MS)
         self._settle.timeout.connect(self.release)
         self._grip.grabbed.connect(self.grab)
@@ -262,13 +262,13 @@ class LimitControl(QObject):
         """Whether the line was let go and no picture has come since."""
         return self._drag is not None and not self.is_held
 
-    def take_picture(self, picture: ChartPicture) -> None:
+    def take_picture(self, picture: ChartState) -> None:
         """A new picture: it counts, unless the line is in somebody's hand."""
         self._limit = picture.limit
         if not self.is_held:
             self._drag = None
 
-    def as_moved(self, picture: ChartPicture) -> ChartPicture:
+    def as_moved(self, picture: ChartState) -> ChartState:
         """The picture with its line where it is being moved to."""
         drag = self._drag
         if drag is None or picture.limit is None:
@@ -355,5 +355,5 @@ class LimitControl(QObject):
             self.is_held = True
         return self._drag
 
-    def _draggable(self) -> LimitPicture | None:
+    def _draggable(self) -> LimitLineState | None:
         return self._limit if self._limit is not None and self._limit.is_draggable else None

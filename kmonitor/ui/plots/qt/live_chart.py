@@ -12,12 +12,12 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from typing_extensions import override
 
-from kmonitor.ui.plots.chart_state import ChartPicture, CrosshairCard, FlagPicture
+from kmonitor.ui.plots.chart_state import ChartState, CrosshairCard, FlagState
 from kmonitor.ui.plots.layout import zoomed
 from kmonitor.ui.plots.qt.backdrop import ChartColours, Scene, frame_rect
 from kmonitor.ui.plots.qt.chart_view import ChartView
 from kmonitor.ui.plots.qt.crosshair import CrosshairLayer
-from kmonitor.ui.plots.qt.limit_handle import LimitControl, came_by_keyboard
+from kmonitor.ui.plots.qt.limit_handle import LimitDragControl, came_by_keyboard
 from kmonitor.ui.plots.qt.overlay import FLAG_HEIGHT_PX, placed_flags, scene_for
 
 # tooltips: What is told about the thing under the pointer.
@@ -27,9 +27,9 @@ _NEAR_POLE_PX = 6.0
 _BELOW_LABEL_PX = 4.0
 
 
-def flag_at(scene: Scene, at: QPointF) -> FlagPicture | None:
+def flag_at(scene: Scene, at: QPointF) -> FlagState | None:
     """The flag there, by its label or else by the nearest pole; None beside all."""
-    frame, near = scene.frame, list[tuple[float, FlagPicture]]()
+    frame, near = scene.frame, list[tuple[float, FlagState]]()
     if not frame.top - _BELOW_LABEL_PX <= at.y() <= frame.bottom:
         return None
     for flag, place in reversed(placed_flags(scene)):
@@ -41,7 +41,7 @@ def flag_at(scene: Scene, at: QPointF) -> FlagPicture | None:
     return min(near, key=_distance)[1] if near else None
 
 
-def text_at(scene: Scene, at: QPointF) -> str:
+def tooltip_at(scene: Scene, at: QPointF) -> str:
     """The tooltip of the flag or gap there; empty where there is nothing to tell."""
     flag = flag_at(scene, at)
     if flag is not None:
@@ -53,7 +53,7 @@ def text_at(scene: Scene, at: QPointF) -> str:
     return ""
 
 
-def _distance(entry: tuple[float, FlagPicture]) -> float:
+def _distance(entry: tuple[float, FlagState]) -> float:
     return entry[0]
 
 
@@ -61,11 +61,11 @@ _PAN_FROM_PX = 4.0
 _ZOOM_STEP = 0.8
 _WHEEL_NOTCH = 120.0
 _CROSSHAIR_STEP_PX = 4.0
-_NOTHING = ChartPicture(unit="bytes", x_kind="epochs", x_range=(0.0, 1.0))
+_NOTHING = ChartState(unit="bytes", x_kind="epochs", x_range=(0.0, 1.0))
 
 
 class LiveChart(QWidget):
-    """Shows a `ChartPicture`; decides nothing about runs, units or limits. Main thread only.
+    """Shows a `ChartState`; decides nothing about runs, units or limits. Main thread only.
 
     It never asks for a repaint by itself: `set_picture` redraws what differs, and costs next to
     nothing when given the same picture again. While the limit line is moved the line keeps to
@@ -101,7 +101,7 @@ class LiveChart(QWidget):
         self._crosshair_x: float | None = None
         self._view = ChartView(self)
         self._crosshair = CrosshairLayer(self)
-        self._limit = LimitControl(self)
+        self._limit = LimitDragControl(self)
         # Above the grip, which would cover its numbers; it takes no mouse events.
         self._crosshair.raise_()
         self._scene = scene_for(_NOTHING, QSizeF(380.0, 240.0), self._colours)
@@ -118,7 +118,7 @@ class LiveChart(QWidget):
         self._colours = colours
         self._refresh()
 
-    def set_picture(self, picture: ChartPicture) -> None:
+    def set_picture(self, picture: ChartState) -> None:
         """Show this; one that looks the same as the last costs next to nothing."""
         is_dropped = self._limit.is_dropped
         is_same = picture is self._picture or picture.looks_like(self._picture)
@@ -228,7 +228,7 @@ class LiveChart(QWidget):
     @override
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent):
-            text = text_at(self._scene, QPointF(event.pos()))
+            text = tooltip_at(self._scene, QPointF(event.pos()))
             if text:
                 QToolTip.showText(event.globalPos(), text, self)
             else:

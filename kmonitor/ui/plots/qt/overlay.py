@@ -7,23 +7,23 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
 
 from kmonitor.ui.plots.chart_state import (
-    ChartPicture,
-    CurvePicture,
-    FlagPicture,
-    ForecastPicture,
-    LimitPicture,
+    ChartState,
+    CurveState,
+    FlagState,
+    ForecastState,
+    LimitLineState,
 )
 from kmonitor.ui.plots.labels import (
     DOT_PX,
-    FlagPlace,
+    FlagPosition,
     Span,
     clear_of_dots,
-    flag_places,
+    flag_positions,
     free_left,
     spans_in_band,
-    spread,
+    spread_labels,
 )
-from kmonitor.ui.plots.layout import last_there, lay_out, spread_range
+from kmonitor.ui.plots.layout import last_there, lay_out_chart, spread_range
 from kmonitor.ui.plots.qt.backdrop import ChartColours, Scene, frame_rect, left_margin
 
 GRIP_WIDTH_PX = 24.0
@@ -53,14 +53,14 @@ class EndPoint:
         is_newest: Whether it is the run's newest: only that gets a dot.
     """
 
-    curve: CurvePicture
+    curve: CurveState
     x: float
     y: float
     is_newest: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedName:
+class PlacedLabel:
     """Where a run's name goes.
 
     Attributes:
@@ -89,7 +89,7 @@ def paint_overlay(painter: QPainter, scene: Scene) -> None:
     _paint_empty(painter, scene)
 
 
-def placed_flags(scene: Scene) -> list[tuple[FlagPicture, FlagPlace]]:
+def placed_flags(scene: Scene) -> list[tuple[FlagState, FlagPosition]]:
     """The flags in sight with their places, for painting and for tooltips."""
     frame = scene.frame
     flags = [flag for flag in scene.picture.flags if frame.x_lo <= flag.x <= frame.x_hi]
@@ -100,8 +100,8 @@ def placed_flags(scene: Scene) -> list[tuple[FlagPicture, FlagPlace]]:
     ]
     loud = [at for at, flag in enumerate(flags) if not flag.is_quiet]
     xs = [frame.x_px(flag.x) for flag in flags]
-    places = [FlagPlace(x, x, 0.0) for x in xs]
-    labelled = flag_places(
+    places = [FlagPosition(x, x, 0.0) for x in xs]
+    labelled = flag_positions(
         [xs[at] for at in loud], [widths[at] for at in loud], (frame.left, frame.right)
     )
     for at, place in zip(loud, labelled, strict=True):
@@ -124,7 +124,7 @@ def end_points(scene: Scene) -> list[EndPoint]:
     return ends
 
 
-def name_width(curve: CurvePicture, colours: ChartColours) -> float:
+def name_width(curve: CurveState, colours: ChartColours) -> float:
     """Room that the name at a curve's end takes, pixels; 0 for the selected one."""
     if curve.selected or not curve.label:
         return 0.0
@@ -140,7 +140,7 @@ def limit_y(scene: Scene) -> float | None:
     return min(max(frame.y_px(limit.value), frame.top), frame.bottom)
 
 
-def limit_colour(limit: LimitPicture, scene: Scene) -> QColor:
+def limit_colour(limit: LimitLineState, scene: Scene) -> QColor:
     """In force: the critical colour; pending or only offered: quieter."""
     names = {"in_force": "crit", "pending": "warn", "offered": "mute"}
     return scene.colours.colour(names[limit.look])
@@ -151,7 +151,7 @@ def _flag_font(scene: Scene) -> QFont:
 
 
 def _paint_flags(
-    painter: QPainter, scene: Scene, flags: list[tuple[FlagPicture, FlagPlace]]
+    painter: QPainter, scene: Scene, flags: list[tuple[FlagState, FlagPosition]]
 ) -> None:
     painter.setFont(_flag_font(scene))
     frame, colours = scene.frame, scene.colours
@@ -172,7 +172,7 @@ def _paint_flags(
             painter.drawText(box, Qt.AlignmentFlag.AlignCenter, flag.text)
 
 
-def _flag_colour(flag: FlagPicture, scene: Scene) -> QColor:
+def _flag_colour(flag: FlagState, scene: Scene) -> QColor:
     return scene.colours.colour("accent" if flag.ok else "warn")
 
 
@@ -194,17 +194,17 @@ def _paint_names(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
         painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
 
-def _placed_names(scene: Scene, ends: list[EndPoint]) -> list[PlacedName]:
+def _placed_names(scene: Scene, ends: list[EndPoint]) -> list[PlacedLabel]:
     """Each name beside the end of its line, higher or lower where another run's dot is."""
     frame, colours = scene.frame, scene.colours
     named = [end for end in ends if not end.curve.selected and end.curve.label]
     within = (frame.top + _LINE_PX / 2, frame.bottom - _LINE_PX / 2)
-    spread_ys = spread([end.y for end in named], apart=_LINE_PX, within=within)
+    spread_ys = spread_labels([end.y for end in named], apart=_LINE_PX, within=within)
     heights = [
         y if y is not None and abs(y - end.y) <= _FARTHEST_NAME_PX else None
         for y, end in zip(spread_ys, named, strict=True)
     ]
-    placed: list[PlacedName] = []
+    placed: list[PlacedLabel] = []
     for at, end in enumerate(named):
         wanted = heights[at]
         if wanted is None:
@@ -218,7 +218,7 @@ def _placed_names(scene: Scene, ends: list[EndPoint]) -> list[PlacedName]:
         y = clear_of_dots(wanted, across, dots, within=within, taken=taken, apart=_LINE_PX)
         heights[at] = y
         room = min(_right_of_names(scene, y, dots) - left, LONGEST_NAME_PX)
-        placed.append(PlacedName(end, left, y, width, room))
+        placed.append(PlacedLabel(end, left, y, width, room))
     return placed
 
 
@@ -235,7 +235,7 @@ def _right_of_names(scene: Scene, y: float, dots: list[tuple[float, float]]) -> 
 
 
 def _paint_limit(
-    painter: QPainter, scene: Scene, flags: list[FlagPlace], ends: list[EndPoint]
+    painter: QPainter, scene: Scene, flags: list[FlagPosition], ends: list[EndPoint]
 ) -> None:
     limit, y = scene.picture.limit, limit_y(scene)
     if limit is None or y is None:
@@ -265,7 +265,7 @@ def _paint_limit(
 
 
 def _limit_label_box(
-    scene: Scene, flags: list[FlagPlace], width: float, ends: list[EndPoint]
+    scene: Scene, flags: list[FlagPosition], width: float, ends: list[EndPoint]
 ) -> QRectF | None:
     """Above the line, clear of curve, flags, dots and grip; below it where there is no such place.
 
@@ -346,9 +346,9 @@ _DOT_ROOM_PX = 6.0
 _MOST_NAMES_PART = 0.3
 
 
-def scene_for(picture: ChartPicture, size: QSizeF, colours: ChartColours) -> Scene:
+def scene_for(picture: ChartState, size: QSizeF, colours: ChartColours) -> Scene:
     """Everything in its place for a widget of this size."""
-    frame, across, upwards = lay_out(
+    frame, across, upwards = lay_out_chart(
         picture,
         (size.width(), size.height()),
         left=lambda axis: left_margin(axis, colours),
@@ -357,14 +357,14 @@ def scene_for(picture: ChartPicture, size: QSizeF, colours: ChartColours) -> Sce
     return Scene(picture=picture, frame=frame, x_axis=across, y_axis=upwards, colours=colours)
 
 
-def with_limit_value(picture: ChartPicture, value: float, text: str) -> ChartPicture:
+def with_limit_value(picture: ChartState, value: float, text: str) -> ChartState:
     """The same picture with its limit line elsewhere, while it is dragged."""
     if picture.limit is None:
         return picture
     return replace(picture, limit=replace(picture.limit, value=value, text=text))
 
 
-def _room_for_ends(picture: ChartPicture, width: float, colours: ChartColours) -> float:
+def _room_for_ends(picture: ChartState, width: float, colours: ChartColours) -> float:
     """How much of the width names and newest dots need beyond the range, pixels."""
     lo, hi = spread_range(picture.x_range)
     room, limit = 0.0, picture.limit
@@ -439,9 +439,7 @@ def paint_forecast(painter: QPainter, scene: Scene) -> None:
     painter.restore()
 
 
-def _paint_band(
-    painter: QPainter, scene: Scene, forecast: ForecastPicture, start: QPointF
-) -> None:
+def _paint_band(painter: QPainter, scene: Scene, forecast: ForecastState, start: QPointF) -> None:
     frame, top = scene.frame, scene.frame.y_px(forecast.limit)
     beyond = frame.right + 1.0
     late = beyond if forecast.x_latest is None else frame.x_px(forecast.x_latest)

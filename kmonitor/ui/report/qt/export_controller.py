@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, QStandardPaths, Qt, Signal, Slot
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.qt.theme import Theme
 from kmonitor.ui.widgets.dialogs import SaveDialog, message_box
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+    from kmonitor.ui.charts.qt.charts_controller import ChartsController
     from kmonitor.ui.hosts.qt.hosts_controller import HostsController
-    from kmonitor.ui.report.qt.export_writer import ExportWork, RunAt
+    from kmonitor.ui.report.qt.export_writer import ExportWriter, RunAt
 
 _log = logging.getLogger(__name__)
 _JOIN_S: Final = 10.0
@@ -39,15 +39,15 @@ class ExportController(QObject):
     refused = Signal(str, str)
 
     def __init__(
-        self, window: MainWindow, desk: Desk, look: Look, parent: QObject | None = None
+        self, window: MainWindow, desk: Workspace, look: Theme, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._window = window
         self._desk = desk
         self._look = look
         self._hosts: HostsController | None = None
-        self._board: ChartBoard | None = None
-        self._work: ExportWork | None = None
+        self._board: ChartsController | None = None
+        self._work: ExportWriter | None = None
         self._thread: threading.Thread | None = None
         self._is_leaving = threading.Event()
         documents = QStandardPaths.StandardLocation.DocumentsLocation
@@ -62,7 +62,7 @@ class ExportController(QObject):
         window.board_shortcut("report").activated.connect(self.ask_report)
         window.charts.picture_wanted.connect(self.ask_picture)
 
-    def attach(self, hosts: "HostsController | None", board: "ChartBoard") -> None:
+    def attach(self, hosts: "HostsController | None", board: "ChartsController") -> None:
         """The parts that know the hubs and the charts are loaded."""
         self._hosts, self._board = hosts, board
 
@@ -159,7 +159,7 @@ class ExportController(QObject):
         if run is None or self._board is None:
             return
         module = importlib.import_module(_MODULE)
-        look = module.ChartLook(run.name, self._look.palette, self._window.font().family())
+        look = module.ChartStyle(run.name, self._look.palette, self._window.font().family())
         work, output = self._tools(), Path(file)
         kind = output.suffix.casefold().removeprefix(".")
         drawn = work.draw(self._board, metric, look, kind)
@@ -192,8 +192,8 @@ class ExportController(QObject):
             return None
         return importlib.import_module(_MODULE).RunAt(run, self._hosts.hub_of(run.run))
 
-    def _tools(self) -> "ExportWork":
-        work: ExportWork = self._work or importlib.import_module(_MODULE).ExportWork()
+    def _tools(self) -> "ExportWriter":
+        work: ExportWriter = self._work or importlib.import_module(_MODULE).ExportWriter()
         self._work = work
         return work
 
@@ -211,7 +211,7 @@ class ExportController(QObject):
     def _main(self, write: Callable[[], None], output: Path) -> None:
         try:
             write()
-        except Expected as exc:
+        except UserError as exc:
             self.refused.emit(exc.what, exc.remedy)
         except Exception as exc:  # noqa: BLE001 - thread main: logged and shown, never lost
             _log.exception("%s could not be written", output)

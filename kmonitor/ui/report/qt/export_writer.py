@@ -10,13 +10,13 @@ from PySide6.QtCore import QBuffer, QByteArray
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
-from kmonitor.base.atomic_file import whole_file
-from kmonitor.base.errors import Expected
+from kmonitor.base.atomic_file import atomic_file
+from kmonitor.base.errors import UserError
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.connect.hub_socket import DirectHub
+from kmonitor.connect.hub_socket import NetworkHub
 from kmonitor.export.run_export import ENDINGS, ExportFormat, NamedExport, RunExport, RunsExport
-from kmonitor.ui.charts.cards import CardPicture
-from kmonitor.ui.plots.chart_state import ChartPicture
+from kmonitor.ui.charts.cards import ChartCardState
+from kmonitor.ui.plots.chart_state import ChartState
 from kmonitor.ui.report.chart_file import PICTURE_SIZE, chart_file
 from kmonitor.ui.report.page import file_stem, write_report
 from kmonitor.ui.theme.palettes import Palette
@@ -31,11 +31,11 @@ class RunAt:
     """A run and where its hub is asked."""
 
     run: RunSummary
-    hub: str | DirectHub
+    hub: str | NetworkHub
 
 
 @dataclass(frozen=True, slots=True)
-class ChartLook:
+class ChartStyle:
     """How a picture of a chart is drawn.
 
     Attributes:
@@ -49,19 +49,19 @@ class ChartLook:
     family: str
 
 
-class Drawn(Protocol):
+class ChartSource(Protocol):
     """What is drawn in the window; its board of charts."""
 
-    def picture(self, key: str, width_px: int) -> ChartPicture:
+    def picture(self, key: str, width_px: int) -> ChartState:
         """What a chart shows now."""
         ...
 
-    def card(self, key: str, *, now_s: float) -> CardPicture | None:
+    def card(self, key: str, *, now_s: float) -> ChartCardState | None:
         """What stands above it; None while there is no run."""
         ...
 
 
-class ExportWork:
+class ExportWriter:
     """Writes files; raises `Expected` where one cannot be, and leaves what was there."""
 
     def stem(self, run: RunSummary) -> str:
@@ -118,7 +118,7 @@ class ExportWork:
         with HubClient(at.hub) as client:
             write_report(client, at.run, output)
 
-    def draw(self, board: Drawn, key: str, look: ChartLook, kind: str) -> str | QImage:
+    def draw(self, board: ChartSource, key: str, look: ChartStyle, kind: str) -> str | QImage:
         """A chart as it is shown now; main thread, in which alone text may be drawn.
 
         Args:
@@ -132,7 +132,7 @@ class ExportWork:
         """
         card = board.card(key, now_s=0.0)
         if card is None:
-            raise Expected("There is no run to draw.")
+            raise UserError("There is no run to draw.")
         picture = board.picture(key, int(PICTURE_SIZE.width)).without_offer()
         if kind == "svg":
             return chart_file(picture, card, look.palette, run_name=look.run_name)
@@ -143,14 +143,14 @@ class ExportWork:
     def write_picture(self, drawn: str | QImage, output: Path) -> None:
         """Write what `draw` gave, pixels as a PNG; any thread: packing them takes a while."""
         content = drawn.encode() if isinstance(drawn, str) else _png(drawn)
-        with whole_file(output) as file:
+        with atomic_file(output) as file:
             file.write(content)
 
 
 def _format_of(output: Path) -> ExportFormat:
     form = ENDINGS.get(output.suffix.casefold())
     if form is None:
-        raise Expected(
+        raise UserError(
             f"What {output.name} is to be does not follow from its ending.",
             "Let its name end in .csv, .json or .parquet.",
         )

@@ -31,9 +31,9 @@ from typing_extensions import override
 from kmonitor.ui.run_tree.qt.run_tree_model import ROW_ROLE, RunTreeModel
 from kmonitor.ui.run_tree.run_tree import HostRow, RunRow
 from kmonitor.ui.theme.palettes import SIZES
-from kmonitor.ui.theme.qt.theme import Look, icon_pixmap, role_label
+from kmonitor.ui.theme.qt.theme import Theme, icon_pixmap, role_label
 from kmonitor.ui.widgets.buttons import FolderButton
-from kmonitor.ui.widgets.keyboard import add_key
+from kmonitor.ui.widgets.keyboard import add_shortcut
 
 # run_row: How a host and a run look in the tree.
 
@@ -47,7 +47,7 @@ _INDENT = 16
 class RunRowDelegate(QStyledItemDelegate):
     """Paints `HostRow` and `RunRow`."""
 
-    def __init__(self, look: Look, parent: QWidget) -> None:
+    def __init__(self, look: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._look = look
 
@@ -202,7 +202,7 @@ class RunTreePanel(QFrame):
     history_requested = Signal()
     host_menu_requested = Signal(str, QPoint)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("left")
         self._look = look
@@ -224,7 +224,7 @@ class RunTreePanel(QFrame):
         self._tree.customContextMenuRequested.connect(self._on_tree_menu_requested)
         self._tree.selectionModel().currentChanged.connect(self._on_tree_current_changed)
         self._model.rowsInserted.connect(self._on_model_rows_inserted)
-        add_key("find_run", self, self._on_find_activated)
+        add_shortcut("find_run", self, self._on_find_activated)
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
         self._set_texts()

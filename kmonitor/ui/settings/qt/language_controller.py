@@ -34,7 +34,7 @@ def language_titles() -> dict[str, str]:
     return {**_TITLES, **letters}
 
 
-class LanguageKeeper(QObject):
+class LanguageController(QObject):
     """Owns the choice of the language; main thread only.
 
     One language is spoken as long as the window is open: texts are made with the widgets.

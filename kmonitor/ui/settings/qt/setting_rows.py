@@ -26,7 +26,7 @@ class CardButton:
     act: Callable[[], object]
 
 
-def word_card(labels: Iterable[QWidget], buttons: Iterable[CardButton]) -> QFrame:
+def text_card(labels: Iterable[QWidget], buttons: Iterable[CardButton]) -> QFrame:
     """A card with lines of words, and buttons beside them."""
     card = QFrame()
     card.setObjectName("card")

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.hub.options import Keep, read_keep, write_keep
-from kmonitor.ui.actions.action_panel import ConfirmPicture
+from kmonitor.ui.actions.action_panel import Confirmation
 from kmonitor.ui.guide.qt.help_controller import HelpController
 from kmonitor.ui.hosts.hosts import host_lines
 from kmonitor.ui.hosts.qt.host_menus import HostMenus
-from kmonitor.ui.settings.hub_settings import HubSettingsDesk, confirm_keep, confirm_revoke
-from kmonitor.ui.settings.qt.language_controller import LanguageKeeper, language_titles
+from kmonitor.ui.settings.hub_settings import HubSettingsStore, confirm_keep, confirm_revoke
+from kmonitor.ui.settings.qt.language_controller import LanguageController, language_titles
 from kmonitor.ui.settings.qt.settings_window import SettingsWindow
 from kmonitor.ui.settings.window_settings import WindowSettings
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.text.formats import ByteUnits, use_byte_units
-from kmonitor.ui.theme.qt.theme_controller import ThemeKeeper
-from kmonitor.ui.widgets.dialogs import QuestionBox, message_box
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.theme.qt.theme_controller import ThemeController
+from kmonitor.ui.widgets.dialogs import ConfirmationBox, message_box
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.release import VERSION
 
@@ -57,9 +57,9 @@ class SettingsController(QObject):
     def __init__(
         self,
         window: MainWindow,
-        desk: Desk,
+        desk: Workspace,
         hosts: HostMenus,
-        theme: ThemeKeeper,
+        theme: ThemeController,
         folders: Folders,
         settings: WindowSettings,
     ) -> None:
@@ -73,8 +73,8 @@ class SettingsController(QObject):
         self._units: ByteUnits = settings.byte_units
         self._seen_wall_s = dict(settings.hosts_seen)
         self.pace: Pace = settings.pace
-        self._keeper: LanguageKeeper | None = None
-        self._hub: HubSettingsDesk | None = None
+        self._keeper: LanguageController | None = None
+        self._hub: HubSettingsStore | None = None
         self._page: SettingsWindow | None = None
         self._timer = QTimer(self, interval=_LOOK_MS)
         self._timer.timeout.connect(self._on_timer_timeout)
@@ -83,13 +83,13 @@ class SettingsController(QObject):
         window.header.settings_requested.connect(self.open)
         window.shortcut("settings").activated.connect(self.open)
 
-    def attach_language(self, keeper: LanguageKeeper) -> None:
+    def attach_language(self, keeper: LanguageController) -> None:
         """Offer the languages that can be spoken."""
         self._keeper = keeper
 
     def attach(self, bridge: "HubBridge") -> None:
         """The part that asks this machine's hub is loaded."""
-        self._hub = HubSettingsDesk(bridge.ask)
+        self._hub = HubSettingsStore(bridge.ask)
         bridge.takers.append(self._hub.take)
         bridge.drained.connect(self.refresh)
         bridge.link_changed.connect(self._on_bridge_link_changed)
@@ -217,7 +217,7 @@ class SettingsController(QObject):
         if not is_tighter or self._page is None:
             self._keep(keep)
             return
-        box = QuestionBox(confirm_keep(keep.days, keep.n_bytes), self._page)
+        box = ConfirmationBox(confirm_keep(keep.days, keep.n_bytes), self._page)
         box.accepted.connect(partial(self._keep, keep))
         box.rejected.connect(self._page.history.take_back)
         box.open()
@@ -230,14 +230,14 @@ class SettingsController(QObject):
         direct = importlib.import_module("kmonitor.connect.hub_socket")
         try:
             self._page.keys.show_own(str(direct.device_keys(self._folders).public_text))
-        except Expected as exc:
+        except UserError as exc:
             self._page.keys.show_own("", str(exc))
 
     @Slot(str, str)
     def _on_keys_revoke_requested(self, key: str, name: str) -> None:
         if self._page is None or self._hub is None:
             return
-        box = QuestionBox(confirm_revoke(name), self._page)
+        box = ConfirmationBox(confirm_revoke(name), self._page)
         box.accepted.connect(partial(self._hub.revoke, key))
         box.open()
 
@@ -259,7 +259,7 @@ def _is_tighter(wanted: float, before: float) -> bool:
 # Choices controller.
 
 
-class ChoicesController(QObject):
+class AppearanceController(QObject):
     """Binds the header's menu, the page before the first run, and the settings; main thread only.
 
     Signals:
@@ -273,8 +273,8 @@ class ChoicesController(QObject):
     def __init__(
         self,
         window: MainWindow,
-        theme: ThemeKeeper,
-        language: LanguageKeeper,
+        theme: ThemeController,
+        language: LanguageController,
         preferences: SettingsController,
         guide: HelpController,
     ) -> None:
@@ -315,12 +315,12 @@ class ChoicesController(QObject):
         self._show()
         self.settings_changed.emit()
         if next_spoken != self._language.spoken:
-            box = QuestionBox(self._offer(), self._window, is_dangerous=False)
+            box = ConfirmationBox(self._offer(), self._window, is_dangerous=False)
             box.accepted.connect(self.reopening_requested)
             box.open()
 
-    def _offer(self) -> ConfirmPicture:
-        return ConfirmPicture(
+    def _offer(self) -> Confirmation:
+        return Confirmation(
             self.tr("The language changes when the window is opened again."),
             self.tr("That takes a second, and no run notices. Open it again now?"),
             self.tr("Open again"),

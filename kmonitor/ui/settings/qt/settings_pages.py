@@ -8,24 +8,24 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from kmonitor.ui.hosts.hosts import HostLine
-from kmonitor.ui.settings.hub_settings import KeyRow, KeysPicture, StoredPicture
-from kmonitor.ui.settings.qt.setting_rows import CardButton, CardColumn, SettingRow, word_card
+from kmonitor.ui.settings.hub_settings import HubKeysState, KeyRow, StorageState
+from kmonitor.ui.settings.qt.setting_rows import CardButton, CardColumn, SettingRow, text_card
 from kmonitor.ui.settings.setting_values import (
+    FieldValue,
     Pace,
-    Typed,
     days_text,
-    days_typed,
+    pace_text,
     pace_titles,
-    pace_words,
+    parse_days_field,
+    parse_size_field,
     size_text,
-    size_typed,
 )
 from kmonitor.ui.theme.qt.theme import role_label, set_tone
-from kmonitor.ui.widgets.buttons import Segments
+from kmonitor.ui.widgets.buttons import SegmentedControl
 from kmonitor.ui.widgets.labels import ElidedLabel
 
 
-class KeySettings(QWidget):
+class KeysPage(QWidget):
     """The own key above, the others below.
 
     Signals (main thread):
@@ -38,7 +38,7 @@ class KeySettings(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._picture: KeysPicture | None = None
+        self._picture: HubKeysState | None = None
         self._own = role_label("snippet_small")
         self._show = QPushButton()
         self._copy = QPushButton()
@@ -82,7 +82,7 @@ class KeySettings(QWidget):
         self._why.setText(why_not)
         self._why.setVisible(bool(why_not))
 
-    def show_picture(self, picture: KeysPicture) -> None:
+    def show_picture(self, picture: HubKeysState) -> None:
         """Show who may connect."""
         if picture == self._picture:
             return
@@ -142,7 +142,7 @@ class KeySettings(QWidget):
             self.tr("Revoke {name}").format(name=key.name),
             partial(self.revoke_requested.emit, key.key, key.name),
         )
-        return word_card(labels, [revoke])
+        return text_card(labels, [revoke])
 
     @Slot()
     def _on_copy_clicked(self) -> None:
@@ -156,7 +156,7 @@ class KeySettings(QWidget):
 _FIELD_PX = 150
 
 
-class HistorySettings(QWidget):
+class HistoryPage(QWidget):
     """Two bounds, of which either may be empty.
 
     Signals (main thread):
@@ -213,7 +213,7 @@ class HistorySettings(QWidget):
             self._shown = shown
             self.take_back()
 
-    def show_stored(self, picture: StoredPicture) -> None:
+    def show_stored(self, picture: StorageState) -> None:
         """Show what is stored now."""
         self._stored.setText(picture.text)
         self._fixed.setText(picture.fixed)
@@ -253,8 +253,8 @@ class HistorySettings(QWidget):
         self._fixed.hide()
         self._trouble.hide()
 
-    def _check(self) -> tuple[Typed, Typed]:
-        days, size = days_typed(self._days.text()), size_typed(self._size.text())
+    def _check(self) -> tuple[FieldValue, FieldValue]:
+        days, size = parse_days_field(self._days.text()), parse_size_field(self._size.text())
         self._days_row.refuse(days.why_not)
         self._size_row.refuse(size.why_not)
         return days, size
@@ -284,7 +284,7 @@ class HistorySettings(QWidget):
 # settings_hosts: Settings: the hosts that are remembered.
 
 
-class HostSettings(QWidget):
+class HostsPage(QWidget):
     """A row for each host, in the order in which they were added.
 
     Signals (main thread):
@@ -364,7 +364,7 @@ class HostSettings(QWidget):
                 self.removal_requested,
             ),
         )
-        return word_card(
+        return text_card(
             labels,
             [
                 CardButton(title, tip, f"{title} {line.name}", partial(wanted.emit, line.key))
@@ -376,7 +376,7 @@ class HostSettings(QWidget):
 # settings_general: Settings: how the window looks, speaks, counts, and how often it draws.
 
 
-class GeneralSettings(QWidget):
+class GeneralPage(QWidget):
     """Each choice is in force at once.
 
     Signals (main thread):
@@ -402,10 +402,10 @@ class GeneralSettings(QWidget):
         """
         super().__init__(parent)
         self._languages = dict(languages)
-        self._theme = Segments(self._themes(), "")
-        self._language = Segments({"system": "", **languages}, "")
-        self._units = Segments(self._unit_titles(), "")
-        self._pace = Segments({**pace_titles()}, "")
+        self._theme = SegmentedControl(self._themes(), "")
+        self._language = SegmentedControl({"system": "", **languages}, "")
+        self._units = SegmentedControl(self._unit_titles(), "")
+        self._pace = SegmentedControl({**pace_titles()}, "")
         self._alerts = QPushButton()
         self._theme_row = SettingRow([self._theme])
         self._language_row = SettingRow([self._language])
@@ -454,7 +454,7 @@ class GeneralSettings(QWidget):
         self._language.choose(language)
         self._units.choose(units)
         self._pace.choose(pace)
-        self._pace_row.explain(pace_words(pace))
+        self._pace_row.explain(pace_text(pace))
 
     def _themes(self) -> dict[str, str]:
         system = self.tr("As the system")

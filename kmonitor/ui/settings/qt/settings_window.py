@@ -18,10 +18,10 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from kmonitor.ui.settings.qt.settings_pages import (
-    GeneralSettings,
-    HistorySettings,
-    HostSettings,
-    KeySettings,
+    GeneralPage,
+    HistoryPage,
+    HostsPage,
+    KeysPage,
 )
 from kmonitor.ui.theme.qt.theme import role_label
 
@@ -47,17 +47,17 @@ class SettingsWindow(QDialog):
         """On its first page.
 
         Args:
-            languages: See `GeneralSettings`.
+            languages: See `GeneralPage`.
             parent: The window.
         """
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setProperty("guide_page", "settings.md")
         self.resize(*_SIZE)
-        self.general = GeneralSettings(languages)
-        self.history = HistorySettings()
-        self.hosts = HostSettings()
-        self.keys = KeySettings()
+        self.general = GeneralPage(languages)
+        self.history = HistoryPage()
+        self.hosts = HostsPage()
+        self.keys = KeysPage()
         self._list = QListWidget()
         self._title = role_label("title")
         self._pages = QStackedWidget()

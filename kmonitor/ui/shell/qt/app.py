@@ -17,7 +17,7 @@ from kmonitor.ui.alerts.qt.alert_controller import AlertController
 from kmonitor.ui.hosts.qt.audit_window import AuditController
 from kmonitor.ui.memory.qt.model_file_controller import ModelFileController
 from kmonitor.ui.report.qt.export_controller import ExportController
-from kmonitor.ui.settings.qt.language_controller import LanguageKeeper
+from kmonitor.ui.settings.qt.language_controller import LanguageController
 from kmonitor.ui.settings.window_settings import (
     WindowOptions,
     WindowSettings,
@@ -26,20 +26,20 @@ from kmonitor.ui.settings.window_settings import (
 )
 from kmonitor.ui.shell.qt.app_log import AppLog
 from kmonitor.ui.shell.qt.crash_controller import CrashController
-from kmonitor.ui.shell.qt.launcher import DemoStart, FolderOpening
-from kmonitor.ui.shell.qt.screenshot import NoPicture, Shooter, save_picture
+from kmonitor.ui.shell.qt.launcher import DemoLauncher, FolderOpener
+from kmonitor.ui.shell.qt.screenshot import NoScreenshot, ScreenshotTimer, save_screenshot
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.shell.qt.window_controller import Parts, WindowController
-from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.theme.qt.theme_controller import ThemeKeeper
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.shell.qt.window_controller import WindowController, WindowParts
+from kmonitor.ui.theme.qt.theme import Theme
+from kmonitor.ui.theme.qt.theme_controller import ThemeController
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import Folders
 
 if TYPE_CHECKING:
-    from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+    from kmonitor.ui.charts.qt.charts_controller import ChartsController
     from kmonitor.ui.hosts.qt.hosts_controller import HostsController
-    from kmonitor.ui.hosts.qt.hub_starter import HubKeeper
+    from kmonitor.ui.hosts.qt.hub_starter import HubStarter
 
 
 # garbage: Garbage is collected on the main thread only.
@@ -117,22 +117,22 @@ class KmonitorApp(QObject):
         self._failed.connect(self._on_self_failed, Qt.ConnectionType.QueuedConnection)
         self._settings: WindowSettings = load_settings(folders.settings)
         self.status = 0
-        self.failure: NoPicture | None = None
+        self.failure: NoScreenshot | None = None
         self.shell_s = self.charts_s = 0.0
-        self.board: ChartBoard | None = None
+        self.board: ChartsController | None = None
         self._garbage = GarbageTimer(self)
-        self._language = LanguageKeeper(qt, self)
-        self._look = Look(self)
-        self._theme = ThemeKeeper(qt, self._look, self)
+        self._language = LanguageController(qt, self)
+        self._look = Theme(self)
+        self._theme = ThemeController(qt, self._look, self)
         self._take_choices()
         self._hosts: HostsController | None = None
-        self._keeper: HubKeeper | None = None
-        self.desk = Desk(ask=self._ask, clock=SystemClock(), user=_user())
+        self._keeper: HubStarter | None = None
+        self.desk = Workspace(ask=self._ask, clock=SystemClock(), user=_user())
         self.window = MainWindow(self._look)
-        self.folder_opening = FolderOpening(self.window, self)
-        parts = Parts(
+        self.folder_opening = FolderOpener(self.window, self)
+        parts = WindowParts(
             *(self.window, self.desk, self._look, self._theme),
-            *(DemoStart(folders, self), self._language, folders),
+            *(DemoLauncher(folders, self), self._language, folders),
         )
         self.controller = WindowController(parts, self._settings, self)
         self._audit = AuditController(self.window, self.desk, self._look, self)
@@ -141,7 +141,7 @@ class KmonitorApp(QObject):
         self.model_file = ModelFileController(
             self.window, self.controller.memory, self._look, self
         )
-        self._shooter = Shooter(self._is_settled, self)
+        self._shooter = ScreenshotTimer(self._is_settled, self)
         self._connect()
 
     def _take_choices(self) -> None:
@@ -224,7 +224,7 @@ class KmonitorApp(QObject):
         hosts.start(with_hosts=self._options.shown is None, also=self._options.also)
         if self._options.with_hub:
             keeper_module = importlib.import_module("kmonitor.ui.hosts.qt.hub_starter")
-            keeper: HubKeeper = keeper_module.HubKeeper(self._folders, self)
+            keeper: HubStarter = keeper_module.HubStarter(self._folders, self)
             keeper.hub_failed.connect(self._on_keeper_hub_failed)
             keeper.hub_found.connect(self._on_keeper_hub_found)
             self._keeper = keeper
@@ -250,7 +250,7 @@ class KmonitorApp(QObject):
     def _on_shell_shown(self) -> None:
         # Imported late and by name: this is what loads numpy and pyqtgraph.
         board_module = importlib.import_module("kmonitor.ui.charts.qt.charts_controller")
-        board: ChartBoard = board_module.ChartBoard(
+        board: ChartsController = board_module.ChartsController(
             self.window.charts, self.desk, self._ask, self._look, self
         )
         self.board = board
@@ -309,7 +309,7 @@ class KmonitorApp(QObject):
             return
         # What fails while the window paints is raised in there, and told by `_on_self_failed`.
         try:
-            save_picture(self.window, self._options.screenshot)
+            save_screenshot(self.window, self._options.screenshot)
         except OSError as exc:
             what = f"{self._options.screenshot} cannot be written: {exc.strerror or exc}."
             self._end_badly(what, "Name another file.")
@@ -326,7 +326,7 @@ class KmonitorApp(QObject):
 
     def _end_badly(self, what: str, remedy: str) -> None:
         # The first is the cause of those that follow.
-        self.failure = self.failure or NoPicture(what, remedy)
+        self.failure = self.failure or NoScreenshot(what, remedy)
         self._leave()
 
     def _is_settled(self) -> bool:

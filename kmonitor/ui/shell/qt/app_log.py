@@ -10,7 +10,7 @@ from types import TracebackType
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 
 from kmonitor.base.log_file import OwnLogHandler
-from kmonitor.ui.shell.crash_reports import Crash, CrashTrail, crashes_left
+from kmonitor.ui.shell.crash_reports import CrashReport, CrashReportHandler, find_crash_reports
 
 _log = logging.getLogger("kmonitor.ui")
 _QT = logging.getLogger("kmonitor.ui.qt")
@@ -42,8 +42,8 @@ class AppLog:
         """
         self._on_failure = on_failure
         self._handler: logging.Handler | None = None
-        self._trail: CrashTrail | None = None
-        self.crashes: list[Crash] = []
+        self._trail: CrashReportHandler | None = None
+        self.crashes: list[CrashReport] = []
         self._open(folder)
         self._hooks = (sys.excepthook, threading.excepthook)
         sys.excepthook = self._excepthook
@@ -62,8 +62,8 @@ class AppLog:
     def _open(self, folder: Path) -> None:
         try:
             handler = OwnLogHandler(folder / "app.log", max_bytes=_BYTES, old_files=_FILES - 1)
-            self.crashes = crashes_left(folder)
-            self._trail = CrashTrail(folder)
+            self.crashes = find_crash_reports(folder)
+            self._trail = CrashReportHandler(folder)
         except OSError as exc:
             _log.warning("no log file: %s", exc)
             return

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Slot
 
-from kmonitor.ui.shell.crash_reports import Crash, CrashNotice, crash_notice
+from kmonitor.ui.shell.crash_reports import CrashNotice, CrashReport, crash_notice
 from kmonitor.ui.shell.qt.crash_views import CrashReportWindow
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.widgets.dialogs import SaveDialog
@@ -18,7 +18,7 @@ class CrashController(QObject):
     def __init__(self, window: MainWindow, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._window = window
-        self._crashes: list[Crash] = []
+        self._crashes: list[CrashReport] = []
         self._notice: CrashNotice | None = None
         self._report: CrashReportWindow | None = None
         bar = window.crash_notice
@@ -26,7 +26,7 @@ class CrashController(QObject):
         bar.later_requested.connect(self._on_bar_later_requested)
         bar.discard_requested.connect(self._on_discard_requested)
 
-    def offer(self, crashes: Sequence[Crash]) -> None:
+    def offer(self, crashes: Sequence[CrashReport]) -> None:
         """Offer these reports, newest first; nothing where there are none."""
         if not crashes:
             return

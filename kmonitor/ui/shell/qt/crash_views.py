@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from kmonitor.ui.shell.crash_reports import CrashNotice
-from kmonitor.ui.theme.qt.theme import Look, role_label
+from kmonitor.ui.theme.qt.theme import Theme, role_label
 
 _NARROW_BELOW = 520
 """Width in which the buttons stand below the words, pixels."""
@@ -37,7 +37,7 @@ class CrashNoticeBar(QFrame):
     later_requested = Signal()
     toggled = Signal()
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("notice")
         self._look = look

@@ -6,10 +6,10 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from kmonitor.ui.shell.first_start import SNIPPET, FirstStartPicture
-from kmonitor.ui.theme.qt.theme import Look, role_label
-from kmonitor.ui.widgets.buttons import FolderButton, Segments
-from kmonitor.ui.widgets.keyboard import tab_along
+from kmonitor.ui.shell.first_start import SNIPPET, FirstStartState
+from kmonitor.ui.theme.qt.theme import Theme, role_label
+from kmonitor.ui.widgets.buttons import FolderButton, SegmentedControl
+from kmonitor.ui.widgets.keyboard import set_tab_order
 
 # First choices.
 
@@ -31,8 +31,8 @@ class FirstChoices(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme = Segments(self._themes(), "")
-        self._language: Segments | None = None
+        self._theme = SegmentedControl(self._themes(), "")
+        self._language: SegmentedControl | None = None
         self._languages: dict[str, str] = {}
         self._guide = QPushButton()
         self._keyboard = QPushButton()
@@ -76,10 +76,12 @@ class FirstChoices(QWidget):
             return
         if self._language is None:
             self._languages = dict(languages)
-            self._language = Segments(self._spoken(), self.tr("Language"))
+            self._language = SegmentedControl(self._spoken(), self.tr("Language"))
             self._language.chosen.connect(self.language_chosen)
             self._row.insertWidget(1, self._language)
-            tab_along((*self._theme.buttons, *self._language.buttons, self._guide, self._keyboard))
+            set_tab_order(
+                (*self._theme.buttons, *self._language.buttons, self._guide, self._keyboard)
+            )
         self._language.choose(chosen)
 
     def _themes(self) -> dict[str, str]:
@@ -113,7 +115,7 @@ class FirstStartPanel(QFrame):
     connect_requested = Signal()
     folder_requested = Signal()
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("card")
         self._look = look
@@ -153,7 +155,7 @@ class FirstStartPanel(QFrame):
         self._connect.setAccessibleName(self._connect.text())
         self._snippet.setAccessibleName(self.tr("Lines to add to your training script"))
 
-    def show_picture(self, picture: FirstStartPicture) -> None:
+    def show_picture(self, picture: FirstStartState) -> None:
         """Show this."""
         self._title.setText(picture.title)
         self._text.setText(picture.text)

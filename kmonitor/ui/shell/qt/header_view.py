@@ -17,10 +17,10 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from kmonitor.ui.settings.qt.language_controller import language_titles
-from kmonitor.ui.shell.header import ChipPicture, HeaderPicture
+from kmonitor.ui.shell.header import ChipState, HeaderState
 from kmonitor.ui.theme.palettes import SIZES
-from kmonitor.ui.theme.qt.theme import Look, repolish, role_label, set_tone
-from kmonitor.ui.widgets.buttons import Segments
+from kmonitor.ui.theme.qt.theme import Theme, repolish, role_label, set_tone
+from kmonitor.ui.widgets.buttons import SegmentedControl
 from kmonitor.ui.widgets.keyboard import key_sequence
 from kmonitor.ui.widgets.labels import ElidedLabel
 
@@ -28,7 +28,7 @@ from kmonitor.ui.widgets.labels import ElidedLabel
 
 
 class Chip(QFrame):
-    """Shows one `ChipPicture`.
+    """Shows one `ChipState`.
 
     Signals:
         clicked: With the chip's key, where a click opens something.
@@ -36,11 +36,11 @@ class Chip(QFrame):
 
     clicked = Signal(str)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("chip")
         self._look = look
-        self._picture: ChipPicture | None = None
+        self._picture: ChipState | None = None
         self._icon = QLabel()
         self._text = QLabel()
         self._text.setTextFormat(Qt.TextFormat.PlainText)
@@ -51,7 +51,7 @@ class Chip(QFrame):
         row.addWidget(self._text)
         look.palette_changed.connect(self._on_look_palette_changed)
 
-    def show_picture(self, picture: ChipPicture) -> None:
+    def show_picture(self, picture: ChipState) -> None:
         """Show this from now on."""
         if picture == self._picture:
             return
@@ -124,14 +124,14 @@ class ChipRow(QWidget):
 
     chip_clicked = Signal(str)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self._chips: dict[str, Chip] = {}
-        self._pictures: tuple[ChipPicture, ...] = ()
+        self._pictures: tuple[ChipState, ...] = ()
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
-    def show_chips(self, pictures: Sequence[ChipPicture]) -> None:
+    def show_chips(self, pictures: Sequence[ChipState]) -> None:
         """Show these; a chip with the same key stays the same widget."""
         pictures = tuple(pictures)
         if pictures == self._pictures:
@@ -197,7 +197,7 @@ class ChipRow(QWidget):
         return kept
 
 
-def _rank(picture: ChipPicture) -> int:
+def _rank(picture: ChipState) -> int:
     return picture.rank
 
 
@@ -252,7 +252,7 @@ class HeaderPanel(QFrame):
     model_file_requested = Signal()
     state_opened = Signal()
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("header")
         self.setFixedHeight(SIZES.header)
@@ -269,7 +269,7 @@ class HeaderPanel(QFrame):
         self._subtitle = ElidedLabel("meta", at_end=True)
         self._chips = ChipRow(look)
         self._middle = _TitleAndChips(self._title, self._subtitle, self._chips)
-        self._axis = Segments(self._axis_titles(), "")
+        self._axis = SegmentedControl(self._axis_titles(), "")
         self._live = QPushButton()
         self._theme_button = QPushButton()
         self._help = QPushButton()
@@ -298,7 +298,7 @@ class HeaderPanel(QFrame):
         self._left_px = width_px
         self._fit()
 
-    def show_picture(self, picture: HeaderPicture) -> None:
+    def show_picture(self, picture: HeaderState) -> None:
         """Show this run; an empty picture leaves only brand, theme and help."""
         self._title.setText(picture.title)
         self._subtitle.setText(picture.subtitle)

@@ -11,10 +11,10 @@ from typing import cast
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from kmonitor.base.errors import Expected
-from kmonitor.connect.folder_hub import see_spools
+from kmonitor.base.errors import UserError
+from kmonitor.connect.folder_hub import require_spools
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.widgets.dialogs import message_box, say_labels
+from kmonitor.ui.widgets.dialogs import message_box, translate_labels
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 
 # detached: Starts a program that outlives the window.
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 _JOIN_S = 5.0
 
 
-class FolderOpening(QObject):
+class FolderOpener(QObject):
     """Looks into the folder on the thread `kmonitor-folder-look`: a network may take its time.
 
     Signals (from that thread, so connect to methods of QObjects only):
@@ -80,8 +80,8 @@ class FolderOpening(QObject):
 
     def _main(self, folder: str) -> None:
         try:
-            see_spools(Path(folder))
-        except Expected as exc:
+            require_spools(Path(folder))
+        except UserError as exc:
             self.refused.emit(exc.what, exc.remedy)
         except Exception as exc:  # noqa: BLE001 - thread main: logged and shown, never lost
             _log.exception("a folder could not be looked at")
@@ -113,7 +113,7 @@ class _FolderDialog(QFileDialog):
         self._set_texts()
 
     def _set_texts(self) -> None:
-        say_labels(self)
+        translate_labels(self)
         self.setWindowTitle(self.tr("Open a folder with runs"))
 
 
@@ -124,7 +124,7 @@ _MODULE = "kmonitor.demo.training"
 _SHOWS_UP_MS = 90_000
 
 
-class DemoStart(QObject):
+class DemoLauncher(QObject):
     """Starts the demo at most once at a time; the demo outlives the window.
 
     Signals (main thread):

@@ -5,13 +5,13 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 
 _CALLS: Final = 200
 _TOLERATED: Final = 100
 
 
-class BrokenQt(Expected):
+class BrokenQt(UserError):
     """This PySide6 with this Python would abort within seconds of painting a chart."""
 
     def __init__(self, pyside_version: str) -> None:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from kmonitor.ui.shell.qt.window import MainWindow
 
 if TYPE_CHECKING:
-    from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+    from kmonitor.ui.charts.qt.charts_controller import ChartsController
 
 _OF_RUNS: Final = {Qt.Key.Key_Up.value: -1, Qt.Key.Key_Down.value: 1}
 
@@ -27,12 +27,12 @@ class RegionKeys(QObject):
     def __init__(self, window: MainWindow, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._window = window
-        self._board: ChartBoard | None = None
+        self._board: ChartsController | None = None
         window.key_left_over.connect(self._on_window_key_left_over)
         window.shortcut("next_region").activated.connect(self._on_next_activated)
         window.shortcut("previous_region").activated.connect(self._on_previous_activated)
 
-    def attach_board(self, board: "ChartBoard") -> None:
+    def attach_board(self, board: "ChartsController") -> None:
         """The charts are loaded."""
         self._board = board
 

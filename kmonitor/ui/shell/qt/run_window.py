@@ -54,7 +54,7 @@ def run_window(folders: Folders, options: WindowOptions) -> int:
 
     Raises:
         BrokenQt: This PySide6 would crash.
-        NoPicture: A screenshot was wanted, and is not there or shows no data.
+        NoScreenshot: A screenshot was wanted, and is not there or shows no data.
     """
     settle_platform(offscreen=options.screenshot is not None and not _has_display())
     require_sound_qt()

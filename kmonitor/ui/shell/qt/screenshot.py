@@ -8,14 +8,14 @@ from typing import Final
 from PySide6.QtCore import QBuffer, QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 
 _WAITS_S: Final = 20.0
 _SETTLES_S: Final = 1.5
 _LOOK_MS: Final = 100
 
 
-class Shooter(QObject):
+class ScreenshotTimer(QObject):
     """Waits until the window has settled, or for 20 s; main thread only.
 
     Signals:
@@ -57,11 +57,11 @@ class Shooter(QObject):
             self.due.emit()
 
 
-class NoPicture(Expected):
+class NoScreenshot(UserError):
     """A picture of the window was wanted, and is not there or shows no data."""
 
 
-def save_picture(widget: QWidget, path: Path) -> None:
+def save_screenshot(widget: QWidget, path: Path) -> None:
     """Draw a widget into a PNG file.
 
     Raises:

@@ -23,7 +23,7 @@ from typing_extensions import override
 from kmonitor.ui.actions.qt.action_panel_view import ActionsPanel
 from kmonitor.ui.charts.qt.chart_grid import ChartGrid
 from kmonitor.ui.events.qt.records_view import RecordsPanel
-from kmonitor.ui.hosts.qt.connection_views import Banner, StatusPanel
+from kmonitor.ui.hosts.qt.connection_views import Banner, StatusBar
 from kmonitor.ui.limits.limit_store import CHART_METRICS
 from kmonitor.ui.limits.limit_text import metric_name
 from kmonitor.ui.run_tree.qt.run_tree_view import RunTreePanel
@@ -31,9 +31,9 @@ from kmonitor.ui.shell.qt.crash_views import CrashNoticeBar
 from kmonitor.ui.shell.qt.first_start_view import FirstStartPanel
 from kmonitor.ui.shell.qt.header_view import HeaderPanel
 from kmonitor.ui.theme.palettes import SIZES
-from kmonitor.ui.theme.qt.style_sheet import dress
-from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.widgets.keyboard import add_key
+from kmonitor.ui.theme.qt.style_sheet import set_window_theme
+from kmonitor.ui.theme.qt.theme import Theme
+from kmonitor.ui.widgets.keyboard import add_shortcut
 from kmonitor.ui.widgets.panel_sizes import EDGE_PX, PanelSizes
 
 if TYPE_CHECKING:
@@ -72,10 +72,10 @@ class MainWindow(QMainWindow):
     visibility_changed = Signal()
     key_left_over = Signal(QKeyEvent)
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: Theme) -> None:
         super().__init__()
         self.setWindowTitle("kmonitor")
-        dress(self, look.palette)
+        set_window_theme(self, look.palette)
         self.setMinimumSize(_SMALLEST.boundedTo(self.screen().availableSize()))
         self.resize(1400, 860)
         self.header = HeaderPanel(look)
@@ -86,7 +86,7 @@ class MainWindow(QMainWindow):
         self.first_start = FirstStartPanel(look)
         self.records = RecordsPanel(look)
         self.event_log = self.records.log
-        self.status = StatusPanel(look)
+        self.status = StatusBar(look)
         self.charts = ChartGrid(look)
         self.cards: dict[LimitMetric, ChartCard] = {
             metric: self.charts.card(metric, metric_name(metric)) for metric in CHART_METRICS
@@ -163,11 +163,11 @@ class MainWindow(QMainWindow):
 
     def shortcut(self, name: str) -> QShortcut:
         """A key that counts everywhere in the window, by its name in the table of keys."""
-        return add_key(name, self)
+        return add_shortcut(name, self)
 
     def board_shortcut(self, name: str) -> QShortcut:
         """A key of the charts and what stands around them; silent while another page is shown."""
-        return add_key(name, self._board)
+        return add_shortcut(name, self._board)
 
     def add_page(self, page: QWidget) -> None:
         """Hold a page that can be shown in the place of charts and side panels."""

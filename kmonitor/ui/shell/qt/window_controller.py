@@ -7,41 +7,41 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from kmonitor.ui.actions.action_panel import actions_picture
+from kmonitor.ui.actions.action_panel import action_panel_state
 from kmonitor.ui.actions.qt.command_controller import CommandController
-from kmonitor.ui.charts.qt.arrangement_controller import ChartArranger
+from kmonitor.ui.charts.qt.arrangement_controller import ArrangementController
 from kmonitor.ui.events.qt.records_controller import RecordsController
 from kmonitor.ui.guide.qt.help_controller import HelpController
 from kmonitor.ui.history.qt.history_controller import HistoryController
 from kmonitor.ui.hosts.qt.host_menus import HostMenus
 from kmonitor.ui.memory.qt.memory_map_controller import MemoryMapController
-from kmonitor.ui.run_tree.run_tree import empty_text, host_rows
-from kmonitor.ui.settings.qt.language_controller import LanguageKeeper
-from kmonitor.ui.settings.qt.settings_controller import ChoicesController, SettingsController
+from kmonitor.ui.run_tree.run_tree import empty_tree_text, host_rows
+from kmonitor.ui.settings.qt.language_controller import LanguageController
+from kmonitor.ui.settings.qt.settings_controller import AppearanceController, SettingsController
 from kmonitor.ui.settings.setting_values import frame_ms
 from kmonitor.ui.settings.window_settings import TableLayout, WindowSettings
-from kmonitor.ui.shell.first_start import first_start_picture
-from kmonitor.ui.shell.header import header_picture
-from kmonitor.ui.shell.qt.launcher import DemoStart
+from kmonitor.ui.shell.first_start import first_start_state
+from kmonitor.ui.shell.header import header_state
+from kmonitor.ui.shell.qt.launcher import DemoLauncher
 from kmonitor.ui.shell.qt.region_keys import RegionKeys
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.studies.qt.study_controller import StudyController
-from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.theme.qt.theme_controller import ThemeKeeper
+from kmonitor.ui.theme.qt.theme import Theme
+from kmonitor.ui.theme.qt.theme_controller import ThemeController
 from kmonitor.ui.verdicts.qt.verdict_window import VerdictController
-from kmonitor.ui.widgets.row_table import RowTable
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.widgets.row_table import RowTableView
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.release import VERSION
 
 if TYPE_CHECKING:
-    from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+    from kmonitor.ui.charts.qt.charts_controller import ChartsController
 
 
 # layout_memory: Takes the layout that the user left, and tells it again to be remembered.
 
 
-class LayoutMemory(QObject):
+class LayoutController(QObject):
     """Of the panels around the charts, and of the columns of tables; main thread only.
 
     Signals:
@@ -51,7 +51,7 @@ class LayoutMemory(QObject):
     settings_changed = Signal()
 
     def __init__(
-        self, window: MainWindow, tables: dict[str, RowTable], settings: WindowSettings
+        self, window: MainWindow, tables: dict[str, RowTableView], settings: WindowSettings
     ) -> None:
         """Lay everything out as it was left.
 
@@ -82,7 +82,7 @@ class LayoutMemory(QObject):
         )
 
 
-Axis = Literal["epochs", "seconds"]
+XAxisKind = Literal["epochs", "seconds"]
 
 _PANELS_EVERY_S = 0.25
 _FIRST_FRAME_MS = 100
@@ -90,15 +90,15 @@ _TICK_MS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class WindowParts:
     """What the controller binds; made and owned by the app."""
 
     window: MainWindow
-    desk: Desk
-    look: Look
-    theme: ThemeKeeper
-    demo: DemoStart
-    language: LanguageKeeper
+    desk: Workspace
+    look: Theme
+    theme: ThemeController
+    demo: DemoLauncher
+    language: LanguageController
     folders: Folders
 
 
@@ -114,14 +114,14 @@ class WindowController(QObject):
     settings_changed = Signal()
 
     def __init__(
-        self, parts: Parts, settings: WindowSettings, parent: QObject | None = None
+        self, parts: WindowParts, settings: WindowSettings, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._window = parts.window
         self._desk = parts.desk
         self._look = parts.look
         self._demo = parts.demo
-        self._board: ChartBoard | None = None
+        self._board: ChartsController | None = None
         self._regions = RegionKeys(parts.window, self)
         self.help = HelpController(parts.window, parts.look, self)
         self.records = RecordsController(parts.window, parts.desk, parts.look, self)
@@ -133,18 +133,18 @@ class WindowController(QObject):
         self.preferences = SettingsController(
             parts.window, parts.desk, self.hosts, parts.theme, parts.folders, settings
         )
-        self.choices = ChoicesController(
+        self.choices = AppearanceController(
             parts.window, parts.theme, parts.language, self.preferences, self.help
         )
-        self.layout = LayoutMemory(
+        self.layout = LayoutController(
             parts.window,
             {"reclaims": parts.window.records.table.table, "history": self.history.panel.table},
             settings,
         )
         self.commands = CommandController(parts.window, parts.desk, settings, self)
-        self.arranger = ChartArranger(parts.window, parts.look, settings.charts, self)
+        self.arranger = ArrangementController(parts.window, parts.look, settings.charts, self)
         self._search = ""
-        self._wanted_axis: Axis = settings.x_axis
+        self._wanted_axis: XAxisKind = settings.x_axis
         self._panels_at_s = 0.0
         self._frames = QTimer(self, interval=_FIRST_FRAME_MS)
         self._frames.timeout.connect(self._on_frames_timeout)
@@ -171,7 +171,7 @@ class WindowController(QObject):
         self._frames.stop()
         self._tick.stop()
 
-    def attach_board(self, board: "ChartBoard") -> None:
+    def attach_board(self, board: "ChartsController") -> None:
         """The charts are loaded."""
         self._board = board
         self._regions.attach_board(board)
@@ -250,12 +250,12 @@ class WindowController(QObject):
         hosts = [host.picture(now_wall_s, version=VERSION) for host in desk.hosts.all()]
         window.show_charts(is_first_start=desk.is_first_start, has_hosts=bool(hosts))
         window.header.show_picture(
-            header_picture(run, desk.verdicts, now_wall_s=now_wall_s, is_connected=is_reached)
+            header_state(run, desk.verdicts, now_wall_s=now_wall_s, is_connected=is_reached)
         )
         window.banner.show_picture(desk.banner(now_wall_s))
         window.status.show_picture(desk.status(version=VERSION))
         if desk.is_first_start or run is None:
-            picture = first_start_picture(
+            picture = first_start_state(
                 is_live=is_live,
                 is_demo_starting=self._demo.is_starting,
                 demo_error=self._demo.error,
@@ -280,7 +280,7 @@ class WindowController(QObject):
         window.actions_panel.show_blank(is_blank=run is None)
         if run is not None:
             window.actions_panel.show_picture(
-                actions_picture(
+                action_panel_state(
                     run,
                     commands=desk.commands,
                     limits=desk.limits,
@@ -293,7 +293,7 @@ class WindowController(QObject):
 
     def _empty_text(self) -> str:
         book, link = self._desk.book, self._desk.link
-        return empty_text(
+        return empty_tree_text(
             book, self._search, is_connected=link.is_live, has_trouble=link.has_trouble
         )
 

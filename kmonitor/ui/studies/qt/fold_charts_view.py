@@ -16,10 +16,10 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 from typing_extensions import override
 
-from kmonitor.ui.memory.what_if import CurveTick
-from kmonitor.ui.studies.fold_charts import MemoryBar, MemoryPicture, MetricPicture
+from kmonitor.ui.memory.what_if import AxisTick
+from kmonitor.ui.studies.fold_charts import FoldMemoryBar, FoldMemoryState, FoldMetricState
 from kmonitor.ui.theme.palettes import SIZES, Palette
-from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.qt.theme import Theme
 
 _LEFT_PX = 58
 _BELOW_PX = 20
@@ -38,7 +38,7 @@ class _Chart(QWidget):
 
     resized = Signal()
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self.setMinimumHeight(110)
@@ -70,7 +70,7 @@ class _Chart(QWidget):
         painter.setFont(font)
         return painter
 
-    def _paint_y(self, painter: QPainter, ticks: Sequence[CurveTick]) -> None:
+    def _paint_y(self, painter: QPainter, ticks: Sequence[AxisTick]) -> None:
         area, colours = self._area(), self._look.palette
         for tick in ticks:
             y = area.bottom() - tick.at * area.height()
@@ -91,18 +91,18 @@ class _Chart(QWidget):
         self.update()
 
 
-class MetricChart(_Chart):
-    """Paints a `MetricPicture`."""
+class FoldMetricChart(_Chart):
+    """Paints a `FoldMetricState`."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(look, parent)
-        self._picture = MetricPicture()
+        self._picture = FoldMetricState()
         self._set_texts()
 
     def _set_texts(self) -> None:
         self.setAccessibleName(self.tr("Metric of all folds over epochs"))
 
-    def show_picture(self, picture: MetricPicture) -> None:
+    def show_picture(self, picture: FoldMetricState) -> None:
         """Show this chart."""
         if picture is not self._picture:
             self._picture = picture
@@ -135,7 +135,7 @@ class MetricChart(_Chart):
         _draw(painter, [_place(area, *point) for point in picture.mean])
         painter.end()
 
-    def _paint_x(self, painter: QPainter, ticks: Sequence[CurveTick]) -> None:
+    def _paint_x(self, painter: QPainter, ticks: Sequence[AxisTick]) -> None:
         area = self._area()
         painter.setPen(QColor(self._look.palette.mute))
         metrics, free = painter.fontMetrics(), -1.0
@@ -148,8 +148,8 @@ class MetricChart(_Chart):
                 free = left + width + 6
 
 
-class MemoryChart(_Chart):
-    """Paints a `MemoryPicture`; a click opens the fold's run.
+class FoldMemoryChart(_Chart):
+    """Paints a `FoldMemoryState`; a click opens the fold's run.
 
     Signals (main thread):
         opened: With the index of a fold.
@@ -157,16 +157,16 @@ class MemoryChart(_Chart):
 
     opened = Signal(int)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(look, parent)
-        self._picture = MemoryPicture()
+        self._picture = FoldMemoryState()
         self.setMouseTracking(True)
         self._set_texts()
 
     def _set_texts(self) -> None:
         self.setAccessibleName(self.tr("Peak memory of each fold"))
 
-    def show_picture(self, picture: MemoryPicture) -> None:
+    def show_picture(self, picture: FoldMemoryState) -> None:
         """Show this chart."""
         if picture != self._picture:
             self._picture = picture
@@ -207,13 +207,13 @@ class MemoryChart(_Chart):
             return True
         return super().event(event)
 
-    def _bar_at(self, x: float) -> MemoryBar | None:
+    def _bar_at(self, x: float) -> FoldMemoryBar | None:
         area, bars = self._area(), self._picture.bars
         if not bars or not area.left() <= x < area.right():
             return None
         return bars[int((x - area.left()) / area.width() * len(bars))]
 
-    def _paint_bar(self, painter: QPainter, at: int, bar: MemoryBar, colours: Palette) -> None:
+    def _paint_bar(self, painter: QPainter, at: int, bar: FoldMemoryBar, colours: Palette) -> None:
         area, picture = self._area(), self._picture
         slot = area.width() / len(picture.bars)
         n_hues = 1 + picture.has_vram

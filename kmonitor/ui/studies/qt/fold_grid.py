@@ -15,9 +15,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from typing_extensions import override
 
-from kmonitor.ui.studies.study_page import StripCell
+from kmonitor.ui.studies.study_page import FoldCell
 from kmonitor.ui.theme.palettes import SIZES, Palette
-from kmonitor.ui.theme.qt.theme import Look, icon_pixmap
+from kmonitor.ui.theme.qt.theme import Theme, icon_pixmap
 
 _GAP_PX = 4
 _LEAST_PX = 34
@@ -30,8 +30,8 @@ _STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 
-class StudyStrip(QWidget):
-    """Paints `StripCell`s in as many lines as they need; arrow keys go from fold to fold.
+class FoldGrid(QWidget):
+    """Paints `FoldCell`s in as many lines as they need; arrow keys go from fold to fold.
 
     Signals (main thread):
         opened: With the index of the fold that the user wants to see.
@@ -39,10 +39,10 @@ class StudyStrip(QWidget):
 
     opened = Signal(int)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._cells: tuple[StripCell, ...] = ()
+        self._cells: tuple[FoldCell, ...] = ()
         self._at = 0
         self._room_px = 300
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -54,7 +54,7 @@ class StudyStrip(QWidget):
     def _set_texts(self) -> None:
         self.setAccessibleName(self.tr("Folds"))
 
-    def show_cells(self, cells: Sequence[StripCell]) -> None:
+    def show_cells(self, cells: Sequence[FoldCell]) -> None:
         """Show these folds."""
         shown = tuple(cells)
         if shown == self._cells:
@@ -73,7 +73,7 @@ class StudyStrip(QWidget):
         line, column = divmod(at, per_line)
         return QRectF(1 + column * (width + _GAP_PX), 1 + line * (height + _GAP_PX), width, height)
 
-    def cell_at(self, x: float, y: float) -> StripCell | None:
+    def cell_at(self, x: float, y: float) -> FoldCell | None:
         """What is painted at a place."""
         found = (cell for at, cell in enumerate(self._cells) if self.box(at).contains(x, y))
         return next(found, None)
@@ -169,7 +169,7 @@ class StudyStrip(QWidget):
         return per_line, min(_MOST_PX, wide), _HEIGHT_PX
 
     def _paint_cell(
-        self, painter: QPainter, cell: StripCell, box: QRectF, colours: Palette
+        self, painter: QPainter, cell: FoldCell, box: QRectF, colours: Palette
     ) -> None:
         tone = QColor(colours.tone(cell.tone))
         painter.setPen(Qt.PenStyle.NoPen)

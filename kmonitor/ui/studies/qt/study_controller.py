@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QObject, Signal, Slot
 
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.studies.fold_charts import memory_picture
-from kmonitor.ui.studies.folds import tries_of
+from kmonitor.ui.studies.fold_charts import fold_memory_state
+from kmonitor.ui.studies.folds import attempts_by_fold
 from kmonitor.ui.studies.qt.study_view import StudyPanel
-from kmonitor.ui.studies.study_page import study_heading, study_picture
+from kmonitor.ui.studies.study_page import study_guide_slug, study_state
 from kmonitor.ui.studies.study_store import folds_of, is_search, is_study
-from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.theme.qt.theme import Theme
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class StudyController(QObject):
     guide_requested = Signal(str, str)
 
     def __init__(
-        self, window: MainWindow, desk: Desk, look: Look, parent: QObject | None = None
+        self, window: MainWindow, desk: Workspace, look: Theme, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._window = window
@@ -81,11 +81,11 @@ class StudyController(QObject):
         self._noun = "trial" if is_search(study) else "fold"
         is_reached = desk.is_reached(study.run)
         now_wall_s = desk.now_wall_s() if is_reached else study.last_wall_s
-        tries = tries_of(study, record, folds, now_wall_s=now_wall_s)
-        self.panel.show_picture(study_picture(study, record, tries, now_wall_s=now_wall_s))
+        tries = attempts_by_fold(study, record, folds, now_wall_s=now_wall_s)
+        self.panel.show_picture(study_state(study, record, tries, now_wall_s=now_wall_s))
         bound = None if record.started is None else record.started.memory_bytes
         height_px = float(self.panel.memory_chart.plot_px()[1])
-        self.panel.show_memory(memory_picture(tries, bound, height_px=height_px))
+        self.panel.show_memory(fold_memory_state(tries, bound, height_px=height_px))
         if is_reached:
             desk.fold_metrics.want(list(self._runs.values()))
         self._finished = {each[-1].fold for each in tries if each[-1].state == "finished"}
@@ -110,7 +110,7 @@ class StudyController(QObject):
 
     @Slot()
     def _on_panel_guide_requested(self) -> None:
-        self.guide_requested.emit("folds.md", study_heading())
+        self.guide_requested.emit("folds.md", study_guide_slug())
 
     @Slot()
     def _on_metric_resized(self) -> None:

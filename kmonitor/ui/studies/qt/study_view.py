@@ -17,23 +17,23 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from kmonitor.ui.studies.fold_charts import MemoryPicture, MetricPicture
-from kmonitor.ui.studies.qt.fold_charts_view import MemoryChart, MetricChart
-from kmonitor.ui.studies.qt.fold_grid import StudyStrip
-from kmonitor.ui.studies.study_page import COLUMNS, LedgerRow, StudyPicture, TimeBar
+from kmonitor.ui.studies.fold_charts import FoldMemoryState, FoldMetricState
+from kmonitor.ui.studies.qt.fold_charts_view import FoldMemoryChart, FoldMetricChart
+from kmonitor.ui.studies.qt.fold_grid import FoldGrid
+from kmonitor.ui.studies.study_page import ATTEMPT_COLUMNS, AttemptRow, StudyState, TimeBar
 from kmonitor.ui.theme.palettes import Palette
-from kmonitor.ui.theme.qt.theme import Look, role_label
+from kmonitor.ui.theme.qt.theme import Theme, role_label
 from kmonitor.ui.widgets.buttons import MenuButton
 from kmonitor.ui.widgets.labels import ElidedLabel, LegendRow
 from kmonitor.ui.widgets.panel_sizes import EDGE_PX
-from kmonitor.ui.widgets.row_table import CELL_PAD, CellDelegate, CellLook, Index, RowTable
-from kmonitor.ui.widgets.table_models import NOWHERE, ROW_ROLE, CellTable
+from kmonitor.ui.widgets.row_table import CELL_PAD, CellDelegate, CellStyle, Index, RowTableView
+from kmonitor.ui.widgets.table_models import NOWHERE, ROW_ROLE, CellTableModel
 
 # Study cells.
 
 
 _BAR_PX: Final = 3
-_TIME: Final = COLUMNS.index("time")
+_TIME: Final = ATTEMPT_COLUMNS.index("time")
 
 
 class StudyDelegate(CellDelegate):
@@ -43,27 +43,27 @@ class StudyDelegate(CellDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         super().paint(painter, option, index)
         row = index.data(ROW_ROLE)
-        if isinstance(row, LedgerRow) and index.column() == _TIME and row.bar is not None:
+        if isinstance(row, AttemptRow) and index.column() == _TIME and row.bar is not None:
             area = QRectF(option.rect)  # type: ignore[attr-defined]
             room = area.adjusted(CELL_PAD, 0, -CELL_PAD, 0)
             _paint_bar(painter, room, row, row.bar, self._look.palette)
 
 
-def cell_of(index: Index, colours: Palette) -> CellLook | None:
+def attempt_cell_style(index: Index, colours: Palette) -> CellStyle | None:
     """What is painted at an index of the ledger."""
     row = index.data(ROW_ROLE)
-    if not isinstance(row, LedgerRow):
+    if not isinstance(row, AttemptRow):
         return None
-    key, text = COLUMNS[index.column()], row.cells[index.column()]
+    key, text = ATTEMPT_COLUMNS[index.column()], row.cells[index.column()]
     if key == "state":
-        return CellLook(text, colours.tone(row.tone), row.icon)
+        return CellStyle(text, colours.tone(row.tone), row.icon)
     if key == "why":
-        return CellLook(text, colours.sub)
-    return CellLook(text, colours.text)
+        return CellStyle(text, colours.sub)
+    return CellStyle(text, colours.text)
 
 
 def _paint_bar(
-    painter: QPainter, room: QRectF, row: LedgerRow, bar: TimeBar, colours: Palette
+    painter: QPainter, room: QRectF, row: AttemptRow, bar: TimeBar, colours: Palette
 ) -> None:
     painter.save()
     painter.setPen(Qt.PenStyle.NoPen)
@@ -92,10 +92,10 @@ def _paint_bar(
 _TEXTS = ("attempt", "state", "time", "why")
 
 
-class StudyModel(CellTable[LedgerRow]):
+class StudyModel(CellTableModel[AttemptRow]):
     """Rows come and go where tries begin; those that stay are painted anew where they changed."""
 
-    def show_rows(self, rows: Sequence[LedgerRow]) -> None:
+    def show_rows(self, rows: Sequence[AttemptRow]) -> None:
         """Become this table."""
         before, n = self._rows, len(rows)
         if list(rows) == before:
@@ -131,22 +131,22 @@ class StudyModel(CellTable[LedgerRow]):
 
     @override
     def n_columns(self) -> int:
-        return len(COLUMNS)
+        return len(ATTEMPT_COLUMNS)
 
     @override
-    def cells_of(self, row: LedgerRow) -> Sequence[str]:
+    def cells_of(self, row: AttemptRow) -> Sequence[str]:
         return row.cells
 
     @override
-    def tooltip_of(self, row: LedgerRow, column: int) -> str:
+    def tooltip_of(self, row: AttemptRow, column: int) -> str:
         return row.tooltip
 
     @override
     def is_number(self, column: int) -> bool:
-        return COLUMNS[column] not in _TEXTS
+        return ATTEMPT_COLUMNS[column] not in _TEXTS
 
     @override
-    def name_of(self, row: LedgerRow) -> str:
+    def name_of(self, row: AttemptRow) -> str:
         return f"{self.titles()[0]} {row.cells[0]}"
 
     @override
@@ -160,7 +160,7 @@ class StudyModel(CellTable[LedgerRow]):
             "ram": self.tr("The most that its processes held together"),
             "growth": self.tr("Of what its processes held, from begin to end"),
             "vram": self.tr("The most that the framework's allocator took of its GPU"),
-        }.get(COLUMNS[column])
+        }.get(ATTEMPT_COLUMNS[column])
 
 
 _WIDTHS: Final = {
@@ -192,15 +192,15 @@ class StudyPanel(QScrollArea):
     metric_chosen = Signal(str)
     guide_requested = Signal()
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("guide_page", "folds.md")
         self.setObjectName("study")
         self._look = look
-        self.strip = StudyStrip(look)
-        self.metric_chart = MetricChart(look)
-        self.memory_chart = MemoryChart(look)
-        self.table = RowTable()
+        self.strip = FoldGrid(look)
+        self.metric_chart = FoldMetricChart(look)
+        self.memory_chart = FoldMemoryChart(look)
+        self.table = RowTableView()
         self._model = StudyModel(self)
         self._inner = QWidget()
         self._lead = ElidedLabel("title", at_end=True)
@@ -229,7 +229,7 @@ class StudyPanel(QScrollArea):
         self._guide.setToolTip(self.tr("What run_folds does, its bounds and its words (F1)"))
         self._guide.setAccessibleName(self._guide.text())
 
-    def show_picture(self, picture: StudyPicture) -> None:
+    def show_picture(self, picture: StudyState) -> None:
         """Show how the study and its folds stand."""
         self._lead.setText(picture.lead)
         self._forecast.setText(picture.forecast or picture.empty)
@@ -237,10 +237,10 @@ class StudyPanel(QScrollArea):
         self._facts.setText(picture.facts)
         self.strip.show_cells(picture.strip)
         self._model.show_rows(picture.rows)
-        at = COLUMNS.index("vram")
+        at = ATTEMPT_COLUMNS.index("vram")
         self.table.setColumnHidden(at, not any(row.cells[at] for row in picture.rows))
 
-    def show_metric(self, picture: MetricPicture) -> None:
+    def show_metric(self, picture: FoldMetricState) -> None:
         """Show the metric's chart."""
         self.metric_chart.show_picture(picture)
         choices = {name: name for name in picture.choices} or {"": "\u2013"}
@@ -250,7 +250,7 @@ class StudyPanel(QScrollArea):
         self._value.setVisible(bool(picture.value))
         self._value_words.setText(picture.text if picture.value else "")
 
-    def show_memory(self, picture: MemoryPicture) -> None:
+    def show_memory(self, picture: FoldMemoryState) -> None:
         """Show the chart of memory."""
         self.memory_chart.show_picture(picture)
         self._memory_title.setText(picture.title)
@@ -302,9 +302,9 @@ class StudyPanel(QScrollArea):
     def _build_table(self) -> None:
         table = self.table
         table.setModel(self._model)
-        table.setItemDelegate(StudyDelegate(self._look, cell_of, table))
+        table.setItemDelegate(StudyDelegate(self._look, attempt_cell_style, table))
         table.setMinimumHeight(_TABLE_PX)
-        for at, key in enumerate(COLUMNS):
+        for at, key in enumerate(ATTEMPT_COLUMNS):
             table.size_column(at, _WIDTHS.get(key, _NUMBER_PX))
 
     def _head_card(self) -> QFrame:
@@ -367,7 +367,7 @@ class StudyPanel(QScrollArea):
     @Slot(QModelIndex)
     def _on_table_activated(self, index: QModelIndex) -> None:
         row = index.data(ROW_ROLE)
-        if isinstance(row, LedgerRow):
+        if isinstance(row, AttemptRow):
             self.fold_opened.emit(row.fold)
 
     @Slot()

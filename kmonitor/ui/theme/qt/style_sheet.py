@@ -38,7 +38,7 @@ def both_style_sheets() -> str:
     return "\n".join([style_sheet(DARK), *_inside(f'*[{_THEME}="{LIGHT.name}"]', LIGHT)])
 
 
-def dress(window: QWidget, palette: Palette) -> None:
+def set_window_theme(window: QWidget, palette: Palette) -> None:
     """Tell the style sheet a window's theme; all that it holds and opens follows.
 
     Widgets that were shown before look it up when they are polished again.

@@ -65,7 +65,7 @@ def _source(name: str) -> str:
         return _NEUTRAL
 
 
-class Look(QObject):
+class Theme(QObject):
     """Holds the palette; made once by the app and passed to every widget that needs it.
 
     Signals:

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from kmonitor.ui.settings.window_settings import ThemeName
 from kmonitor.ui.theme.palettes import DARK, LIGHT, Palette
-from kmonitor.ui.theme.qt.style_sheet import both_style_sheets, dress
-from kmonitor.ui.theme.qt.theme import Look
+from kmonitor.ui.theme.qt.style_sheet import both_style_sheets, set_window_theme
+from kmonitor.ui.theme.qt.theme import Theme
 
 # Restyling.
 
@@ -23,7 +23,7 @@ _HIDDEN_SLICE_S: Final = 0.004
 """Beside all that is painted then."""
 
 
-class Restyling(QObject):
+class StyleRefresher(QObject):
     """What is shown comes first, and is painted when all of it is done; main thread only.
 
     Signals (main thread):
@@ -99,16 +99,16 @@ def _restyle(widgets: list[QWidget], slice_s: float) -> None:
             widget.style().polish(widget)
 
 
-class ThemeKeeper(QObject):
+class ThemeController(QObject):
     """Owns the choice between dark, light and the system's scheme; main thread only."""
 
-    def __init__(self, app: QApplication, look: Look, parent: QObject | None = None) -> None:
+    def __init__(self, app: QApplication, look: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._app = app
         self._look = look
         self._choice: ThemeName = "system"
         self._applied: Palette | None = None
-        self._restyling = Restyling(app, self)
+        self._restyling = StyleRefresher(app, self)
         self._restyling.shown_restyled.connect(self._on_restyling_shown_restyled)
         sheet = both_style_sheets()
         if app.styleSheet() != sheet:
@@ -149,7 +149,7 @@ class ThemeKeeper(QObject):
         self._app.setPalette(_qt_palette(palette))
         for window in self._app.topLevelWidgets():
             if window.parent() is None:
-                dress(window, palette)
+                set_window_theme(window, palette)
         self._restyling.begin()
 
     @Slot()

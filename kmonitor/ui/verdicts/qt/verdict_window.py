@@ -9,13 +9,13 @@ from typing_extensions import override
 
 from kmonitor.ui.events.qt.detail_windows import EvidenceWindow
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.theme.qt.theme import Look
-from kmonitor.ui.verdicts.evidence import EvidencePicture, evidence_picture
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.theme.qt.theme import Theme
+from kmonitor.ui.verdicts.evidence import EvidenceState, evidence_state
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.commands import LIMIT_METRICS, LimitMetric
 
 if TYPE_CHECKING:
-    from kmonitor.ui.charts.qt.charts_controller import ChartBoard
+    from kmonitor.ui.charts.qt.charts_controller import ChartsController
 
 
 class VerdictWindow(EvidenceWindow):
@@ -31,7 +31,7 @@ class VerdictWindow(EvidenceWindow):
     guide_wanted = Signal(str)
     closed = Signal()
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
         self._actions: tuple[tuple[str, str], ...] = ()
         self._buttons: list[QPushButton] = []
         self._heading = ""
@@ -53,7 +53,7 @@ class VerdictWindow(EvidenceWindow):
         self._guide.setAccessibleName(self._guide.text())
 
     @override
-    def show_picture(self, picture: EvidencePicture) -> None:
+    def show_picture(self, picture: EvidenceState) -> None:
         super().show_picture(picture)
         self._heading = picture.guide
         self._guide.setVisible(bool(picture.guide))
@@ -68,7 +68,7 @@ class VerdictWindow(EvidenceWindow):
         if not event.spontaneous():
             self.closed.emit()
 
-    def _show_actions(self, picture: EvidencePicture) -> None:
+    def _show_actions(self, picture: EvidenceState) -> None:
         for button in self._buttons:
             self.bottom.removeWidget(button)
             button.deleteLater()
@@ -111,19 +111,19 @@ class VerdictController(QObject):
     guide_requested = Signal(str, str)
 
     def __init__(
-        self, window: MainWindow, desk: Desk, look: Look, parent: QObject | None = None
+        self, window: MainWindow, desk: Workspace, look: Theme, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._window = window
         self._desk = desk
         self._look = look
-        self._board: ChartBoard | None = None
+        self._board: ChartsController | None = None
         self._sheet: VerdictWindow | None = None
         self._metric: LimitMetric | None = None
         for card in window.cards.values():
             card.evidence_wanted.connect(self._on_card_evidence_wanted)
 
-    def attach_board(self, board: "ChartBoard") -> None:
+    def attach_board(self, board: "ChartsController") -> None:
         """The charts are loaded."""
         self._board = board
 
@@ -138,7 +138,7 @@ class VerdictController(QObject):
             return
         can_ask = self._desk.is_reached(run.run) and not self._desk.why_no_command(run.run)
         now_wall_s = self._desk.now_wall_s()
-        sheet.show_picture(evidence_picture(run, verdict, now_wall_s=now_wall_s, can_ask=can_ask))
+        sheet.show_picture(evidence_state(run, verdict, now_wall_s=now_wall_s, can_ask=can_ask))
 
     def _shade(self, metric: LimitMetric | None) -> None:
         self._metric = metric

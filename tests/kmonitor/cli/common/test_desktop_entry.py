@@ -10,9 +10,14 @@ from pathlib import Path
 import pytest
 
 from kmonitor.base.installation import resource_path
-from kmonitor.cli.common.desktop_entry import entry_path, entry_text, installed_files, own_command
+from kmonitor.cli.common.desktop_entry import (
+    entry_path,
+    entry_text,
+    installed_files,
+    window_command,
+)
 from kmonitor.cli.main import main
-from kmonitor.cli.purge import belongings
+from kmonitor.cli.purge import find_own_files
 from kmonitor_agent.wire.local.folders import find_folders
 
 pytestmark = [pytest.mark.gui, pytest.mark.skipif(sys.platform != "linux", reason="of Linux")]
@@ -129,7 +134,7 @@ def test_what_cannot_be_written_is_named(share: Path, capsys: pytest.CaptureFixt
 def test_a_packed_app_names_itself(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "frozen", True, raising=False)
 
-    assert own_command() == [sys.executable]
+    assert window_command() == [sys.executable]
 
 
 def test_purge_removes_only_the_entry_of_its_own_home(
@@ -138,11 +143,11 @@ def test_purge_removes_only_the_entry_of_its_own_home(
     monkeypatch.setenv("KMONITOR_HOME", str(tmp_path / "a b"))
     main(["--install-desktop-entry"])
 
-    assert set(installed_files()) <= set(belongings(find_folders()).ours)
+    assert set(installed_files()) <= set(find_own_files(find_folders()).ours)
     monkeypatch.setenv("KMONITOR_HOME", str(tmp_path / "other"))
-    assert not set(installed_files()) & set(belongings(find_folders()).ours)
+    assert not set(installed_files()) & set(find_own_files(find_folders()).ours)
     monkeypatch.delenv("KMONITOR_HOME")
-    assert not set(installed_files()) & set(belongings(find_folders()).ours)
+    assert not set(installed_files()) & set(find_own_files(find_folders()).ours)
 
 
 @pytest.mark.skipif(

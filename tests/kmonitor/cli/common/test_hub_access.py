@@ -8,16 +8,16 @@ from contextlib import contextmanager
 import msgspec
 import pytest
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.cli.common import hub_access
 from kmonitor.cli.common.hub_access import folder_faults_named, open_hub
-from kmonitor.cli.hub.command import say_troubles
-from kmonitor.connect.host_errors import HostTrouble
+from kmonitor.cli.hub.command import print_hub_problems
+from kmonitor.connect.host_errors import HostError
 from kmonitor.connect.hub_client import HubUnreachable
 from kmonitor.connect.local_hub import HubSilent
 from kmonitor.hub.lock import HubLock
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import hub_lock, ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import hub_lock_path, ipc_endpoint, view_socket_path
 from kmonitor_agent.wire.local.private_files import make_private_folder
 from tests.support.made_up_runs import told_hub
 
@@ -25,8 +25,8 @@ from tests.support.made_up_runs import told_hub
 def test_what_is_wrong_with_a_hub_elsewhere_says_where(capsys: pytest.CaptureFixture[str]):
     told = msgspec.structs.replace(told_hub(), troubles=["its disk is full"])
 
-    say_troubles(told)
-    say_troubles(told, is_far=True)
+    print_hub_problems(told)
+    print_hub_problems(told, is_far=True)
 
     assert capsys.readouterr().err.splitlines() == [
         "kmonitor: its disk is full.",
@@ -37,7 +37,7 @@ def test_what_is_wrong_with_a_hub_elsewhere_says_where(capsys: pytest.CaptureFix
 def test_a_host_that_is_lost_is_named_and_not_the_socket_that_led_there(
     folders: Folders, monkeypatch: pytest.MonkeyPatch
 ):
-    here = ipc(view_socket(folders))
+    here = ipc_endpoint(view_socket_path(folders))
 
     @contextmanager
     def reached(_folders: Folders, _host: str) -> Generator[str]:
@@ -46,7 +46,7 @@ def test_a_host_that_is_lost_is_named_and_not_the_socket_that_led_there(
     monkeypatch.setattr(hub_access, "remote_endpoint", reached)
     monkeypatch.setattr(hub_access, "_wait_for_spools", lambda _client, _seconds: None)
 
-    with pytest.raises(HostTrouble) as caught, open_hub("gpu-01"):
+    with pytest.raises(HostError) as caught, open_hub("gpu-01"):
         raise HubUnreachable(here, 5.0)
 
     assert "The connection to gpu-01 was lost" in caught.value.what
@@ -58,19 +58,19 @@ def test_a_hub_that_hangs_is_named_and_no_other_is_to_be_started(
     folders: Folders, monkeypatch: pytest.MonkeyPatch
 ):
     make_private_folder(folders.runtime)
-    lock = HubLock(hub_lock(folders))  # as a hub has it that does not answer
-    monkeypatch.setattr(hub_access, "see_hub", lambda _folders: None)
+    lock = HubLock(hub_lock_path(folders))  # as a hub has it that does not answer
+    monkeypatch.setattr(hub_access, "require_hub", lambda _folders: None)
     monkeypatch.setattr(hub_access, "_wait_for_spools", lambda _client, _seconds: None)
 
     with pytest.raises(HubSilent, match="does not answer") as caught, open_hub():
-        raise HubUnreachable(ipc(view_socket(folders)), 5.0)
+        raise HubUnreachable(ipc_endpoint(view_socket_path(folders)), 5.0)
     lock.release()
 
     assert caught.value.pid == os.getpid()
 
 
 def test_a_full_disk_asks_for_room_before_another_folder(folders: Folders) -> None:
-    with pytest.raises(Expected) as caught, folder_faults_named(folders):
+    with pytest.raises(UserError) as caught, folder_faults_named(folders):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     assert str(folders.state) in caught.value.what

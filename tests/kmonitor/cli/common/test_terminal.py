@@ -8,12 +8,19 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kmonitor.base.plain_data import fields_of, json_text
-from kmonitor.cli.common.terminal import PIPE_WIDTH, complain, plain, say, say_table, show_waiting
+from kmonitor.cli.common.terminal import (
+    PIPE_WIDTH,
+    print_stderr,
+    print_table,
+    print_text,
+    show_waiting,
+    terminal_safe,
+)
 from kmonitor_agent.wire.messages.events import EpochEnded, StepTimes
 
 
 def test_control_characters_do_not_reach_the_terminal():
-    shown = plain("a\x1b[31m\nb\x07")
+    shown = terminal_safe("a\x1b[31m\nb\x07")
 
     assert shown.replace("\N{REPLACEMENT CHARACTER}", "?") == "a?[31m?b?"
 
@@ -30,7 +37,7 @@ def test_what_is_waited_for_is_shown_on_a_terminal_only(
 
 
 def test_letters_of_any_script_do():
-    assert plain("训练 naïve 🙂") == "训练 naïve 🙂"
+    assert terminal_safe("训练 naïve 🙂") == "训练 naïve 🙂"
 
 
 def test_a_wire_struct_keeps_fields_at_their_default():
@@ -54,7 +61,7 @@ def test_json_has_null_where_json_has_no_number():
 def test_a_long_cell_loses_its_middle_and_the_line_stays_one(
     name: str, capsys: pytest.CaptureFixture[str]
 ):
-    say_table(
+    print_table(
         ("ID", "NAME", "STATE"), [("1", name, "training"), ("2", "b", "idle")], elided="NAME"
     )
 
@@ -72,7 +79,7 @@ def test_a_table_in_a_pipe_is_not_cut_and_takes_names_literally(
 ):
     name = "[bold]" + "x" * 100
 
-    say_table(("NAME", "N"), [(name, "1")], right=("N",))
+    print_table(("NAME", "N"), [(name, "1")], right=("N",))
 
     assert name in capsys.readouterr().out
 
@@ -98,7 +105,7 @@ def test_a_number_that_is_printed_is_whole_at_any_width(
         for _ in range(n_rows)
     ]
 
-    say_table(headers, rows, right=headers[2:], folds=("WHY",), elided="NAME")
+    print_table(headers, rows, right=headers[2:], folds=("WHY",), elided="NAME")
 
     out = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
     *lines, left_out = out.splitlines() if "Not shown at" in out else [*out.splitlines(), ""]
@@ -116,7 +123,7 @@ def test_the_list_of_runs_has_whole_numbers_on_a_narrow_terminal(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", str(width))
 
-    say_table(
+    print_table(
         ("RUN", "NAME", "EPOCH", "GRAPH", "RAM"),
         [("1a2b3c4d", "a training with a long name", "3 of 3", "35 107", "12.4 GiB")],
         right=("EPOCH", "GRAPH", "RAM"),
@@ -134,9 +141,9 @@ def test_the_list_of_runs_has_whole_numbers_on_a_narrow_terminal(
 def test_no_line_acts_on_a_terminal(capsys: pytest.CaptureFixture[str]):
     hostile = "\x1b]0;title\x07\x1b[2J\r\x9b31m\u202e"
 
-    say(f"a\n{hostile}")
-    complain(hostile)
-    say_table((hostile, "N"), [(hostile, hostile)], right=("N",), folds=(hostile,))
+    print_text(f"a\n{hostile}")
+    print_stderr(hostile)
+    print_table((hostile, "N"), [(hostile, hostile)], right=("N",), folds=(hostile,))
 
     shown = "".join(capsys.readouterr())
     assert all(letter.isprintable() or letter == "\n" for letter in shown)

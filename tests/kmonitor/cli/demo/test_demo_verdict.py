@@ -1,4 +1,4 @@
-from kmonitor.cli.demo.evidence import growth_per_model, missing, what_events_show
+from kmonitor.cli.demo.evidence import evidence_in_events, growth_per_model, missing
 from kmonitor.demo.reports import FoldDone, as_line, from_line
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
@@ -45,7 +45,7 @@ GOOD: list[AnyEvent] = [CROSSING, reload(), AFTER]
 
 
 def lacking(events: list[AnyEvent], plain: list[FoldDone] | None = PLAIN) -> str:
-    return " | ".join(missing(what_events_show(events), OURS, plain))
+    return " | ".join(missing(evidence_in_events(events), OURS, plain))
 
 
 def test_nothing_is_missing_when_all_was_seen():
@@ -90,7 +90,7 @@ def test_the_peak_is_the_largest_count():
         GraphSize(t_s=1.0, fit=1, epoch=0, operations=n, traces=1, functions=1) for n in (5, 9, 2)
     ]
 
-    assert what_events_show([*sizes]).peak_operations == 9
+    assert evidence_in_events([*sizes]).peak_operations == 9
 
 
 def test_a_report_survives_the_pipe_and_other_output_is_no_report():

@@ -9,7 +9,7 @@ import pytest
 from kmonitor.cli.doctor import host_checks
 from kmonitor.cli.doctor.host_checks import examine_hosts, examine_ssh
 from kmonitor.cli.main import main
-from kmonitor.connect.remembered_hosts import HostBook, RememberedHost
+from kmonitor.connect.remembered_hosts import HostStore, RememberedHost
 from kmonitor_agent.wire.local.folders import Folders
 from tests.support.waiting import DEADLINE_S
 
@@ -85,7 +85,7 @@ def test_no_client_is_told_with_the_line_that_installs_one(
 def test_hosts_are_asked_side_by_side_each_within_its_bound(
     folders: Folders, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    book = HostBook(folders)
+    book = HostStore(folders)
     for address in ("slow-1", "slow-2"):
         book.add(address)
     with monkeypatch.context() as patch:
@@ -101,7 +101,7 @@ def test_a_host_that_nobody_knows_is_told_with_what_to_do(
     folders: Folders, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(host_checks, "HOST_S", DEADLINE_S)
-    HostBook(folders).add("nosuch")
+    HostStore(folders).add("nosuch")
 
     (unknown,) = examine_hosts(folders)
 

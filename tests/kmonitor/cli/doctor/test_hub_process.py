@@ -7,9 +7,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from kmonitor.cli.doctor.command import _figures
-from kmonitor.connect.local_hub import hub_answers
+from kmonitor.connect.local_hub import ask_local_hub
 from kmonitor_agent.wire.messages.events import Sample
-from kmonitor_agent.wire.messages.unions import HubTold
+from kmonitor_agent.wire.messages.unions import HubReply
 from tests.support import live_hub, otlp_collector
 from tests.support.live_hub import LiveHub
 from tests.support.loopback import refusing_url as refusing_url  # noqa: PLC0414 - a fixture
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.prometheus_client, pytest.mark.opentelemetry, pytest.m
 collector = otlp_collector.collector
 
 
-def read(told: HubTold) -> dict[str, float]:
+def read(told: HubReply) -> dict[str, float]:
     """The page, by name of the figure; of those with labels, the last one."""
     with urllib.request.urlopen(told.prometheus, timeout=DEADLINE_S) as answer:  # noqa: S310 - http
         text = answer.read().decode()
@@ -57,7 +57,7 @@ def test_a_collector_that_is_away_is_its_trouble_and_it_stops(
     idle_hub.start("--otlp", refusing_url)
 
     def troubles() -> list[str]:
-        told = hub_answers(idle_hub.folders, timeout_s=5.0)
+        told = ask_local_hub(idle_hub.folders, timeout_s=5.0)
         return [] if told is None else told.troubles
 
     (trouble,) = wait_until(troubles)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.cli.hub.service_unit import is_unit_of, own_command, quoted, unit_path, unit_text
+from kmonitor.cli.hub.service_unit import hub_command, is_unit_of, quoted, unit_path, unit_text
 from kmonitor.cli.main import main
-from kmonitor.cli.purge import belongings
+from kmonitor.cli.purge import find_own_files
 from kmonitor_agent.wire.local.folders import find_folders
 
 SHIPPED = Path(__file__).parents[4] / "packaging" / "systemd" / "kmonitor-hub.service"
@@ -36,7 +36,7 @@ def test_it_is_written_where_systemd_looks(
 
     written = tmp_path / "systemd" / "user" / "kmonitor-hub.service"
     assert unit_path() == written
-    assert own_command() in written.read_text()
+    assert hub_command() in written.read_text()
     assert "enable --now" in capsys.readouterr().out
 
 
@@ -64,7 +64,7 @@ def test_no_unit_is_written_for_what_a_hub_would_refuse(
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not here")
 def test_systemd_finds_nothing_wrong_with_it(tmp_path: Path):
     unit = tmp_path / "kmonitor-hub.service"
-    unit.write_text(unit_text(own_command(), {"KMONITOR_HOME": "/a b"}))
+    unit.write_text(unit_text(hub_command(), {"KMONITOR_HOME": "/a b"}))
     checked = subprocess.run(
         [shutil.which("systemd-analyze") or "", "verify", "--user", "--man=no", str(unit)],
         env={**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)},
@@ -83,9 +83,9 @@ def test_purge_removes_only_the_unit_of_its_own_home(
     monkeypatch.setenv("KMONITOR_HOME", str(tmp_path / "a b"))
     assert main(["hub", "install-unit"]) == 0
 
-    assert unit_path() in belongings(find_folders()).ours
+    assert unit_path() in find_own_files(find_folders()).ours
     monkeypatch.setenv("KMONITOR_HOME", str(tmp_path / "other"))
-    assert unit_path() not in belongings(find_folders()).ours
+    assert unit_path() not in find_own_files(find_folders()).ours
     monkeypatch.delenv("KMONITOR_HOME")
     assert not is_unit_of(unit_path(), find_folders())
 

@@ -1,17 +1,17 @@
 import pytest
 
-from kmonitor.cli.show.sections import EPOCHS_SHOWN, say_epochs
+from kmonitor.cli.show.sections import EPOCHS_SHOWN, print_epochs
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import EpochEnded, Event, GraphSize
-from kmonitor_agent.wire.messages.unions import Row
+from kmonitor_agent.wire.messages.unions import EventRow
 
 
 def printed(capsys: pytest.CaptureFixture[str], *events: Event) -> str:
     rows = [
-        Row(row=n, run="r", seq=n, t_s=float(n), body=encode_event(event))
+        EventRow(row=n, run="r", seq=n, t_s=float(n), body=encode_event(event))
         for n, event in enumerate(events, 1)
     ]
-    say_epochs(rows)
+    print_epochs(rows)
     return capsys.readouterr().out
 
 

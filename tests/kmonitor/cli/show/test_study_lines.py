@@ -2,8 +2,8 @@
 
 import pytest
 
-from kmonitor.cli.common.summary_text import epoch_words
-from kmonitor.cli.show.sections import say_study
+from kmonitor.cli.common.summary_text import run_epoch_text
+from kmonitor.cli.show.sections import print_study
 from tests.support.made_up_runs import made_up_row
 from tests.support.made_up_studies import RUNNING, STUDY, MadeUpStudy
 
@@ -13,7 +13,7 @@ def test_each_try_of_each_fold_has_a_line(capsys: pytest.CaptureFixture[str]):
     own, *folds = study.runs()
     rows = [made_up_row(at, event, STUDY) for at, event in enumerate(study.events(), start=1)]
 
-    say_study(own, rows, folds)
+    print_study(own, rows, folds)
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("5 of 10 folds")
@@ -28,9 +28,11 @@ def test_each_try_of_each_fold_has_a_line(capsys: pytest.CaptureFixture[str]):
 def test_a_study_has_folds_in_the_place_of_epochs():
     own, fold, *_ = MadeUpStudy(RUNNING).runs()
 
-    assert epoch_words(own) == "5 of 10 folds, 1 failed, 1 out of memory"
-    assert epoch_words(fold) == "20 of 20"
-    assert epoch_words(MadeUpStudy(["out_of_memory"]).runs()[0]) == "1 of 1 fold, 1 out of memory"
+    assert run_epoch_text(own) == "5 of 10 folds, 1 failed, 1 out of memory"
+    assert run_epoch_text(fold) == "20 of 20"
+    assert (
+        run_epoch_text(MadeUpStudy(["out_of_memory"]).runs()[0]) == "1 of 1 fold, 1 out of memory"
+    )
 
 
 def test_a_search_has_trials(capsys: pytest.CaptureFixture[str]):
@@ -38,8 +40,8 @@ def test_a_search_has_trials(capsys: pytest.CaptureFixture[str]):
     own, *trials = study.runs()
     rows = [made_up_row(at, event, STUDY) for at, event in enumerate(study.events(), start=1)]
 
-    say_study(own, rows, trials)
+    print_study(own, rows, trials)
 
     lines = capsys.readouterr().out.splitlines()
-    assert epoch_words(own) == "2 trials, 1 out of memory"
+    assert run_epoch_text(own) == "2 trials, 1 out of memory"
     assert lines[4].split()[:3] == ["TRIAL", "TRY", "STATE"]

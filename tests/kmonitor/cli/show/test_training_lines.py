@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from kmonitor.cli.show.sections import say_training
+from kmonitor.cli.show.sections import print_training
 from kmonitor_agent.wire.messages.events import EpochEnded
 from tests.support.made_up_runs import made_up_row
 
@@ -16,7 +16,7 @@ def ended(epoch: int, fit: int = 1, **logs: float) -> EpochEnded:
 
 
 def said(capsys: pytest.CaptureFixture[str], *events: EpochEnded) -> list[list[str]]:
-    say_training([made_up_row(n, event) for n, event in enumerate(events, 1)])
+    print_training([made_up_row(n, event) for n, event in enumerate(events, 1)])
     return [line.split() for line in capsys.readouterr().out.splitlines() if line]
 
 

@@ -4,14 +4,19 @@ import typing
 
 import pytest
 
-from kmonitor.hub.access.authorization import BYTES_PER_S, MESSAGES_PER_S, Allowance, Refusals
+from kmonitor.hub.access.authorization import BYTES_PER_S, MESSAGES_PER_S, Refusals, SendQuota
 from kmonitor.hub.access.endpoints import CLIMB_BYTES, JUMP_BYTES, MemoryGuard
-from kmonitor.hub.access.keys import KeyList, NameTaken
+from kmonitor.hub.access.keys import KeyList, KeyNameTaken
 from kmonitor.hub.access.peers import Peer
 from kmonitor.hub.store import database as audit_table
 from kmonitor_agent.wire.messages.access_messages import KeyGrant
 from kmonitor_agent.wire.messages.codec import pack
-from kmonitor_agent.wire.messages.unions import AuditAsked, CommandAsked, EditAsked, KeysAsked
+from kmonitor_agent.wire.messages.unions import (
+    AuditRequest,
+    CommandRequest,
+    EditRequest,
+    KeysRequest,
+)
 from tests.support.clock import MovedClock
 from tests.support.hub_parts import HubParts
 
@@ -20,7 +25,7 @@ if typing.TYPE_CHECKING:
 
 
 def test_a_key_may_send_a_burst_and_then_so_much_a_second():
-    allowance = Allowance()
+    allowance = SendQuota()
     taken = sum(allowance.take("a", 10, 0.0) for _ in range(3 * MESSAGES_PER_S))
 
     assert taken == 2 * MESSAGES_PER_S
@@ -29,7 +34,7 @@ def test_a_key_may_send_a_burst_and_then_so_much_a_second():
 
 
 def test_bytes_are_counted_too():
-    allowance = Allowance()
+    allowance = SendQuota()
 
     assert allowance.take("a", 2 * BYTES_PER_S, 0.0)
     assert not allowance.take("a", 1000, 0.0)
@@ -87,7 +92,7 @@ def test_two_keys_do_not_share_a_name(tmp_path: "Path", parts: HubParts):
     keys = KeyList(tmp_path / "keys", parts.faults)
     keys.grant(KeyGrant(key="ab" * 32, name="laptop", role="viewer"))
 
-    with pytest.raises(NameTaken):
+    with pytest.raises(KeyNameTaken):
         keys.grant(KeyGrant(key="cd" * 32, name="laptop", role="viewer"))
     assert [grant.key for grant in keys.all()] == ["ab" * 32]
 
@@ -120,12 +125,12 @@ def test_each_kind_of_refusal_is_written_with_run_and_subject_and_the_rest_count
     parts: HubParts, refusals: tuple[Refusals, list[tuple[str, ...]]]
 ):
     noting, rows = refusals
-    save = pack(CommandAsked(ask=1, id="c1", run="r1", name="save", boot="b"))[1]
+    save = pack(CommandRequest(ask=1, id="c1", run="r1", name="save", boot="b"))[1]
     for _ in range(3):
         noting.of_role(VIEWER, "cmdreq", save)
-        noting.of_role(VIEWER, "audit", pack(AuditAsked(ask=2))[1])
-        noting.of_role(VIEWER, "keys", pack(KeysAsked(ask=3, revoke="bob"))[1])
-        noting.of_role(VIEWER, "edit", pack(EditAsked(ask=4, run="r2", delete=True))[1])
+        noting.of_role(VIEWER, "audit", pack(AuditRequest(ask=2))[1])
+        noting.of_role(VIEWER, "keys", pack(KeysRequest(ask=3, revoke="bob"))[1])
+        noting.of_role(VIEWER, "edit", pack(EditRequest(ask=4, run="r2", delete=True))[1])
         noting.of_stranger("cd" * 32, "connect")
 
     why = "refused: its role is viewer"
@@ -150,7 +155,7 @@ def test_a_flood_of_refusals_does_not_fill_the_audit(
     noting, rows = refusals
     for number in range(1000):
         noting.of_stranger(f"{number:064x}", "connect")
-        noting.of_role(VIEWER, "keys", pack(KeysAsked(ask=1, revoke=f"k{number}"))[1])
+        noting.of_role(VIEWER, "keys", pack(KeysRequest(ask=1, revoke=f"k{number}"))[1])
     parts.clock.move(601.0)
     noting.step()
 
@@ -181,6 +186,6 @@ def test_the_audit_is_paged_newest_first_and_bounded(
     assert more
     assert [row.what for row in older] == ["act 5", "act 4"]
 
-    monkeypatch.setattr(audit_table, "MAX_ROWS", 3)
+    monkeypatch.setattr(audit_table, "MAX_AUDIT_ROWS", 3)
     parts.database.bound_audit()
     assert len(parts.database.audit_rows(0, 100)[0]) == 3

@@ -9,13 +9,17 @@ import pytest
 
 from kmonitor.hub.access.authorization import MAY_SEND, may_send
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket, ipc, view_socket
+from kmonitor_agent.wire.local.hub_address import (
+    ingest_socket_path,
+    ipc_endpoint,
+    view_socket_path,
+)
 from kmonitor_agent.wire.messages.access_messages import ROLES, Role
 from kmonitor_agent.wire.messages.unions import (
     FromAgent,
     FromDesktop,
-    HubAsked,
-    KeysAsked,
+    HubRequest,
+    KeysRequest,
     ToAgent,
     ToDesktop,
 )
@@ -77,11 +81,13 @@ def test_a_live_hub_does_what_the_table_says_for_every_type(
     assert unsupported - {"hello"} == {tag_of(kind) for kind in EVERY_TYPE} - TAKEN
 
 
-@pytest.mark.parametrize(("door", "role"), [(ingest_socket, "agent"), (view_socket, "operator")])
+@pytest.mark.parametrize(
+    ("door", "role"), [(ingest_socket_path, "agent"), (view_socket_path, "operator")]
+)
 def test_the_sockets_of_this_host_take_what_they_are_for(
     listening_hub: ListeningHub, door: Callable[[Folders], Path], role: Role
 ):
-    with RawPeer(ipc(door(listening_hub.live.folders))) as peer:
+    with RawPeer(ipc_endpoint(door(listening_hub.live.folders))) as peer:
         refused = {
             tag_of(kind) for kind in EVERY_TYPE if "unauthorised" in _refusals(peer, _sample(kind))
         }
@@ -91,7 +97,7 @@ def test_the_sockets_of_this_host_take_what_they_are_for(
 
 def test_only_its_own_user_ends_a_hub(listening_hub: ListeningHub):
     with RawPeer.of(listening_hub.device("operator")) as peer:
-        assert _refusals(peer, HubAsked(ask=1, stop=True)) == {"unauthorised"}
+        assert _refusals(peer, HubRequest(ask=1, stop=True)) == {"unauthorised"}
 
     assert listening_hub.client.hub().pid == listening_hub.live.process.pid
 
@@ -113,5 +119,5 @@ def _refusals(peer: RawPeer, message: msgspec.Struct) -> set[str]:
 
 def _sample(kind: type[msgspec.Struct]) -> msgspec.Struct:
     # With something in every field, but for what would end the hub or change its keys.
-    without = {HubAsked: HubAsked(ask=5), KeysAsked: KeysAsked(ask=6)}
+    without = {HubRequest: HubRequest(ask=5), KeysRequest: KeysRequest(ask=6)}
     return without.get(kind) or full(kind)

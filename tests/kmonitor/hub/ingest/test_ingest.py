@@ -6,7 +6,7 @@ from kmonitor.connect.hub_client import HubClient
 from kmonitor.hub.runs.event_log import COMMIT_INTERVAL_S
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.codec import decode_event
-from kmonitor_agent.wire.messages.events import Lost, Notice
+from kmonitor_agent.wire.messages.events import LostEvents, Notice
 from tests.support.hub_parts import HubParts
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import MIB, SimulatedAgent
@@ -88,7 +88,7 @@ def test_what_is_no_event_is_refused_and_the_stream_goes_on(client: HubClient, f
         faults = client.hub().faults
 
     assert [row.seq for row in rows] == [1, 2, 3, 4]
-    assert isinstance(decode_event(rows[2].body), Lost)
+    assert isinstance(decode_event(rows[2].body), LostEvents)
     assert faults["ingest: event"] >= 1
 
 
@@ -103,7 +103,7 @@ def test_what_no_spool_holds_any_more_leaves_a_gap_row(client: HubClient, folder
         (run,) = client.runs()
 
     gap = decode_event(rows[0].body)
-    assert isinstance(gap, Lost)
+    assert isinstance(gap, LostEvents)
     assert (gap.first, gap.last, run.gaps) == (1, 50, 50)
     assert [row.seq for row in rows] == [50, *range(51, 101)]
 

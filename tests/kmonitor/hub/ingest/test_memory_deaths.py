@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.hub.ingest.liveness import LastKills, MemoryDeaths
+from kmonitor.hub.ingest.liveness import OomEvidence, OomKillWatch
 from kmonitor.hub.runs.run_record import RunRecord
 from tests.support.clock import MovedClock
 
-NO_KILL = LastKills(why="the kernel counted no kill for want of memory")
-ON_HOST = LastKills(why="the kernel killed for want of memory on this host just then")
+NO_KILL = OomEvidence(why="the kernel counted no kill for want of memory")
+ON_HOST = OomEvidence(why="the kernel killed for want of memory on this host just then")
 
 
 class Machine:
@@ -19,7 +19,7 @@ class Machine:
         self.clock = MovedClock()
         self.record = RunRecord(key=1, run="run", pid=5)
         proc, mounted = folder / "proc", folder / "mounted"
-        self.deaths = MemoryDeaths(self.clock, proc)
+        self.deaths = OomKillWatch(self.clock, proc)
         name = "memory.events" if version == 2 else "memory.oom_control"
         self.job, self.above = mounted / "job" / name, mounted / name
         self.host = proc / "vmstat"
@@ -111,20 +111,20 @@ def test_counters_are_read_each_few_seconds(machine: Machine):
     machine.record.pid = 6
 
     assert machine.deaths.is_due(machine.record)
-    assert machine.deaths.told(machine.record) == LastKills()
+    assert machine.deaths.told(machine.record) == OomEvidence()
 
 
 def test_what_was_never_seen_alive_or_is_forgotten_tells_nothing(machine: Machine):
-    assert machine.deaths.told(machine.record) == LastKills()
+    assert machine.deaths.told(machine.record) == OomEvidence()
     machine.look()
     machine.deaths.keep_only(["another"])
 
-    assert machine.deaths.told(machine.record) == LastKills()
+    assert machine.deaths.told(machine.record) == OomEvidence()
 
 
 def test_without_counters_nothing_is_claimed(tmp_path: Path):
-    deaths = MemoryDeaths(MovedClock(), tmp_path / "nothing")
+    deaths = OomKillWatch(MovedClock(), tmp_path / "nothing")
     record = RunRecord(key=1, run="run", pid=5)
     deaths.count(record)
 
-    assert deaths.told(record) == LastKills()
+    assert deaths.told(record) == OomEvidence()

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.hub.ingest.connections import Sessions
-from kmonitor.hub.ingest.folder_reader import FolderFeed
+from kmonitor.hub.ingest.connections import AgentConnections
+from kmonitor.hub.ingest.folder_reader import FolderReader
 from kmonitor.hub.ingest.liveness import Liveness, ProcessWatch, own_pid_namespace
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.messages.events import BootDied, BootStarted, Event, FitStarted
+from kmonitor_agent.wire.messages.events import Event, FitStarted, SessionDied, SessionStarted
 from kmonitor_agent.wire.messages.fields import new_id
 from tests.support.hub_parts import HubParts
 from tests.support.links import LinkUnderTest, epoch, sample
@@ -30,7 +30,7 @@ def run_of(
     """A run that was read from a folder."""
     record = parts.ledger.registry.get_or_add(new_id())
     record.is_shipped = True
-    started = BootStarted(
+    started = SessionStarted(
         t_s=0.0,
         boot=new_id(),
         name="job 7",
@@ -49,7 +49,7 @@ def run_of(
 def judged(parts: HubParts, record: RunRecord) -> tuple[str, str]:
     """State and reason once the hub has looked."""
     processes = ProcessWatch(parts.path.parent)
-    Liveness(parts.ledger, Sessions(), processes, parts.clock).look()
+    Liveness(parts.ledger, AgentConnections(), processes, parts.clock).look()
     summary = record.summary()
     return summary.state, summary.state_why
 
@@ -110,7 +110,7 @@ def test_a_dead_process_that_ended_at_its_limit_has_that_as_its_cause(parts: Hub
 def test_a_signal_at_the_time_limit_is_told_as_such(
     parts: HubParts, ends: float, cause: str, words: str
 ):
-    died = BootDied(t_s=99.0, boot="b", how="signal", signal="SIGTERM", why="SIGTERM ended it")
+    died = SessionDied(t_s=99.0, boot="b", how="signal", signal="SIGTERM", why="SIGTERM ended it")
     summary = run_of(parts, died, ends=ends).summary()
 
     assert summary.cause == cause
@@ -130,7 +130,7 @@ def test_nothing_can_be_asked_of_what_came_by_a_folder(parts: HubParts):
 def test_a_run_nobody_can_see_may_be_deleted_after_an_hour(parts: HubParts):
     record = run_of(parts, sample(1, t_s=99.0))
     processes = ProcessWatch(parts.path.parent)
-    liveness = Liveness(parts.ledger, Sessions(), processes, parts.clock)
+    liveness = Liveness(parts.ledger, AgentConnections(), processes, parts.clock)
 
     parts.clock.move(1800.0)
     liveness.look()
@@ -140,7 +140,7 @@ def test_a_run_nobody_can_see_may_be_deleted_after_an_hour(parts: HubParts):
 
 
 def test_a_folder_is_followed_while_its_processes_write(parts: HubParts, folders: Folders):
-    feed = FolderFeed(folders.spool, parts.ledger, parts.faults, parts.clock)
+    feed = FolderReader(folders.spool, parts.ledger, parts.faults, parts.clock)
 
     def taken(run: str) -> int:
         parts.clock.move(4.0)
@@ -161,7 +161,7 @@ def test_a_folder_is_followed_while_its_processes_write(parts: HubParts, folders
 
 
 def test_a_folder_that_cannot_be_read_is_counted_and_nothing_more(parts: HubParts, tmp_path: Path):
-    feed = FolderFeed(tmp_path / "gone", parts.ledger, parts.faults, parts.clock)
+    feed = FolderReader(tmp_path / "gone", parts.ledger, parts.faults, parts.clock)
     feed.step()
 
     assert parts.faults.counts() == {"folder": 1}

@@ -8,15 +8,15 @@ from typing import Never
 import pytest
 
 from kmonitor.hub.ingest import spools as module
-from kmonitor.hub.ingest.connections import Session, Sessions
-from kmonitor.hub.ingest.spools import SpoolShipping
-from kmonitor.hub.store.pages import Wanted
-from kmonitor_agent.reclaim.restart.crash_diagnosis import Death, tell_death
-from kmonitor_agent.wire.local.clock import ClockDoubt
+from kmonitor.hub.ingest.connections import AgentConnection, AgentConnections
+from kmonitor.hub.ingest.spools import SpoolIngest
+from kmonitor.hub.store.pages import PageRequest
+from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath, record_death
+from kmonitor_agent.wire.local.clock import WallClockCheck
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.messages.codec import decode_event
-from kmonitor_agent.wire.messages.events import Lost
+from kmonitor_agent.wire.messages.events import LostEvents
 from tests.support.hub_parts import HubParts
 from tests.support.links import LinkUnderTest, sample
 
@@ -29,15 +29,15 @@ class _Shipping:
 
     def __init__(self, parts: HubParts, folders: Folders) -> None:
         self.parts = parts
-        self.sessions = Sessions()
-        self.shipping = SpoolShipping(
+        self.sessions = AgentConnections()
+        self.shipping = SpoolIngest(
             *(folders.spool, parts.ledger, self.sessions),
-            *(parts.faults, parts.clock, ClockDoubt(parts.clock)),
+            *(parts.faults, parts.clock, WallClockCheck(parts.clock)),
         )
 
     def hello(self, run: str) -> None:
         now_s = self.parts.clock.monotonic_s()
-        self.sessions.add(Session(b"socket", run, "boot", 1.0, now_s))
+        self.sessions.add(AgentConnection(b"socket", run, "boot", 1.0, now_s))
 
     def after(self, seconds: float) -> int:
         """The number of events taken when so much time has passed."""
@@ -90,8 +90,8 @@ def test_a_spool_to_which_something_was_written_since_is_not_taken_for_settled(
     assert parts.ledger.commit()
     assert hub.shipping.is_settled(record)
 
-    asked = Death("signal", "SIGINT", why="SIGINT, which was sent to kmonitor run")
-    assert tell_death(folders, run, asked, asked=True, supervisor=0)
+    asked = ProcessDeath("signal", "SIGINT", why="SIGINT, which was sent to kmonitor run")
+    assert record_death(folders, run, asked, asked=True, supervisor=0)
 
     assert not hub.shipping.is_settled(record)
     assert hub.after(0.1) == told + 1
@@ -181,8 +181,8 @@ def test_events_between_a_cut_spool_and_its_mark_become_one_gap(parts: HubParts,
     assert parts.ledger.commit()
 
     (record,) = parts.ledger.registry.all()
-    page = parts.database.page(Wanted(0, 100, (record.key,)))
+    page = parts.database.page(PageRequest(0, 100, (record.key,)))
     gap = decode_event(page.rows[-1][4])
-    assert isinstance(gap, Lost)
+    assert isinstance(gap, LostEvents)
     assert (gap.first, gap.last) == (page.rows[-2][2] + 1, last_seq)
     assert record.gaps == last_seq + 1 - gap.first

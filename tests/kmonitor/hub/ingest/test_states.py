@@ -8,34 +8,34 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kmonitor.hub.ingest.connections import Session, Sessions
+from kmonitor.hub.ingest.connections import AgentConnection, AgentConnections
 from kmonitor.hub.ingest.liveness import Liveness, ProcessWatch
 from kmonitor.hub.runs.event_log import Origin
 from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor.hub.store.pages import Wanted
-from kmonitor_agent.wire.local.host_identity import host_mark, make_salt
+from kmonitor.hub.store.pages import PageRequest
+from kmonitor_agent.wire.local.host_identity import host_pseudonym, make_salt
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
-    BootEnded,
-    BootStarted,
     CommandProgress,
     EpochStarted,
     Event,
     Fault,
+    FieldSource,
+    FieldSources,
     FitEnded,
     FitStarted,
     Notice,
     Paused,
     Sample,
-    SourceOf,
-    Sources,
+    SessionEnded,
+    SessionStarted,
 )
 from kmonitor_agent.wire.messages.fields import new_id
 from tests.support.hub_parts import HubParts, on_both_stores
 
 if TYPE_CHECKING:
-    from kmonitor.hub.runs.event_log import Ledger
+    from kmonitor.hub.runs.event_log import HubEventLog
 
 FIT = FitStarted(t_s=1.0, fit=1, model="net", epochs=3)
 
@@ -46,8 +46,8 @@ def gone_pid() -> int:
         return process.pid
 
 
-def liveness_of(parts: HubParts) -> tuple[Liveness, Sessions]:
-    sessions = Sessions()
+def liveness_of(parts: HubParts) -> tuple[Liveness, AgentConnections]:
+    sessions = AgentConnections()
     return Liveness(parts.ledger, sessions, ProcessWatch(parts.path.parent), parts.clock), sessions
 
 
@@ -63,11 +63,11 @@ def liveness_of(parts: HubParts) -> tuple[Liveness, Sessions]:
         ([FIT, Paused(t_s=2.0, paused=True), Paused(t_s=3.0, paused=False)], "training"),
         ([FIT, CommandProgress(t_s=2.0, id="a", name="reload", state="started")], "reclaiming"),
         ([FIT, CommandProgress(t_s=2.0, id="a", name="stop", state="started")], "training"),
-        ([FIT, BootEnded(t_s=2.0, why="finished")], "finished"),
-        ([FIT, BootEnded(t_s=2.0, why="stopped")], "stopped"),
-        ([FIT, BootEnded(t_s=2.0, why="interrupted")], "interrupted"),
-        ([FIT, BootEnded(t_s=2.0, why="failed", error_type="ValueError")], "failed"),
-        ([FIT, BootEnded(t_s=2.0, why="restart")], "starting"),
+        ([FIT, SessionEnded(t_s=2.0, why="finished")], "finished"),
+        ([FIT, SessionEnded(t_s=2.0, why="stopped")], "stopped"),
+        ([FIT, SessionEnded(t_s=2.0, why="interrupted")], "interrupted"),
+        ([FIT, SessionEnded(t_s=2.0, why="failed", error_type="ValueError")], "failed"),
+        ([FIT, SessionEnded(t_s=2.0, why="restart")], "starting"),
     ],
 )
 def test_events_tell_the_state(parts: HubParts, events: list[Event], state: str):
@@ -106,7 +106,7 @@ def test_a_reclaim_goes_back_to_where_the_run_was(parts: HubParts):
 def test_why_a_run_failed_is_told(parts: HubParts):
     record = parts.started_run(pid=os.getpid())
 
-    end = BootEnded(t_s=2.0, why="failed", error_type="ValueError", message="bad shape")
+    end = SessionEnded(t_s=2.0, why="failed", error_type="ValueError", message="bad shape")
     parts.take(record, end)
 
     assert record.summary().state_why == "ValueError: bad shape"
@@ -124,12 +124,12 @@ def test_a_fit_left_by_a_caught_exception_is_not_told_as_failed(parts: HubParts)
 
 def test_an_absent_metric_is_told_with_its_reason(parts: HubParts):
     record = parts.started_run(pid=os.getpid())
-    read = SourceOf(field="vram_bytes", unit="bytes", source="allocator")
-    absent = SourceOf(field="vram_bytes", unit="bytes", absent="no driver")
-    parts.take(record, Sources(t_s=1.0, sources=[read]), Sample(t_s=1.0, vram_bytes=5.0))
+    read = FieldSource(field="vram_bytes", unit="bytes", source="allocator")
+    absent = FieldSource(field="vram_bytes", unit="bytes", absent="no driver")
+    parts.take(record, FieldSources(t_s=1.0, sources=[read]), Sample(t_s=1.0, vram_bytes=5.0))
     assert record.summary().vram.value == 5.0
 
-    parts.take(record, Sources(t_s=2.0, sources=[absent]))
+    parts.take(record, FieldSources(t_s=2.0, sources=[absent]))
 
     vram = record.summary().vram
     assert (vram.value, vram.absent) == (None, "no driver")
@@ -173,7 +173,7 @@ def test_what_its_spool_still_tells_is_awaited_before_a_run_is_lost(
     liveness, _ = liveness_of(parts)
 
     def ship(_record: RunRecord) -> bool:
-        parts.take(record, BootEnded(t_s=3.0, why="finished"))
+        parts.take(record, SessionEnded(t_s=3.0, why="finished"))
         return True
 
     liveness.is_settled = ship
@@ -188,7 +188,7 @@ def test_a_dead_process_whose_session_is_still_there_is_lost_and_the_session_end
 ):
     record = parts.started_run(pid=gone_pid)
     liveness, sessions = liveness_of(parts)
-    sessions.add(Session(b"a", record.run, record.boot, 0.0, parts.clock.monotonic_s()))
+    sessions.add(AgentConnection(b"a", record.run, record.boot, 0.0, parts.clock.monotonic_s()))
     liveness.is_settled = lambda one: sessions.of_run(one.run) is None
 
     parts.clock.move(2.0)
@@ -231,7 +231,7 @@ def test_a_process_that_took_over_a_run_keeps_it_until_it_tells_its_pid(
 ):
     record = parts.started_run(pid=gone_pid)
     liveness, sessions = liveness_of(parts)
-    sessions.add(Session(b"a", record.run, new_id(), 0.0, parts.clock.monotonic_s()))
+    sessions.add(AgentConnection(b"a", record.run, new_id(), 0.0, parts.clock.monotonic_s()))
 
     parts.clock.move(2.0)
     liveness.look()
@@ -243,7 +243,7 @@ def test_a_process_that_took_over_a_run_keeps_it_until_it_tells_its_pid(
 def test_a_living_process_that_says_nothing_is_silent_not_lost(parts: HubParts):
     record = parts.started_run(pid=os.getpid(), started_wall_s=time.time())
     liveness, sessions = liveness_of(parts)
-    sessions.add(Session(b"a", record.run, record.boot, 0.0, parts.clock.monotonic_s()))
+    sessions.add(AgentConnection(b"a", record.run, record.boot, 0.0, parts.clock.monotonic_s()))
     parts.take(record, FIT)
 
     parts.clock.move(12.0)
@@ -257,7 +257,7 @@ def test_a_living_process_that_says_nothing_is_silent_not_lost(parts: HubParts):
 def test_a_silent_run_that_is_heard_again_goes_on(parts: HubParts):
     record = parts.started_run(pid=os.getpid(), started_wall_s=time.time())
     liveness, sessions = liveness_of(parts)
-    session = Session(b"a", record.run, record.boot, 0.0, parts.clock.monotonic_s())
+    session = AgentConnection(b"a", record.run, record.boot, 0.0, parts.clock.monotonic_s())
     sessions.add(session)
     parts.take(record, FIT)
     parts.clock.move(12.0)
@@ -308,7 +308,7 @@ def test_a_private_run_whose_host_cannot_be_recognised_stays_silent(
 def private_run(parts: HubParts, pid: int, *, salt: bytes) -> RunRecord:
     """A run whose process told its host as a private one does."""
     boot = new_id()
-    return parts.started_run(pid=pid, boot=boot, host=host_mark(salt, boot))
+    return parts.started_run(pid=pid, boot=boot, host=host_pseudonym(salt, boot))
 
 
 def test_a_pid_that_was_taken_over_is_not_the_run(parts: HubParts):
@@ -344,7 +344,7 @@ def test_states_survive_a_restart_of_the_hub(parts: HubParts, gone_pid: int):
 def test_a_loss_is_told_once_among_the_run_s_rows(parts: HubParts, gone_pid: int):
     record = parts.started_run(pid=gone_pid)
     ended = parts.started_run(pid=gone_pid)
-    parts.take(ended, BootEnded(t_s=2.0, why="finished"))
+    parts.take(ended, SessionEnded(t_s=2.0, why="finished"))
     for _ in range(2):
         liveness, _ = liveness_of(parts)
         parts.clock.move(2.0)
@@ -353,23 +353,23 @@ def test_a_loss_is_told_once_among_the_run_s_rows(parts: HubParts, gone_pid: int
         parts.reopen()
 
     def rows_of(run: RunRecord, cursor: int = 0) -> list[str]:
-        page = parts.database.page(Wanted(cursor, 100, (run.key,)))
+        page = parts.database.page(PageRequest(cursor, 100, (run.key,)))
         events = [decode_event(body) for *_, body in page.rows]
         assert [row for row, *_ in page.rows] == sorted(row for row, *_ in page.rows)
         return [e.code if isinstance(e, Notice) else type(e).__name__ for e in events]
 
-    assert rows_of(record) == ["BootStarted", "lost"]
-    assert rows_of(ended) == ["BootStarted", "BootEnded"]
+    assert rows_of(record) == ["SessionStarted", "lost"]
+    assert rows_of(ended) == ["SessionStarted", "SessionEnded"]
     told = parts.database.head
     again = parts.ledger.registry.get(record.run)
     assert again is not None
     assert (again.state, again.accepted) == ("lost", 1)
 
-    parts.take(again, FIT, BootEnded(t_s=2.0, why="finished"))
+    parts.take(again, FIT, SessionEnded(t_s=2.0, why="finished"))
     assert parts.ledger.commit()
 
-    assert rows_of(record) == ["BootStarted", "lost", "FitStarted", "BootEnded"]
-    assert rows_of(record, told) == ["FitStarted", "BootEnded"]
+    assert rows_of(record) == ["SessionStarted", "lost", "FitStarted", "SessionEnded"]
+    assert rows_of(record, told) == ["FitStarted", "SessionEnded"]
 
 
 @on_both_stores
@@ -389,7 +389,7 @@ def test_changes_told_before_a_crash_are_told_again(parts: HubParts):
 def test_a_boot_after_the_wall_clock_jumped_back_does_not_go_back_in_run_time(parts: HubParts):
     record = parts.started_run(pid=1)
     parts.take(record, Sample(t_s=50.0))
-    earlier = BootStarted(
+    earlier = SessionStarted(
         t_s=0.0, boot=new_id(), name="net", host="h", pid=2, started_wall_s=1.8e9 - 3600
     )
 
@@ -402,7 +402,7 @@ def test_a_boot_after_the_wall_clock_jumped_back_does_not_go_back_in_run_time(pa
 def test_pages_of_runs_are_followed_to_the_end(parts: HubParts):
     for _ in range(450):
         parts.started_run(pid=1)
-    ledger: Ledger = parts.ledger
+    ledger: HubEventLog = parts.ledger
 
     seen: list[str] = []
     change, more = 0, True
@@ -421,7 +421,7 @@ def test_a_run_begun_with_a_gap_takes_name_actions_and_versions_from_its_first_e
     origin = Origin("boot1", "here", 7, 0, 1.8e9)
     parts.ledger.take_gap(record, 40, origin)
     parts.take(record, FitStarted(t_s=5.0, fit=1, model="net", epochs=2, steps=30))
-    started = BootStarted(
+    started = SessionStarted(
         t_s=0.0,
         boot="boot1",
         name="net",

@@ -11,24 +11,24 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from kmonitor.hub.judge.judge_thread import Judging, VerdictDesk
+from kmonitor.hub.judge.judge_thread import JudgeDispatcher, JudgeThread
 from kmonitor.hub.store.sample_blocks import next_block
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME
-from kmonitor.hub.views.series import SeriesDesk
-from kmonitor.hub.views.viewers import Views
+from kmonitor.hub.views.series import SeriesThread
+from kmonitor.hub.views.viewers import ViewerService
 from kmonitor_agent.wire.messages.codec import pack, unpack_to_desktop
 from kmonitor_agent.wire.messages.events import EpochEnded, EpochStarted, FitStarted, Sample
 from kmonitor_agent.wire.messages.fields import MAX_COUNT, new_id
 from kmonitor_agent.wire.messages.unions import (
-    CommandAsked,
+    CommandRequest,
     ErrorMessage,
-    RowsAsked,
-    RowsTold,
-    RunsAsked,
-    RunsTold,
-    SeriesAsked,
-    SeriesTold,
-    VerdictsAsked,
+    RowsReply,
+    RowsRequest,
+    RunsReply,
+    RunsRequest,
+    SeriesReply,
+    SeriesRequest,
+    VerdictsRequest,
 )
 from tests.support.hub_parts import HubParts
 from tests.support.waiting import wait_until
@@ -74,11 +74,13 @@ class Asked:
     def __init__(self, parts: HubParts) -> None:
         self.told: list[Any] = []
         reader = parts.database.open_reader
-        self.series = SeriesDesk(reader, lambda: None)
-        self.verdicts = VerdictDesk(reader, lambda: None)
-        self.views = Views(parts.ledger, self.series, parts.faults, parts.clock, self._send)
+        self.series = SeriesThread(reader, lambda: None)
+        self.verdicts = JudgeThread(reader, lambda: None)
+        self.views = ViewerService(
+            parts.ledger, self.series, parts.faults, parts.clock, self._send
+        )
         self.views.judges = self.verdicts
-        self._judging = Judging(parts.ledger, self.verdicts, parts.faults, self._send)
+        self._judging = JudgeDispatcher(parts.ledger, self.verdicts, parts.faults, self._send)
         self.series.start()
         self.verdicts.start()
 
@@ -120,7 +122,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
         runs.append(record)
     gone = runs.pop()
     for record in runs:
-        asked = CommandAsked(ask=1, id=new_id(), run=record.run, name="save", boot=record.boot)
+        asked = CommandRequest(ask=1, id=new_id(), run=record.run, name="save", boot=record.boot)
         parts.ledger.book.add(asked, 1.8e9)
         parts.ledger.audit("this user", "note", record.run, "net", "done")
     parts.ledger.commit()
@@ -194,25 +196,25 @@ def test_a_cell_of_one_run_ends_nothing_and_hides_no_other(
 
 
 def _see_everything(asked: Asked, run: str, *, is_spoilt: bool = False) -> None:
-    runs = asked.answer(RunsAsked(ask=1))
-    rows = asked.answer(RowsAsked(ask=2, cursor=0, runs=[run]))
-    all_rows = asked.answer(RowsAsked(ask=3, cursor=0))
-    kinds = asked.answer(RowsAsked(ask=4, cursor=0, runs=[run], kinds=["sample", "epoch_end"]))
-    series = asked.answer(SeriesAsked(ask=5, run=run, columns=["ram_bytes", "log:loss"]))
-    asked.answer(VerdictsAsked(ask=6, run=run))
+    runs = asked.answer(RunsRequest(ask=1))
+    rows = asked.answer(RowsRequest(ask=2, cursor=0, runs=[run]))
+    all_rows = asked.answer(RowsRequest(ask=3, cursor=0))
+    kinds = asked.answer(RowsRequest(ask=4, cursor=0, runs=[run], kinds=["sample", "epoch_end"]))
+    series = asked.answer(SeriesRequest(ask=5, run=run, columns=["ram_bytes", "log:loss"]))
+    asked.answer(VerdictsRequest(ask=6, run=run))
 
-    assert isinstance(runs, RunsTold)
-    assert isinstance(all_rows, RowsTold)
-    assert isinstance(rows, RowsTold)
-    assert isinstance(kinds, RowsTold)
+    assert isinstance(runs, RunsReply)
+    assert isinstance(all_rows, RowsReply)
+    assert isinstance(rows, RowsReply)
+    assert isinstance(kinds, RowsReply)
     if not is_spoilt:
         assert run in {each.run for each in runs.runs}
         assert len(rows.rows) == 45
         assert len(kinds.rows) == 41
-        assert isinstance(series, SeriesTold)
+        assert isinstance(series, SeriesReply)
         assert series.columns[0].n_raw == 40
     else:
-        assert isinstance(series, SeriesTold | ErrorMessage)
+        assert isinstance(series, SeriesReply | ErrorMessage)
 
 
 def _go_on(parts: HubParts, run: str) -> None:

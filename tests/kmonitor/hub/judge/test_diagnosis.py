@@ -3,13 +3,13 @@ import pytest
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.causes import (
     PYTHON_VALUES,
-    Advice,
     Cause,
-    FirstUnit,
-    Sureness,
-    diagnose,
-    of_first_unit,
-    slowed_by,
+    Confidence,
+    FirstUnitRise,
+    Remedy,
+    explain_first_unit,
+    explain_growth,
+    explain_slowdown,
 )
 from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
 from kmonitor.hub.judge.growth import Growth, WhyNot
@@ -26,37 +26,37 @@ def grew(*kinds: CounterKind) -> list[CounterGrowth]:
 @pytest.mark.parametrize(
     ("kinds", "cause", "sureness"),
     [
-        ([K.TRACES, K.BLOCKS, K.NATIVE_BYTES], Cause.RETRACING, Sureness.COUNTED),
-        ([K.TRACES, K.ALLOCATOR_BYTES, K.NATIVE_BYTES], Cause.REBUILT, Sureness.FITTING),
-        ([K.RETAINED, K.TRACES, K.BLOCKS], Cause.RETAINED_TRACES, Sureness.COUNTED),
-        ([K.BLOCKS, K.NATIVE_BYTES], Cause.PYTHON, Sureness.FITTING),
-        ([K.PYTHON_BYTES, K.NATIVE_BYTES], Cause.PYTHON, Sureness.FITTING),
-        ([K.ALLOCATOR_BYTES, K.NATIVE_BYTES], Cause.TENSORS, Sureness.FITTING),
-        ([K.NATIVE_BYTES], Cause.MALLOC, Sureness.FITTING),
-        ([K.FREE_BYTES], Cause.CACHE, Sureness.FITTING),
-        ([K.CHILDREN_BYTES], Cause.WORKERS, Sureness.COUNTED),
-        ([], Cause.UNKNOWN, Sureness.OPEN),
+        ([K.TRACES, K.BLOCKS, K.NATIVE_BYTES], Cause.RETRACING, Confidence.COUNTED),
+        ([K.TRACES, K.ALLOCATOR_BYTES, K.NATIVE_BYTES], Cause.REBUILT, Confidence.FITTING),
+        ([K.RETAINED, K.TRACES, K.BLOCKS], Cause.RETAINED_TRACES, Confidence.COUNTED),
+        ([K.BLOCKS, K.NATIVE_BYTES], Cause.PYTHON, Confidence.FITTING),
+        ([K.PYTHON_BYTES, K.NATIVE_BYTES], Cause.PYTHON, Confidence.FITTING),
+        ([K.ALLOCATOR_BYTES, K.NATIVE_BYTES], Cause.TENSORS, Confidence.FITTING),
+        ([K.NATIVE_BYTES], Cause.MALLOC, Confidence.FITTING),
+        ([K.FREE_BYTES], Cause.CACHE, Confidence.FITTING),
+        ([K.CHILDREN_BYTES], Cause.WORKERS, Confidence.COUNTED),
+        ([], Cause.UNKNOWN, Confidence.OPEN),
     ],
 )
-def test_the_table_of_causes(kinds: list[CounterKind], cause: Cause, sureness: Sureness):
-    found = diagnose(GROWING, grew(*kinds))
+def test_the_table_of_causes(kinds: list[CounterKind], cause: Cause, sureness: Confidence):
+    found = explain_growth(GROWING, grew(*kinds))
 
     assert found is not None
     assert (found.cause, found.sureness) == (cause, sureness)
     assert found.advice
     is_of_models = cause in {Cause.RETAINED_TRACES, Cause.REBUILT}
-    assert (Advice.COLLECT_EACH in found.advice) == is_of_models
+    assert (Remedy.COLLECT_EACH in found.advice) == is_of_models
 
 
 def test_malloc_is_native_code_once_lines_of_python_were_compared():
-    found = diagnose(GROWING, grew(K.NATIVE_BYTES), is_compared=True)
+    found = explain_growth(GROWING, grew(K.NATIVE_BYTES), is_compared=True)
 
     assert found is not None
-    assert (found.cause, found.advice) == (Cause.NATIVE, (Advice.RESTART,))
+    assert (found.cause, found.advice) == (Cause.NATIVE, (Remedy.RESTART,))
 
 
 def test_nothing_is_made_of_counters_that_do_not_grow():
-    found = diagnose(GROWING, [], is_compared=True)
+    found = explain_growth(GROWING, [], is_compared=True)
 
     assert found is not None
     assert (found.cause, found.because) == (Cause.UNKNOWN, ())
@@ -67,11 +67,11 @@ def test_the_function_with_most_new_traces_is_named():
         CounterGrowth(K.TRACES, Slope(n, n, n), name)
         for n, name in ((4.0, ""), (1.0, "predict"), (3.0, "augment"))
     ]
-    found = diagnose(GROWING, [*traces, *grew(K.BLOCKS)])
+    found = explain_growth(GROWING, [*traces, *grew(K.BLOCKS)])
 
     assert found is not None
     assert found.function == "augment"
-    assert found.advice[0] is Advice.TENSORS_NOT_NUMBERS
+    assert found.advice[0] is Remedy.TENSORS_NOT_NUMBERS
     assert {one.kind for one in found.because} == {K.TRACES}
 
 
@@ -89,7 +89,7 @@ def test_steps_that_each_fit_leaves_are_of_models_and_not_of_changing_arguments(
 ):
     traces = [CounterGrowth(K.TRACES, Slope(1.0, 1.0, 1.0), name) for name in names]
 
-    found = diagnose(GROWING, traces, is_per_fit=per == "fit")
+    found = explain_growth(GROWING, traces, is_per_fit=per == "fit")
 
     assert found is not None
     assert found.cause is cause
@@ -106,38 +106,38 @@ def test_steps_that_each_fit_leaves_are_of_models_and_not_of_changing_arguments(
 def test_nobody_passes_python_values_to_the_steps_of_keras(name: str, changed: str, cause: Cause):
     traces = [CounterGrowth(K.TRACES, Slope(1.0, 1.0, 1.0), name)]
 
-    leaks = diagnose(GROWING, traces, changed={name: changed})
-    slows = slowed_by(traces, {name: changed})
+    leaks = explain_growth(GROWING, traces, changed={name: changed})
+    slows = explain_slowdown(traces, {name: changed})
 
     assert leaks is not None
     assert slows is not None
     assert leaks.cause is slows.cause is cause
-    assert (Advice.TENSORS_NOT_NUMBERS in leaks.advice) == (name == "augment")
+    assert (Remedy.TENSORS_NOT_NUMBERS in leaks.advice) == (name == "augment")
 
 
 def test_steps_that_slow_down_from_model_to_model_are_told_as_models():
     traces = [CounterGrowth(K.TRACES, Slope(2.0, 2.0, 2.0), "one_step_on_data")]
 
-    found = slowed_by(traces, is_per_fit=True)
+    found = explain_slowdown(traces, is_per_fit=True)
 
     assert found is not None
-    assert (found.cause, found.sureness) == (Cause.REBUILT, Sureness.FITTING)
-    assert Advice.TENSORS_NOT_NUMBERS not in found.advice
+    assert (found.cause, found.sureness) == (Cause.REBUILT, Confidence.FITTING)
+    assert Remedy.TENSORS_NOT_NUMBERS not in found.advice
 
 
 def test_a_function_may_be_made_anew_where_no_tensor_differs():
     traces = [CounterGrowth(K.TRACES, Slope(1.0, 1.0, 1.0), "fresh")]
 
-    found = diagnose(GROWING, traces, changed={"fresh": PYTHON_VALUES})
+    found = explain_growth(GROWING, traces, changed={"fresh": PYTHON_VALUES})
 
     assert found is not None
-    assert found.advice[:2] == (Advice.TENSORS_NOT_NUMBERS, Advice.FUNCTION_ONCE)
-    assert Advice.DIAGNOSE in found.advice
+    assert found.advice[:2] == (Remedy.TENSORS_NOT_NUMBERS, Remedy.FUNCTION_ONCE)
+    assert Remedy.DIAGNOSE in found.advice
 
 
 def test_no_function_is_named_where_none_is_known():
-    retracing = diagnose(GROWING, grew(K.TRACES))
-    native = diagnose(GROWING, grew(K.NATIVE_BYTES))
+    retracing = explain_growth(GROWING, grew(K.TRACES))
+    native = explain_growth(GROWING, grew(K.NATIVE_BYTES))
 
     assert retracing is not None
     assert retracing.function is None
@@ -146,20 +146,21 @@ def test_no_function_is_named_where_none_is_known():
 
 
 def test_a_data_set_that_was_read_once_needs_nothing():
-    found = of_first_unit(FirstUnit(rise=900.0, later_rise=10.0))
+    found = explain_first_unit(FirstUnitRise(rise=900.0, later_rise=10.0))
 
     assert found is not None
-    assert (found.cause, found.sureness) == (Cause.DATA_CACHE, Sureness.FITTING)
+    assert (found.cause, found.sureness) == (Cause.DATA_CACHE, Confidence.FITTING)
     assert found.because[0].per_unit.middle == 900.0
     assert found.advice == ()
 
 
 @pytest.mark.parametrize(
-    "first", [None, FirstUnit(0.0, 0.0), FirstUnit(10.0, 90.0), FirstUnit(900.0, -800.0)]
+    "first",
+    [None, FirstUnitRise(0.0, 0.0), FirstUnitRise(10.0, 90.0), FirstUnitRise(900.0, -800.0)],
 )
-def test_what_is_not_kept_or_goes_on_is_no_data_set(first: FirstUnit | None):
-    assert of_first_unit(first) is None
+def test_what_is_not_kept_or_goes_on_is_no_data_set(first: FirstUnitRise | None):
+    assert explain_first_unit(first) is None
 
 
 def test_nothing_is_named_where_nothing_grows():
-    assert diagnose(STEADY, grew(K.TRACES)) is None
+    assert explain_growth(STEADY, grew(K.TRACES)) is None

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kmonitor.hub.judge.causes import first_unit
+from kmonitor.hub.judge.causes import first_unit_rise
 
 MIB = 2.0**20
 T = np.linspace(0.0, 10.0, 200)
@@ -10,7 +10,7 @@ LATER = np.full(4, 1000.0 * MIB)
 
 def test_what_rises_evenly_and_stays_is_measured():
     """30 MiB a second: 150 MiB from the minimum of the fifth part of ten to that of the last."""
-    found = first_unit(T, (700.0 + 30.0 * T) * MIB, (0.0, 10.0), LATER)
+    found = first_unit_rise(T, (700.0 + 30.0 * T) * MIB, (0.0, 10.0), LATER)
 
     assert found is not None
     assert found.rise == pytest.approx(150.0 * MIB, rel=0.02)
@@ -28,11 +28,11 @@ def test_what_rises_evenly_and_stays_is_measured():
     ids=["at the start", "at once", "little", "falls"],
 )
 def test_what_does_not_rise_evenly_is_no_data_set(values: np.ndarray):
-    assert first_unit(T, values * MIB, (0.0, 10.0), LATER) is None
+    assert first_unit_rise(T, values * MIB, (0.0, 10.0), LATER) is None
 
 
 def test_too_few_samples_or_epochs_tell_nothing():
     values = (700.0 + 30.0 * T) * MIB
 
-    assert first_unit(T, values, (0.0, 10.0), LATER[:1]) is None
-    assert first_unit(T[::40], values[::40], (0.0, 10.0), LATER) is None
+    assert first_unit_rise(T, values, (0.0, 10.0), LATER[:1]) is None
+    assert first_unit_rise(T[::40], values[::40], (0.0, 10.0), LATER) is None

@@ -10,11 +10,11 @@ from kmonitor.hub.judge.detectors import (
     ALARMED,
     TO_ALARM,
     TO_CLEAR,
-    Per,
-    State,
-    Verdict,
-    next_slowdown,
-    next_verdict,
+    GrowthState,
+    Judgement,
+    UnitKind,
+    next_judgement,
+    next_slowdown_judgement,
     relative_to_own_kind,
     unit_of,
 )
@@ -26,10 +26,12 @@ FLAT = np.full(60, 1000.0 * MIB)
 GROWN = judge_growth(LINE, RAM_FLOOR)
 
 
-def replay(values: np.ndarray, *counters: Counter, before: Verdict | None = None) -> list[Verdict]:
-    verdict, told = before or Verdict(), list[Verdict]()
+def replay(
+    values: np.ndarray, *counters: Counter, before: Judgement | None = None
+) -> list[Judgement]:
+    verdict, told = before or Judgement(), list[Judgement]()
     for n in range(1, len(values) + 1):
-        verdict = next_verdict(verdict, values[:n], counters)
+        verdict = next_judgement(verdict, values[:n], counters)
         told.append(verdict)
     return told
 
@@ -37,21 +39,21 @@ def replay(values: np.ndarray, *counters: Counter, before: Verdict | None = None
 def test_what_rises_from_the_first_is_neither_steady_nor_a_leak_while_learning():
     states = [one.state for one in replay(LINE)]
 
-    assert set(states[: 9 + TO_ALARM - 1]) == {State.LEARNING}
-    assert replay(FLAT)[9].state is State.STEADY
+    assert set(states[: 9 + TO_ALARM - 1]) == {GrowthState.LEARNING}
+    assert replay(FLAT)[9].state is GrowthState.STEADY
 
 
 def test_what_rose_at_first_and_no_more_is_steady():
     values = np.concatenate((LINE[:11], np.full(4, LINE[0])))
 
-    assert replay(values)[-1].state is State.STEADY
+    assert replay(values)[-1].state is GrowthState.STEADY
 
 
 def test_growth_is_told_after_five_judgements_in_a_row():
     """The first with ten units; a line with steps too small for the floor comes later."""
     states = [one.state for one in replay(LINE)]
 
-    assert states.index(State.GROWING) == 9 + TO_ALARM - 1
+    assert states.index(GrowthState.GROWING) == 9 + TO_ALARM - 1
 
 
 def test_garbage_that_is_collected_now_and_then_clears_no_leak():
@@ -59,7 +61,7 @@ def test_garbage_that_is_collected_now_and_then_clears_no_leak():
     units = np.arange(280.0)
     states = [one.state for one in replay((500.0 + 8.0 * units - 96.0 * (units // 40)) * MIB)]
 
-    assert set(states[13:]) == {State.GROWING}
+    assert set(states[13:]) == {GrowthState.GROWING}
 
 
 def test_a_leak_that_paused_now_and_then_is_cleared_once_it_stops():
@@ -67,8 +69,8 @@ def test_a_leak_that_paused_now_and_then_is_cleared_once_it_stops():
     grown = (500.0 + 8.0 * units - 96.0 * (units // 40)) * MIB
     states = [one.state for one in replay(np.concatenate((grown, np.full(30, grown[-1]))))]
 
-    assert states[159] is State.GROWING
-    assert states[-1] is State.CLEARED
+    assert states[159] is GrowthState.GROWING
+    assert states[-1] is GrowthState.CLEARED
 
 
 @pytest.mark.parametrize("n_teeth", [1, 2, 3])
@@ -77,25 +79,25 @@ def test_a_leak_that_ends_with_a_fall_is_cleared_as_soon_as_others(n_teeth: int)
     grown = 500.0 + 8.0 * units - 96.0 * (units // 40)
     states = [one.state for one in replay(np.append(grown, [grown[-1] - 96.0] * 20) * MIB)]
 
-    assert states[len(units) - 1] is State.GROWING
-    assert states[-1] is State.CLEARED
+    assert states[len(units) - 1] is GrowthState.GROWING
+    assert states[-1] is GrowthState.CLEARED
 
 
 def test_growth_that_was_given_back_is_cleared_while_it_comes_again():
     units = np.arange(90.0)
     states = [one.state for one in replay((500.0 + 8.0 * (units % 60)) * MIB)]
 
-    assert states[59] is State.GROWING
-    assert states[70] is State.CLEARED
+    assert states[59] is GrowthState.GROWING
+    assert states[70] is GrowthState.CLEARED
 
 
 def test_a_leak_is_suspected_only_with_a_counter_and_twenty_units():
     traces = Counter(CounterKind.TRACES, 3.0 * np.arange(60.0), "train_step")
     with_cause = replay(LINE, traces)
 
-    assert State.SUSPECTED not in {one.state for one in replay(LINE)}
-    assert with_cause[18].state is State.GROWING
-    assert with_cause[19].state is State.SUSPECTED
+    assert GrowthState.SUSPECTED not in {one.state for one in replay(LINE)}
+    assert with_cause[18].state is GrowthState.GROWING
+    assert with_cause[19].state is GrowthState.SUSPECTED
     assert with_cause[19].grew_with[0].function == "train_step"
     assert with_cause[19].grew_with[0].per_unit.middle == 3.0
 
@@ -103,35 +105,37 @@ def test_a_leak_is_suspected_only_with_a_counter_and_twenty_units():
 def test_flat_memory_is_steady_though_a_counter_grows():
     traces = Counter(CounterKind.TRACES, 3.0 * np.arange(60.0))
 
-    assert replay(FLAT, traces)[-1] == Verdict(State.STEADY, judge_growth(FLAT, RAM_FLOOR))
+    assert replay(FLAT, traces)[-1] == Judgement(GrowthState.STEADY, judge_growth(FLAT, RAM_FLOOR))
 
 
 def test_an_alarm_clears_soon_after_growth_stops_and_stays_cleared():
     values = (1000.0 + 8.0 * np.minimum(np.arange(90.0), 59.0)) * MIB
     states = [one.state for one in replay(values)]
 
-    assert states[59] is State.GROWING
-    cleared = states.index(State.CLEARED)
+    assert states[59] is GrowthState.GROWING
+    cleared = states.index(GrowthState.CLEARED)
     assert 60 + TO_CLEAR <= cleared <= 60 + 20
-    assert set(states[cleared:]) == {State.CLEARED}
+    assert set(states[cleared:]) == {GrowthState.CLEARED}
 
 
 def test_the_evidence_stays_while_judgements_begin_to_contradict():
-    growing = Verdict(State.GROWING, GROWN, alarmed_units=7)
-    told = next_verdict(growing, FLAT)
+    growing = Judgement(GrowthState.GROWING, GROWN, alarmed_units=7)
+    told = next_judgement(growing, FLAT)
 
-    assert (told.state, told.in_a_row, told.alarmed_units) == (State.GROWING, 1, 8)
+    assert (told.state, told.in_a_row, told.alarmed_units) == (GrowthState.GROWING, 1, 8)
     assert told.growth is GROWN
-    assert next_verdict(told, LINE).in_a_row == 0
+    assert next_judgement(told, LINE).in_a_row == 0
 
 
 def test_an_alarm_stands_over_a_restart_until_it_was_judged_anew():
     alarmed = replay(LINE)[-1]
     anew = replay(FLAT[:13], before=alarmed)
 
-    assert {one.state for one in anew[: 9 + TO_CLEAR - 1]} == {State.GROWING}
-    assert anew[9 + TO_CLEAR - 1].state is State.CLEARED
-    assert replay(FLAT[:1], before=Verdict(State.CLEARED))[-1].state is State.LEARNING
+    assert {one.state for one in anew[: 9 + TO_CLEAR - 1]} == {GrowthState.GROWING}
+    assert anew[9 + TO_CLEAR - 1].state is GrowthState.CLEARED
+    assert (
+        replay(FLAT[:1], before=Judgement(GrowthState.CLEARED))[-1].state is GrowthState.LEARNING
+    )
 
 
 @settings(deadline=None, max_examples=12)
@@ -139,13 +143,13 @@ def test_an_alarm_stands_over_a_restart_until_it_was_judged_anew():
 def test_every_path_goes_through_states_that_follow_each_other(seed: int, slope: float):
     rng = np.random.default_rng(seed)
     values = (900.0 + slope * np.arange(40.0) + rng.normal(0.0, 3.0, 40)) * MIB
-    told = [Verdict(), *replay(values)]
+    told = [Judgement(), *replay(values)]
 
     for before, after in pairwise(told):
         if after.state in ALARMED and before.state not in ALARMED:
             assert before.in_a_row == TO_ALARM - 1
-        if after.state is State.CLEARED:
-            assert before.state in {*ALARMED, State.CLEARED}
+        if after.state is GrowthState.CLEARED:
+            assert before.state in {*ALARMED, GrowthState.CLEARED}
         assert (after.alarmed_units > 0) == (after.state in ALARMED)
 
 
@@ -187,19 +191,19 @@ def test_a_counter_that_is_not_read_late_is_judged_by_what_is_there():
 
 
 def test_units_are_fits_or_folds_where_there_are_several():
-    assert unit_of(n_fits=2) is Per.EPOCH
-    assert unit_of(n_fits=3) is Per.FIT
-    assert unit_of(n_fits=5, n_folds=5) is Per.FOLD
+    assert unit_of(n_fits=2) is UnitKind.EPOCH
+    assert unit_of(n_fits=3) is UnitKind.FIT
+    assert unit_of(n_fits=5, n_folds=5) is UnitKind.FOLD
 
 
 def test_steps_that_take_longer_are_told_and_a_slower_clock_is_not():
-    slower, same = Verdict(), Verdict()
+    slower, same = Judgement(), Judgement()
     for n in range(10, 40):
-        slower = next_slowdown(slower, 0.05 * (1.0 + 0.01 * np.arange(float(n))))
-        same = next_slowdown(same, 0.05 * (1.0 + 0.001 * np.arange(float(n))))
+        slower = next_slowdown_judgement(slower, 0.05 * (1.0 + 0.01 * np.arange(float(n))))
+        same = next_slowdown_judgement(same, 0.05 * (1.0 + 0.001 * np.arange(float(n))))
 
-    assert slower.state is State.GROWING
-    assert same.state is State.STEADY
+    assert slower.state is GrowthState.GROWING
+    assert same.state is GrowthState.STEADY
 
 
 def test_a_larger_model_is_compared_with_its_own_kind_only():

@@ -7,7 +7,7 @@ import pytest
 from kmonitor.hub.judge.judge_thread import read_packed, read_part
 from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor.hub.store.connection import Connection
+from kmonitor.hub.store.connection import StoreConnection
 from kmonitor.hub.store.sample_blocks import next_block
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import Event, Verdict
@@ -21,13 +21,13 @@ N_BLOCK = 16
 
 
 @pytest.fixture
-def connection(parts: HubParts) -> Iterator[Connection]:
+def connection(parts: HubParts) -> Iterator[StoreConnection]:
     found = parts.database.open_reader()
     yield found
     found.close()
 
 
-def stored(parts: HubParts, connection: Connection) -> RunRecord:
+def stored(parts: HubParts, connection: StoreConnection) -> RunRecord:
     """A leaking run of 45 epochs, of whose 90 samples 80 are packed."""
     record = parts.started_run(pid=1)
     parts.take(record, *events_of(LEAK, 45))
@@ -38,7 +38,7 @@ def stored(parts: HubParts, connection: Connection) -> RunRecord:
     return record
 
 
-def read_rest(connection: Connection, record: RunRecord, judge: RunJudge) -> None:
+def read_rest(connection: StoreConnection, record: RunRecord, judge: RunJudge) -> None:
     rows = connection.execute(
         "SELECT row, t_s, body FROM events WHERE run_key = ? AND row > ? ORDER BY row",
         (record.key, judge.row),
@@ -54,7 +54,9 @@ def judged(judge: RunJudge) -> list[Verdict]:
     return judge.now()
 
 
-def test_packed_samples_and_events_give_the_same_verdicts(parts: HubParts, connection: Connection):
+def test_packed_samples_and_events_give_the_same_verdicts(
+    parts: HubParts, connection: StoreConnection
+):
     record = stored(parts, connection)
     by_events, by_blocks = RunJudge(), RunJudge()
     read_rest(connection, record, by_events)
@@ -69,7 +71,7 @@ def test_packed_samples_and_events_give_the_same_verdicts(parts: HubParts, conne
 
 
 def test_parts_of_a_run_and_its_events_give_the_same_verdicts(
-    parts: HubParts, connection: Connection
+    parts: HubParts, connection: StoreConnection
 ):
     record = stored(parts, connection)
     by_events, by_parts = RunJudge(), RunJudge()
@@ -84,7 +86,7 @@ def test_parts_of_a_run_and_its_events_give_the_same_verdicts(
 
 
 def test_no_packed_sample_is_decoded_as_an_event(
-    parts: HubParts, connection: Connection, monkeypatch: pytest.MonkeyPatch
+    parts: HubParts, connection: StoreConnection, monkeypatch: pytest.MonkeyPatch
 ):
     record = stored(parts, connection)
     decoded: list[Event] = []
@@ -101,7 +103,7 @@ def test_no_packed_sample_is_decoded_as_an_event(
     assert all(type(event).__name__ != "Sample" for event in decoded)
 
 
-def test_damaged_blocks_leave_all_to_the_events(parts: HubParts, connection: Connection):
+def test_damaged_blocks_leave_all_to_the_events(parts: HubParts, connection: StoreConnection):
     record = stored(parts, connection)
     parts.spoil("UPDATE sample_blocks SET body = substr(body, 2) WHERE name = 'ram_bytes'")
     judge = RunJudge()

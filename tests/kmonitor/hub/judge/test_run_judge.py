@@ -9,12 +9,12 @@ from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor_agent.wire.messages.commands import LimitSpec
 from kmonitor_agent.wire.messages.events import (
     AllocationGrowth,
-    BootStarted,
     Diagnosis,
     EpochEnded,
     Event,
     LimitsInForce,
     Sample,
+    SessionStarted,
     Verdict,
 )
 from tests.support.growing_run import EPOCH_S, MIB, Growing, events_of
@@ -268,7 +268,7 @@ def test_an_alarm_stands_over_a_restart_with_the_evidence_of_before():
     grows = Growing(ram_mib=8.0, traces=2, retained=2)
     judge, _ = _judged(events_of(grows, 30))
     (before,) = _of(judge.now(), "ram")
-    boot = BootStarted(t_s=0.0, boot="b", name="n", host="h", pid=1, started_wall_s=1.0)
+    boot = SessionStarted(t_s=0.0, boot="b", name="n", host="h", pid=1, started_wall_s=1.0)
 
     _, told = _judged([boot, *events_of(Growing(), 4, first=30)], judge)
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from kmonitor.hub.judge.stalls import Stalls
+from kmonitor.hub.judge.stalls import StallMonitor
 from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor.hub.store.pages import Wanted
+from kmonitor.hub.store.pages import PageRequest
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
@@ -30,7 +30,7 @@ WORDS = "no step for 21 s within an epoch, where the longest pause was 1 s"
 @pytest.fixture
 def run(parts: HubParts) -> Iterator[RunRecord]:
     """Trains since 30 s, a step each second, and hangs from then on."""
-    parts.ledger.listeners.append(Stalls(parts.ledger).heard)
+    parts.ledger.listeners.append(StallMonitor(parts.ledger).heard)
     record = parts.started_run(pid=1)
     parts.take(record, FitStarted(t_s=0.0, fit=1, model="net", epochs=3, steps=1000))
     parts.take(record, *(at(second, second) for second in range(1, 31)))
@@ -48,7 +48,7 @@ def hang(parts: HubParts, run: RunRecord, from_s: int = 31, seconds: int = 21) -
 
 def notices(parts: HubParts, run: RunRecord) -> list[Notice]:
     parts.ledger.commit()
-    page = parts.database.page(Wanted(0, 1000, (run.key,), ("notice",)))
+    page = parts.database.page(PageRequest(0, 1000, (run.key,), ("notice",)))
     found = [decode_event(row[4]) for row in page.rows]
     return [event for event in found if isinstance(event, Notice)]
 
@@ -148,7 +148,7 @@ def test_another_hub_keeps_what_was_told_until_a_step_is_made(parts: HubParts, r
     hang(parts, run)
     parts.ledger.commit()
     parts.reopen()
-    parts.ledger.listeners[:] = [Stalls(parts.ledger).heard]
+    parts.ledger.listeners[:] = [StallMonitor(parts.ledger).heard]
     record = parts.ledger.registry.get(run.run)
     assert record is not None
 
@@ -160,7 +160,7 @@ def test_another_hub_keeps_what_was_told_until_a_step_is_made(parts: HubParts, r
 
 
 def test_an_epoch_tells_how_many_steps_it_has(parts: HubParts):
-    parts.ledger.listeners.append(Stalls(parts.ledger).heard)
+    parts.ledger.listeners.append(StallMonitor(parts.ledger).heard)
     record = parts.started_run(pid=1)
     parts.take(record, FitStarted(t_s=0.0, fit=1, model="net"))
     parts.take(record, *(at(second, second) for second in range(1, 31)))

@@ -7,9 +7,9 @@ import pytest
 from kmonitor.hub.judge.stall_detector import (
     LEAST_ELSEWHERE_S,
     LEAST_S,
-    Place,
+    FitStage,
     Stall,
-    StepSilence,
+    StallDetector,
 )
 
 
@@ -17,7 +17,7 @@ class Training:
     """A made-up fit, looked at each second as the agent does."""
 
     def __init__(self, *, steps: int | None = 20) -> None:
-        self.silence = StepSilence()
+        self.silence = StallDetector()
         self.told: list[Stall] = []
         self.now_s = 0.0
         self.at = (0, 0)
@@ -68,7 +68,7 @@ def test_a_hang_is_told_where_epochs_are_shorter_than_the_looks():
     run.steps([0.007] * 5, epoch=60)
     run.stay_silent(2 * LEAST_S)
 
-    assert run.told[0].place is Place.EPOCH
+    assert run.told[0].place is FitStage.EPOCH
     assert run.told[0].silent_s <= LEAST_S + 1.0
 
 
@@ -134,7 +134,7 @@ def test_a_hang_within_an_epoch_is_told_before_twice_its_bound(pause_s: float, b
     run.stay_silent(2 * bound_s + 2.0)
 
     first = run.told[0]
-    assert first.place is Place.EPOCH
+    assert first.place is FitStage.EPOCH
     assert bound_s < first.silent_s <= 2 * bound_s
     assert first.longest_s == pytest.approx(pause_s, abs=1.0)
     assert first.since_s == pytest.approx(began_s, abs=1.0)
@@ -148,7 +148,7 @@ def test_a_hang_between_epochs_is_told():
     assert run.told == []
 
     run.stay_silent(60.0)
-    assert run.told[0].place is Place.BETWEEN
+    assert run.told[0].place is FitStage.BETWEEN
     assert run.told[0].longest_s == pytest.approx(31.0, abs=1.5)
 
 
@@ -160,7 +160,7 @@ def test_a_hang_at_the_begin_is_told_once_two_fits_have_begun():
 
     run.stay_silent(2 * LEAST_ELSEWHERE_S)
 
-    assert run.told[0].place is Place.BEGIN
+    assert run.told[0].place is FitStage.BEGIN
 
 
 def test_steps_that_come_again_end_it_and_are_learned():
@@ -188,7 +188,7 @@ def test_where_the_number_of_steps_is_not_known_nothing_is_told_in_the_first_epo
     run.at = (1, 0)
     run.steps([0.3] * 10, epoch=1)
     run.stay_silent(30.0)
-    assert run.told[0].place is Place.EPOCH
+    assert run.told[0].place is FitStage.EPOCH
 
 
 def test_what_somebody_else_held_up_is_neither_told_nor_learned():
@@ -205,7 +205,7 @@ def test_what_somebody_else_held_up_is_neither_told_nor_learned():
 
 
 def test_a_process_that_was_stopped_made_no_pause():
-    silence = StepSilence()
+    silence = StallDetector()
     silence.begin_fit(0.0, steps=1000)
     for second in range(1, 40):
         silence.look(float(second), 0, second)
@@ -228,7 +228,7 @@ def test_outside_of_a_fit_no_step_is_expected():
 
 
 def test_a_fit_that_is_joined_is_judged_after_it_was_seen_to_train():
-    silence = StepSilence()
+    silence = StallDetector()
     silence.join_fit(0.0, 0, 100, steps=1000)
     told = [silence.look(float(second), 0, 100) for second in range(1, 500)]
     assert not any(told)

@@ -8,14 +8,14 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.hub.judge import judge_thread
-from kmonitor.hub.judge.judge_thread import MAX_WAITING, Judging, VerdictDesk
-from kmonitor.hub.runs.event_log import read_event
+from kmonitor.hub.judge.judge_thread import MAX_WAITING, JudgeDispatcher, JudgeThread
+from kmonitor.hub.runs.event_log import read_event_body
 from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor.hub.store.pages import Wanted
+from kmonitor.hub.store.pages import PageRequest
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.messages.codec import Malformed, decode_event, encode_event
-from kmonitor_agent.wire.messages.events import BootEnded, Event, Verdict
-from kmonitor_agent.wire.messages.unions import ErrorMessage, VerdictsAsked, VerdictsTold
+from kmonitor_agent.wire.messages.codec import MalformedMessage, decode_event, encode_event
+from kmonitor_agent.wire.messages.events import Event, SessionEnded, Verdict
+from kmonitor_agent.wire.messages.unions import ErrorMessage, VerdictsReply, VerdictsRequest
 from tests.support.growing_run import Growing, events_of
 from tests.support.hub_parts import HubParts
 from tests.support.simulated_agent import SimulatedAgent
@@ -29,9 +29,9 @@ class Bench:
 
     def __init__(self, parts: HubParts) -> None:
         self.parts = parts
-        self.desk = VerdictDesk(parts.database.open_reader, lambda: None)
+        self.desk = JudgeThread(parts.database.open_reader, lambda: None)
         self.sent: list[tuple[bytes, msgspec.Struct]] = []
-        self.judging = Judging(
+        self.judging = JudgeDispatcher(
             parts.ledger, self.desk, parts.faults, lambda who, told: self.sent.append((who, told))
         )
         self.record = parts.started_run(pid=1)
@@ -54,7 +54,7 @@ class Bench:
 
     def verdicts(self) -> list[tuple[int, Verdict]]:
         """(seq, verdict) of all that are stored."""
-        wanted = Wanted(0, 1000, (self.record.key,), ("verdict",))
+        wanted = PageRequest(0, 1000, (self.record.key,), ("verdict",))
         rows = self.parts.database.page(wanted).rows
         found = [(seq, decode_event(body)) for _, _, seq, _, body in rows]
         return [(seq, event) for seq, event in found if isinstance(event, Verdict)]
@@ -99,21 +99,21 @@ def test_a_verdict_takes_no_number_of_the_agents(bench: Bench):
 def test_a_verdict_of_a_training_is_refused():
     told = Verdict(t_s=1.0, metric="ram", state="steady", per="epoch")
 
-    with pytest.raises(Malformed, match="only the hub judges"):
-        read_event(1, encode_event(told))
+    with pytest.raises(MalformedMessage, match="only the hub judges"):
+        read_event_body(1, encode_event(told))
 
 
 def test_a_run_that_was_never_judged_is_judged_when_asked(bench: Bench):
     # As a hub without judgement has left it.
-    bench.parts.take(bench.record, *events_of(LEAK, 40), BootEnded(t_s=401.0, why="finished"))
+    bench.parts.take(bench.record, *events_of(LEAK, 40), SessionEnded(t_s=401.0, why="finished"))
     assert bench.parts.ledger.commit()
     bench.desk.start()
 
-    assert bench.desk.ask(b"who", VerdictsAsked(ask=7, run=bench.record.run), bench.record.key)
+    assert bench.desk.ask(b"who", VerdictsRequest(ask=7, run=bench.record.run), bench.record.key)
     bench.until(lambda: bench.sent, "an answer")
 
     ((who, told),) = bench.sent
-    assert isinstance(told, VerdictsTold)
+    assert isinstance(told, VerdictsReply)
     assert (who, told.ask) == (b"who", 7)
     assert [(one.metric, one.state) for one in told.verdicts] == [
         ("ram", "suspected"),
@@ -126,10 +126,10 @@ def test_a_run_without_an_epoch_has_no_verdict(bench: Bench):
     assert bench.parts.ledger.commit()
     bench.desk.start()
 
-    bench.desk.ask(b"who", VerdictsAsked(ask=1, run=bench.record.run), bench.record.key)
+    bench.desk.ask(b"who", VerdictsRequest(ask=1, run=bench.record.run), bench.record.key)
     bench.until(lambda: bench.sent, "an answer")
 
-    assert bench.sent == [(b"who", VerdictsTold(ask=1, run=bench.record.run))]
+    assert bench.sent == [(b"who", VerdictsReply(ask=1, run=bench.record.run))]
 
 
 def test_a_fault_of_the_judgement_is_counted_and_the_next_look_works(
@@ -142,7 +142,7 @@ def test_a_fault_of_the_judgement_is_counted_and_the_next_look_works(
         patched.setattr("kmonitor.hub.judge.judge_thread.read_part", broken)
         bench.desk.start()
         bench.take(*events_of(LEAK, 40))
-        bench.desk.ask(b"who", VerdictsAsked(ask=3, run=bench.record.run), bench.record.key)
+        bench.desk.ask(b"who", VerdictsRequest(ask=3, run=bench.record.run), bench.record.key)
         bench.until(lambda: bench.sent, "an answer")
         bench.until(lambda: bench.parts.faults.counts().get("verdicts"), "a fault is counted")
     told = bench.sent[0][1]
@@ -180,7 +180,7 @@ def test_of_a_thousand_living_runs_none_is_read_from_its_beginning_again(
 
     for record in runs:
         bench.desk.look(record.run, record.key)
-    bench.desk.ask(b"last", VerdictsAsked(ask=1, run=runs[0].run), runs[0].key)
+    bench.desk.ask(b"last", VerdictsRequest(ask=1, run=runs[0].run), runs[0].key)
     wait_until(lambda: bench.desk.has_found, what="it is answered")
 
     assert len(begun) == len(runs)

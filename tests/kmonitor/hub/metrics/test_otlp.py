@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from kmonitor.hub.metrics.metric_table import SENT
-from kmonitor.hub.metrics.metric_values import SnapshotShelf
+from kmonitor.hub.metrics.metric_values import SnapshotHolder
 from kmonitor.hub.metrics.otlp import OtlpSender
-from kmonitor.hub.metrics.snapshot import FigureBook
+from kmonitor.hub.metrics.snapshot import RunMetricsStore
 from kmonitor_agent.wire.messages.events import Sample
 from tests.support import otlp_collector
 from tests.support.hub_figures import shelf
@@ -24,8 +24,8 @@ collector = otlp_collector.collector
 
 
 @pytest.fixture
-def laid(parts: HubParts) -> SnapshotShelf:
-    book = FigureBook()
+def laid(parts: HubParts) -> SnapshotHolder:
+    book = RunMetricsStore()
     parts.ledger.listeners.append(book.heard)
     record = parts.started_run(pid=1)
     parts.take(record, Sample(t_s=1.0, ram_process_bytes=5.0))
@@ -33,13 +33,13 @@ def laid(parts: HubParts) -> SnapshotShelf:
 
 
 @pytest.fixture
-def sender(collector: Collector, laid: SnapshotShelf) -> Iterator[OtlpSender]:
+def sender(collector: Collector, laid: SnapshotHolder) -> Iterator[OtlpSender]:
     sender = sender_to(collector.url, laid)
     yield sender
     sender.close()
 
 
-def sender_to(url: str, laid: SnapshotShelf) -> OtlpSender:
+def sender_to(url: str, laid: SnapshotHolder) -> OtlpSender:
     return OtlpSender(f"{url}/v1/metrics", laid, hub="hub1", host="here", every_s=0.02)
 
 
@@ -64,7 +64,7 @@ def test_a_collector_receives_the_same_figures_with_units(
 def test_a_collector_that_refuses_is_told_once_and_comes_back(
     sender: OtlpSender,
     collector: Collector,
-    laid: SnapshotShelf,
+    laid: SnapshotHolder,
     caplog: pytest.LogCaptureFixture,
 ):
     collector.next_with("kmonitor_hub_info")
@@ -84,12 +84,12 @@ def test_a_collector_that_refuses_is_told_once_and_comes_back(
     assert on_every_way == [("done",), ("failed",)]
 
 
-def test_where_nothing_is_sent_nothing_is_counted(laid: SnapshotShelf):
+def test_where_nothing_is_sent_nothing_is_counted(laid: SnapshotHolder):
     assert SENT not in {point.figure for point in laid.points()}
 
 
 def test_a_collector_that_speaks_no_tls_is_told_in_few_words(
-    collector: Collector, laid: SnapshotShelf
+    collector: Collector, laid: SnapshotHolder
 ):
     sender = sender_to(collector.url.replace("http://", "https://"), laid)
     try:
@@ -117,7 +117,7 @@ def test_one_that_sends_elsewhere_is_not_followed(
 
 
 def test_one_that_is_away_costs_only_the_senders_own_thread(
-    laid: SnapshotShelf, refusing_url: str, caplog: pytest.LogCaptureFixture
+    laid: SnapshotHolder, refusing_url: str, caplog: pytest.LogCaptureFixture
 ):
     with caplog.at_level("ERROR", logger="kmonitor.hub"):
         sender = sender_to(refusing_url, laid)
@@ -128,7 +128,7 @@ def test_one_that_is_away_costs_only_the_senders_own_thread(
 
 @pytest.mark.promise(26)
 def test_what_the_environment_names_is_not_asked(
-    collector: Collector, laid: SnapshotShelf, monkeypatch: pytest.MonkeyPatch
+    collector: Collector, laid: SnapshotHolder, monkeypatch: pytest.MonkeyPatch
 ):
     other = Collector()
     for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"):

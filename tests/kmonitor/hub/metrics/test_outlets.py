@@ -7,18 +7,18 @@ import sys
 import pytest
 
 from kmonitor.hub.faults import HubFaults
-from kmonitor.hub.metrics.exporters import Outlets, is_loopback, metrics_endpoint
-from kmonitor.hub.metrics.metric_values import OutletRefused
+from kmonitor.hub.metrics.exporters import MetricsExporters, is_loopback, metrics_endpoint
+from kmonitor.hub.metrics.metric_values import ExporterRefused
 
 
 @pytest.fixture
-def outlets() -> Outlets:
-    return Outlets(HubFaults(logging.getLogger("kmonitor.test-hub")))
+def outlets() -> MetricsExporters:
+    return MetricsExporters(HubFaults(logging.getLogger("kmonitor.test-hub")))
 
 
 @pytest.mark.parametrize("bind", ["9188", ":9188", "127.0.0.1", "127.0.0.1:99999", "http://x:1"])
-def test_what_is_no_address_to_listen_on_is_refused(outlets: Outlets, bind: str):
-    with pytest.raises(OutletRefused, match=r"--prometheus: .*127\.0\.0\.1:9188"):
+def test_what_is_no_address_to_listen_on_is_refused(outlets: MetricsExporters, bind: str):
+    with pytest.raises(ExporterRefused, match=r"--prometheus: .*127\.0\.0\.1:9188"):
         outlets.serve(bind)
 
 
@@ -27,7 +27,11 @@ def test_what_is_no_address_to_listen_on_is_refused(outlets: Outlets, bind: str)
     [("prometheus_client", "--prometheus", "prometheus"), ("opentelemetry", "--otlp", "otlp")],
 )
 def test_a_library_that_is_not_here_is_named_with_its_extra(
-    outlets: Outlets, monkeypatch: pytest.MonkeyPatch, module: str, option: str, extra: str
+    outlets: MetricsExporters,
+    monkeypatch: pytest.MonkeyPatch,
+    module: str,
+    option: str,
+    extra: str,
 ):
     for name in list(sys.modules):
         if name in {"kmonitor.hub.metrics.prometheus", "kmonitor.hub.metrics.otlp"}:
@@ -42,7 +46,7 @@ def test_a_library_that_is_not_here_is_named_with_its_extra(
         else:
             outlets.serve("127.0.0.1:0")
 
-    with pytest.raises(OutletRefused, match=f"{option} needs") as failure:
+    with pytest.raises(ExporterRefused, match=f"{option} needs") as failure:
         ask()
 
     assert f'pip install ".[{extra}]"' in failure.value.remedy
@@ -53,12 +57,12 @@ def test_a_library_that_is_not_here_is_named_with_its_extra(
     ["", "host:4318", "ftp://host", "http://", "http://host:x", "http://a b/", "http://h/?q=1"],
 )
 def test_what_is_no_address_of_a_collector_is_refused(url: str):
-    with pytest.raises(OutletRefused, match=r"is no address of a collector.*http://127"):
+    with pytest.raises(ExporterRefused, match=r"is no address of a collector.*http://127"):
         metrics_endpoint(url)
 
 
 def test_a_password_in_the_address_is_refused_without_telling_it():
-    with pytest.raises(OutletRefused, match="OTEL_EXPORTER_OTLP_HEADERS") as failure:
+    with pytest.raises(ExporterRefused, match="OTEL_EXPORTER_OTLP_HEADERS") as failure:
         metrics_endpoint("http://me:secret@host:4318")
 
     assert "secret" not in str(failure.value)

@@ -9,17 +9,17 @@ import pytest
 from kmonitor.base.installation import resource_path
 from kmonitor.hub.metrics import metric_table
 from kmonitor.hub.metrics.metric_values import STALE_S
-from kmonitor.hub.metrics.snapshot import MOST_LOGS, MOST_RUNS, FigureBook
+from kmonitor.hub.metrics.snapshot import MOST_LOGS, MOST_RUNS, RunMetricsStore
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
-    BootEnded,
     EpochEnded,
+    FieldSource,
+    FieldSources,
     FitStarted,
     Footprint,
     Sample,
-    SourceOf,
-    Sources,
+    SessionEnded,
 )
 from tests.support.hub_figures import snapshot, told
 from tests.support.hub_parts import HubParts
@@ -29,9 +29,9 @@ MIB = 2.0**20
 
 
 @pytest.fixture
-def book(parts: HubParts) -> Iterator[FigureBook]:
+def book(parts: HubParts) -> Iterator[RunMetricsStore]:
     """Hears what the ledger takes."""
-    book = FigureBook()
+    book = RunMetricsStore()
     parts.ledger.listeners.append(book.heard)
     yield book
     parts.ledger.listeners.clear()
@@ -59,12 +59,12 @@ def reclaim(action: str, *, ok: bool = True, freed: float = 0.0) -> ActionRecord
     )
 
 
-def test_each_reading_is_told_in_its_unit_with_its_source(parts: HubParts, book: FigureBook):
+def test_each_reading_is_told_in_its_unit_with_its_source(parts: HubParts, book: RunMetricsStore):
     record = run_of(parts)
-    source = SourceOf(field="vram_bytes", unit="bytes", source="TensorFlow allocator, GPU:0")
+    source = FieldSource(field="vram_bytes", unit="bytes", source="TensorFlow allocator, GPU:0")
     parts.take(
         record,
-        Sources(t_s=1.0, sources=[source]),
+        FieldSources(t_s=1.0, sources=[source]),
         Sample(t_s=1.0, ram_process_bytes=5 * MIB, ram_unique_bytes=4 * MIB, vram_bytes=3 * MIB),
     )
 
@@ -75,7 +75,7 @@ def test_each_reading_is_told_in_its_unit_with_its_source(parts: HubParts, book:
     assert found["kmonitor_run_state", "net", "training"] == 1
 
 
-def test_what_was_not_read_is_absent_and_never_nothing(parts: HubParts, book: FigureBook):
+def test_what_was_not_read_is_absent_and_never_nothing(parts: HubParts, book: RunMetricsStore):
     found = told(snapshot(book, [run_of(parts, ram_bytes=1.0)]))
 
     names = {labels[0] for labels in found if labels[0].startswith("kmonitor_run_")}
@@ -84,7 +84,7 @@ def test_what_was_not_read_is_absent_and_never_nothing(parts: HubParts, book: Fi
         assert f"kmonitor_run_{name}" not in names
 
 
-def test_a_silent_run_has_no_readings_any_more(parts: HubParts, book: FigureBook):
+def test_a_silent_run_has_no_readings_any_more(parts: HubParts, book: RunMetricsStore):
     record = run_of(parts, ram_bytes=1.0, ram_process_bytes=1.0)
     record.seen = "silent"
 
@@ -93,9 +93,11 @@ def test_a_silent_run_has_no_readings_any_more(parts: HubParts, book: FigureBook
     assert not [labels for labels in found if labels[0].endswith("_bytes") and "net" in labels]
 
 
-def test_a_run_that_ended_leaves_and_its_reclaims_stay_counted(parts: HubParts, book: FigureBook):
+def test_a_run_that_ended_leaves_and_its_reclaims_stay_counted(
+    parts: HubParts, book: RunMetricsStore
+):
     record = run_of(parts, ram_bytes=1.0)
-    parts.take(record, reclaim("reload", freed=MIB), BootEnded(t_s=3.0, why="finished"))
+    parts.take(record, reclaim("reload", freed=MIB), SessionEnded(t_s=3.0, why="finished"))
 
     found = told(snapshot(book, [record]))
     assert not [labels for labels in found if "net" in labels]
@@ -104,7 +106,7 @@ def test_a_run_that_ended_leaves_and_its_reclaims_stay_counted(parts: HubParts, 
     assert book._kept == {}
 
 
-def test_reclaims_are_counted_from_nothing_on(parts: HubParts, book: FigureBook):
+def test_reclaims_are_counted_from_nothing_on(parts: HubParts, book: RunMetricsStore):
     record = run_of(parts)
 
     assert (
@@ -122,7 +124,7 @@ def test_reclaims_are_counted_from_nothing_on(parts: HubParts, book: FigureBook)
     assert not [labels for labels in found if "save" in labels]
 
 
-def test_logs_are_those_of_the_last_epoch_up_to_a_number(parts: HubParts, book: FigureBook):
+def test_logs_are_those_of_the_last_epoch_up_to_a_number(parts: HubParts, book: RunMetricsStore):
     record = run_of(parts)
     logs = {f"metric{n}": float(n) for n in range(MOST_LOGS + 5)} | {"metric0": math.nan}
     parts.take(record, EpochEnded(t_s=1.0, fit=1, epoch=0, seconds=1.0, logs=logs))
@@ -133,7 +135,7 @@ def test_logs_are_those_of_the_last_epoch_up_to_a_number(parts: HubParts, book: 
     assert math.isnan(found["kmonitor_run_log", "net", "metric0"])
 
 
-def test_runs_beyond_the_bound_are_left_out_and_counted(parts: HubParts, book: FigureBook):
+def test_runs_beyond_the_bound_are_left_out_and_counted(parts: HubParts, book: RunMetricsStore):
     records = [parts.started_run(pid=1, started_wall_s=1.8e9 + n) for n in range(MOST_RUNS + 3)]
     parts.ledger.registry.touch(records[0])  # what changes does not push others out
 
@@ -143,7 +145,7 @@ def test_runs_beyond_the_bound_are_left_out_and_counted(parts: HubParts, book: F
 
 
 def test_what_a_hub_that_hangs_knew_of_its_runs_is_not_told_for_ever(
-    parts: HubParts, book: FigureBook
+    parts: HubParts, book: RunMetricsStore
 ):
     found = snapshot(book, [run_of(parts, ram_bytes=1.0)])
 
@@ -153,10 +155,10 @@ def test_what_a_hub_that_hangs_knew_of_its_runs_is_not_told_for_ever(
 
 
 def test_names_are_as_prometheus_wants_them():
-    names = [figure.exposed for figure in metric_table.FIGURES]
+    names = [figure.exposed for figure in metric_table.METRICS]
 
     assert len(set(names)) == len(names) > 40
-    for figure in metric_table.FIGURES:
+    for figure in metric_table.METRICS:
         assert re.fullmatch(r"kmonitor_[a-z]+(_[a-z]+)*", figure.exposed)
         assert figure.about
         assert figure.source
@@ -170,4 +172,4 @@ def test_names_are_as_prometheus_wants_them():
 def test_every_figure_is_in_the_guide(language: str):
     page = resource_path("guide", language, "other-tools.md").read_text(encoding="utf-8")
 
-    assert [each.exposed for each in metric_table.FIGURES if f"`{each.exposed}`" not in page] == []
+    assert [each.exposed for each in metric_table.METRICS if f"`{each.exposed}`" not in page] == []

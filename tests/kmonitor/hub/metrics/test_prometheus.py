@@ -14,9 +14,9 @@ from prometheus_client.openmetrics.parser import (
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from kmonitor.hub.access.network_endpoint import parse_bind
-from kmonitor.hub.metrics.metric_values import OutletRefused, SnapshotShelf
+from kmonitor.hub.metrics.metric_values import ExporterRefused, SnapshotHolder
 from kmonitor.hub.metrics.prometheus import PrometheusPage
-from kmonitor.hub.metrics.snapshot import FigureBook
+from kmonitor.hub.metrics.snapshot import RunMetricsStore
 from kmonitor_agent.wire.messages.events import Sample
 from tests.support.hub_figures import shelf
 from tests.support.hub_parts import HubParts
@@ -30,7 +30,7 @@ OPEN = "application/openmetrics-text; version=1.0.0"
 
 @pytest.fixture
 def page(parts: HubParts) -> Iterator[PrometheusPage]:
-    book = FigureBook()
+    book = RunMetricsStore()
     parts.ledger.listeners.append(book.heard)
     record = parts.started_run(pid=1)
     record.name = 'a "quoted"\\\nname'
@@ -97,8 +97,8 @@ def test_a_page_of_this_host_alone_is_not_read_under_another_name(page: Promethe
 def test_an_address_that_is_taken_is_told(page: PrometheusPage):
     taken = urlsplit(page.url).netloc
 
-    with pytest.raises(OutletRefused, match=f"cannot listen on {taken}: Address already in use"):
-        PrometheusPage(parse_bind(taken), SnapshotShelf())
+    with pytest.raises(ExporterRefused, match=f"cannot listen on {taken}: Address already in use"):
+        PrometheusPage(parse_bind(taken), SnapshotHolder())
 
 
 @pytest.mark.promise(25)
@@ -126,13 +126,13 @@ def test_however_often_it_is_asked_it_is_written_once_a_second(
     page: PrometheusPage, monkeypatch: pytest.MonkeyPatch
 ):
     written: list[int] = []
-    points = SnapshotShelf.points
+    points = SnapshotHolder.points
 
-    def counted(shelf: SnapshotShelf) -> Any:
+    def counted(shelf: SnapshotHolder) -> Any:
         written.append(1)
         return points(shelf)
 
-    monkeypatch.setattr(SnapshotShelf, "points", counted)
+    monkeypatch.setattr(SnapshotHolder, "points", counted)
     now_s = 1e9
     monkeypatch.setattr("kmonitor.hub.metrics.prometheus.monotonic", lambda: now_s)
     pages = {ask(page, Accept=f"text/plain; version=1.0.{n}")[2] for n in range(5)}
@@ -144,7 +144,7 @@ def test_however_often_it_is_asked_it_is_written_once_a_second(
 
 
 def test_nothing_is_shown_before_the_first_snapshot():
-    page = PrometheusPage(parse_bind("127.0.0.1:0"), SnapshotShelf())
+    page = PrometheusPage(parse_bind("127.0.0.1:0"), SnapshotHolder())
     try:
         assert ask(page)[0] == 503
     finally:
@@ -156,5 +156,5 @@ def test_it_ends_with_its_threads_and_leaves_the_port_free(page: PrometheusPage)
     page.close()
 
     assert not [t for t in threading.enumerate() if "prometheus" in t.name]
-    again = PrometheusPage(parse_bind(where), SnapshotShelf())
+    again = PrometheusPage(parse_bind(where), SnapshotHolder())
     again.close()

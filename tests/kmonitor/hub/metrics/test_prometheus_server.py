@@ -16,7 +16,7 @@ import pytest
 
 from kmonitor.base.installation import resource_path
 from kmonitor_agent.wire.messages.events import Sample
-from kmonitor_agent.wire.messages.unions import HubTold
+from kmonitor_agent.wire.messages.unions import HubReply
 from tests.support import live_hub
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
@@ -80,7 +80,7 @@ class Prometheus:
 
 
 @pytest.fixture
-def told(idle_hub: LiveHub) -> Iterator[HubTold]:
+def told(idle_hub: LiveHub) -> Iterator[HubReply]:
     """A hub with one training."""
     told = idle_hub.start("--prometheus", "127.0.0.1:0")
     with SimulatedAgent(idle_hub.folders, name="net") as agent:
@@ -94,7 +94,7 @@ def told(idle_hub: LiveHub) -> Iterator[HubTold]:
 
 
 @pytest.fixture
-def prometheus(told: HubTold, tmp_path: Path) -> Iterator[Prometheus]:
+def prometheus(told: HubReply, tmp_path: Path) -> Iterator[Prometheus]:
     (tmp_path / "prometheus").mkdir()
     server = Prometheus(tmp_path / "prometheus", urlsplit(told.prometheus).netloc)
     yield server
@@ -110,7 +110,7 @@ def filled_in(expression: str) -> str:
     return expression
 
 
-def test_it_scrapes_the_hub_and_answers_the_dashboard(told: HubTold, prometheus: Prometheus):
+def test_it_scrapes_the_hub_and_answers_the_dashboard(told: HubReply, prometheus: Prometheus):
     (resident,) = wait_until(
         lambda: prometheus.result("kmonitor_run_resident_bytes"), 2 * DEADLINE_S
     )
@@ -133,7 +133,7 @@ def test_it_scrapes_the_hub_and_answers_the_dashboard(told: HubTold, prometheus:
     assert descriptions["kmonitor_run_reclaims"][0]["type"] == "counter"
 
 
-def test_its_own_check_finds_nothing_wrong_with_the_names(told: HubTold):
+def test_its_own_check_finds_nothing_wrong_with_the_names(told: HubReply):
     def page() -> bytes:
         with urllib.request.urlopen(told.prometheus, timeout=DEADLINE_S) as answer:  # noqa: S310 - http
             return answer.read()

@@ -5,13 +5,13 @@ import os
 import pytest
 
 from kmonitor.cli.main import main
-from kmonitor.hub.health import Condition
+from kmonitor.hub.health import HubHealth
 from kmonitor.hub.options import KEEP_NAME, Keep, read_keep, write_keep
 from kmonitor.hub.runs.retention import Retention
 from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor_agent.wire.local.clock import ClockDoubt
+from kmonitor_agent.wire.local.clock import WallClockCheck
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.messages.events import BootEnded
+from kmonitor_agent.wire.messages.events import SessionEnded
 from tests.support.hub_parts import HubParts, on_both_stores
 from tests.support.links import sample
 
@@ -20,21 +20,21 @@ _DAY_S = 86400.0
 
 def ended_run(parts: HubParts, samples: int = 10) -> RunRecord:
     record = parts.started_run(pid=os.getpid())
-    parts.take(record, *(sample(n) for n in range(samples)), BootEnded(t_s=9.0, why="finished"))
+    parts.take(record, *(sample(n) for n in range(samples)), SessionEnded(t_s=9.0, why="finished"))
     parts.clock.move(0.1)
     assert parts.ledger.commit()
     return record
 
 
 def kept_by(parts: HubParts, keep: Keep) -> Retention:
-    doubt = ClockDoubt(parts.clock, parts.folders.database)
+    doubt = WallClockCheck(parts.clock, parts.folders.database)
     may_go = lambda record: record.note == "abandoned"  # noqa: E731 - one line of what it asks
     return Retention(parts.ledger, keep, parts.clock, may_go, doubt)
 
 
 def let_pass(parts: HubParts, days: int) -> None:
     """Time, on a hub that looks at the clock again and again."""
-    doubt = ClockDoubt(parts.clock, parts.folders.database)
+    doubt = WallClockCheck(parts.clock, parts.folders.database)
     for _ in range(48 * days + 1):
         doubt.believes()
         parts.clock.move(1800.0)
@@ -172,8 +172,8 @@ def test_what_is_kept_stands_in_the_settings(folders: Folders):
     assert read_keep(folders) == Keep(days=30, n_bytes=20 * 2**30)
 
 
-def condition_of(parts: HubParts, folders: Folders, retention: Retention) -> Condition:
-    return Condition(folders, parts.ledger, retention, is_fixed=False)
+def condition_of(parts: HubParts, folders: Folders, retention: Retention) -> HubHealth:
+    return HubHealth(folders, parts.ledger, retention, is_fixed=False)
 
 
 def test_of_settings_that_cannot_be_read_at_the_start_all_is_kept_and_it_is_said(
@@ -219,7 +219,7 @@ def test_bounds_of_the_command_line_count_whatever_the_settings_say(
 ):
     write_keep(folders, Keep(days=30))
     retention = kept_by(parts, Keep(days=7))
-    condition = Condition(folders, parts.ledger, retention, is_fixed=True)
+    condition = HubHealth(folders, parts.ledger, retention, is_fixed=True)
     (folders.settings / KEEP_NAME).write_bytes(b"\xff")
 
     condition.look()

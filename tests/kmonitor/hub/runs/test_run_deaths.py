@@ -2,35 +2,37 @@
 
 import pytest
 
-from kmonitor.hub.runs.apply_events import fold
+from kmonitor.hub.runs.apply_events import apply_event
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.messages.events import (
-    BootDied,
-    BootEnded,
-    BootStarted,
     EpochEnded,
     FitEnded,
     FitStarted,
+    SessionDied,
+    SessionEnded,
+    SessionStarted,
 )
 
 
 def _training() -> RunRecord:
     record = RunRecord(key=1, run="run")
-    fold(record, _boot("one", 100.0))
-    fold(record, FitStarted(t_s=1.0, fit=1, model="model"))
+    apply_event(record, _boot("one", 100.0))
+    apply_event(record, FitStarted(t_s=1.0, fit=1, model="model"))
     return record
 
 
-def _boot(boot: str, wall_s: float) -> BootStarted:
-    return BootStarted(t_s=0.0, boot=boot, name="run", host="host", pid=5, started_wall_s=wall_s)
+def _boot(boot: str, wall_s: float) -> SessionStarted:
+    return SessionStarted(
+        t_s=0.0, boot=boot, name="run", host="host", pid=5, started_wall_s=wall_s
+    )
 
 
 def test_a_run_killed_for_want_of_memory_has_failed_and_says_why():
     record = _training()
 
-    fold(
+    apply_event(
         record,
-        BootDied(t_s=9.0, boot="one", how="memory", signal="SIGKILL", why="out of memory: x"),
+        SessionDied(t_s=9.0, boot="one", how="memory", signal="SIGKILL", why="out of memory: x"),
     )
 
     told = record.summary()
@@ -45,7 +47,9 @@ def test_a_run_killed_for_want_of_memory_has_failed_and_says_why():
 def test_a_signal_that_was_asked_for_interrupts(*, asked: bool, state: str):
     record = _training()
 
-    fold(record, BootDied(t_s=9.0, boot="one", how="signal", signal="SIGTERM", asked=asked))
+    apply_event(
+        record, SessionDied(t_s=9.0, boot="one", how="signal", signal="SIGTERM", asked=asked)
+    )
 
     assert (record.summary().state, record.summary().cause) == (state, "SIGTERM")
 
@@ -53,7 +57,7 @@ def test_a_signal_that_was_asked_for_interrupts(*, asked: bool, state: str):
 def test_ctrl_c_is_the_users_whoever_it_was_sent_to():
     record = _training()
 
-    fold(record, BootDied(t_s=9.0, boot="one", how="signal", signal="SIGINT"))
+    apply_event(record, SessionDied(t_s=9.0, boot="one", how="signal", signal="SIGINT"))
 
     assert record.summary().state == "interrupted"
 
@@ -61,8 +65,8 @@ def test_ctrl_c_is_the_users_whoever_it_was_sent_to():
 def test_a_fit_that_did_not_end_well_is_told_though_the_process_finished():
     record = _training()
 
-    fold(record, FitEnded(t_s=2.0, fit=1, how="left", message="by sys.exit or so"))
-    fold(record, BootEnded(t_s=3.0, why="finished"))
+    apply_event(record, FitEnded(t_s=2.0, fit=1, how="left", message="by sys.exit or so"))
+    apply_event(record, SessionEnded(t_s=3.0, why="finished"))
 
     told = record.summary()
     assert (told.state, told.state_why) == (
@@ -74,27 +78,29 @@ def test_a_fit_that_did_not_end_well_is_told_though_the_process_finished():
 def test_a_run_that_starts_again_is_starting_until_its_next_process():
     record = _training()
 
-    fold(record, BootEnded(t_s=9.0, why="restart", supervisor=77))
+    apply_event(record, SessionEnded(t_s=9.0, why="restart", supervisor=77))
 
     assert (record.state, record.supervisor) == ("starting", 77)
-    fold(record, _boot("two", 130.0))
+    apply_event(record, _boot("two", 130.0))
     assert (record.supervisor, record.summary().state) == (0, "idle")
-    assert fold(record, FitStarted(t_s=2.0, fit=1, model="model", initial_epoch=3)) == 32.0
+    assert apply_event(record, FitStarted(t_s=2.0, fit=1, model="model", initial_epoch=3)) == 32.0
     assert record.state == "training"
 
 
 @pytest.mark.parametrize("initial_epoch", [4, 0])
 def test_a_resumed_run_that_dies_before_its_next_epoch_keeps_the_last_one(initial_epoch: int):
     record = _training()
-    fold(record, EpochEnded(t_s=8.0, fit=1, epoch=3, steps=50, seconds=2.0))
-    fold(record, BootDied(t_s=9.0, boot="one", how="memory", signal="SIGKILL", supervisor=7))
-    fold(record, _boot("two", 130.0))
+    apply_event(record, EpochEnded(t_s=8.0, fit=1, epoch=3, steps=50, seconds=2.0))
+    apply_event(
+        record, SessionDied(t_s=9.0, boot="one", how="memory", signal="SIGKILL", supervisor=7)
+    )
+    apply_event(record, _boot("two", 130.0))
 
-    fold(
+    apply_event(
         record,
         FitStarted(t_s=2.0, fit=1, model="model", epochs=9, steps=50, initial_epoch=initial_epoch),
     )
-    fold(record, BootDied(t_s=3.0, boot="two", how="memory", signal="SIGKILL"))
+    apply_event(record, SessionDied(t_s=3.0, boot="two", how="memory", signal="SIGKILL"))
 
     told = record.summary()
     assert (told.state, told.epoch, told.epochs, told.step) == ("failed", 3, 9, 50)
@@ -102,9 +108,9 @@ def test_a_resumed_run_that_dies_before_its_next_epoch_keeps_the_last_one(initia
 
 def test_another_fit_has_no_epoch_before_its_first():
     record = _training()
-    fold(record, EpochEnded(t_s=8.0, fit=1, epoch=3, steps=50, seconds=2.0))
+    apply_event(record, EpochEnded(t_s=8.0, fit=1, epoch=3, steps=50, seconds=2.0))
 
-    fold(record, FitStarted(t_s=9.0, fit=2, model="model"))
+    apply_event(record, FitStarted(t_s=9.0, fit=2, model="model"))
 
     assert (record.epoch, record.step) == (None, 0)
 
@@ -112,9 +118,9 @@ def test_another_fit_has_no_epoch_before_its_first():
 def test_a_crash_that_is_resumed_is_no_end():
     record = _training()
 
-    fold(
+    apply_event(
         record,
-        BootDied(t_s=9.0, boot="one", how="signal", signal="SIGSEGV", supervisor=7, why="y"),
+        SessionDied(t_s=9.0, boot="one", how="signal", signal="SIGSEGV", supervisor=7, why="y"),
     )
 
     assert (record.state, record.supervisor) == ("starting", 7)
@@ -123,8 +129,12 @@ def test_a_crash_that_is_resumed_is_no_end():
 
 def test_the_exception_that_a_process_told_of_says_more_than_its_status():
     record = _training()
-    fold(record, BootEnded(t_s=8.0, why="failed", error_type="ValueError", message="bad"))
+    apply_event(
+        record, SessionEnded(t_s=8.0, why="failed", error_type="ValueError", message="bad")
+    )
 
-    fold(record, BootDied(t_s=9.0, boot="one", how="status", status=1, why="exit status 1"))
+    apply_event(
+        record, SessionDied(t_s=9.0, boot="one", how="status", status=1, why="exit status 1")
+    )
 
     assert record.summary().state_why == "ValueError: bad"

@@ -9,16 +9,16 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.hub.options import Keep
-from kmonitor.hub.runs.event_log import read_event
+from kmonitor.hub.runs.event_log import read_event_body
 from kmonitor.hub.runs.retention import Retention
-from kmonitor.hub.runs.team_runs import QUIET_AFTER_S, TeamWatch
-from kmonitor.hub.store.pages import Wanted
-from kmonitor.hub.views.edits import EditDesk
-from kmonitor_agent.wire.local.clock import ClockDoubt
+from kmonitor.hub.runs.team_runs import QUIET_AFTER_S, TeamRuns
+from kmonitor.hub.store.pages import PageRequest
+from kmonitor.hub.views.edits import EditService
+from kmonitor_agent.wire.local.clock import WallClockCheck
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.codec import encode_event
-from kmonitor_agent.wire.messages.events import BootEnded, Sample
-from kmonitor_agent.wire.messages.unions import EditAsked, ErrorMessage
+from kmonitor_agent.wire.messages.events import Sample, SessionEnded
+from kmonitor_agent.wire.messages.unions import EditRequest, ErrorMessage
 from tests.support.hub_parts import HubParts
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import MIB, SimulatedAgent
@@ -34,7 +34,7 @@ class Pair:
     def __init__(self, folder: Path, url: str) -> None:
         self.one = HubParts(folder / "one", url)
         self.other = HubParts(folder / "other", url)
-        self._watch = TeamWatch(self.one.ledger, self.one.clock, every_s=0.01)
+        self._watch = TeamRuns(self.one.ledger, self.one.clock, every_s=0.01)
         self._watch.start()
 
     def look(self) -> list[str]:
@@ -77,7 +77,7 @@ def test_runs_of_another_hub_are_shown_and_cannot_be_changed(pair: Pair):
     wait_until(lambda: pair.look() == ["net"])
     registry = pair.one.ledger.registry
 
-    told = EditDesk(pair.one.ledger).take("me", EditAsked(ask=1, run=theirs.run, delete=True))
+    told = EditService(pair.one.ledger).take("me", EditRequest(ask=1, run=theirs.run, delete=True))
 
     assert isinstance(told, ErrorMessage)
     assert "another hub" in told.text
@@ -87,7 +87,7 @@ def test_runs_of_another_hub_are_shown_and_cannot_be_changed(pair: Pair):
     shown = registry.find(theirs.run)
     assert shown is not None
     assert shown.summary().actions == []
-    page = pair.one.database.page(Wanted(0, 10, (shown.key,)))
+    page = pair.one.database.page(PageRequest(0, 10, (shown.key,)))
     assert [(seq, page.more) for _, _, seq, _, _ in page.rows] == [(1, False)]
 
 
@@ -131,7 +131,7 @@ def test_a_run_that_goes_on_at_another_hub_is_kept_by_each_as_far_as_it_was_told
     wait_until(pair.look)
 
     ours = pair.one.ledger.registry.get_or_add(theirs.run)
-    pair.one.ledger.take(ours, [read_event(1, encode_event(Sample(t_s=2.0)))])
+    pair.one.ledger.take(ours, [read_event_body(1, encode_event(Sample(t_s=2.0)))])
     assert pair.one.ledger.commit()
     pair.look()
 
@@ -144,10 +144,10 @@ def test_a_run_that_goes_on_at_another_hub_is_kept_by_each_as_far_as_it_was_told
 def test_retention_removes_runs_of_its_own_hub_only(pair: Pair):
     for parts in (pair.one, pair.other):
         record = parts.started_run(pid=1)
-        parts.take(record, BootEnded(t_s=1.0, why="finished"))
+        parts.take(record, SessionEnded(t_s=1.0, why="finished"))
         assert parts.ledger.commit()
     ledger, clock = pair.one.ledger, pair.one.clock
-    retention = Retention(ledger, Keep(n_bytes=1), clock, lambda _: False, ClockDoubt(clock))
+    retention = Retention(ledger, Keep(n_bytes=1), clock, lambda _: False, WallClockCheck(clock))
 
     for _ in range(9):
         retention.step()
@@ -173,7 +173,7 @@ def test_rows_of_runs_of_several_hubs_are_paged_to_the_end(pair: Pair):
 
     cursor, more = 0, True
     while more:
-        page = pair.one.database.page(Wanted(cursor, 4, tuple(reversed(keys))))
+        page = pair.one.database.page(PageRequest(cursor, 4, tuple(reversed(keys))))
         seen += [(key, seq) for _, key, seq, _, _ in page.rows]
         cursor, more = page.cursor, page.more
 

@@ -10,18 +10,18 @@ from typing import Any, Final
 
 import pytest
 
-from kmonitor.hub.runs.verification import Verification
-from kmonitor.hub.store.pages import Wanted
+from kmonitor.hub.runs.verification import EventVerifier
+from kmonitor.hub.store.pages import PageRequest
 from kmonitor.hub.store.row_checks import DAMAGED
 from kmonitor.hub.store.salvage import DAMAGE, salvage
 from kmonitor_agent.wire.local.spool_format import (
-    BootFacts,
+    SessionFacts,
     encode_record,
     segment_head,
     segment_name,
 )
 from kmonitor_agent.wire.messages.codec import decode_event
-from kmonitor_agent.wire.messages.events import EpochEnded, Lost
+from kmonitor_agent.wire.messages.events import EpochEnded, LostEvents
 from tests.support.hub_parts import HubParts
 from tests.support.links import sample
 
@@ -53,7 +53,7 @@ def read_events(parts: HubParts, run: str) -> dict[int, tuple[float, bytes]]:
     found: dict[int, tuple[float, bytes]] = {}
     cursor, more = 0, True
     while more:
-        page = parts.database.page(Wanted(cursor, 1000, (record.key,)))
+        page = parts.database.page(PageRequest(cursor, 1000, (record.key,)))
         found |= {seq: (t_s, body) for _, _, seq, t_s, body in page.rows}
         cursor, more = page.cursor, page.more
     return found
@@ -74,7 +74,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Stored:
         assert len(stored.events[record.run]) == N_EVENTS + 1
         folder = stored.spools / record.run
         folder.mkdir(parents=True, mode=0o700)
-        facts = BootFacts(record.run, record.boot, "here", record.pid, 1.8e9)
+        facts = SessionFacts(record.run, record.boot, "here", record.pid, 1.8e9)
         bodies = ((seq, body) for seq, (_, body) in stored.events[record.run].items())
         held = b"".join(encode_record(seq, body) for seq, body in bodies)
         (folder / segment_name(1)).write_bytes(segment_head(facts) + held)
@@ -108,7 +108,7 @@ def spoil_bodies(path: Path, n: int, seed: int, *, n_bytes: int = 8) -> None:
             file.execute("UPDATE events SET body = ? WHERE row = ?", (spoilt, row))
 
 
-def verified(stored: Stored) -> tuple[HubParts, Verification]:
+def verified(stored: Stored) -> tuple[HubParts, EventVerifier]:
     """What a hub does on its database until all of it was verified."""
     for _ in range(3):
         try:
@@ -116,7 +116,7 @@ def verified(stored: Stored) -> tuple[HubParts, Verification]:
         except DAMAGE as exc:
             salvage(stored.path, exc)
             continue
-        verification = Verification(parts.ledger, stored.spools, parts.faults, parts.clock)
+        verification = EventVerifier(parts.ledger, stored.spools, parts.faults, parts.clock)
         for _ in range(_MOST_STEPS):
             parts.clock.move(6.0)
             with suppress(*DAMAGE):
@@ -138,7 +138,7 @@ def see(parts: HubParts, stored: Stored) -> tuple[int, int]:
         missing = set(expected)
         for seq, (t_s, body) in found.items():
             event: Any = decode_event(body)
-            if isinstance(event, Lost):
+            if isinstance(event, LostEvents):
                 assert event.why == DAMAGED
                 assert event.last <= N_EVENTS + 1
                 missing -= set(range(event.first, event.last + 1))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kmonitor.hub.store.row_checks import checksum, is_sound, mended
+from kmonitor.hub.store.row_checks import checksum, is_sound, repaired_body
 from kmonitor_agent.wire.messages.codec import encode_event
 from tests.support.links import sample
 
@@ -20,7 +20,7 @@ def test_any_flipped_bit_of_a_body_is_noticed_and_turned_back(seed: int):
     row = (*EVENT[:6], bytes(body), checksum(EVENT))
 
     assert not is_sound(row)
-    assert mended(row) == EVENT
+    assert repaired_body(row) == EVENT
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,14 @@ def test_a_flipped_bit_of_any_other_cell_is_turned_back(cells: tuple[Any, ...]):
     row = (*cells, EVENT[6], checksum(EVENT))
 
     assert not is_sound(row)
-    assert mended(row) == EVENT
+    assert repaired_body(row) == EVENT
 
 
 def test_a_flipped_sum_harms_nothing():
     row = (*EVENT, checksum(EVENT) ^ 64)
 
     assert not is_sound(row)
-    assert mended(row) == EVENT
+    assert repaired_body(row) == EVENT
 
 
 @pytest.mark.parametrize("cell", range(8))
@@ -53,7 +53,7 @@ def test_a_row_with_a_cell_of_another_kind_is_not_mended(cell: int, bad: Any):
     row[cell] = bad
 
     assert not is_sound(tuple(row))
-    assert mended(tuple(row)) is None
+    assert repaired_body(tuple(row)) is None
 
 
 def test_a_row_moved_to_another_hubs_stretch_keeps_its_sum():

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.cli.doctor.store_checks import examine_store
 from kmonitor.cli.main import main
 from kmonitor.hub.store.postgresql.server import Address, AddressUnreadable
@@ -39,8 +39,8 @@ def member(team_server: TeamServer) -> str:
     return "member"
 
 
-def refusal(url: str) -> Expected:
-    with pytest.raises(Expected) as caught:
+def refusal(url: str) -> UserError:
+    with pytest.raises(UserError) as caught:
         try_store(url)
     assert SECRET not in str(caught.value)
     return caught.value

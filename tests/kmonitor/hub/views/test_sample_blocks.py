@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor.hub.store.connection import Connection
+from kmonitor.hub.store.connection import StoreConnection
 from kmonitor.hub.store.sample_blocks import Samples, next_block, read_samples
 from kmonitor.hub.views import run_columns, series
 from kmonitor.hub.views.run_columns import RunColumns
-from kmonitor.hub.views.series import SamplePacking, SeriesDesk
-from kmonitor_agent.wire.messages.events import DeviceNow, GraphSize, Sample
-from kmonitor_agent.wire.messages.unions import SeriesAsked, SeriesTold, Working
+from kmonitor.hub.views.series import SamplePacker, SeriesThread
+from kmonitor_agent.wire.messages.events import DeviceSample, GraphSize, Sample
+from kmonitor_agent.wire.messages.unions import ReplyPending, SeriesReply, SeriesRequest
 from tests.support.hub_parts import HubParts, on_both_stores
 from tests.support.waiting import DEADLINE_S, wait_until
 
@@ -29,7 +29,7 @@ N_BLOCK = 10
 
 
 @pytest.fixture
-def connection(parts: HubParts) -> Iterator[Connection]:
+def connection(parts: HubParts) -> Iterator[StoreConnection]:
     found = parts.database.open_reader()
     yield found
     found.close()
@@ -48,7 +48,7 @@ def sampled(parts: HubParts, record: RunRecord, first: int, last: int) -> None:
                 vram_bytes=float(n) if 5 <= n < 25 else None,
                 host_available_bytes=7.5 if n >= 20 else None,
                 logs={"loss": 1.0 / (n + 1)} if n >= 8 else {},
-                more_devices=[DeviceNow(1, power_w=50.0 + n)] if 12 <= n < 30 else [],
+                more_devices=[DeviceSample(1, power_w=50.0 + n)] if 12 <= n < 30 else [],
             ),
         )
     parts.take(
@@ -57,7 +57,7 @@ def sampled(parts: HubParts, record: RunRecord, first: int, last: int) -> None:
     assert parts.ledger.commit()
 
 
-def pack_all(parts: HubParts, connection: Connection, record: RunRecord) -> int:
+def pack_all(parts: HubParts, connection: StoreConnection, record: RunRecord) -> int:
     n = 0
     while (block := next_block(connection, record.key, N_BLOCK)) is not None:
         parts.ledger.take_block(block)
@@ -67,7 +67,7 @@ def pack_all(parts: HubParts, connection: Connection, record: RunRecord) -> int:
 
 
 def columns_of(
-    parts: HubParts, connection: Connection, record: RunRecord, *, is_packed_wanted: bool
+    parts: HubParts, connection: StoreConnection, record: RunRecord, *, is_packed_wanted: bool
 ) -> RunColumns:
     columns = RunColumns(record.key, is_packed_wanted=is_packed_wanted)
     columns.update(connection, parts.database.head, WANTED)
@@ -81,7 +81,7 @@ def assert_same(one: RunColumns, other: RunColumns) -> None:
 
 
 def test_a_chart_is_the_same_whether_samples_were_packed_or_not(
-    parts: HubParts, connection: Connection
+    parts: HubParts, connection: StoreConnection
 ):
     other = parts.started_run(pid=1)
     record = parts.started_run(pid=2)
@@ -107,7 +107,7 @@ def test_a_chart_is_the_same_whether_samples_were_packed_or_not(
     assert {"batch:loss", "device1_power_w"} <= set(anew.names())
 
 
-def test_a_column_may_be_asked_for_later(parts: HubParts, connection: Connection):
+def test_a_column_may_be_asked_for_later(parts: HubParts, connection: StoreConnection):
     record = parts.started_run(pid=1)
     sampled(parts, record, 0, 25)
     pack_all(parts, connection, record)
@@ -118,7 +118,7 @@ def test_a_column_may_be_asked_for_later(parts: HubParts, connection: Connection
     assert list(columns.points("vram_bytes")[1]) == [float(n) for n in range(5, 25)]
 
 
-def test_blocks_go_with_their_run(parts: HubParts, connection: Connection):
+def test_blocks_go_with_their_run(parts: HubParts, connection: StoreConnection):
     record = parts.started_run(pid=1)
     sampled(parts, record, 0, 25)
     late = next_block(connection, record.key, N_BLOCK)
@@ -140,22 +140,22 @@ class Asking:
 
     def __init__(self, parts: HubParts, record: RunRecord) -> None:
         self.parts, self.record = parts, record
-        self.desk = SeriesDesk(
+        self.desk = SeriesThread(
             parts.database.open_reader, lambda: None, block_samples=N_BLOCK, outline_over=100
         )
-        self.packing = SamplePacking(parts.ledger, self.desk, parts.clock)
+        self.packing = SamplePacker(parts.ledger, self.desk, parts.clock)
         self.desk.start()
 
     def put(self, ask: int, record: RunRecord, *, outline: bool = False) -> None:
-        asked = SeriesAsked(ask=ask, run=record.run, columns=["ram_bytes"], outline=outline)
+        asked = SeriesRequest(ask=ask, run=record.run, columns=["ram_bytes"], outline=outline)
         assert self.desk.ask(b"%d" % ask, asked, record.key, [], record.rows)
 
-    def answers(self, n: int) -> list[SeriesTold]:
+    def answers(self, n: int) -> list[SeriesReply]:
         told: list[object] = []
         wait_until(lambda: told.extend(t for _, t in self.desk.take_answers()) or len(told) == n)
-        return [one for one in told if isinstance(one, SeriesTold)]
+        return [one for one in told if isinstance(one, SeriesReply)]
 
-    def ask(self) -> SeriesTold:
+    def ask(self) -> SeriesReply:
         self.put(1, self.record)
         return self.answers(1)[0]
 
@@ -295,7 +295,7 @@ def test_who_waits_is_told_how_far_it_is(asking: Asking):
         ((who, working),) = asking.desk.late()
     (told,) = asking.answers(1)
 
-    assert (who, working) == (b"1", Working(ask=1, done=0, of=asking.record.rows))
+    assert (who, working) == (b"1", ReplyPending(ask=1, done=0, of=asking.record.rows))
     assert told.columns[0].n_raw == 33
     assert asking.desk.late() == []
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kmonitor.base.errors import Expected
-from kmonitor.memory.model_files.description import GivenUp, answer_of
+from kmonitor.base.errors import UserError
+from kmonitor.memory.model_files.description import DescriptionCancelled, answer_of
 
 LATE = (
     "import json, sys, threading\n"
@@ -20,7 +20,7 @@ def test_a_long_question_reaches_a_process_that_is_slow_to_read():
 
 
 def test_who_gives_up_gets_no_answer_and_waits_no_longer():
-    with pytest.raises(GivenUp):
+    with pytest.raises(DescriptionCancelled):
         answer_of(
             "import threading; threading.Event().wait(3600)", {}, dict, "sleeps", lambda: True
         )
@@ -45,10 +45,10 @@ def test_a_process_that_ends_by_itself_is_told_by_its_status_and_no_note_of_a_fr
     )
     says = "".join(f"print({each!r}, file=sys.stderr, flush=True)\n" for each in notes)
 
-    with pytest.raises(Expected, match=words):
+    with pytest.raises(UserError, match=words):
         answer_of(f"import os, sys\n{says}{code}", {}, dict, "makes the model")
 
 
 def test_a_process_that_ends_without_an_answer_is_an_error():
-    with pytest.raises(Expected, match="no such layer"):
+    with pytest.raises(UserError, match="no such layer"):
         answer_of("raise SystemExit('no such layer')", {}, dict, "loads the model")

@@ -12,7 +12,7 @@ import pytest
 
 keras: Any = pytest.importorskip("keras")
 
-from kmonitor.base.errors import Expected  # noqa: E402 - after the skip
+from kmonitor.base.errors import UserError  # noqa: E402 - after the skip
 from kmonitor.memory.calibration import measurement_key  # noqa: E402 - after the skip
 from kmonitor.memory.estimate import Plan, estimate  # noqa: E402
 from kmonitor.memory.model_files.file_layout import layout_of_file  # noqa: E402
@@ -249,5 +249,5 @@ def test_damage_anywhere_is_an_error_or_changes_only_what_is_told(seed: int, tmp
         for _ in range(rng.choice((1, 8, 64))):
             damage[rng.randrange(len(damage))] = rng.randrange(256)
         path.write_bytes(damage[: rng.randrange(len(damage))] if rng.random() < 0.3 else damage)
-        with contextlib.suppress(CannotTell, Expected):
+        with contextlib.suppress(CannotTell, UserError):
             layout_of_file(path)

@@ -13,10 +13,10 @@ import pytest
 
 h5py: Any = pytest.importorskip("h5py")
 
-from kmonitor.base.errors import Expected  # noqa: E402 - after the skip
+from kmonitor.base.errors import UserError  # noqa: E402 - after the skip
 from kmonitor.memory.model_files import hdf5  # noqa: E402
 from kmonitor.memory.model_files.hdf5 import read_hdf5  # noqa: E402
-from kmonitor.memory.model_files.hdf5_parser import Damaged, Thing, UnknownForm, read_structure  # noqa: E402  # noqa: E402
+from kmonitor.memory.model_files.hdf5_parser import DamagedHdf5, Thing, UnknownForm, read_structure  # noqa: E402  # noqa: E402
 
 MIB = 2**20
 
@@ -75,7 +75,7 @@ def test_a_member_of_a_zip_file_is_read_in_place_and_a_compressed_one_elsewhere(
 
 @pytest.mark.parametrize("length", [0, 7, 8, 20, 95, 96, 800, 5000])
 def test_a_file_that_is_cut_off_is_damaged(length: int):
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedHdf5):
         things(written(groups=3)[:length])
 
 
@@ -90,7 +90,7 @@ def test_random_damage_is_told_and_nothing_else_happens():
             content[rng.randrange(len(content))] = rng.choice((0, 255, rng.randrange(256)))
         try:
             things(bytes(content))
-        except (Damaged, UnknownForm) as exc:
+        except (DamagedHdf5, UnknownForm) as exc:
             outcomes.add(type(exc).__name__)
         else:
             outcomes.add("read")
@@ -105,7 +105,7 @@ def test_every_address_made_huge_or_its_own_takes_little_memory():
     for value in (2**63, 2**40, len(whole) - 8, 96):
         for place in range(0, 2000, 8):
             content = whole[:place] + struct.pack("<Q", value) + whole[place + 8 :]
-            with contextlib.suppress(Damaged, UnknownForm):
+            with contextlib.suppress(DamagedHdf5, UnknownForm):
                 things(content)
 
     peak = tracemalloc.get_traced_memory()[1]
@@ -131,5 +131,5 @@ def test_a_zip_member_elsewhere_than_told_is_damaged(tmp_path: Path):
     content[:4] = b"XXXX"
     path.write_bytes(content)
 
-    with pytest.raises(Expected, match="damaged"):
+    with pytest.raises(UserError, match="damaged"):
         read_hdf5(path, "model.weights.h5")

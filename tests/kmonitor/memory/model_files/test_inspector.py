@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("h5py", reason="comes with Keras")
 
-from kmonitor.base.errors import Expected
-from kmonitor.memory.model_files.description import source_of
+from kmonitor.base.errors import UserError
+from kmonitor.memory.model_files.description import model_source_of
 from kmonitor.memory.model_files.inspection import inspect_file
 from tests.support.model_files import (
     CONFIG,
@@ -73,7 +73,7 @@ def test_a_json_file_of_something_else_says_so(tmp_path: Path, text: str, words:
     path = tmp_path / "model.json"
     path.write_text(text, encoding="utf-8")
 
-    with pytest.raises(Expected, match=words):
+    with pytest.raises(UserError, match=words):
         inspect_file(path)
 
 
@@ -137,8 +137,8 @@ def test_what_is_no_regular_file_is_an_error_at_once(tmp_path: Path):
         (tmp_path / f"device.{name}").symlink_to("/dev/zero")
 
         for path in (tmp_path / name, tmp_path / f"device.{name}"):
-            for opens in (inspect_file, lambda path: source_of(str(path))):
-                with pytest.raises(Expected, match="no regular file"):
+            for opens in (inspect_file, lambda path: model_source_of(str(path))):
+                with pytest.raises(UserError, match="no regular file"):
                     opens(path)
 
 
@@ -146,8 +146,8 @@ def test_more_layers_than_any_model_has_are_an_error_that_names_the_bound(tmp_pa
     inner = with_layers(*[layer("Dense", name="d")] * 4000)
     config = with_layers(*[inner] * 3)
 
-    for opens in (inspect_file, lambda path: source_of(str(path))):
-        with pytest.raises(Expected, match="at most 10000 are read"):
+    for opens in (inspect_file, lambda path: model_source_of(str(path))):
+        with pytest.raises(UserError, match="at most 10000 are read"):
             opens(write_archive(tmp_path / "model.keras", config=config))
 
 
@@ -176,7 +176,7 @@ def test_classes_that_are_not_keras_own_are_named(tmp_path: Path):
     ids=["empty", "open", "list", "number", "bytes", "null", "deep", "text"],
 )
 def test_a_configuration_that_is_none_is_an_error(tmp_path: Path, config: bytes):
-    with pytest.raises(Expected, match="cannot be read as a model"):
+    with pytest.raises(UserError, match="cannot be read as a model"):
         inspect_file(write_archive(tmp_path / "model.keras", config=config))
 
 
@@ -193,7 +193,7 @@ def test_a_bomb_is_an_error_and_takes_little_memory(tmp_path: Path):
     path = write_archive(tmp_path / "model.keras", config=b" " * (65 * 1024**2))
     assert path.stat().st_size < 200_000
 
-    with pytest.raises(Expected, match="larger than any model"):
+    with pytest.raises(UserError, match="larger than any model"):
         inspect_file(path)
 
 
@@ -205,7 +205,7 @@ def test_foreign_files_are_an_error(tmp_path: Path, name: str):
         path = tmp_path / f"{n}{name}"
         path.write_bytes(contents)
 
-        with pytest.raises(Expected, match="cannot be read as a model"):
+        with pytest.raises(UserError, match="cannot be read as a model"):
             inspect_file(path)
 
 
@@ -214,7 +214,7 @@ def test_what_is_not_there_or_of_another_kind_is_an_error(tmp_path: Path):
     (tmp_path / "text.txt").write_text("text", encoding="utf-8")
 
     for name in ("nowhere.keras", "folder.keras", "text.txt"):
-        with pytest.raises(Expected):
+        with pytest.raises(UserError):
             inspect_file(tmp_path / name)
 
 
@@ -227,7 +227,7 @@ def check_damage(path: Path, whole: bytes, places: list[tuple[str, int]]) -> Non
         else:
             damaged[place] ^= 1 << (place % 8)
         path.write_bytes(damaged)
-        with contextlib.suppress(Expected):
+        with contextlib.suppress(UserError):
             assert inspect_file(path).file_bytes == path.stat().st_size
 
 
@@ -266,5 +266,5 @@ def test_a_damaged_weights_file_inside_a_whole_archive_is_an_error_or_tells_what
             b"" if how == "cut" else bytes([damaged[place] ^ 255]) + damaged[place + 1 :]
         )
         path = write_archive(tmp_path / f"{n}.keras", weights=bytes(damaged))
-        with contextlib.suppress(Expected):
+        with contextlib.suppress(UserError):
             assert inspect_file(path).file_bytes == path.stat().st_size

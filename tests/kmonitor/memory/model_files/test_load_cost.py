@@ -8,15 +8,15 @@ import pytest
 
 pytest.importorskip("h5py", reason="comes with Keras")
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.memory.model_files import load_cost
 from kmonitor.memory.model_files.description import ModelSource
 from kmonitor.memory.model_files.load_cost import (
     LoadCost,
+    loading_methods,
     measure,
-    possible_ways,
+    possible_methods,
     recommend,
-    ways_of,
 )
 from tests.support.model_files import CONFIG, write_archive
 
@@ -56,7 +56,7 @@ def test_the_least_peak_is_recommended_for_each_purpose(tried: list[str]):
     costs = measure(
         Path("m.keras"),
         ModelSource(),
-        list(ways_of(Path("m.keras"), has_architecture=True)),
+        list(loading_methods(Path("m.keras"), has_architecture=True)),
         repeats=1,
     )
 
@@ -77,7 +77,7 @@ def test_a_way_that_fails_is_not_tried_again_and_says_why(monkeypatch: pytest.Mo
     def answer(_code: str, asked: dict[str, str], kind: type, *_: object) -> Any:
         order.append(asked["way"])
         if asked["way"] == "weights":
-            raise Expected("The process that loads the model ended: status -11")
+            raise UserError("The process that loads the model ended: status -11")
         return kind(peak_bytes=1)
 
     monkeypatch.setattr(load_cost, "answer_of", answer)
@@ -93,7 +93,7 @@ def test_where_no_way_works_that_is_an_error(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(load_cost, "answer_of", answer)
 
-    with pytest.raises(Expected, match="'Gated'") as told:
+    with pytest.raises(UserError, match="'Gated'") as told:
         measure(Path("m.keras"), ModelSource(), ["compiled"], repeats=2)
     assert "--custom" in told.value.remedy
 
@@ -104,16 +104,16 @@ def test_a_file_is_looked_through_before_any_process_is_started(tmp_path: Path):
     architecture = tmp_path / "m.json"
     architecture.write_text(json.dumps(CONFIG), encoding="utf-8")
 
-    assert len(possible_ways(whole)) == 5
-    with pytest.raises(Expected, match="no HDF5 file"):
-        possible_ways(damaged)
-    with pytest.raises(Expected, match="no weights to load"):
-        possible_ways(architecture)
+    assert len(possible_methods(whole)) == 5
+    with pytest.raises(UserError, match="no HDF5 file"):
+        possible_methods(damaged)
+    with pytest.raises(UserError, match="no weights to load"):
+        possible_methods(architecture)
 
 
 def test_weights_alone_have_fewer_ways():
-    assert ways_of(Path("m.weights.h5"), has_architecture=False) == ("weights", "built")
-    assert len(ways_of(Path("m.h5"), has_architecture=True)) == 5
+    assert loading_methods(Path("m.weights.h5"), has_architecture=False) == ("weights", "built")
+    assert len(loading_methods(Path("m.h5"), has_architecture=True)) == 5
 
 
 def test_memory_is_the_median_and_time_the_least(monkeypatch: pytest.MonkeyPatch):
@@ -126,4 +126,4 @@ def test_memory_is_the_median_and_time_the_least(monkeypatch: pytest.MonkeyPatch
 
 
 def _told(n_bytes: int, seconds: float) -> Any:
-    return load_cost._Told(peak_bytes=n_bytes, kept_bytes=n_bytes, seconds=seconds)
+    return load_cost._LoadReply(peak_bytes=n_bytes, kept_bytes=n_bytes, seconds=seconds)

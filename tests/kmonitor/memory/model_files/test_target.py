@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("h5py", reason="comes with Keras")
 
-from kmonitor.base.errors import Expected
-from kmonitor.memory.model_files.description import configs_of, source_of
+from kmonitor.base.errors import UserError
+from kmonitor.memory.model_files.description import configs_of, model_source_of
 from tests.support.model_files import CONFIG, weights_file, write_archive, write_h5
 
 
@@ -32,7 +32,7 @@ def test_weights_alone_need_an_architecture(tmp_path: Path):
     path.write_bytes(weights_file())
     config.write_text(json.dumps(CONFIG), encoding="utf-8")
 
-    with pytest.raises(Expected, match="weights alone"):
+    with pytest.raises(UserError, match="weights alone"):
         configs_of(path)
     assert configs_of(path, config)[0]["class_name"] == "Sequential"
 
@@ -50,9 +50,9 @@ def test_custom_classes_need_the_file_that_has_them(tmp_path: Path):
     path, classes = write_archive(tmp_path / "m.keras", config=config), tmp_path / "mine.py"
     classes.write_text("", encoding="utf-8")
 
-    with pytest.raises(Expected, match=r"mine\.Encoder"):
-        source_of(str(path))
-    assert source_of(str(path), custom=classes).module == str(classes)
+    with pytest.raises(UserError, match=r"mine\.Encoder"):
+        model_source_of(str(path))
+    assert model_source_of(str(path), custom=classes).module == str(classes)
 
 
 def test_the_file_that_names_what_is_refused_is_named(tmp_path: Path):
@@ -61,8 +61,8 @@ def test_the_file_that_names_what_is_refused_is_named(tmp_path: Path):
     weights.write_bytes(weights_file())
     config.write_text(json.dumps({**CONFIG, "config": {"layers": [own]}}), encoding="utf-8")
 
-    with pytest.raises(Expected, match=r"m\.json names what is not"):
-        source_of(str(weights), config=config)
+    with pytest.raises(UserError, match=r"m\.json names what is not"):
+        model_source_of(str(weights), config=config)
 
 
 def test_code_in_a_file_is_refused_even_with_custom_classes(tmp_path: Path):
@@ -71,17 +71,17 @@ def test_code_in_a_file_is_refused_even_with_custom_classes(tmp_path: Path):
     path, classes = write_archive(tmp_path / "m.keras", config=config), tmp_path / "mine.py"
     classes.write_text("", encoding="utf-8")
 
-    with pytest.raises(Expected, match="Lambda"):
-        source_of(str(path), custom=classes)
-    assert source_of(str(path), allow_code=True).is_trusted
+    with pytest.raises(UserError, match="Lambda"):
+        model_source_of(str(path), custom=classes)
+    assert model_source_of(str(path), allow_code=True).is_trusted
 
 
 def test_a_script_is_named_with_its_function(tmp_path: Path):
     script = tmp_path / "train.py"
     script.write_text("", encoding="utf-8")
 
-    source = source_of(f"{script}:build")
+    source = model_source_of(f"{script}:build")
 
     assert (source.script, source.function) == (str(script), "build")
-    with pytest.raises(Expected, match="needs a function"):
-        source_of(str(script))
+    with pytest.raises(UserError, match="needs a function"):
+        model_source_of(str(script))

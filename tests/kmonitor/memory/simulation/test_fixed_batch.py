@@ -1,16 +1,21 @@
 """What a batch that is known when a step is traced makes of it: constants, and sums in turn."""
 
 from kmonitor.memory.simulation.grappler import (
-    sums_in_need,
+    sums_to_split,
     with_constants,
-    with_sums_in_turn,
+    with_sums_split,
 )
 from kmonitor.memory.simulation.step_simulation import Simulation
-from kmonitor_agent.wire.messages.step_program import Extent, StepGraph, StepOperation, StepProgram
+from kmonitor_agent.wire.messages.step_program import (
+    SizeFormula,
+    StepGraph,
+    StepOperation,
+    StepProgram,
+)
 
 MIB = 2**20
 BIG = 4 * MIB
-EXTENTS = (Extent(BIG, ((0.0, 1.0),)), Extent(BIG))
+EXTENTS = (SizeFormula(BIG, ((0.0, 1.0),)), SizeFormula(BIG))
 """One that grows with the batch, and one that does not."""
 
 GIVEN = StepOperation("Placeholder", sizes=(0,))
@@ -79,8 +84,8 @@ def test_a_sum_in_need_is_added_up_in_turn_beside_zeros_that_stay():
     graph = in_need.graphs[0]
     sizes = [each.at(1) for each in EXTENTS]
 
-    sums = sums_in_need(graph, sizes, BIG)
-    turned = with_sums_in_turn(graph, sums)
+    sums = sums_to_split(graph, sizes, BIG)
+    turned = with_sums_split(graph, sums)
 
     assert sums == {4}
     assert kinds_of(turned)[4:] == [
@@ -93,8 +98,8 @@ def test_a_sum_in_need_is_added_up_in_turn_beside_zeros_that_stay():
 def test_sums_of_two_and_those_of_steps_that_need_little_are_left():
     sizes = [each.at(1) for each in EXTENTS]
 
-    assert not sums_in_need(summed(BIG, parts=2).graphs[0], sizes, BIG)
-    assert not sums_in_need(summed(BIG).graphs[0], sizes, 100 * BIG)
+    assert not sums_to_split(summed(BIG, parts=2).graphs[0], sizes, BIG)
+    assert not sums_to_split(summed(BIG).graphs[0], sizes, 100 * BIG)
 
 
 def test_what_data_of_an_unknown_batch_take_is_within_the_highest():

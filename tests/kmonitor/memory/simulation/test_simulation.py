@@ -6,12 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmonitor.memory.estimate import Plan, estimate
-from kmonitor.memory.simulation.heap import NOTHING, Chunks, Heap
+from kmonitor.memory.simulation.heap import NOTHING, ChunkAllocator, SimulatedHeap
 from kmonitor.memory.simulation.operation_kinds import waiting_bytes
 from kmonitor.memory.simulation.step_simulation import Simulation, expected_highest
 from kmonitor.memory.traced_step import Traced
 from kmonitor_agent.wire.messages.model_layout import LayerLayout, ModelLayout, OptimizerLayout
-from kmonitor_agent.wire.messages.step_program import Extent, StepGraph, StepOperation, StepProgram
+from kmonitor_agent.wire.messages.step_program import (
+    SizeFormula,
+    StepGraph,
+    StepOperation,
+    StepProgram,
+)
 
 MIB = 2**20
 BIG = 4 * MIB
@@ -19,7 +24,7 @@ BIG = 4 * MIB
 
 def program(*operations: StepOperation, results: tuple[tuple[int, int], ...] = (), **more: object):
     """A step whose one extent is a tensor of `BIG` bytes for each example."""
-    extents = (Extent(BIG, ((0.0, 1.0),)), Extent(BIG))
+    extents = (SizeFormula(BIG, ((0.0, 1.0),)), SizeFormula(BIG))
     graphs = (StepGraph(operations, (), results), *more.pop("bodies", ()))  # type: ignore[misc]
     return StepProgram(graphs, extents, ("layer",), **more)  # type: ignore[arg-type]
 
@@ -33,25 +38,25 @@ def given_tensor() -> StepOperation:
 
 
 def test_a_size_follows_the_batch():
-    assert Extent(4, ((1.0, 2.0), (0.0, 1.0))).at(3) == 4 * 7 * 3
+    assert SizeFormula(4, ((1.0, 2.0), (0.0, 1.0))).at(3) == 4 * 7 * 3
 
 
 def test_a_chunk_twice_as_large_is_split_and_a_smaller_one_is_not():
-    chunks = Chunks()
+    chunks = ChunkAllocator()
     first, _ = chunks.take(1_500 * 1024), chunks.take(BIG)
     chunks.give_back(first)
 
     chunks.take(1_100 * 1024)
     assert chunks.in_use_bytes == BIG + 2 * MIB  # the region's whole rest
 
-    split = Chunks()
+    split = ChunkAllocator()
     split.take(600 * 1024)
     assert split.in_use_bytes == 600 * 1024
 
 
 @given(st.lists(st.integers(1, 3 * MIB), max_size=30), st.randoms(use_true_random=False))
 def test_chunks_that_all_came_back_leave_nothing_in_use(sizes: list[int], random: object):
-    chunks = Chunks()
+    chunks = ChunkAllocator()
     taken = [chunks.take(each) for each in sizes]
     assert chunks.in_use_bytes >= sum(sizes)
     random.shuffle(taken)  # type: ignore[attr-defined]
@@ -63,7 +68,7 @@ def test_chunks_that_all_came_back_leave_nothing_in_use(sizes: list[int], random
 
 
 def test_small_tensors_can_be_left_out():
-    heap = Heap(unseen_below_bytes=1024)
+    heap = SimulatedHeap(unseen_below_bytes=1024)
 
     assert heap.new(1000, 1, 0) == NOTHING
     assert heap.peak_bytes == 0

@@ -4,10 +4,10 @@ from typing import get_args
 
 import pytest
 
-from kmonitor.ui.actions.action_panel import arguments_of, ways_of
+from kmonitor.ui.actions.action_panel import action_variants, variant_arguments
 from kmonitor_agent.wire.messages.commands import (
     CommandName,
-    NoArguments,
+    PlainArguments,
     ReloadArguments,
     SaveArguments,
 )
@@ -16,20 +16,22 @@ from kmonitor_agent.wire.messages.commands import (
 @pytest.mark.parametrize(
     ("name", "key", "args"),
     [
-        ("save", "", NoArguments()),
+        ("save", "", PlainArguments()),
         ("save", "export", SaveArguments(export=True)),
-        ("reload", "", NoArguments()),
+        ("reload", "", PlainArguments()),
         ("reload", "recreate", ReloadArguments(mode="recreate")),
-        ("reload", "export", NoArguments()),
-        ("collect", "recreate", NoArguments()),
+        ("reload", "export", PlainArguments()),
+        ("collect", "recreate", PlainArguments()),
     ],
 )
 def test_a_way_is_what_the_command_line_would_send(name: CommandName, key: str, args: object):
-    assert arguments_of(name, key) == args
+    assert variant_arguments(name, key) == args
 
 
 def test_only_save_and_reload_offer_a_choice_and_the_usual_way_comes_first():
-    choices = {name: ways_of(name) for name in get_args(CommandName) if ways_of(name)}
+    choices = {
+        name: action_variants(name) for name in get_args(CommandName) if action_variants(name)
+    }
 
     assert set(choices) == {"save", "reload"}
     for ways in choices.values():
@@ -38,7 +40,7 @@ def test_only_save_and_reload_offer_a_choice_and_the_usual_way_comes_first():
 
 
 def test_recreate_says_when_it_is_safe_and_what_happens_else():
-    (told,) = (way.tooltip for way in ways_of("reload") if way.key == "recreate")
+    (told,) = (way.tooltip for way in action_variants("reload") if way.key == "recreate")
 
     for words in ("one optimizer", "no tf.function", "no distribution strategy", "says why"):
         assert words in told

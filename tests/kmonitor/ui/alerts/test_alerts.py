@@ -5,16 +5,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor.ui.alerts.alert_evaluator import Alert, AlertDesk
+from kmonitor.ui.alerts.alert_evaluator import Alert, AlertEvaluator
 from kmonitor.ui.alerts.alert_rules import (
     AlertKind,
     AlertRule,
     AlertSettings,
     rule_keys,
     rule_name,
-    rule_words,
+    rule_title,
 )
-from kmonitor.ui.limits.dry_run import DryRun, dry_run, dry_run_words
+from kmonitor.ui.limits.dry_run import DryRun, dry_run, dry_run_text
 from kmonitor_agent.wire.messages import events
 from tests.support.made_up_runs import GIB, NOW_WALL_S
 
@@ -31,21 +31,23 @@ NO_STEPS = events.Notice(
     code="no_steps",
     text="no step for 25 s within an epoch, where the longest pause was 1 s",
 )
-FINISHED = events.BootEnded(t_s=1.0, why="finished")
-DIED = events.BootDied(t_s=1.0, boot="b", how="signal", signal="SIGKILL")
+FINISHED = events.SessionEnded(t_s=1.0, why="finished")
+DIED = events.SessionDied(t_s=1.0, boot="b", how="signal", signal="SIGKILL")
 
 
-def desk(kind: AlertKind = "limit", **rule: Any) -> AlertDesk:
+def desk(kind: AlertKind = "limit", **rule: Any) -> AlertEvaluator:
     rules = {rule_name(kind, "ram" if kind in {"limit", "verdict"} else ""): AlertRule(**rule)}
-    return AlertDesk(AlertSettings(rules=rules))
+    return AlertEvaluator(AlertSettings(rules=rules))
 
 
-def tell(alerts: AlertDesk, event: events.AnyEvent, at_s: float = 0.0, age_s: float = 0.0) -> None:
+def tell(
+    alerts: AlertEvaluator, event: events.AnyEvent, at_s: float = 0.0, age_s: float = 0.0
+) -> None:
     now_s = NOW_WALL_S + at_s
     alerts.happened("run1", "resnet", "gpu-07", event, wall_s=now_s - age_s, now_wall_s=now_s)
 
 
-def due(alerts: AlertDesk, at_s: float) -> list[Alert]:
+def due(alerts: AlertEvaluator, at_s: float) -> list[Alert]:
     return alerts.due(NOW_WALL_S + at_s)
 
 
@@ -56,7 +58,7 @@ def due(alerts: AlertDesk, at_s: float) -> list[Alert]:
         (SUSPECTED, "verdict", "warning", "leak suspected"),
         (NO_STEPS, "verdict", "warning", "No step for 25 s"),
         (FINISHED, "ended", "info", "finished"),
-        (events.BootEnded(t_s=1.0, why="failed", error_type="OOM"), "died", "error", "OOM"),
+        (events.SessionEnded(t_s=1.0, why="failed", error_type="OOM"), "died", "error", "OOM"),
         (DIED, "died", "error", "SIGKILL"),
         (
             events.Notice(t_s=1.0, level="error", code="lost", text="is gone"),
@@ -69,7 +71,7 @@ def due(alerts: AlertDesk, at_s: float) -> list[Alert]:
 def test_what_happens_is_told_once_in_its_own_words(
     event: events.AnyEvent, kind: AlertKind, gravity: str, words: str
 ):
-    alerts = AlertDesk()
+    alerts = AlertEvaluator()
     tell(alerts, event)
 
     (alert,) = due(alerts, 5.0)
@@ -88,14 +90,14 @@ def test_what_happens_is_told_once_in_its_own_words(
     "event",
     [
         events.EpochStarted(t_s=1.0, fit=1, epoch=0),
-        events.BootEnded(t_s=1.0, why="restart"),
+        events.SessionEnded(t_s=1.0, why="restart"),
         events.Notice(t_s=1.0, level="info", code="other", text="x"),
         events.Verdict(t_s=1.0, metric="ram", state="steady", per="epoch", turned=True),
         events.Verdict(t_s=1.0, metric="ram", state="growing", per="epoch"),
     ],
 )
 def test_what_nobody_need_leave_their_work_for_is_not_told(event: events.AnyEvent):
-    alerts = AlertDesk()
+    alerts = AlertEvaluator()
     tell(alerts, event)
 
     assert due(alerts, 100.0) == []
@@ -103,7 +105,7 @@ def test_what_nobody_need_leave_their_work_for_is_not_told(event: events.AnyEven
 
 def test_a_hang_that_is_over_before_it_lasts_is_not_told_and_a_verdict_does_not_hide_it():
     rule = AlertRule(hold_s=30.0, cool_down_s=600.0)
-    alerts = AlertDesk(AlertSettings(rules={"verdict:step_time": rule}))
+    alerts = AlertEvaluator(AlertSettings(rules={"verdict:step_time": rule}))
     slower = events.Verdict(t_s=1.0, metric="step_time", state="growing", per="epoch", turned=True)
     tell(alerts, slower)
     assert len(due(alerts, 30.0)) == 1
@@ -118,7 +120,7 @@ def test_a_hang_that_is_over_before_it_lasts_is_not_told_and_a_verdict_does_not_
 
 
 def test_programs_are_told_the_host_of_a_run_and_of_a_lost_host_its_name():
-    alerts = AlertDesk(AlertSettings(rules={"host": AlertRule(hold_s=0.0)}))
+    alerts = AlertEvaluator(AlertSettings(rules={"host": AlertRule(hold_s=0.0)}))
     tell(alerts, CROSSED)
     alerts.hosts([("me@gpu-01", "big one", "")], now_wall_s=NOW_WALL_S)
 
@@ -131,7 +133,7 @@ def test_programs_are_told_the_host_of_a_run_and_of_a_lost_host_its_name():
 
 
 def test_history_that_comes_with_a_connection_is_no_news():
-    alerts = AlertDesk()
+    alerts = AlertEvaluator()
     tell(alerts, DIED, age_s=121.0)
 
     assert due(alerts, 0.0) == []
@@ -164,7 +166,7 @@ def test_a_cool_down_is_counted_and_told_with_the_next():
 
 
 def test_runs_and_metrics_have_cool_downs_of_their_own():
-    alerts = AlertDesk()
+    alerts = AlertEvaluator()
     tell(alerts, CROSSED)
     alerts.happened("run2", "other", "gpu-07", CROSSED, wall_s=NOW_WALL_S, now_wall_s=NOW_WALL_S)
     tell(alerts, SUSPECTED)
@@ -177,14 +179,14 @@ def test_runs_and_metrics_have_cool_downs_of_their_own():
 
 
 def test_a_rule_that_is_off_tells_nothing():
-    alerts = AlertDesk(AlertSettings(rules={"limit:ram": AlertRule(is_on=False)}))
+    alerts = AlertEvaluator(AlertSettings(rules={"limit:ram": AlertRule(is_on=False)}))
     tell(alerts, CROSSED)
 
     assert due(alerts, 1000.0) == []
 
 
 def test_how_a_process_died_is_told_in_place_of_that_it_ended():
-    alerts = AlertDesk()
+    alerts = AlertEvaluator()
     tell(alerts, FINISHED)
     tell(alerts, DIED, 1.0)
 
@@ -192,11 +194,11 @@ def test_how_a_process_died_is_told_in_place_of_that_it_ended():
 
 
 def test_a_run_that_goes_on_at_once_has_not_ended():
-    alerts = AlertDesk()
+    alerts = AlertEvaluator()
     tell(alerts, FINISHED)
     tell(
         alerts,
-        events.BootStarted(t_s=1.0, boot="b2", name="x", host="h", pid=1, started_wall_s=1.0),
+        events.SessionStarted(t_s=1.0, boot="b2", name="x", host="h", pid=1, started_wall_s=1.0),
         1.0,
     )
 
@@ -204,7 +206,7 @@ def test_a_run_that_goes_on_at_once_has_not_ended():
 
 
 def test_a_host_is_told_once_it_is_lost_for_a_while_and_again_after_it_came_back():
-    alerts = AlertDesk(AlertSettings(rules={"host": AlertRule(hold_s=30.0)}))
+    alerts = AlertEvaluator(AlertSettings(rules={"host": AlertRule(hold_s=30.0)}))
     lost = [("me@gpu-01", "big one", "It is off.")]
     for at_s in (0.0, 10.0, 29.0):
         alerts.hosts(lost, now_wall_s=NOW_WALL_S + at_s)
@@ -223,7 +225,7 @@ def test_a_host_is_told_once_it_is_lost_for_a_while_and_again_after_it_came_back
 
 
 def test_every_rule_has_words_and_a_usual_form():
-    words = [rule_words(*key) for key in rule_keys()]
+    words = [rule_title(*key) for key in rule_keys()]
 
     assert len(set(words)) == len(words)
     assert "RAM: limit crossed" in words
@@ -241,8 +243,8 @@ def test_a_dry_run_counts_what_rises_above_the_limit_once_in_a_cool_down():
 
 
 def test_a_dry_run_is_told_in_a_sentence():
-    told = dry_run_words(DryRun(3, 7200.0), metric="ram", threshold=8 * GIB, action="reload")
+    told = dry_run_text(DryRun(3, 7200.0), metric="ram", threshold=8 * GIB, action="reload")
 
     assert "crossed 3 times: about 3\u00a0\u00d7\u00a0reload" in told
-    never = dry_run_words(DryRun(0, 60.0), metric="ram", threshold=8 * GIB, action="reload")
+    never = dry_run_text(DryRun(0, 60.0), metric="ram", threshold=8 * GIB, action="reload")
     assert "never crossed" in never

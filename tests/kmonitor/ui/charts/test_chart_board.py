@@ -3,14 +3,19 @@
 import pytest
 
 from kmonitor.ui.charts.arrangement import (
+    DEFAULT_CHARTS,
     MOST_CHARTS,
-    USUAL,
     Arrangement,
     ChartSetup,
     chart_choices,
     smoothing_choices,
 )
-from kmonitor.ui.charts.chart_kinds import better, chart_kind, chart_title, kinds_of
+from kmonitor.ui.charts.chart_kinds import (
+    available_chart_kinds,
+    better_direction,
+    chart_kind,
+    chart_title,
+)
 
 HAVE = [
     *("ram_bytes", "ram_process_bytes", "functions", "epoch:seconds", "epoch:learning_rate"),
@@ -20,7 +25,7 @@ HAVE = [
 
 
 def test_training_metrics_are_one_chart_with_their_validation():
-    kinds = {kind.key: kind for kind in kinds_of(HAVE)}
+    kinds = {kind.key: kind for kind in available_chart_kinds(HAVE)}
 
     assert kinds["log:loss"].columns == ("log:loss", "log:val_loss")
     assert kinds["log:loss"].within == "batch:loss"
@@ -70,7 +75,7 @@ def test_charts_are_added_moved_changed_removed_and_reset():
     assert board.remove("vram")
     assert Arrangement(board.saved()).charts == board.charts
     board.reset()
-    assert board.charts == USUAL
+    assert board.charts == DEFAULT_CHARTS
 
 
 def test_the_last_chart_stays_and_there_are_not_more_than_fit():
@@ -103,7 +108,7 @@ def test_the_last_chart_stays_and_there_are_not_more_than_fit():
     ],
 )
 def test_what_is_better_follows_from_the_name_or_is_not_claimed(log: str, which: str | None):
-    assert better(log) == which
+    assert better_direction(log) == which
 
 
 def test_a_weight_that_was_chosen_elsewhere_is_offered_too():

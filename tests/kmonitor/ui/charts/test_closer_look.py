@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from kmonitor.ui.charts.feed import ChartFeed
-from kmonitor.ui.charts.series_store import Window
+from kmonitor.ui.charts.series_store import VisibleRange
 from kmonitor.ui.plots.chart_state import FloatArray
 from kmonitor_agent.wire.messages.events import Sample
-from kmonitor_agent.wire.messages.unions import Column, Row, SeriesAsked, SeriesTold
+from kmonitor_agent.wire.messages.unions import EventRow, SeriesReply, SeriesRequest, ThinnedColumn
 from tests.support.made_up_runs import made_up_run
 
 RAM = "ram_bytes"
@@ -22,13 +22,13 @@ class LongRun:
     """A feed beside a hub that has a million samples of one run."""
 
     def __init__(self) -> None:
-        self.asked: list[SeriesAsked] = []
+        self.asked: list[SeriesRequest] = []
         self.feed = ChartFeed(self._ask)
         self.feed.show_runs([made_up_run("r")])
         self.answer()
 
     def _ask(self, message: object) -> int:
-        assert isinstance(message, SeriesAsked)
+        assert isinstance(message, SeriesRequest)
         self.asked.append(message)
         return len(self.asked)
 
@@ -39,14 +39,14 @@ class LongRun:
         t_s = np.arange(math.ceil(asked.from_s), to_s, dtype=np.float64)
         step = max(1, len(t_s) // (2 * asked.buckets))
         told = t_s[::step]
-        column = Column(RAM, told.tobytes(), RAW[told.astype(int)].tobytes(), len(t_s))
+        column = ThinnedColumn(RAM, told.tobytes(), RAW[told.astype(int)].tobytes(), len(t_s))
         self.feed.take_series(
-            SeriesTold(ask=len(self.asked), run="r", row=7, columns=[column], have=[RAM])
+            SeriesReply(ask=len(self.asked), run="r", row=7, columns=[column], have=[RAM])
         )
 
     def seen(self, from_s: float, to_s: float) -> tuple[FloatArray, FloatArray]:
         """What is drawn of a stretch now."""
-        return self.feed.points("r", RAM, Window("seconds", from_s, to_s, 600))
+        return self.feed.points("r", RAM, VisibleRange("seconds", from_s, to_s, 600))
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_what_lies_beside_the_stretch_is_drawn_from_the_whole(run: LongRun):
 def test_live_rows_go_on_in_a_stretch_that_reaches_to_the_newest(run: LongRun):
     run.seen(N - 600.0, N + 100.0)
     run.answer()
-    row = Row(run="r", row=8, seq=8, t_s=float(N), body=b"")
+    row = EventRow(run="r", row=8, seq=8, t_s=float(N), body=b"")
     run.feed.take_event(row, Sample(t_s=float(N), ram_bytes=9.0), is_live=True)
 
     t_s, y = run.seen(N - 600.0, N + 100.0)
@@ -116,13 +116,13 @@ def test_a_stretch_that_was_refused_is_not_asked_for_at_each_repaint(run: LongRu
 
 
 def test_a_short_run_is_held_as_it_was(run: LongRun):
-    told = SeriesTold(
+    told = SeriesReply(
         ask=1,
         run="s",
         row=1,
-        columns=[Column(RAM, np.arange(9.0).tobytes(), np.ones(9).tobytes(), 9)],
+        columns=[ThinnedColumn(RAM, np.arange(9.0).tobytes(), np.ones(9).tobytes(), 9)],
     )
     run.feed.store.backfill(told)
-    run.feed.points("s", RAM, Window("seconds", 2.0, 4.0, 600))
+    run.feed.points("s", RAM, VisibleRange("seconds", 2.0, 4.0, 600))
 
     assert len(run.asked) == 1

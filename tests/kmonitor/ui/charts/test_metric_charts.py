@@ -9,30 +9,30 @@ import numpy as np
 import pytest
 
 from kmonitor.ui.charts.arrangement import ChartSetup
-from kmonitor.ui.charts.cards import CardPicture
+from kmonitor.ui.charts.cards import ChartCardState
 from kmonitor.ui.charts.chart_kinds import ChartKind, chart_kind
-from kmonitor.ui.charts.extra_charts import MetricCharts
+from kmonitor.ui.charts.extra_charts import ExtraCharts
 from kmonitor.ui.charts.feed import ChartFeed
-from kmonitor.ui.charts.standard_charts import ChartDesk
+from kmonitor.ui.charts.standard_charts import StandardCharts
 from kmonitor.ui.plots.layout import last_there, y_axis_of
-from kmonitor.ui.text.formats import plain_text
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.text.formats import with_plain_spaces
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.messages.events import (
     EpochEnded,
     EpochStarted,
     Event,
+    FieldSource,
+    FieldSources,
     Sample,
-    SourceOf,
-    Sources,
 )
 from kmonitor_agent.wire.messages.unions import (
-    Column,
     ErrorMessage,
     Message,
-    RowsTold,
-    SeriesAsked,
-    SeriesTold,
+    RowsReply,
+    SeriesReply,
+    SeriesRequest,
+    ThinnedColumn,
 )
 from tests.support.made_up_runs import HUB, made_up_row, made_up_run, told_hub, told_runs
 
@@ -50,10 +50,10 @@ class Board:
 
     def __init__(self, runs: int = 1) -> None:
         self.asked: list[Message] = []
-        self.desk = Desk(ask=self._ask, clock=SystemClock(), user="tester")
+        self.desk = Workspace(ask=self._ask, clock=SystemClock(), user="tester")
         self.feed = ChartFeed(self._ask)
-        charts = ChartDesk(self.desk, self.feed)
-        self.metrics = MetricCharts(self.desk, self.feed, charts)
+        charts = StandardCharts(self.desk, self.feed)
+        self.metrics = ExtraCharts(self.desk, self.feed, charts)
         self.desk.attach_charts(self.feed)
         self.desk.connected(told_hub())
         self.row = 100
@@ -67,8 +67,8 @@ class Board:
             "epoch:learning_rate": [0.1, 0.1, 0.01, 0.01],
         }
 
-    def questions(self) -> list[tuple[int, SeriesAsked]]:
-        found = [(n, m) for n, m in enumerate(self.asked) if isinstance(m, SeriesAsked)]
+    def questions(self) -> list[tuple[int, SeriesRequest]]:
+        found = [(n, m) for n, m in enumerate(self.asked) if isinstance(m, SeriesRequest)]
         return [pair for pair in found if pair[0] >= self.answered]
 
     def answer(self, row: int = 50) -> None:
@@ -77,12 +77,14 @@ class Board:
             self.answered = number + 1
             ends = [10.0 * (n + 1) for n in range(N)]
             self.desk.take(
-                SeriesTold(
+                SeriesReply(
                     ask=number,
                     run=asked.run,
                     row=row,
                     columns=[
-                        Column(name, doubles(ends[: len(values)]), doubles(values), len(values))
+                        ThinnedColumn(
+                            name, doubles(ends[: len(values)]), doubles(values), len(values)
+                        )
                         for name in asked.columns
                         for values in [self.columns.get(name, [])]
                     ],
@@ -99,10 +101,10 @@ class Board:
             self.row += 1
             rows.append(made_up_row(self.row, event))
         self.desk.take(
-            RowsTold(ask=-1, hub=HUB, cursor=self.row, rows=rows, more=False, head=self.row)
+            RowsReply(ask=-1, hub=HUB, cursor=self.row, rows=rows, more=False, head=self.row)
         )
 
-    def card(self, key: str, **look: float) -> CardPicture:
+    def card(self, key: str, **look: float) -> ChartCardState:
         card = self.metrics.card(kind(key), ChartSetup(key, **look))  # pyright: ignore[reportArgumentType]
         assert card is not None
         return card
@@ -196,7 +198,7 @@ def test_a_rate_that_cannot_be_read_says_why():
     other.feed.want(["epoch:learning_rate"])
     other.answer()
     why = "the optimizer does not tell it (ValueError)"
-    other.tell(Sources(t_s=1.0, sources=[SourceOf("learning_rate", "1", absent=why)]))
+    other.tell(FieldSources(t_s=1.0, sources=[FieldSource("learning_rate", "1", absent=why)]))
 
     assert other.card("epoch:learning_rate").absent == why
 
@@ -316,5 +318,5 @@ def test_readings_of_a_gpu_have_their_unit_and_their_range():
     board.answer()
 
     card = board.card("device_utilisation_fraction")
-    assert plain_text(card.value) == "60 %"
-    assert plain_text(card.rate.text) == "50 % to 90 %"
+    assert with_plain_spaces(card.value) == "60 %"
+    assert with_plain_spaces(card.rate.text) == "50 % to 90 %"

@@ -1,8 +1,8 @@
 import numpy as np
 
 from kmonitor.ui.charts.cards import NO_RATE
-from kmonitor.ui.charts.rates import epoch_rate, rate_to_come, time_rate
-from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.charts.rates import epoch_rate, pending_rate, time_rate
+from kmonitor.ui.text.formats import with_plain_spaces
 from tests.support.made_up_runs import MIB, made_up_run
 
 X = np.linspace(0.0, 10.0, 101)
@@ -12,7 +12,7 @@ RUN = made_up_run()
 def test_a_steady_slope_is_told_by_epoch():
     rate = epoch_rate(X, 500 * MIB + 10.6 * MIB * X, "bytes", RUN)
 
-    assert plain_text(rate.text) == "+10.6 MiB / epoch"
+    assert with_plain_spaces(rate.text) == "+10.6 MiB / epoch"
     assert rate.direction == 1
     assert "over the last 9 epochs" in rate.tooltip
 
@@ -20,7 +20,7 @@ def test_a_steady_slope_is_told_by_epoch():
 def test_in_a_loop_of_models_it_is_told_by_model():
     loop = made_up_run(fits_done=4, epochs_done=20)
     rate = epoch_rate(X, 1000.0 + 84.0 * X, "operations", loop)
-    assert plain_text(rate.text) == "+420 / fit"
+    assert with_plain_spaces(rate.text) == "+420 / fit"
 
 
 def test_one_spike_moves_nothing_and_a_fall_points_down():
@@ -63,7 +63,7 @@ def test_nothing_is_coloured_before_enough_epochs():
     for last, direction in ((4.5, 0), (5.0, 1)):
         x = X[last >= X]
         rate = epoch_rate(x, (500.0 + 10.0 * x) * MIB, "bytes", RUN)
-        assert plain_text(rate.text) == "+10.0 MiB / epoch"
+        assert with_plain_spaces(rate.text) == "+10.0 MiB / epoch"
         assert rate.direction == direction
         assert ("too few epochs" in rate.tooltip) == (direction == 0)
 
@@ -71,14 +71,14 @@ def test_nothing_is_coloured_before_enough_epochs():
 def test_a_slope_by_minute_is_coloured_after_the_first_minutes_alone():
     for began_s, direction in ((0.0, 0), (-300.0, 1)):
         rate = time_rate(10.0 * X, (500.0 + X) * MIB, "bytes", began_s=began_s)
-        assert (plain_text(rate.text), rate.direction) == ("+6.00 MiB / min", direction)
+        assert (with_plain_spaces(rate.text), rate.direction) == ("+6.00 MiB / min", direction)
 
 
 def test_after_a_reload_it_says_when_there_will_be_a_rate():
-    assert rate_to_come("ram", now=4.2, began=4.0).text == "rate in 3 epochs"
-    assert rate_to_come("ram", now=6.5, began=4.0).text == "rate in 1 epoch"
-    assert rate_to_come("ram", now=9.0, began=4.0).text == "rate in 1 epoch"
-    assert rate_to_come("step_time", now=4.0, began=4.0).text == "rate in 7 epochs"
+    assert pending_rate("ram", now=4.2, began=4.0).text == "rate in 3 epochs"
+    assert pending_rate("ram", now=6.5, began=4.0).text == "rate in 1 epoch"
+    assert pending_rate("ram", now=9.0, began=4.0).text == "rate in 1 epoch"
+    assert pending_rate("step_time", now=4.0, began=4.0).text == "rate in 7 epochs"
 
 
 def test_too_little_says_nothing():
@@ -92,5 +92,5 @@ def test_too_little_says_nothing():
 
 def test_before_epochs_have_ended_it_is_told_by_minute():
     rate = time_rate(X, 500 * MIB + MIB * X, "bytes")
-    assert plain_text(rate.text) == "+60.0 MiB / min"
+    assert with_plain_spaces(rate.text) == "+60.0 MiB / min"
     assert "10 s" in rate.tooltip

@@ -2,29 +2,29 @@ import numpy as np
 
 from kmonitor.base.thinning import with_gaps
 from kmonitor.hub.views.run_columns import RunColumns
-from kmonitor.ui.charts.series_store import STEP_TIME_COLUMN, SeriesStore, Window
+from kmonitor.ui.charts.series_store import STEP_TIME_COLUMN, SeriesStore, VisibleRange
 from kmonitor_agent.wire.messages.events import (
-    BootStarted,
     EpochEnded,
     EpochStarted,
-    Lost,
+    LostEvents,
     Paused,
     Sample,
+    SessionStarted,
     StepTimes,
 )
-from kmonitor_agent.wire.messages.unions import Column, SeriesTold
+from kmonitor_agent.wire.messages.unions import SeriesReply, ThinnedColumn
 
 RAM = "ram_bytes"
-SECONDS = Window("seconds", 0.0, 1_000.0, 400)
-EPOCHS = Window("epochs", 0.0, 10.0, 400)
+SECONDS = VisibleRange("seconds", 0.0, 1_000.0, 400)
+EPOCHS = VisibleRange("epochs", 0.0, 10.0, 400)
 
 
-def column(name: str, t_s: list[float], values: list[float]) -> Column:
-    return Column(name, np.array(t_s).tobytes(), np.array(values).tobytes(), len(t_s))
+def column(name: str, t_s: list[float], values: list[float]) -> ThinnedColumn:
+    return ThinnedColumn(name, np.array(t_s).tobytes(), np.array(values).tobytes(), len(t_s))
 
 
-def told(*columns: Column, starts: tuple = (), ends: tuple = ()) -> SeriesTold:
-    return SeriesTold(
+def told(*columns: ThinnedColumn, starts: tuple = (), ends: tuple = ()) -> SeriesReply:
+    return SeriesReply(
         ask=1,
         run="r",
         row=7,
@@ -90,7 +90,7 @@ def test_field_that_was_not_read_this_time_is_no_gap():
 
 def test_lost_events_and_a_new_process_break_the_line():
     store = ten_seconds()
-    store.tell("r", 11.0, Lost(t_s=11.0, first=3, last=9, why="spool overflow"))
+    store.tell("r", 11.0, LostEvents(t_s=11.0, first=3, last=9, why="spool overflow"))
     store.tell("r", 20.0, Sample(t_s=20.0, ram_bytes=120.0))
     store.tell("r", 30.0, boot())
     store.tell("r", 40.0, Sample(t_s=40.0, ram_bytes=140.0))
@@ -275,5 +275,5 @@ def test_range_reaches_to_the_newest_moment_of_all_runs():
     assert store.full_range([], "epochs") == (0.0, 1.0)
 
 
-def boot() -> BootStarted:
-    return BootStarted(t_s=0.0, boot="b", name="run", host="h", pid=1, started_wall_s=1.0)
+def boot() -> SessionStarted:
+    return SessionStarted(t_s=0.0, boot="b", name="run", host="h", pid=1, started_wall_s=1.0)

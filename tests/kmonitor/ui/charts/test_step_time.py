@@ -3,17 +3,17 @@
 import struct
 
 from kmonitor.ui.charts.feed import ChartFeed
-from kmonitor.ui.charts.standard_charts import ChartDesk
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.charts.standard_charts import StandardCharts
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.messages.events import EpochEnded, EpochStarted, Event, Sample, StepTimes
 from kmonitor_agent.wire.messages.unions import (
-    Column,
     Message,
-    MetricNow,
-    RowsTold,
-    SeriesAsked,
-    SeriesTold,
+    MetricReading,
+    RowsReply,
+    SeriesReply,
+    SeriesRequest,
+    ThinnedColumn,
 )
 from tests.support.made_up_runs import HUB, made_up_row, made_up_run, told_hub, told_runs
 
@@ -23,30 +23,30 @@ class Charts:
 
     def __init__(self, medians: list[float]) -> None:
         self.asked: list[Message] = []
-        self.desk = Desk(ask=self._ask, clock=SystemClock(), user="tester")
+        self.desk = Workspace(ask=self._ask, clock=SystemClock(), user="tester")
         feed = ChartFeed(self._ask)
-        self.charts = ChartDesk(self.desk, feed)
+        self.charts = StandardCharts(self.desk, feed)
         self.desk.attach_charts(feed)
         self.desk.connected(told_hub())
         self.row = 100
         # Told by the hub from the running epoch's samples.
-        now = MetricNow(value=0.9, source="begin to begin")
+        now = MetricReading(value=0.9, source="begin to begin")
         self.desk.take(told_runs(made_up_run(step_time=now)))
         number = next(
             i
             for i, m in enumerate(self.asked)
-            if isinstance(m, SeriesAsked) and "epoch:step_time_s" in m.columns
+            if isinstance(m, SeriesRequest) and "epoch:step_time_s" in m.columns
         )
         n = len(medians)
         starts, ends = [10.0 * i for i in range(n + 1)], [10.0 * (i + 1) for i in range(n)]
         self.desk.take(
-            SeriesTold(
+            SeriesReply(
                 ask=number,
                 run="run1",
                 row=50,
                 columns=[
-                    Column("epoch:step_time_s", doubles(ends), doubles(medians), n),
-                    Column("step_time_s", doubles([10.0 * n + 1]), doubles([0.9]), 1),
+                    ThinnedColumn("epoch:step_time_s", doubles(ends), doubles(medians), n),
+                    ThinnedColumn("step_time_s", doubles([10.0 * n + 1]), doubles([0.9]), 1),
                 ],
                 epoch_t_s=doubles(starts),
                 epoch_end_t_s=doubles([*ends, float("nan")]),
@@ -62,7 +62,7 @@ class Charts:
         for event in events:
             self.row += 1
             rows.append(made_up_row(self.row, event))
-        told = RowsTold(ask=-1, hub=HUB, cursor=self.row, rows=rows, more=False, head=self.row)
+        told = RowsReply(ask=-1, hub=HUB, cursor=self.row, rows=rows, more=False, head=self.row)
         self.desk.take(told)
 
     def drawn(self) -> list[float]:

@@ -10,19 +10,19 @@ from msgspec.structs import replace
 from kmonitor.ui.charts.feed import ChartFeed
 from kmonitor.ui.compare.compare_state import CompareRow
 from kmonitor.ui.compare.compare_table import CompareTable
-from kmonitor.ui.compare.comparison import CompareDesk
-from kmonitor.ui.text.formats import NOT_KNOWN, plain_text
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.compare.comparison import Comparison
+from kmonitor.ui.text.formats import NOT_KNOWN, with_plain_spaces
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.events import EpochEnded, EpochStarted, Event, FitEnded, Sample
 from kmonitor_agent.wire.messages.unions import (
     ErrorMessage,
-    MetricNow,
-    RowsTold,
+    MetricReading,
+    RowsReply,
     RunSummary,
-    SeriesAsked,
-    SeriesTold,
-    VerdictsAsked,
-    VerdictsTold,
+    SeriesReply,
+    SeriesRequest,
+    VerdictsReply,
+    VerdictsRequest,
 )
 from tests.support.clock import MovedClock
 from tests.support.made_up_runs import (
@@ -48,18 +48,18 @@ class Setup:
     def __init__(self, *runs: RunSummary) -> None:
         self.hub = QuestionsAsked()
         self.clock = MovedClock()
-        self.desk = Desk(ask=self.hub.ask, clock=self.clock, user="tester")
+        self.desk = Workspace(ask=self.hub.ask, clock=self.clock, user="tester")
         self.feed = ChartFeed(self.hub.ask)
         self.desk.attach_charts(self.feed)
         self.desk.connected(told_hub())
         self.desk.take(told_runs(*runs))
         self.known = {run.run: run for run in runs}
-        self.compare = CompareDesk(self.desk, self.feed, self.hub.ask)
+        self.compare = Comparison(self.desk, self.feed, self.hub.ask)
         self.table = CompareTable(self.desk, self.feed)
         self._row = 1000
 
     def answer(self, fits: dict[str, list[int]] | None = None) -> None:
-        for number, asked in self.hub.of_type(SeriesAsked):
+        for number, asked in self.hub.of_type(SeriesRequest):
             told = told_series(asked, self.known[asked.run], number)
             per_epoch = (fits or {}).get(asked.run)
             if per_epoch:
@@ -72,7 +72,7 @@ class Setup:
             self._row += 1
             rows.append(made_up_row(self._row, event, run))
         self.desk.take(
-            RowsTold(ask=-1, hub=HUB, cursor=self._row, rows=rows, more=False, head=self._row)
+            RowsReply(ask=-1, hub=HUB, cursor=self._row, rows=rows, more=False, head=self._row)
         )
 
     def rows(self, *, only_differences: bool = False) -> dict[str, CompareRow]:
@@ -80,7 +80,7 @@ class Setup:
         return {row.title: row for row in rows}
 
 
-def _with_fits(told: SeriesTold, fits: list[int]) -> SeriesTold:
+def _with_fits(told: SeriesReply, fits: list[int]) -> SeriesReply:
     n = len(fits)
     return replace(
         told,
@@ -91,7 +91,7 @@ def _with_fits(told: SeriesTold, fits: list[int]) -> SeriesTold:
 
 
 def texts(row: CompareRow) -> list[str]:
-    return [plain_text(cell.text) for cell in row.cells]
+    return [with_plain_spaces(cell.text) for cell in row.cells]
 
 
 def test_columns_and_verdicts_of_all_are_asked_for_once():
@@ -100,11 +100,11 @@ def test_columns_and_verdicts_of_all_are_asked_for_once():
     setup.compare.picture(400)
     setup.compare.picture(400)
 
-    assert sorted(m.run for _, m in setup.hub.of_type(SeriesAsked) if m.buckets == 2000) == [
+    assert sorted(m.run for _, m in setup.hub.of_type(SeriesRequest) if m.buckets == 2000) == [
         "a",
         "b",
     ]
-    assert {m.run for _, m in setup.hub.of_type(VerdictsAsked)} == {"a", "b"}
+    assert {m.run for _, m in setup.hub.of_type(VerdictsRequest)} == {"a", "b"}
 
 
 def test_six_runs_have_six_hues_and_a_seventh_is_left_out():
@@ -141,7 +141,7 @@ def test_until_columns_have_come_the_chart_says_so():
     setup.answer()
     assert setup.compare.picture(400).empty_text == "None of these runs measured it."
     assert "Loading" not in setup.compare.legend()[0].tooltip
-    assert plain_text(setup.compare.description()) == "RAM: a 73.4 GiB, b 73.4 GiB"
+    assert with_plain_spaces(setup.compare.description()) == "RAM: a 73.4 GiB, b 73.4 GiB"
 
 
 def test_a_run_whose_hub_is_lost_says_why_it_has_no_curve():
@@ -156,12 +156,12 @@ def test_a_hub_that_was_too_busy_is_asked_again():
     setup = Setup(ended("a"), ended("b"))
     setup.compare.compare(["b"])
     setup.compare.picture(400)
-    number = next(n for n, m in setup.hub.of_type(SeriesAsked) if m.run == "b")
+    number = next(n for n, m in setup.hub.of_type(SeriesRequest) if m.run == "b")
 
     setup.desk.take(ErrorMessage(code="busy", text="busy", ask=number))
     setup.compare.picture(400)
 
-    assert len([m for _, m in setup.hub.of_type(SeriesAsked) if m.run == "b"]) == 2
+    assert len([m for _, m in setup.hub.of_type(SeriesRequest) if m.run == "b"]) == 2
 
 
 def test_the_axis_reaches_as_far_as_the_longest_run_whatever_it_counts():
@@ -249,7 +249,7 @@ def test_the_crosshair_names_each_run_and_its_value():
     assert card.lines[0].value is not None
     assert card.lines[1].text == "no data"
     setup.compare.count("seconds")
-    assert plain_text(setup.compare.crosshair(120.0).title) == "2 min"
+    assert with_plain_spaces(setup.compare.crosshair(120.0).title) == "2 min"
 
 
 def test_the_table_says_what_differs():
@@ -259,16 +259,16 @@ def test_the_table_says_what_differs():
             "b",
             batch_size=64,
             learning_rate=1e-3,
-            ram=MetricNow(value=9.0 * GIB),
-            vram=MetricNow(absent="no GPU"),
+            ram=MetricReading(value=9.0 * GIB),
+            vram=MetricReading(absent="no GPU"),
             versions={"keras": "3.9", "numpy": "2.2", "jax": "0.5"},
         ),
     )
     setup.compare.compare(["a", "b"])
     setup.compare.picture(400)
     setup.answer()
-    number = next(n for n, m in setup.hub.of_type(VerdictsAsked) if m.run == "b")
-    setup.desk.take(VerdictsTold(ask=number, run="b", verdicts=[LEAK]))
+    number = next(n for n, m in setup.hub.of_type(VerdictsRequest) if m.run == "b")
+    setup.desk.take(VerdictsReply(ask=number, run="b", verdicts=[LEAK]))
 
     rows = setup.rows()
 
@@ -277,7 +277,7 @@ def test_the_table_says_what_differs():
     assert texts(rows["RAM, peak"])[1] == "9.0 GiB"
     assert texts(rows["RAM, slope"])[0] == NOT_KNOWN
     assert texts(rows["RAM, slope"])[1].endswith("/ epoch")
-    assert "95 % interval" in plain_text(rows["RAM, slope"].cells[1].tooltip)
+    assert "95 % interval" in with_plain_spaces(rows["RAM, slope"].cells[1].tooltip)
     assert texts(rows["RAM, verdict"]) == [NOT_KNOWN, "leak suspected"]
     assert rows["RAM, verdict"].cells[1].tone == "crit"
     assert texts(rows["VRAM, last"]) == ["50.7 GiB", NOT_KNOWN]

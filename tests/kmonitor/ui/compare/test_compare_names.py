@@ -2,7 +2,7 @@
 
 import msgspec
 
-from kmonitor.ui.compare.comparison import compared_names
+from kmonitor.ui.compare.comparison import distinct_run_names
 from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.made_up_runs import made_up_run
 
@@ -15,7 +15,7 @@ def run(number: str, name: str, started_wall_s: float) -> RunSummary:
 
 
 def names(*runs: RunSummary) -> list[str]:
-    return list(compared_names(runs, now_wall_s=NOW_S).values())
+    return list(distinct_run_names(runs, now_wall_s=NOW_S).values())
 
 
 def test_names_of_their_own_stay_as_they_are():
@@ -23,7 +23,7 @@ def test_names_of_their_own_stay_as_they_are():
 
 
 def test_one_name_is_told_apart_by_the_start():
-    found = compared_names(
+    found = distinct_run_names(
         [run("1", "train", NOW_S), run("2", "train", NOW_S - 3600.0), run("3", "vit", NOW_S)],
         now_wall_s=NOW_S,
     )

@@ -4,12 +4,12 @@ import msgspec
 
 from kmonitor.ui.events.diagnosis import (
     MAX_KEPT,
-    DiagnosisBook,
-    DiagnosisPicture,
-    empty_text,
+    DiagnosisState,
+    DiagnosisStore,
     finding_lines,
+    no_diagnosis_text,
 )
-from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor_agent.wire.messages.events import AllocationGrowth, Diagnosis, ObjectGrowth
 
 FOUND = Diagnosis(
@@ -38,8 +38,8 @@ LATER = Diagnosis(
 )
 
 
-def shown(*found: Diagnosis) -> DiagnosisPicture:
-    book = DiagnosisBook()
+def shown(*found: Diagnosis) -> DiagnosisState:
+    book = DiagnosisStore()
     for at, each in enumerate(found):
         book.add("run", at + 1, each, wall_s=0.0)
     picture = book.picture("run", None, run_name="my run")
@@ -58,7 +58,7 @@ def test_evidence_is_listed_most_growth_first():
         "keras.Variable",
         "builtins.tuple",
     ]
-    numbers = [tuple(map(plain_text, row.numbers)) for row in objects.rows]
+    numbers = [tuple(map(with_plain_spaces, row.numbers)) for row in objects.rows]
     assert numbers == [
         ("812 345", "+12 034"),
         ("312", "+48"),
@@ -68,7 +68,7 @@ def test_evidence_is_listed_most_growth_first():
     assert [row.has_grown for row in objects.rows] == [True, True, False, False]
     assert not memory.rows
     assert "epoch that follows" in memory.empty
-    assert "the training waited 87.0 ms" in plain_text(picture.subtitle)
+    assert "the training waited 87.0 ms" in with_plain_spaces(picture.subtitle)
     assert picture.missing.startswith("Which lines allocate")
 
 
@@ -79,14 +79,14 @@ def test_what_is_told_an_epoch_later_makes_it_whole():
     assert len(picture.sections[1].rows) == 4
     rows = picture.sections[2].rows
     assert [row.name for row in rows] == ["/home/x/train.py:41", "keras/src/numpy.py:12"]
-    assert plain_text(rows[0].numbers[0]) == "+12.0 MiB"
-    assert plain_text(rows[1].numbers[0]) == "\u22124.0 KiB"
-    assert "100 ms" in plain_text(picture.subtitle)
+    assert with_plain_spaces(rows[0].numbers[0]) == "+12.0 MiB"
+    assert with_plain_spaces(rows[1].numbers[0]) == "\u22124.0 KiB"
+    assert "100 ms" in with_plain_spaces(picture.subtitle)
     assert picture.missing == ""
 
 
 def test_the_summary_names_the_worst_of_each_kind():
-    assert plain_text(shown(FOUND, LATER).summary) == (
+    assert with_plain_spaces(shown(FOUND, LATER).summary) == (
         "12 traces held by `my_step`; most new objects: dict (+12 034); "
         "most new memory: train.py:41 (+12.0 MiB)"
     )
@@ -100,13 +100,13 @@ def test_the_summary_names_the_worst_of_each_kind():
 
 
 def test_all_that_one_found_can_be_told_in_lines():
-    assert [plain_text(line) for line in finding_lines(FOUND)] == [
+    assert [with_plain_spaces(line) for line in finding_lines(FOUND)] == [
         "12 traces held by `my_step`",
         "`f`: traces 2",
         "builtins.dict: now 812 345, growth +12 034",
         "tf.FuncGraph: now 312, growth +48",
     ]
-    assert [plain_text(line) for line in finding_lines(LATER)] == [
+    assert [with_plain_spaces(line) for line in finding_lines(LATER)] == [
         "/home/x/train.py:41: growth +12.0 MiB, blocks +4 012"
     ]
     many = msgspec.structs.replace(FOUND, holders=[f"`f{n}`: traces 1" for n in range(9)])
@@ -123,7 +123,7 @@ def test_a_first_diagnosis_says_that_it_is_what_others_are_compared_with():
 
 
 def test_an_event_leads_to_the_diagnosis_that_it_belongs_to():
-    book = DiagnosisBook()
+    book = DiagnosisStore()
     for row, found in ((5, FOUND), (6, LATER), (9, FOUND), (9, FOUND)):
         book.add("run", row, found, wall_s=0.0)
 
@@ -137,7 +137,7 @@ def test_an_event_leads_to_the_diagnosis_that_it_belongs_to():
 
 
 def test_a_lone_follow_up_and_a_second_one_stand_for_themselves():
-    book = DiagnosisBook()
+    book = DiagnosisStore()
     for row in (1, 2):
         book.add("run", row, LATER, wall_s=0.0)
 
@@ -145,7 +145,7 @@ def test_a_lone_follow_up_and_a_second_one_stand_for_themselves():
 
 
 def test_many_diagnoses_let_the_oldest_go():
-    book = DiagnosisBook()
+    book = DiagnosisStore()
     for row in range(MAX_KEPT + 3):
         book.add("run", row, FOUND, wall_s=0.0)
 
@@ -160,4 +160,4 @@ def test_the_copied_text_holds_all_evidence():
         assert each in text
     assert "\u202f" not in text
     assert "Not counted." in shown(LATER).as_text()
-    assert "safe point" in empty_text()
+    assert "safe point" in no_diagnosis_text()

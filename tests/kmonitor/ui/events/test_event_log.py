@@ -4,15 +4,15 @@ import msgspec
 import pytest
 
 from kmonitor.ui.events import event_log as module
-from kmonitor.ui.events.action_records import asked_text, record_picture
-from kmonitor.ui.events.event_log import LOG_KINDS, EventLog, event_line, overruled
-from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.events.action_records import record_origin_text, record_state
+from kmonitor.ui.events.event_log import LOG_KINDS, EventLogState, event_line, superseded_events
+from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor_agent.wire.messages import events as messages_events
 from kmonitor_agent.wire.messages.commands import LimitSpec
 from kmonitor_agent.wire.messages.events import Footprint
 from tests.support.made_up_runs import GIB, MIB, limit, reload_record
 
-BOOT = messages_events.BootStarted(
+BOOT = messages_events.SessionStarted(
     t_s=0.0,
     boot="b",
     name="x",
@@ -26,58 +26,72 @@ BOOT = messages_events.BootStarted(
 def text_of(event: messages_events.Event) -> str:
     line = event_line(event, name="run x")  # type: ignore[arg-type]
     assert line is not None
-    return plain_text(line.text)
+    return with_plain_spaces(line.text)
 
 
 @pytest.mark.parametrize(
     ("event", "level", "words"),
     [
         (BOOT, "info", "run x started on gpu-01, process 7 · keras 3.15 · tensorflow 2.21"),
-        (messages_events.BootEnded(t_s=1.0, why="finished"), "info", "Process finished"),
-        (messages_events.BootEnded(t_s=1.0, why="stopped"), "info", "Process ended after a stop"),
-        (messages_events.BootEnded(t_s=1.0, why="restart"), "info", "Process ends to start again"),
+        (messages_events.SessionEnded(t_s=1.0, why="finished"), "info", "Process finished"),
         (
-            messages_events.BootEnded(t_s=1.0, why="interrupted"),
+            messages_events.SessionEnded(t_s=1.0, why="stopped"),
+            "info",
+            "Process ended after a stop",
+        ),
+        (
+            messages_events.SessionEnded(t_s=1.0, why="restart"),
+            "info",
+            "Process ends to start again",
+        ),
+        (
+            messages_events.SessionEnded(t_s=1.0, why="interrupted"),
             "warning",
             "Process was interrupted",
         ),
         (
-            messages_events.BootDied(
+            messages_events.SessionDied(
                 t_s=1.0, boot="b", how="memory", why="out of memory: oom_kill"
             ),
             "error",
             "Process died: out of memory: oom_kill",
         ),
         (
-            messages_events.BootDied(t_s=1.0, boot="b", how="memory", supervisor=7),
+            messages_events.SessionDied(t_s=1.0, boot="b", how="memory", supervisor=7),
             "error",
             "Process was killed for want of memory; a new process follows",
         ),
         (
-            messages_events.BootDied(t_s=1.0, boot="b", how="signal", signal="SIGINT", asked=True),
+            messages_events.SessionDied(
+                t_s=1.0, boot="b", how="signal", signal="SIGINT", asked=True
+            ),
             "warning",
             "Process was ended by SIGINT",
         ),
         (
-            messages_events.BootDied(
+            messages_events.SessionDied(
                 t_s=1.0, boot="b", how="signal", why="SIGINT, sent to kmonitor run", asked=True
             ),
             "warning",
             "Process was ended by SIGINT, sent to kmonitor run",
         ),
         (
-            messages_events.BootDied(t_s=1.0, boot="b", how="status", status=3),
+            messages_events.SessionDied(t_s=1.0, boot="b", how="status", status=3),
             "error",
             "Process ended with exit status 3",
         ),
         (
-            messages_events.BootEnded(
+            messages_events.SessionEnded(
                 t_s=1.0, why="failed", error_type="ValueError", message="no"
             ),
             "error",
             "run x failed: ValueError: no",
         ),
-        (messages_events.BootEnded(t_s=1.0, why="failed"), "error", "run x failed: unknown error"),
+        (
+            messages_events.SessionEnded(t_s=1.0, why="failed"),
+            "error",
+            "run x failed: unknown error",
+        ),
         (
             messages_events.FitEnded(t_s=1.0, fit=2, how="finished", epochs_done=5),
             "info",
@@ -176,7 +190,7 @@ def text_of(event: messages_events.Event) -> str:
         (messages_events.Paused(t_s=1.0, paused=False), "info", "Training goes on"),
         (messages_events.Notice(t_s=1.0, level="error", code="c", text="Look."), "error", "Look."),
         (
-            messages_events.Lost(t_s=1.0, first=3, last=5, why="spool full"),
+            messages_events.LostEvents(t_s=1.0, first=3, last=5, why="spool full"),
             "warning",
             "Events 3 to 5 are missing: spool full",
         ),
@@ -187,7 +201,7 @@ def test_each_event_is_one_sentence(event: messages_events.Event, level: str, wo
 
     assert line is not None
     assert line.level == level
-    assert plain_text(line.text) == words
+    assert with_plain_spaces(line.text) == words
 
 
 def test_events_that_come_each_second_have_no_line():
@@ -196,7 +210,7 @@ def test_events_that_come_each_second_have_no_line():
         messages_events.EpochStarted(t_s=1.0, fit=1, epoch=0),
         messages_events.EpochEnded(t_s=1.0, fit=1, epoch=0, seconds=1.0),
         messages_events.GraphSize(t_s=1.0, fit=1, epoch=0, operations=1, traces=1, functions=1),
-        messages_events.Sources(t_s=1.0, sources=[]),
+        messages_events.FieldSources(t_s=1.0, sources=[]),
     ):
         assert event_line(event, name="x") is None
 
@@ -263,9 +277,9 @@ def test_limits_in_records_of_older_agents_are_named_by_sizes_too(stored: str, t
     old = msgspec.structs.replace(reload_record(), asked_by=stored)
 
     assert text_of(old).endswith(f"asked by {told}")
-    assert plain_text(asked_text(old)) == f"asked by {told}"
-    fact = record_picture(old, run_name="", moment="").facts[-1]
-    assert (fact.title, plain_text(fact.text)) == ("Asked by", told)
+    assert with_plain_spaces(record_origin_text(old)) == f"asked by {told}"
+    fact = record_state(old, run_name="", moment="").facts[-1]
+    assert (fact.title, with_plain_spaces(fact.text)) == ("Asked by", told)
 
 
 def test_a_record_names_its_export_and_what_it_was_a_step_of():
@@ -282,7 +296,7 @@ def test_a_failed_action_is_a_warning_with_the_reason():
 
     assert line is not None
     assert (line.level, line.icon, line.is_action) == ("warning", "warning", True)
-    assert plain_text(line.text).startswith("Reload failed after epoch 22")
+    assert with_plain_spaces(line.text).startswith("Reload failed after epoch 22")
     assert "the checkpoint folder is full" in line.text
 
 
@@ -350,8 +364,8 @@ def test_limits_and_faults_are_told():
     assert text_of(fault).startswith("A fault of kmonitor's own in probe, 2 so far: OSError: x.")
 
 
-def filled() -> EventLog:
-    log = EventLog()
+def filled() -> EventLogState:
+    log = EventLogState()
     log.add(3, messages_events.Paused(t_s=3.0, paused=True), run="r", name="x", wall_s=3.0)
     log.add(1, BOOT, run="r", name="x", wall_s=1.0)
     log.add(
@@ -372,15 +386,15 @@ def test_the_log_is_newest_first_and_holds_each_row_once():
     assert [row.row for row in log.rows()] == [3, 2, 1]
 
 
-FINISHED = messages_events.BootEnded(t_s=2.0, why="finished")
-FAILED = messages_events.BootDied(
+FINISHED = messages_events.SessionEnded(t_s=2.0, why="finished")
+FAILED = messages_events.SessionDied(
     t_s=2.1, boot="boot", how="status", status=3, why="it left with exit status 3"
 )
 
 
 @pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1)], ids=["as it came", "older rows later"])
 def test_what_a_process_could_not_know_of_its_end_is_told_once(order: tuple[int, ...]):
-    log = EventLog()
+    log = EventLogState()
     events: dict[int, messages_events.AnyEvent] = {1: BOOT, 2: FINISHED, 3: FAILED}
     for row in order:
         log.add(row, events[row], run="run1", name="x", wall_s=float(row))
@@ -393,10 +407,15 @@ def test_what_a_process_could_not_know_of_its_end_is_told_once(order: tuple[int,
 
 
 def test_a_process_that_finished_before_another_died_is_still_told():
-    assert overruled([BOOT, FINISHED, BOOT, FAILED]) == set()
-    assert overruled([BOOT, FINISHED, None, FAILED]) == {1}
-    assert overruled([BOOT, messages_events.BootEnded(t_s=1.0, why="interrupted"), FAILED]) == {1}
-    assert overruled([BOOT, messages_events.BootEnded(t_s=1.0, why="stopped"), FAILED]) == set()
+    assert superseded_events([BOOT, FINISHED, BOOT, FAILED]) == set()
+    assert superseded_events([BOOT, FINISHED, None, FAILED]) == {1}
+    assert superseded_events(
+        [BOOT, messages_events.SessionEnded(t_s=1.0, why="interrupted"), FAILED]
+    ) == {1}
+    assert (
+        superseded_events([BOOT, messages_events.SessionEnded(t_s=1.0, why="stopped"), FAILED])
+        == set()
+    )
 
 
 def test_the_filter_shows_warnings_or_actions_and_says_when_there_are_none():
@@ -420,12 +439,12 @@ def test_the_oldest_rows_leave_a_full_log(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_in_the_log_the_name_stands_beside_the_sentence_not_in_it():
-    log = EventLog()
+    log = EventLogState()
     name = "n" * 120
-    started = messages_events.BootStarted(
+    started = messages_events.SessionStarted(
         t_s=0.0, boot="b", name=name, host="gpu-01", pid=7, started_wall_s=0.0
     )
-    failed = messages_events.BootEnded(
+    failed = messages_events.SessionEnded(
         t_s=9.0, why="failed", error_type="ValueError", message="no such file"
     )
     log.add(1, started, run="r", name=name, wall_s=0.0)
@@ -442,7 +461,7 @@ def test_lines_of_an_ended_run_that_is_looked_at_stand_first_and_stay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "MAX_ROWS", 3)
-    log = EventLog()
+    log = EventLogState()
     for row in range(1, 5):
         log.add(row, BOOT, run="dead" if row < 3 else "busy", name="x", wall_s=float(row))
 

@@ -7,13 +7,13 @@ import msgspec
 from kmonitor.ui.events.action_records import record_tooltip
 from kmonitor.ui.events.reclaims import (
     MAX_ROWS,
-    ReclaimBook,
     ReclaimRow,
-    columns,
-    empty_text,
-    table_text,
+    ReclaimStore,
+    no_reclaims_text,
+    reclaim_columns,
+    reclaims_as_text,
 )
-from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor_agent.wire.messages.events import ActionRecord, Footprint
 from tests.support.made_up_runs import reload_record
 
@@ -34,14 +34,14 @@ def record(**changed: Any) -> ActionRecord:
 
 
 def row_of(one: ActionRecord) -> ReclaimRow:
-    book = ReclaimBook()
+    book = ReclaimStore()
     book.add("run", 7, one, wall_s=0.0)
     return book.rows("run")[0]
 
 
 def cell(one: ActionRecord, key: str) -> str:
-    at = [column.key for column in columns()].index(key)  # type: ignore[arg-type]
-    return plain_text(row_of(one).cells[at].text)
+    at = [column.key for column in reclaim_columns()].index(key)  # type: ignore[arg-type]
+    return with_plain_spaces(row_of(one).cells[at].text)
 
 
 def test_a_row_tells_what_was_done_what_came_back_and_who_holds_the_rest():
@@ -76,7 +76,7 @@ def test_a_step_and_single_things_are_told_as_people_count():
 
 def test_what_failed_says_why_and_in_which_tone():
     failed = row_of(record(ok=False, after=None, why="the disk is full"))
-    result = failed.cells[[column.key for column in columns()].index("result")]
+    result = failed.cells[[column.key for column in reclaim_columns()].index("result")]
 
     assert not failed.ok
     assert (result.text, result.tone) == ("failed: the disk is full", "warn")
@@ -99,7 +99,7 @@ def test_a_save_measures_nothing_and_releases_nothing():
 
 
 def test_rows_are_newest_first_and_each_is_there_once():
-    book = ReclaimBook()
+    book = ReclaimStore()
     assert book.add("run", 9, record(), wall_s=5.0)
     assert book.add("run", 3, record(action="save"), wall_s=1.0)
     assert not book.add("run", 9, record(), wall_s=5.0)
@@ -114,7 +114,7 @@ def test_rows_are_newest_first_and_each_is_there_once():
 
 
 def test_a_full_book_lets_the_oldest_go():
-    book = ReclaimBook()
+    book = ReclaimStore()
     for row in range(MAX_ROWS + 2):
         book.add("run", row, record(), wall_s=0.0)
 
@@ -123,7 +123,7 @@ def test_a_full_book_lets_the_oldest_go():
 
 
 def test_columns_are_sorted_by_what_they_measure_not_by_their_text():
-    keys = [column.key for column in columns()]
+    keys = [column.key for column in reclaim_columns()]
     small = row_of(record(after=Footprint(ram_process_bytes=87 * 2**30), seconds=9.0))
     large = row_of(record(seconds=10.0))
 
@@ -137,19 +137,19 @@ def test_columns_are_sorted_by_what_they_measure_not_by_their_text():
 
 
 def test_the_copied_table_is_whole_and_one_line_a_record():
-    text = table_text([row_of(record()), row_of(record(ok=False, why="full"))])
+    text = reclaims_as_text([row_of(record()), row_of(record(ok=False, why="full"))])
     head, first, second = text.splitlines()
 
     assert head.split("\t")[:3] == ["When", "Level", "Took"]
     assert "; ".join(HELD) in first
     assert "as a step of Reclaim" in first
     assert "failed: full" in second
-    assert len(first.split("\t")) == len(second.split("\t")) == len(columns())
+    assert len(first.split("\t")) == len(second.split("\t")) == len(reclaim_columns())
     assert "\u202f" not in text
 
 
 def test_a_record_in_full_lists_everything():
-    book = ReclaimBook()
+    book = ReclaimStore()
     book.add("run", 7, record(checksum="crc32:9f3a", export="m.keras"), wall_s=0.0)
     full = book.full("run", 7, run_name="my run")
     assert full is not None
@@ -165,7 +165,7 @@ def test_a_record_in_full_lists_everything():
 
 
 def test_a_bare_record_in_full_says_what_is_not_known():
-    book = ReclaimBook()
+    book = ReclaimStore()
     bare = ActionRecord(
         t_s=1.0, action="collect", ok=False, asked_by="", fit=1, epoch=0, seconds=0.1, why="no"
     )
@@ -184,9 +184,11 @@ def test_the_tooltip_is_short_whatever_is_held():
     held = ["x" * 300, *HELD, "more", "and more"]
     lines = record_tooltip(record(held=held), moment="11:02:03").splitlines()
 
-    assert plain_text(lines[0]) == "Reload (assign) after epoch 22 · 11:02:03"
-    assert "RAM 88.0 → 47.0 GiB" in [plain_text(line) for line in lines]
-    assert "took 14.2 s, released 16 traces of 3 models" in [plain_text(line) for line in lines]
+    assert with_plain_spaces(lines[0]) == "Reload (assign) after epoch 22 · 11:02:03"
+    assert "RAM 88.0 → 47.0 GiB" in [with_plain_spaces(line) for line in lines]
+    assert "took 14.2 s, released 16 traces of 3 models" in [
+        with_plain_spaces(line) for line in lines
+    ]
     assert "and 2 more" in lines
     assert lines[-1] == "asked by limit ram 128 GiB, as a step of Reclaim"
     assert max(map(len, lines)) < 120
@@ -196,6 +198,6 @@ def test_the_tooltip_is_short_whatever_is_held():
 
 
 def test_an_empty_table_teaches_what_fills_it():
-    assert "Collect, on the right" in empty_text(["save", "collect", "reload"])
-    assert "Reload on the right" in empty_text(["reload"])
-    assert empty_text([]).startswith("Nothing has been reclaimed")
+    assert "Collect, on the right" in no_reclaims_text(["save", "collect", "reload"])
+    assert "Reload on the right" in no_reclaims_text(["reload"])
+    assert no_reclaims_text([]).startswith("Nothing has been reclaimed")

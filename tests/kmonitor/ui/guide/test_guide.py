@@ -5,7 +5,13 @@ import re
 import pytest
 
 from kmonitor.base.installation import resource_path
-from kmonitor.ui.guide.pages import Place, after, places, reading_order, slug
+from kmonitor.ui.guide.pages import (
+    GuideMatch,
+    find_matches,
+    heading_slug,
+    next_match,
+    reading_order,
+)
 
 PAGES = {path.name: path.read_text("utf-8") for path in resource_path("guide").glob("*.md")}
 FEW = {"index.md": "See [b](b.md)", "a.md": "leak", "b.md": "A Leak and a leak"}
@@ -15,11 +21,11 @@ FEW = {"index.md": "See [b](b.md)", "a.md": "leak", "b.md": "A Leak and a leak"}
 def test_links_to_headings_lead_to_headings_that_exist(name: str):
     for page, heading in re.findall(r"\]\(([\w-]*(?:\.md)?)#([\w-]+)\)", PAGES[name]):
         heads = re.findall(r"^#+ (.+)$", PAGES[page or name], re.MULTILINE)
-        assert heading in [slug(head) for head in heads]
+        assert heading in [heading_slug(head) for head in heads]
 
 
 def test_a_heading_is_named_as_links_name_it():
-    assert slug("What Qt's *run* says: 2 things") == "what-qts-run-says-2-things"
+    assert heading_slug("What Qt's *run* says: 2 things") == "what-qts-run-says-2-things"
 
 
 def test_pages_are_read_in_the_order_of_the_first():
@@ -27,17 +33,17 @@ def test_pages_are_read_in_the_order_of_the_first():
 
 
 def test_words_are_found_on_all_pages_whatever_their_case():
-    found = places(FEW, reading_order(FEW), " LEAK ")
+    found = find_matches(FEW, reading_order(FEW), " LEAK ")
 
-    assert found == [Place("b.md", 0), Place("b.md", 1), Place("a.md", 0)]
-    assert places(FEW, reading_order(FEW), "  ") == []
+    assert found == [GuideMatch("b.md", 0), GuideMatch("b.md", 1), GuideMatch("a.md", 0)]
+    assert find_matches(FEW, reading_order(FEW), "  ") == []
 
 
 def test_a_search_goes_on_from_page_to_page_and_around():
-    found = places(FEW, reading_order(FEW), "leak")
+    found = find_matches(FEW, reading_order(FEW), "leak")
 
-    assert after(found, "a.md", None) == Place("a.md", 0)
-    assert after(found, "index.md", None) == found[0]
-    assert after(found, "b.md", found[0]) == found[1]
-    assert after(found, "b.md", found[2]) == found[0]
-    assert after([], "b.md", None) is None
+    assert next_match(found, "a.md", None) == GuideMatch("a.md", 0)
+    assert next_match(found, "index.md", None) == found[0]
+    assert next_match(found, "b.md", found[0]) == found[1]
+    assert next_match(found, "b.md", found[2]) == found[0]
+    assert next_match([], "b.md", None) is None

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from kmonitor.base.installation import resource_path
-from kmonitor.ui.guide.pages import reading_order, slug
+from kmonitor.ui.guide.pages import heading_slug, reading_order
 
 ENGLISH = resource_path("guide")
 CHINESE = ENGLISH / "zh_CN"
@@ -108,7 +108,9 @@ def test_links_lead_to_the_same_pages(name: str) -> None:
 def test_links_and_headings_they_name_exist(folder: Path, name: str) -> None:
     for page, heading in _LINK.findall(prose(text(folder, name))):
         there = text(folder, page or name)
-        assert not heading or heading in map(slug, re.findall(r"^#+ (.+)$", there, re.MULTILINE))
+        assert not heading or heading in map(
+            heading_slug, re.findall(r"^#+ (.+)$", there, re.MULTILINE)
+        )
 
 
 def test_pages_come_in_the_same_order() -> None:
@@ -121,7 +123,7 @@ def test_pages_come_in_the_same_order() -> None:
 
 
 def test_a_chinese_heading_is_named_by_its_words() -> None:
-    assert slug("新的模型对象 `fit`, 从代码") == "新的模型对象-fit-从代码"
+    assert heading_slug("新的模型对象 `fit`, 从代码") == "新的模型对象-fit-从代码"
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -11,15 +11,15 @@ from kmonitor.ui.history.run_history import (
     EVERYTHING,
     HistoryColumn,
     HistoryFilter,
-    HubPlace,
+    KnownHub,
     RunHistory,
-    days_of,
     metric_of,
+    parse_date_range,
 )
 from kmonitor.ui.run_tree.run_tree import MOST_ENDED, host_rows
-from kmonitor.ui.runs.run_store import RunBook
-from kmonitor.ui.text.formats import NOT_KNOWN, plain_text
-from kmonitor_agent.wire.messages.unions import MetricNow, RunSummary
+from kmonitor.ui.runs.run_store import RunStore
+from kmonitor.ui.text.formats import NOT_KNOWN, with_plain_spaces
+from kmonitor_agent.wire.messages.unions import MetricReading, RunSummary
 from tests.support.made_up_runs import GIB, MIB, NOW_WALL_S, made_up_run, told_runs
 
 HOUR_S = 3600.0
@@ -34,9 +34,9 @@ class Shelf:
     """A book with runs, and the history over it."""
 
     def __init__(self, *runs: RunSummary, name: str = "", is_reached: bool = True) -> None:
-        self.book = RunBook()
+        self.book = RunStore()
         self.book.take(told_runs(*runs))
-        self.place = HubPlace(name, is_reached)
+        self.place = KnownHub(name, is_reached)
         self.asked: list[str] = []
         self.history = RunHistory(self._place_of)
 
@@ -48,7 +48,7 @@ class Shelf:
         self.history.sort(column, is_falling=is_falling)
         return self.found()
 
-    def _place_of(self, at: str) -> HubPlace:
+    def _place_of(self, at: str) -> KnownHub:
         self.asked.append(at)
         return self.place
 
@@ -132,11 +132,11 @@ def test_verdicts_are_found_by_what_the_list_says_of_them():
 def test_what_looks_like_a_date_and_is_none_is_a_word():
     shelf = Shelf(ended("a", name="try 2026-13-41 of 9999"))
 
-    assert days_of("2026-13-41") is None
-    assert days_of("epoch") is None
+    assert parse_date_range("2026-13-41") is None
+    assert parse_date_range("epoch") is None
     assert shelf.found(HistoryFilter(words="2026-13-41")) == ["a"]
     assert shelf.found(HistoryFilter(words="9999")) == ["a"]
-    december = days_of("2026-12")
+    december = parse_date_range("2026-12")
     assert december is not None
     assert december[1] == datetime(2027, 1, 1).astimezone().timestamp()
 
@@ -184,9 +184,9 @@ def test_every_column_sorts_both_ways():
 
 def test_what_is_not_known_stands_last_whichever_way_it_is_sorted():
     shelf = Shelf(
-        ended("none", vram=MetricNow(absent="no GPU"), started_wall_s=9.0),
-        ended("much", vram=MetricNow(value=9 * GIB)),
-        ended("less", vram=MetricNow(value=GIB)),
+        ended("none", vram=MetricReading(absent="no GPU"), started_wall_s=9.0),
+        ended("much", vram=MetricReading(value=9 * GIB)),
+        ended("less", vram=MetricReading(value=GIB)),
     )
 
     assert shelf.sorted_by("vram", is_falling=True) == ["much", "less", "none"]
@@ -220,7 +220,7 @@ def test_a_row_stays_the_same_object_until_something_of_it_changes():
 
     shelf.book.take(told_runs(ended("b", note="new")))
     after = {r.run: r for r in shelf.history.rows(shelf.book, now_wall_s=NOW_WALL_S)}
-    shelf.place = HubPlace("", is_reached=False)
+    shelf.place = KnownHub("", is_reached=False)
     lost = {r.run: r for r in shelf.history.rows(shelf.book, now_wall_s=NOW_WALL_S)}
 
     assert after["a"] is before["a"]
@@ -260,14 +260,14 @@ def test_cells_say_all_of_a_run():
         pinned=True,
         job="slurm 7",
         note="one\ntwo",
-        vram=MetricNow(absent="no GPU here"),
+        vram=MetricReading(absent="no GPU here"),
     )
     shelf = Shelf(run)
     (row,) = shelf.history.rows(shelf.book, now_wall_s=NOW_WALL_S)
 
     cells = {h.key: history_cell(row, h.key, now_wall_s=NOW_WALL_S) for h in history_heads()}
 
-    texts = {key: plain_text(cell.text) for key, cell in cells.items()}
+    texts = {key: with_plain_spaces(cell.text) for key, cell in cells.items()}
     assert texts["name"] == "resnet50-imagenet"
     assert (cells["name"].icon, "slurm 7" in cells["name"].tooltip) == ("pin", True)
     assert texts["state"] == "Lost: out of memory"
@@ -299,7 +299,7 @@ def test_a_living_run_of_a_lost_hub_says_so():
 
     cell = history_cell(row, "state", now_wall_s=NOW_WALL_S + 60.0)
 
-    assert plain_text(cell.text) == "No data for 1 min"
+    assert with_plain_spaces(cell.text) == "No data for 1 min"
     assert metric_of("state") is None
 
 
@@ -307,7 +307,7 @@ def test_the_tree_leaves_old_runs_to_the_history_but_finds_them():
     runs = [
         ended(f"r{i}", name=f"exp {i}", started_wall_s=float(i)) for i in range(MOST_ENDED + 9)
     ]
-    book = RunBook()
+    book = RunStore()
     book.take(told_runs(*runs, made_up_run("live")))
     book.select("r1")
 

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from kmonitor.ui.hosts.audit import AuditBook, AuditHub, columns
-from kmonitor.ui.hosts.connection_status import Connection
-from kmonitor.ui.hosts.hosts import why_no_audit
-from kmonitor_agent.wire.messages.unions import AuditRow, AuditTold, ErrorMessage, RunsTold
+from kmonitor.ui.hosts.audit import AuditHub, AuditStore, audit_columns
+from kmonitor.ui.hosts.connection_status import ConnectionStatus
+from kmonitor.ui.hosts.hosts import audit_blocked_reason
+from kmonitor_agent.wire.messages.unions import AuditReply, AuditRow, ErrorMessage, RunsReply
 from tests.support.made_up_runs import NOW_WALL_S, told_hub
 
 
@@ -18,8 +18,8 @@ class Asked:
         return len(self.messages)
 
 
-def book_of(asked: Asked, *addresses: str, names: dict[str, str] | None = None) -> AuditBook:
-    book = AuditBook((names or {}).get)
+def book_of(asked: Asked, *addresses: str, names: dict[str, str] | None = None) -> AuditStore:
+    book = AuditStore((names or {}).get)
     book.show_hubs([AuditHub(address, address.upper(), asked.ask) for address in addresses])
     return book
 
@@ -39,13 +39,13 @@ def test_rows_are_told_with_the_names_of_their_runs():
         row(2, "command save", run="x" * 32, subject="c" * 32),
         row(1, "authorize", subject="laptop " + "ab" * 32),
     ]
-    told = desk.take(AuditTold(ask=1, rows=rows))
+    told = desk.take(AuditReply(ask=1, rows=rows))
 
     picture = desk.picture(NOW_WALL_S)
 
     assert told
     assert [line.cells[4] for line in picture.lines] == ["resnet", "xxxxxxxx", rows[2].subject]
-    assert {len(line.cells) for line in picture.lines} == {len(columns())}
+    assert {len(line.cells) for line in picture.lines} == {len(audit_columns())}
     assert "c" * 32 in picture.lines[0].tooltip
     assert picture.text == ""
 
@@ -55,12 +55,12 @@ def test_one_question_is_open_at_a_time_and_other_answers_are_left_alone():
     desk = book_of(asked, "near")
     desk.refresh()
     desk.refresh()
-    other = RunsTold(ask=7, hub="h", change=0, head=0, version="1", host="h", runs=[])
+    other = RunsReply(ask=7, hub="h", change=0, head=0, version="1", host="h", runs=[])
 
     assert len(asked.messages) == 1
     assert not desk.take(other)
     assert desk.picture(NOW_WALL_S).text == "Asking the hub\N{HORIZONTAL ELLIPSIS}"
-    assert desk.take(AuditTold(ask=1, rows=[], more=False))
+    assert desk.take(AuditReply(ask=1, rows=[], more=False))
     assert desk.picture(NOW_WALL_S).text == "Nothing was done yet."
     desk.refresh()
     assert len(asked.messages) == 2
@@ -77,7 +77,7 @@ def test_a_viewer_is_told_why_there_is_no_list():
 def test_that_there_are_more_is_said():
     desk = book_of(Asked(), "near")
     desk.refresh()
-    desk.take(AuditTold(ask=1, rows=[row(1, "stop")], more=True))
+    desk.take(AuditReply(ask=1, rows=[row(1, "stop")], more=True))
 
     assert "kmonitor audit --last" in desk.picture(NOW_WALL_S).text
 
@@ -87,9 +87,9 @@ def test_the_lists_of_all_hubs_are_one_by_time_and_one_host_can_be_chosen():
     book = book_of(asked, "near", "far")
     book.refresh()
     near = [row(2, "save", ago_s=10), row(1, "stop", ago_s=30)]
-    assert book.take(AuditTold(ask=1, rows=near))
+    assert book.take(AuditReply(ask=1, rows=near))
     assert book.picture(NOW_WALL_S).text == "FAR: Asking the hub\N{HORIZONTAL ELLIPSIS}"
-    assert book.take(AuditTold(ask=2, rows=[row(1, "pin", ago_s=20)]))
+    assert book.take(AuditReply(ask=2, rows=[row(1, "pin", ago_s=20)]))
 
     both = book.picture(NOW_WALL_S)
     one = book.picture(NOW_WALL_S, "far")
@@ -107,16 +107,16 @@ def test_the_lists_of_all_hubs_are_one_by_time_and_one_host_can_be_chosen():
 
 def test_a_hub_that_may_not_be_asked_is_not_and_says_why():
     asked = Asked()
-    link = Connection()
-    assert why_no_audit(link, "gpu") == "It is not connected now."
+    link = ConnectionStatus()
+    assert audit_blocked_reason(link, "gpu") == "It is not connected now."
     link.connected(told_hub())
-    assert why_no_audit(link, "gpu") == ""
+    assert audit_blocked_reason(link, "gpu") == ""
     link.connected(msgspec.structs.replace(told_hub(), role="viewer"))
-    why = why_no_audit(link, "gpu")
-    book = AuditBook(str)
+    why = audit_blocked_reason(link, "gpu")
+    book = AuditStore(str)
     book.show_hubs([AuditHub("a", "A", asked.ask, why), AuditHub("b", "B", asked.ask)])
     book.refresh()
-    book.take(AuditTold(ask=1, rows=[row(1, "stop")]))
+    book.take(AuditReply(ask=1, rows=[row(1, "stop")]))
 
     assert len(asked.messages) == 1
     assert book.picture(NOW_WALL_S).text == f"A: {why}"

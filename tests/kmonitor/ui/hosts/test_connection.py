@@ -2,14 +2,14 @@ import math
 
 import msgspec
 
-from kmonitor.ui.hosts.connection_status import Connection
-from kmonitor.ui.shell.first_start import first_start_picture
-from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.hosts.connection_status import ConnectionStatus
+from kmonitor.ui.shell.first_start import first_start_state
+from kmonitor.ui.text.formats import with_plain_spaces
 from tests.support.made_up_runs import told_hub
 
 
 def test_before_the_first_answer_the_hub_is_starting_not_lost():
-    link = Connection()
+    link = ConnectionStatus()
     link.disconnected("nobody answers", since_wall_s=0.0, retry_wall_s=1.0)
 
     status = link.status(version="0.1.0")
@@ -20,7 +20,7 @@ def test_before_the_first_answer_the_hub_is_starting_not_lost():
 
 
 def test_a_live_hub_says_where_it_is_and_how_much_comes():
-    link = Connection()
+    link = ConnectionStatus()
     assert link._live_text() == link._hub_text() == ""
     link.connected(told_hub())
     link.tick(100.0)
@@ -38,7 +38,7 @@ def test_a_live_hub_says_where_it_is_and_how_much_comes():
 
 
 def test_a_lost_hub_counts_down_to_the_next_attempt():
-    link = Connection()
+    link = ConnectionStatus()
     link.connected(told_hub())
     link.disconnected("gone", since_wall_s=1000.0, retry_wall_s=1010.0)
 
@@ -46,7 +46,7 @@ def test_a_lost_hub_counts_down_to_the_next_attempt():
 
     assert banner is not None
     assert banner.title.startswith("Connection to the hub lost at ")
-    assert plain_text(banner.text) == (
+    assert with_plain_spaces(banner.text) == (
         "Charts show the last data received; training may still be running. Retrying in 4 s."
     )
     assert banner.button == "Retry now"
@@ -57,7 +57,7 @@ def test_a_lost_hub_counts_down_to_the_next_attempt():
 
 
 def test_what_is_wrong_with_a_hub_that_answers_is_said_until_it_is_read():
-    link = Connection()
+    link = ConnectionStatus()
     told = msgspec.structs.replace(told_hub(), troubles=["the disk of /x is full; free some"])
     link.connected(told)
 
@@ -71,7 +71,7 @@ def test_what_is_wrong_with_a_hub_that_answers_is_said_until_it_is_read():
 
 
 def test_a_hub_that_can_write_nothing_is_named_with_what_it_means_until_it_can_again():
-    link = Connection()
+    link = ConnectionStatus()
     link.connected(told_hub())
     assert link.banner(0.0) is None
     why = "the disk of /x is full; free some space there"
@@ -93,7 +93,7 @@ def test_a_hub_that_can_write_nothing_is_named_with_what_it_means_until_it_can_a
 
 
 def test_what_stood_behind_the_worst_trouble_is_said_once_that_was_read():
-    link = Connection()
+    link = ConnectionStatus()
     why, other = "the disk of /x is full", "the settings cannot be read"
     link.connected(msgspec.structs.replace(told_hub(), troubles=[why, other], unwritten=why))
     link.dismiss()
@@ -106,7 +106,7 @@ def test_what_stood_behind_the_worst_trouble_is_said_once_that_was_read():
 
 
 def test_a_hub_that_lets_us_in_no_more_counts_down_to_nothing():
-    link = Connection()
+    link = ConnectionStatus()
     link.connected(told_hub())
     link.disconnected("this key is out", since_wall_s=1000.0, retry_wall_s=math.inf)
 
@@ -118,7 +118,7 @@ def test_a_hub_that_lets_us_in_no_more_counts_down_to_nothing():
 
 
 def test_a_hub_that_does_not_start_and_our_own_failures_are_said():
-    link = Connection()
+    link = ConnectionStatus()
     link.trouble("The folder is open to others. Run: chmod 700 x")
     banner = link.banner(0.0)
     assert banner is not None
@@ -135,9 +135,9 @@ def test_a_hub_that_does_not_start_and_our_own_failures_are_said():
 
 
 def test_the_first_page_says_what_to_do_and_how_the_demo_stands():
-    waiting = first_start_picture(is_live=True, is_demo_starting=False, demo_error="")
-    starting = first_start_picture(is_live=False, is_demo_starting=True, demo_error="")
-    failed = first_start_picture(is_live=True, is_demo_starting=False, demo_error="no keras")
+    waiting = first_start_state(is_live=True, is_demo_starting=False, demo_error="")
+    starting = first_start_state(is_live=False, is_demo_starting=True, demo_error="")
+    failed = first_start_state(is_live=True, is_demo_starting=False, demo_error="no keras")
 
     assert (waiting.title, waiting.can_start_demo) == ("Waiting for the first run", True)
     assert not starting.can_start_demo
@@ -146,7 +146,7 @@ def test_the_first_page_says_what_to_do_and_how_the_demo_stands():
 
 
 def test_a_failure_that_was_read_is_put_away_until_the_next_one():
-    link = Connection()
+    link = ConnectionStatus()
     link.connected(told_hub())
     link.fail("KeyError: 'x'", "/logs/app.log")
     link.dismiss()

@@ -5,19 +5,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from kmonitor.ui.actions.action_panel import actions_picture
+from kmonitor.ui.actions.action_panel import action_panel_state
 from kmonitor.ui.charts.feed import ChartFeed
-from kmonitor.ui.charts.standard_charts import ChartDesk
+from kmonitor.ui.charts.standard_charts import StandardCharts
 from kmonitor.ui.hosts.hosts import (
+    command_blocked_reason,
     confirm_remove,
-    skew_of_versions,
-    why_no_command,
+    version_skew_text,
 )
 from kmonitor.ui.run_tree.run_tree import HostRow, host_rows
-from kmonitor.ui.text.formats import plain_text
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.text.formats import with_plain_spaces
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages import events
-from kmonitor_agent.wire.messages.unions import HubTold, RowsTold, RunSummary, SeriesAsked
+from kmonitor_agent.wire.messages.unions import HubReply, RowsReply, RunSummary, SeriesRequest
 from tests.support.clock import MovedClock
 from tests.support.made_up_runs import (
     NOW_WALL_S,
@@ -39,9 +39,9 @@ class Setup:
     def __init__(self) -> None:
         self.hub = QuestionsAsked()
         self.clock = MovedClock()
-        self.desk = Desk(ask=self.hub.ask, clock=self.clock, user="tester")
+        self.desk = Workspace(ask=self.hub.ask, clock=self.clock, user="tester")
         self.feed = ChartFeed(self.hub.ask)
-        self.charts = ChartDesk(self.desk, self.feed)
+        self.charts = StandardCharts(self.desk, self.feed)
         self.desk.attach_charts(self.feed)
         self.desk.add_host(FAR, "big one")
 
@@ -51,21 +51,21 @@ class Setup:
         self.desk.connected(self.told(), FAR)
         self.show(made_up_run("run2", name="far", host="gpu-01"), hub="far", at=FAR)
 
-    def told(self, **changed: Any) -> HubTold:
+    def told(self, **changed: Any) -> HubReply:
         told = told_hub(hub="far")
         return msgspec.structs.replace(told, wall_s=self.clock.wall_s(), **changed)
 
     def show(self, *runs: RunSummary, hub: str, at: str = "") -> None:
         self.desk.take(told_runs(*runs, hub=hub), at)
         by_id = {run.run: run for run in runs}
-        for number, asked in self.hub.of_type(SeriesAsked):
+        for number, asked in self.hub.of_type(SeriesRequest):
             if asked.run in by_id:
                 self.desk.take(told_series(asked, by_id[asked.run], number), at)
 
     def tell(self, row: int, event: events.Event, run: str, at: str = "") -> None:
         hub = "far" if at else "near"
         rows = [made_up_row(row, event, run)]
-        self.desk.take(RowsTold(ask=0, hub=hub, cursor=row, rows=rows, more=False, head=row), at)
+        self.desk.take(RowsReply(ask=0, hub=hub, cursor=row, rows=rows, more=False, head=row), at)
 
     def lose(self, seconds_ago: float = 180.0) -> None:
         since = self.clock.wall_s() - seconds_ago
@@ -126,18 +126,18 @@ def test_a_lost_host_greys_its_runs_only_and_says_since_when(setup: Setup):
 
     assert near.runs[0].state.word == "Training"
     assert far.runs[0].state.word.startswith("No data for")
-    assert (plain_text(far.note), far.tone) == ("offline 3 min", "crit")
+    assert (with_plain_spaces(far.note), far.tone) == ("offline 3 min", "crit")
     assert "does not answer" in far.tooltip
     curves = {c.run: c.stale for c in setup.charts.picture("ram", 600).curves}
     assert curves == {"run2": True, "run1": False}
     card = setup.charts.card("ram", now_s=0.0)
     assert card is not None
-    assert plain_text(card.note) == "last data 3 min ago"
+    assert with_plain_spaces(card.note) == "last data 3 min ago"
     assert not card.can_limit
     banner = setup.banner()
     assert banner.title.startswith("Connection to big one lost at")
     assert "Charts show the last data received; training may still be running." in banner.text
-    assert "gpu-01 does not answer. It is off. Retrying in 4" in plain_text(banner.text)
+    assert "gpu-01 does not answer. It is off. Retrying in 4" in with_plain_spaces(banner.text)
     assert banner.button == "Retry"
     assert setup.desk.troubled_host(0.0) == FAR
 
@@ -231,12 +231,12 @@ def test_versions_and_clocks_that_differ_are_said_in_words(setup: Setup):
     told = msgspec.structs.replace(told, wall_s=setup.clock.wall_s() + 60.0)
     setup.desk.connected(told, FAR)
 
-    tooltip = plain_text(setup.tree()[0].tooltip)
+    tooltip = with_plain_spaces(setup.tree()[0].tooltip)
 
     assert "kmonitor on big one is older (0.0.9) than this window (0.1.0)" in tooltip
     assert "Its clock is 1 min ahead of this machine's." in tooltip
-    assert "newer (1.0)" in skew_of_versions("1.0", "0.1.0", host="h")
-    assert skew_of_versions("0.1.0", "0.1.0", host="h") == ""
+    assert "newer (1.0)" in version_skew_text("1.0", "0.1.0", host="h")
+    assert version_skew_text("0.1.0", "0.1.0", host="h") == ""
 
 
 def test_a_viewer_sees_the_buttons_disabled_with_the_reason(
@@ -249,11 +249,11 @@ def test_a_viewer_sees_the_buttons_disabled_with_the_reason(
     assert setup.desk.why_no_command("run2") == ""
     why = "You may look at the runs of big one, not command them: your key there is a viewer's."
     monkeypatch.setattr(
-        "kmonitor.ui.workspace.workspace.why_no_command",
+        "kmonitor.ui.workspace.workspace.command_blocked_reason",
         lambda _hub, host: why.replace("big one", host),
     )
 
-    picture = actions_picture(
+    picture = action_panel_state(
         run,
         commands=setup.desk.commands,
         limits=setup.desk.limits,
@@ -263,7 +263,7 @@ def test_a_viewer_sees_the_buttons_disabled_with_the_reason(
     )
     setup.desk.command("save")
 
-    assert plain_text(picture.why_not).startswith(why)
+    assert with_plain_spaces(picture.why_not).startswith(why)
     assert all(
         not button.is_enabled and button.tooltip.startswith(why) for button in picture.buttons
     )
@@ -274,9 +274,9 @@ def test_the_role_decides_what_may_be_asked():
     class Viewer(msgspec.Struct):
         role: str = "viewer"
 
-    assert why_no_command(None, "h") == ""
-    assert why_no_command(told_hub(), "h") == ""
-    assert "viewer's" in why_no_command(Viewer(), "h")  # type: ignore[arg-type]
+    assert command_blocked_reason(None, "h") == ""
+    assert command_blocked_reason(told_hub(), "h") == ""
+    assert "viewer's" in command_blocked_reason(Viewer(), "h")  # type: ignore[arg-type]
 
 
 def test_removing_is_asked_back():

@@ -3,17 +3,17 @@ from typing import Any
 import pytest
 
 from kmonitor.ui.actions.action_panel import (
-    ActionsPicture,
-    actions_picture,
+    ActionPanelState,
+    action_panel_state,
+    command_status_text,
     confirm_stop,
-    question_before,
-    where_it_stands,
+    confirmation_before,
 )
-from kmonitor.ui.limits.limit_actions import at_limit_picture, choices_at_limit
-from kmonitor.ui.limits.limit_store import LimitDesk, metric_now, round_threshold
-from kmonitor.ui.limits.limit_text import limit_text, threshold_value
-from kmonitor.ui.runs.commands import CommandDesk
-from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.limits.limit_actions import limit_action_choices, limit_actions_state
+from kmonitor.ui.limits.limit_store import LimitStore, metric_reading, round_threshold
+from kmonitor.ui.limits.limit_text import limit_summary, threshold_value
+from kmonitor.ui.runs.commands import CommandStore
+from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor_agent.wire.messages.commands import (
     CommandName,
     CommandStatus,
@@ -22,10 +22,10 @@ from kmonitor_agent.wire.messages.commands import (
     SetLimits,
 )
 from kmonitor_agent.wire.messages.unions import (
-    CommandAsked,
-    CommandTold,
+    CommandReply,
+    CommandRequest,
     ErrorMessage,
-    MetricNow,
+    MetricReading,
     RunSummary,
 )
 from tests.support.made_up_runs import GIB, NOW_WALL_S, limit, made_up_run
@@ -37,11 +37,11 @@ class Desks:
 
     def __init__(self) -> None:
         self.hub = QuestionsAsked()
-        self.commands = CommandDesk(self.hub.ask, asked_by="tester")
-        self.limits = LimitDesk(self.commands, user="tester")
+        self.commands = CommandStore(self.hub.ask, asked_by="tester")
+        self.limits = LimitStore(self.commands, user="tester")
 
-    def asked(self) -> list[CommandAsked]:
-        return [message for _, message in self.hub.of_type(CommandAsked)]
+    def asked(self) -> list[CommandRequest]:
+        return [message for _, message in self.hub.of_type(CommandRequest)]
 
     def new_limits(self) -> list[LimitSpec]:
         args = self.asked()[-1].args
@@ -51,12 +51,12 @@ class Desks:
     def tell(self, state: str, why: str = "") -> None:
         last = self.asked()[-1]
         status = CommandStatus(id=last.id, run=last.run, name=last.name, state=state, why=why)  # type: ignore[arg-type]
-        news = self.commands.take(CommandTold(ask=1, status=status))
+        news = self.commands.take(CommandReply(ask=1, status=status))
         if news is not None:
             self.limits.ended(news)
 
-    def panel(self, run: RunSummary, *, is_connected: bool = True) -> ActionsPicture:
-        return actions_picture(
+    def panel(self, run: RunSummary, *, is_connected: bool = True) -> ActionPanelState:
+        return action_panel_state(
             run,
             commands=self.commands,
             limits=self.limits,
@@ -111,9 +111,9 @@ def test_a_command_goes_to_the_runs_newest_process_and_is_followed(desks: Desks)
 def test_news_of_strangers_and_repeats_are_no_news(desks: Desks):
     desks.commands.send(made_up_run(), "save")
     stranger = CommandStatus(id="other", run="run1", name="save", state="done")
-    assert desks.commands.take(CommandTold(ask=1, status=stranger)) is None
+    assert desks.commands.take(CommandReply(ask=1, status=stranger)) is None
     same = CommandStatus(id=desks.asked()[0].id, run="run1", name="save", state="queued")
-    assert desks.commands.take(CommandTold(ask=1, status=same)) is None
+    assert desks.commands.take(CommandReply(ask=1, status=same)) is None
 
 
 def test_a_refused_question_ends_the_command_unless_the_hub_is_only_busy(desks: Desks):
@@ -136,7 +136,7 @@ def test_a_placed_limit_is_pending_until_the_process_confirms_it(desks: Desks):
     line = desks.limits.line(run, "ram")
     assert line is not None
     assert line.is_pending
-    assert plain_text(line.text) == "limit 72.3 GiB, reload · asked"
+    assert with_plain_spaces(line.text) == "limit 72.3 GiB, reload · asked"
     assert desks.new_limits()[0].set_by == "tester"
     assert desks.limits.has_pending("run1")
     confirmed = made_up_run(limits=desks.new_limits())
@@ -187,8 +187,8 @@ def test_a_removed_limit_is_asked_away_and_shown_as_gone(desks: Desks):
 def test_who_can_set_no_limit_is_not_told_to_drag_one(desks: Desks):
     run = made_up_run(limits=[])
 
-    assert "Drag the dotted line" in at_limit_picture(run, desks.limits, "").sentence
-    looking_on = at_limit_picture(run, desks.limits, "your key is a viewer's")
+    assert "Drag the dotted line" in limit_actions_state(run, desks.limits, "").sentence
+    looking_on = limit_actions_state(run, desks.limits, "your key is a viewer's")
     assert looking_on.sentence == "No limit is set."
 
 
@@ -217,14 +217,14 @@ def test_the_switch_changes_limits_in_force_and_those_to_come(desks: Desks):
 def test_parts_of_something_unknown_are_not_drawn(desks: Desks):
     part = LimitSpec(metric="ram", fraction=0.5, action="reload")
     known = made_up_run(limits=[part])
-    unknown = made_up_run(limits=[part], ram=MetricNow(value=1.0))
+    unknown = made_up_run(limits=[part], ram=MetricReading(value=1.0))
 
     line = desks.limits.line(known, "ram")
     assert line is not None
     assert line.value == 96 * GIB
     assert desks.limits.line(unknown, "ram") is None
     assert threshold_value(part, None) is None
-    assert plain_text(limit_text(part)) == "RAM 50 %, reload"
+    assert with_plain_spaces(limit_summary(part)) == "RAM 50 %, reload"
     assert "tells you" not in desks.panel(unknown).at_limit.sentence
 
 
@@ -238,10 +238,10 @@ def test_thresholds_are_rounded_as_they_are_shown():
 
 def test_each_metric_has_its_last_reading():
     run = made_up_run()
-    assert metric_now(run, "vram") is run.vram
-    assert metric_now(run, "step_time") is run.step_time
-    assert metric_now(run, "graph") is run.graph
-    assert metric_now(run, "functions").value is None
+    assert metric_reading(run, "vram") is run.vram
+    assert metric_reading(run, "step_time") is run.step_time
+    assert metric_reading(run, "graph") is run.graph
+    assert metric_reading(run, "functions").value is None
 
 
 def test_a_living_run_offers_all_actions_with_their_keys(desks: Desks):
@@ -255,7 +255,10 @@ def test_a_living_run_offers_all_actions_with_their_keys(desks: Desks):
         ("stop", "Ctrl+.", "danger"),
     ]
     assert all(b.is_enabled for b in panel.buttons)
-    assert plain_text(panel.checkpoint) == "Last checkpoint epoch 36 · 4 min ago · state 312 MiB"
+    assert (
+        with_plain_spaces(panel.checkpoint)
+        == "Last checkpoint epoch 36 · 4 min ago · state 312 MiB"
+    )
     assert desks.panel(made_up_run(state="paused")).buttons[3].command == "resume"
 
 
@@ -275,39 +278,41 @@ def test_what_ends_the_process_is_asked_back_with_what_is_kept():
     plain = made_up_run()
     supervised = made_up_run(actions=["auto", "restart"])
 
-    ask = question_before(supervised, "restart")
+    ask = confirmation_before(supervised, "restart")
     assert ask is not None
     question = ask()
     assert question is not None
     assert "weights, optimizer, history and random state are kept" in question.text
     assert question.text.count(".") == 1
     assert supervised.name in question.title
-    ask = question_before(plain, "stop")
+    ask = confirmation_before(plain, "stop")
     assert ask is not None
     assert ask() == confirm_stop(plain)
     for name in ("auto", "collect", "reload", "diagnose", "save"):
-        assert question_before(supervised, name) is None
+        assert confirmation_before(supervised, name) is None
 
 
 def test_a_command_is_followed_to_its_end_or_why_it_failed(desks: Desks):
     run = made_up_run(actions=["diagnose"])
-    assert where_it_stands(run, desks.commands, "diagnose") == ""
+    assert command_status_text(run, desks.commands, "diagnose") == ""
     desks.commands.send(run, "diagnose")
-    assert where_it_stands(run, desks.commands, "diagnose") == "Diagnose: asked"
-    assert where_it_stands(run, desks.commands, "save") == ""
+    assert command_status_text(run, desks.commands, "diagnose") == "Diagnose: asked"
+    assert command_status_text(run, desks.commands, "save") == ""
     desks.tell("started")
-    assert where_it_stands(run, desks.commands, "diagnose") == "Diagnose: running now"
+    assert command_status_text(run, desks.commands, "diagnose") == "Diagnose: running now"
     desks.tell("done")
-    assert where_it_stands(run, desks.commands, "diagnose") == ""
+    assert command_status_text(run, desks.commands, "diagnose") == ""
     desks.commands.send(run, "diagnose")
     desks.tell("failed")
-    assert where_it_stands(run, desks.commands, "diagnose").startswith("Diagnose was not done: ")
+    assert command_status_text(run, desks.commands, "diagnose").startswith(
+        "Diagnose was not done: "
+    )
 
 
 def test_a_limit_can_do_what_the_process_can(desks: Desks):
     def actions(*possible: CommandName, **changed: Any) -> list[str]:
         run = made_up_run(actions=list(possible), limits=[limit(**changed)])
-        return [choice.action for choice in choices_at_limit(run, "ram")]
+        return [choice.action for choice in limit_action_choices(run, "ram")]
 
     assert actions("collect", "reload", "stop") == ["notify", "collect", "reload", "stop"]
     assert actions("save", "auto", "restart", action="auto") == [
@@ -317,8 +322,8 @@ def test_a_limit_can_do_what_the_process_can(desks: Desks):
         "restart",
     ]
     assert actions(action="stop") == ["notify", "stop"]
-    assert choices_at_limit(made_up_run(), "ram") == ()
-    chosen = choices_at_limit(made_up_run(limits=[limit(action="collect")]), "ram")
+    assert limit_action_choices(made_up_run(), "ram") == ()
+    chosen = limit_action_choices(made_up_run(limits=[limit(action="collect")]), "ram")
     assert [choice.action for choice in chosen if choice.is_chosen] == ["collect"]
     assert len({choice.title for choice in chosen}) == len(chosen)
 
@@ -428,7 +433,7 @@ def test_an_asked_action_waits_visibly_for_its_safe_point(desks: Desks):
 
 def test_the_sentence_says_what_will_happen(desks: Desks):
     def sentence(*limits: LimitSpec) -> str:
-        return plain_text(desks.panel(made_up_run(limits=list(limits))).at_limit.sentence)
+        return with_plain_spaces(desks.panel(made_up_run(limits=list(limits))).at_limit.sentence)
 
     assert sentence(limit(), limit("graph", 1000.0)) == (
         "When RAM passes 128 GiB or graph size passes 1 000 operations, kmonitor saves, clears "
@@ -463,7 +468,7 @@ def test_once_the_run_is_paused_it_says_so_though_the_command_is_still_open(desk
     assert desks.panel(run).waiting == "Pause: waits for the end of the batch"
 
     paused = made_up_run(state="paused")
-    assert plain_text(desks.panel(paused).waiting) == (
+    assert with_plain_spaces(desks.panel(paused).waiting) == (
         "Paused after step 1 204 of epoch 37; Resume lets it go on"
     )
     start = made_up_run(state="paused", step=0)

@@ -1,9 +1,9 @@
 """What a load takes and what a file holds, as the window says it."""
 
-from kmonitor.memory.model_files.inspection import Compiled, ModelFile, StoredLayer
+from kmonitor.memory.model_files.inspection import CompileSettings, ModelFile, StoredLayer
 from kmonitor.memory.model_files.load_cost import LoadCost
-from kmonitor.ui.memory.load_cost import LoadCostDesk
-from kmonitor.ui.memory.model_file import file_picture, reading_file, refused_file
+from kmonitor.ui.memory.load_cost import LoadCostStore
+from kmonitor.ui.memory.model_file import model_file_state, reading_file, refused_file
 
 MIB = 2**20
 COSTS = (
@@ -14,7 +14,7 @@ COSTS = (
 
 
 def test_before_anything_is_measured_it_says_what_measuring_does():
-    picture = LoadCostDesk().picture()
+    picture = LoadCostStore().picture()
 
     assert not picture.is_running
     assert picture.rows == ()
@@ -22,7 +22,7 @@ def test_before_anything_is_measured_it_says_what_measuring_does():
 
 
 def test_progress_counts_processes():
-    desk = LoadCostDesk()
+    desk = LoadCostStore()
 
     desk.begin()
     assert desk.is_running
@@ -35,7 +35,7 @@ def test_progress_counts_processes():
 
 
 def test_rows_say_memory_time_optimizer_and_whether_training_goes_on():
-    desk = LoadCostDesk()
+    desk = LoadCostStore()
     desk.begin()
 
     desk.finish(COSTS)
@@ -54,7 +54,7 @@ def test_rows_say_memory_time_optimizer_and_whether_training_goes_on():
 
 
 def test_the_recommendation_is_told_for_both_uses():
-    desk = LoadCostDesk()
+    desk = LoadCostStore()
 
     desk.finish(COSTS[1:])
 
@@ -67,7 +67,7 @@ def test_the_recommendation_is_told_for_both_uses():
 
 
 def test_a_cancel_and_a_refusal_are_told():
-    desk = LoadCostDesk()
+    desk = LoadCostStore()
     desk.begin()
     desk.give_up()
     assert desk.picture().text.startswith("Given up")
@@ -91,7 +91,9 @@ def test_a_file_tells_how_it_was_compiled_and_what_it_holds():
         keras_version="3.15.1",
         backend="tensorflow",
         precision=("mixed_float16",),
-        compiled=Compiled("Adam", {"name": "adam", "learning_rate": 0.25}, "mse", ("accuracy",)),
+        compiled=CompileSettings(
+            "Adam", {"name": "adam", "learning_rate": 0.25}, "mse", ("accuracy",)
+        ),
         layers=(StoredLayer("wide", "Dense", 25, 100, ((4, 5), (5,))),),
         parameters=25,
         weight_bytes=100,
@@ -100,7 +102,7 @@ def test_a_file_tells_how_it_was_compiled_and_what_it_holds():
         own_parts=("mine.Gate",),
     )
 
-    picture = file_picture(found)
+    picture = model_file_state(found)
 
     told = {fact.title: fact.value for fact in picture.facts}
     assert told["Optimizer"] == "Adam"
@@ -113,7 +115,7 @@ def test_a_file_tells_how_it_was_compiled_and_what_it_holds():
 
 
 def test_weights_alone_say_that_nothing_tells_how_they_were_compiled():
-    picture = file_picture(ModelFile(path="m.weights.h5", form="weights", file_bytes=10))
+    picture = model_file_state(ModelFile(path="m.weights.h5", form="weights", file_bytes=10))
 
     told = {fact.title: fact.value for fact in picture.facts}
     assert "does not say" in told["Compiled"]

@@ -6,22 +6,27 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from kmonitor.memory.calibration import Measured
+from kmonitor.memory.calibration import PeakMeasurement
 from kmonitor.memory.estimate import MemoryMap, Plan, estimate
-from kmonitor.memory.what_if import Fit
-from kmonitor.ui.memory.layers import COLUMNS, PARTS, legend, rows, tiles
-from kmonitor.ui.memory.map_estimator import MapDesk, map_page
-from kmonitor.ui.memory.subjects import GIB, MapSubject, Reading, SizedLayout, batch_choices
-from kmonitor.ui.memory.totals import totals_picture
-from kmonitor.ui.memory.what_if import advice_lines, batch_curve, controls_picture, fit_words
+from kmonitor.memory.what_if import BatchFit
+from kmonitor.ui.memory.layers import MAP_COLUMNS, PARTS, map_rows, map_tiles, parts_legend
+from kmonitor.ui.memory.map_estimator import MapEstimator, map_page_state
+from kmonitor.ui.memory.subjects import GIB, MapSubject, MeasuredPeak, SizedLayout, batch_choices
+from kmonitor.ui.memory.totals import map_totals_state
+from kmonitor.ui.memory.what_if import (
+    batch_curve,
+    batch_fit_summary,
+    peak_reduction_rows,
+    what_if_controls_state,
+)
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from tests.support.made_up_maps import convolutions, file_subject
 
 MIB = 2**20
 
 
-def desk_of(subject: MapSubject) -> MapDesk:
-    desk = MapDesk()
+def desk_of(subject: MapSubject) -> MapEstimator:
+    desk = MapEstimator()
     desk.show(subject)
     desk.finish()
     return desk
@@ -32,7 +37,7 @@ def bare(layout: ModelLayout) -> MapSubject:
 
 
 def test_the_map_is_there_at_once_and_the_rest_a_little_later():
-    desk = MapDesk()
+    desk = MapEstimator()
 
     desk.show(file_subject(limit_bytes=8 * GIB))
 
@@ -49,7 +54,7 @@ def test_a_choice_waits_for_one_estimate_and_a_step_for_two_at_most(
     monkeypatch: pytest.MonkeyPatch,
 ):
     estimates = counted_estimates(monkeypatch)
-    desk = MapDesk()
+    desk = MapEstimator()
     desk.show(bare(convolutions(64, blocks=5, repeats=13)))
 
     for batch in (16, 48, 96):
@@ -123,7 +128,7 @@ def test_the_same_subject_again_is_no_work():
 def test_measured_batches_narrow_the_interval_of_this_training_only():
     plain = desk_of(file_subject()).answer.found
     assert plain is not None
-    measured = (Measured(32, plain.peak_bytes + 100 * MIB),)
+    measured = (PeakMeasurement(32, plain.peak_bytes + 100 * MIB),)
     desk = desk_of(file_subject(measured=measured))
 
     assert desk.answer.found is not None
@@ -134,7 +139,7 @@ def test_measured_batches_narrow_the_interval_of_this_training_only():
 
 
 def test_what_tells_nothing_of_feature_maps_is_said():
-    desk = desk_of(file_subject(measured=(Measured(32, 100, steps=1),)))
+    desk = desk_of(file_subject(measured=(PeakMeasurement(32, 100, steps=1),)))
 
     assert desk.answer.found is not None
     assert desk.answer.found.tier == 3
@@ -150,33 +155,33 @@ def test_an_open_length_is_told_instead_of_a_map():
 
     assert desk.answer.found is None
     assert "(?, ?, 128, 3)" in desk.answer.why_not
-    assert not map_page(desk).is_filled
+    assert not map_page_state(desk).is_filled
 
 
 def test_without_a_model_the_page_says_why():
     none = MapSubject(key="r", title="r", kind="run", why_none="not told", remedy="wait")
 
-    page = map_page(desk_of(none))
+    page = map_page_state(desk_of(none))
 
     assert (page.is_filled, page.text, page.remedy, page.has_device) == (
         False, "not told", "wait", True,
     )  # fmt: skip
-    assert controls_picture(desk_of(none)) is None
-    assert map_page(MapDesk()).text == "No run is selected."
+    assert what_if_controls_state(desk_of(none)) is None
+    assert map_page_state(MapEstimator()).text == "No run is selected."
 
 
 def test_a_file_has_no_device_and_a_run_no_file():
-    assert not map_page(desk_of(file_subject())).has_device
-    assert map_page(desk_of(file_subject())).has_file
-    assert not map_page(desk_of(bare(convolutions()))).has_file
+    assert not map_page_state(desk_of(file_subject())).has_device
+    assert map_page_state(desk_of(file_subject())).has_file
+    assert not map_page_state(desk_of(bare(convolutions()))).has_file
 
 
 def test_totals_tell_resident_transient_tier_interval_and_what_was_measured():
-    subject = file_subject(reading=Reading(700 * MIB, "the allocator"), limit_bytes=8 * GIB)
+    subject = file_subject(reading=MeasuredPeak(700 * MIB, "the allocator"), limit_bytes=8 * GIB)
     desk = desk_of(subject)
     assert desk.answer.found is not None
 
-    picture = totals_picture(desk.answer.found, subject, 8 * GIB)
+    picture = map_totals_state(desk.answer.found, subject, 8 * GIB)
 
     assert "resident" in picture.interval
     assert "transient" in picture.interval
@@ -196,7 +201,7 @@ def test_only_of_a_file_it_is_said_that_nothing_ran():
     found = desk_of(of_file).answer.found
     assert found is not None
 
-    told = [totals_picture(found, each, None) for each in (of_file, of_run)]
+    told = [map_totals_state(found, each, None) for each in (of_file, of_run)]
 
     assert "nothing ran" in told[0].tier
     assert "nothing ran" in told[0].tier_tooltip
@@ -206,11 +211,11 @@ def test_only_of_a_file_it_is_said_that_nothing_ran():
 
 def test_a_model_too_small_for_what_counts_has_no_measured_mark():
     source = "tensorflow allocator, CPU:0 peak (tensors of 256 KiB and more)"
-    subject = file_subject(reading=Reading(0, source, 16))
+    subject = file_subject(reading=MeasuredPeak(0, source, 16))
     desk = desk_of(subject)
     assert desk.answer.found is not None
 
-    picture = totals_picture(desk.answer.found, subject, None)
+    picture = map_totals_state(desk.answer.found, subject, None)
 
     assert picture.measured == f"Measured: nothing that is counted, at batch 16 ({source})"
     assert picture.marks == ()
@@ -221,12 +226,12 @@ def test_where_connections_are_not_known_no_peak_is_claimed():
     desk = desk_of(subject)
     assert desk.answer.found is not None
 
-    picture = totals_picture(desk.answer.found, subject, None)
+    picture = map_totals_state(desk.answer.found, subject, None)
 
     assert picture.peak.startswith("\u2265")
     assert "not known" in picture.interval
     assert "Not told" in picture.notes
-    table = rows(desk.answer.found, has_calls=False)
+    table = map_rows(desk.answer.found, has_calls=False)
     assert any("not known" in row.cells[-1] for row in table)
     assert batch_curve(desk).line == ()
     assert "not known" in batch_curve(desk).text
@@ -236,7 +241,7 @@ def test_tiles_hold_what_is_nested_and_fill_the_width():
     found = desk_of(file_subject()).answer.found
     assert found is not None
 
-    made = tiles(found)
+    made = map_tiles(found)
 
     layers = [tile for tile in made if tile.parts]
     assert made[0].label == "the whole model"
@@ -247,14 +252,14 @@ def test_tiles_hold_what_is_nested_and_fill_the_width():
     assert all(block.start <= tile.start and tile.end <= block.end + 1e-9 for tile in inside)
     assert all(len(tile.parts) == len(PARTS) for tile in layers)
     assert [tile.path for tile in layers if tile.is_hatched] == ["gate"]
-    assert tiles(msgspec.structs.replace(found, layers=())) == ()
+    assert map_tiles(msgspec.structs.replace(found, layers=())) == ()
 
 
 def test_rows_mark_shared_frozen_and_uncovered_layers():
     found = desk_of(file_subject()).answer.found
     assert found is not None
 
-    by_path = {row.path: row for row in rows(found, has_calls=True)}
+    by_path = {row.path: row for row in map_rows(found, has_calls=True)}
 
     assert "used 2 times" in by_path["shared"].cells[-1]
     assert by_path["encoder/block1/conv1"].cells[-1] == "frozen"
@@ -262,13 +267,13 @@ def test_rows_mark_shared_frozen_and_uncovered_layers():
     assert "no rule covers" in by_path["gate"].cells[-1]
 
 
-@pytest.mark.parametrize("by", [key for key in COLUMNS if key != "layer"])
+@pytest.mark.parametrize("by", [key for key in MAP_COLUMNS if key != "layer"])
 def test_rows_are_sorted_by_any_column(by: str):
     found = desk_of(file_subject()).answer.found
     assert found is not None
-    at = COLUMNS.index(by)
+    at = MAP_COLUMNS.index(by)
 
-    made = rows(found, has_calls=True, by=by)
+    made = map_rows(found, has_calls=True, by=by)
 
     if by in ("kind", "note"):
         assert [row.cells[at] for row in made] == sorted(row.cells[at] for row in made)
@@ -280,7 +285,8 @@ def test_rows_are_sorted_by_any_column(by: str):
 
 def test_the_curve_has_the_limit_the_batch_and_what_was_measured():
     subject = file_subject(
-        measured=(Measured(32, 900 * MIB), Measured(4096, 9 * GIB)), limit_bytes=2 * GIB
+        measured=(PeakMeasurement(32, 900 * MIB), PeakMeasurement(4096, 9 * GIB)),
+        limit_bytes=2 * GIB,
     )
     curve = batch_curve(desk_of(subject))
 
@@ -303,14 +309,14 @@ def test_without_a_device_it_is_asked_for():
 @pytest.mark.parametrize(
     ("fit", "words", "tone"),
     [
-        (Fit(None, None), "Not even", "crit"),
-        (Fit(None, 7), "none is certain", "warn"),
-        (Fit(3, 7), "a batch of 3 is certain, 7", "plain"),
+        (BatchFit(None, None), "Not even", "crit"),
+        (BatchFit(None, 7), "none is certain", "warn"),
+        (BatchFit(3, 7), "a batch of 3 is certain, 7", "plain"),
         (None, "", "mute"),
     ],
 )
-def test_what_fits_is_said(fit: Fit | None, words: str, tone: str):
-    text, told = fit_words(fit, GIB)
+def test_what_fits_is_said(fit: BatchFit | None, words: str, tone: str):
+    text, told = batch_fit_summary(fit, GIB)
 
     assert words in text
     assert told == tone
@@ -320,7 +326,7 @@ def test_advice_is_sorted_by_what_it_saves_and_knows_smaller_inputs():
     desk = desk_of(file_subject())
 
     saved = [each.saved_bytes for each in desk.answer.advice]
-    lines = advice_lines(desk.answer.advice)
+    lines = peak_reduction_rows(desk.answer.advice)
 
     assert saved == sorted(saved, reverse=True)
     assert any(line.words == "inputs of 64 \u00d7 64 \u00d7 3" for line in lines)
@@ -329,7 +335,7 @@ def test_advice_is_sorted_by_what_it_saves_and_knows_smaller_inputs():
 
 def test_the_controls_name_the_trainings_own():
     desk = desk_of(file_subject(batch=20))
-    picture = controls_picture(desk)
+    picture = what_if_controls_state(desk)
     assert picture is not None
 
     assert picture.batches[picture.batch] == "20 (own)"
@@ -338,16 +344,16 @@ def test_the_controls_name_the_trainings_own():
     assert "adam" not in picture.menus["optimizer"]
     assert not picture.can_reset
     desk.choose(precision="bfloat16")
-    changed = controls_picture(desk)
+    changed = what_if_controls_state(desk)
     assert changed is not None
     assert changed.can_reset
 
 
 def test_one_size_says_why_there_is_no_other():
     subject = replace(bare(convolutions()), why_one_size="told for one size")
-    picture = controls_picture(desk_of(subject))
+    picture = what_if_controls_state(desk_of(subject))
 
     assert picture is not None
     assert picture.size_why == "told for one size"
     assert 32 in batch_choices(subject)
-    assert len(legend()) == len(PARTS)
+    assert len(parts_legend()) == len(PARTS)

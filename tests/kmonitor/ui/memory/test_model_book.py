@@ -7,23 +7,23 @@ import pytest
 from msgspec.structs import replace
 
 from kmonitor.memory.estimate import Plan, estimate
-from kmonitor.ui.memory.map_estimator import MapDesk
-from kmonitor.ui.memory.model_store import ModelBook
-from kmonitor.ui.memory.run_subject import run_split, run_subject, with_measured
+from kmonitor.ui.memory.map_estimator import MapEstimator
+from kmonitor.ui.memory.model_store import ModelStore
+from kmonitor.ui.memory.run_subject import run_device_split, run_subject, with_measured
 from kmonitor.ui.memory.subjects import MapSubject
-from kmonitor.ui.memory.what_if import controls_picture
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.memory.what_if import what_if_controls_state
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.messages.events import Event, FitStarted, LayoutPart, Sample, StepPeak
-from kmonitor_agent.wire.messages.model_layout import packed_layout
-from kmonitor_agent.wire.messages.unions import MetricNow, RowsTold
+from kmonitor_agent.wire.messages.model_layout import encode_layout
+from kmonitor_agent.wire.messages.unions import MetricReading, RowsReply
 from tests.support.made_up_layouts import chain, layer, tensor, variable
 from tests.support.made_up_maps import file_subject, told_layout, told_model
 from tests.support.made_up_runs import GIB, HUB, made_up_row, made_up_run, told_hub, told_runs
 
 
 def test_weights_and_slots_are_those_that_were_told():
-    book = ModelBook()
+    book = ModelStore()
     facts = told_model()
 
     book.take("run1", facts)
@@ -38,7 +38,7 @@ def test_weights_and_slots_are_those_that_were_told():
 
 
 def test_a_model_in_parts_is_there_with_the_last_of_them():
-    book = ModelBook()
+    book = ModelStore()
     facts = told_model()
 
     book.take("run1", replace(facts, parts=2, layers=facts.layers[:2]))
@@ -51,7 +51,7 @@ def test_a_model_in_parts_is_there_with_the_last_of_them():
 
 
 def test_the_newest_fit_counts():
-    book = ModelBook()
+    book = ModelStore()
 
     book.take("run1", told_model(fit=2))
     book.take("run1", replace(told_model(fit=1), name="older"))
@@ -72,8 +72,8 @@ def test_the_newest_fit_counts():
     assert book.layout("run1") is None
 
 
-def desk_with(**changed: Any) -> Desk:
-    desk = Desk(ask=lambda _message: 0, clock=SystemClock(), user="me")
+def desk_with(**changed: Any) -> Workspace:
+    desk = Workspace(ask=lambda _message: 0, clock=SystemClock(), user="me")
     desk.connected(told_hub())
     desk.take(told_runs(made_up_run(**changed)))
     return desk
@@ -83,7 +83,7 @@ def test_a_run_is_the_subject_with_its_batch_limit_and_model():
     desk = desk_with(batch_size=48)
     events = (told_model(), Sample(t_s=2.0, allocator_in_use_bytes=GIB))
     rows = [made_up_row(1001 + n, event) for n, event in enumerate(events)]
-    desk.take(RowsTold(ask=-1, hub=HUB, cursor=1, rows=rows, more=False, head=1))
+    desk.take(RowsReply(ask=-1, hub=HUB, cursor=1, rows=rows, more=False, head=1))
     run = desk.book.current()
     assert run is not None
 
@@ -91,13 +91,13 @@ def test_a_run_is_the_subject_with_its_batch_limit_and_model():
 
     assert (subject.batch, subject.limit_bytes) == (48, 80 * GIB)
     assert subject.sizes[0].layout.backend == "tensorflow"
-    shown = MapDesk()
+    shown = MapEstimator()
     shown.show(subject)
-    assert "from the model's variables" in run_split(desk, run, shown).rows[0].source
+    assert "from the model's variables" in run_device_split(desk, run, shown).rows[0].source
 
 
 def test_a_run_without_a_model_says_why():
-    living = desk_with(vram=MetricNow())
+    living = desk_with(vram=MetricReading())
     ended = desk_with(state="finished")
 
     for desk, words in ((living, "has not told its model yet"), (ended, "ended before")):
@@ -109,13 +109,13 @@ def test_a_run_without_a_model_says_why():
     run = living.book.current()
     assert run is not None
     assert run_subject(living, run).limit_bytes is None
-    rows = run_split(living, run, MapDesk()).rows
+    rows = run_device_split(living, run, MapEstimator()).rows
     assert all(not row.text for row in rows)
 
 
-def tell(desk: Desk, *events: Event, run: str = "run1") -> None:
+def tell(desk: Workspace, *events: Event, run: str = "run1") -> None:
     rows = [made_up_row(2001 + n, event, run) for n, event in enumerate(events)]
-    desk.take(RowsTold(ask=-1, hub=HUB, cursor=1, rows=rows, more=False, head=1))
+    desk.take(RowsReply(ask=-1, hub=HUB, cursor=1, rows=rows, more=False, head=1))
 
 
 def test_a_run_that_told_its_connections_and_first_steps_is_of_tier_two():
@@ -127,13 +127,13 @@ def test_a_run_that_told_its_connections_and_first_steps_is_of_tier_two():
 
     subject = run_subject(desk, run)
 
-    shown = MapDesk()
+    shown = MapEstimator()
     shown.show(subject)
     assert shown.answer.found is not None
     assert shown.answer.found.tier == 2
     assert "NVIDIA A100" in subject.reading.source
     assert "first 5 steps" in subject.reading.source
-    assert "measured between steps" in run_split(desk, run, shown).rows[0].source
+    assert "measured between steps" in run_device_split(desk, run, shown).rows[0].source
     assert shown.answer.found.peak_bytes == pytest.approx(subject.reading.peak_bytes, rel=0.01)
 
 
@@ -147,7 +147,7 @@ def test_a_second_batch_size_and_another_run_of_the_same_model_make_it_tier_one(
     subject = run_subject(desk, run)
 
     assert [each.batch for each in subject.measured] == [32, 64]
-    shown = MapDesk()
+    shown = MapEstimator()
     shown.show(subject)
     assert shown.answer.found is not None
     assert shown.answer.found.tier == 1
@@ -165,7 +165,7 @@ def test_a_file_of_the_same_model_is_corrected_by_the_run():
     assert with_measured(desk, replace_subject(subject, sizes=())).sizes == ()
 
 
-def tell_tokens(desk: Desk, then: str, length: int | None = None) -> MapSubject:
+def tell_tokens(desk: Workspace, then: str, length: int | None = None) -> MapSubject:
     """A run of a model on sequences of any length, and what five steps of it took."""
     tell(desk, FitStarted(0.0, 1, "m", batch_size=32, sequence_length=length))
     told = chain(
@@ -173,7 +173,7 @@ def tell_tokens(desk: Desk, then: str, length: int | None = None) -> MapSubject:
         [tensor(None, dtype="int32"), tensor(None, 8), tensor(None, 8)],
         [variable("embed/embeddings", 100, 8)],
     )
-    body = packed_layout(told)
+    body = encode_layout(told)
     tell(desk, LayoutPart(1.0, 1, 1, 1, body), StepPeak(2.0, 1, 32, 5, 9e9, 1e6, "CPU"))
     run = desk.book.current()
     assert run is not None
@@ -183,20 +183,20 @@ def tell_tokens(desk: Desk, then: str, length: int | None = None) -> MapSubject:
 def test_a_run_that_leaves_its_length_open_offers_lengths_and_says_what_it_did_not_tell():
     subject = tell_tokens(desk_with(), "Dropout")
 
-    shown = MapDesk()
+    shown = MapEstimator()
     shown.show(subject)
     assert shown.answer.found is not None
     assert shown.answer.found.tier == 3
     assert "how long" in shown.answer.calibration
     assert subject.reading.peak_bytes == 9e9
-    controls = controls_picture(shown)
+    controls = what_if_controls_state(shown)
     assert controls is not None
     assert controls.size_title == "Sequence length"
     assert controls.sizes[controls.size] == "128"
 
 
 def test_a_run_that_told_how_long_its_data_were_is_corrected_by_its_steps():
-    shown = MapDesk()
+    shown = MapEstimator()
 
     shown.show(tell_tokens(desk_with(), "Dropout", 48))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kmonitor.ui.memory.model_file import number_words, settings_words
+from kmonitor.ui.memory.model_file import setting_number_text, settings_text
 
 
 @pytest.mark.parametrize(
@@ -15,14 +15,14 @@ from kmonitor.ui.memory.model_file import number_words, settings_words
      (0.0, "0.0"), (float("inf"), "Infinity"), (float("nan"), "NaN")],
 )  # fmt: skip
 def test_a_number_has_the_digits_that_tell_it_apart(value: float, expected: str):
-    assert number_words(value) == expected
+    assert setting_number_text(value) == expected
 
 
 def test_what_is_shortened_is_the_same_float32():
     value = struct.unpack("f", struct.pack("f", 3.1415927))[0]
 
-    assert struct.pack("f", float(number_words(value))) == struct.pack("f", value)
-    assert len(number_words(value)) < 10
+    assert struct.pack("f", float(setting_number_text(value))) == struct.pack("f", value)
+    assert len(setting_number_text(value)) < 10
 
 
 def test_a_schedule_is_told_by_its_kind_and_settings():
@@ -33,7 +33,7 @@ def test_a_schedule_is_told_by_its_kind_and_settings():
         "registered_name": None,
     }
 
-    told = settings_words({"name": "adam", "learning_rate": schedule, "amsgrad": False})
+    told = settings_text({"name": "adam", "learning_rate": schedule, "amsgrad": False})
 
     assert told == (
         "learning_rate=CosineDecay(initial_learning_rate=0.001, decay_steps=100), amsgrad=false"

@@ -4,19 +4,19 @@ from typing import Any
 
 import pytest
 
-from kmonitor.ui.memory.device_split import Resident, vram_split
+from kmonitor.ui.memory.device_split import ResidentMemory, device_split_state
 from kmonitor.ui.runs.readings import RunReadings
-from kmonitor_agent.wire.messages.events import Sample, SourceOf, Sources
+from kmonitor_agent.wire.messages.events import FieldSource, FieldSources, Sample
 from tests.support.made_up_runs import GIB, MIB
 
-RESIDENT = Resident(2 * GIB, "the model")
+RESIDENT = ResidentMemory(2 * GIB, "the model")
 
 
 def readings(sources: dict[str, str] | None = None, **values: Any) -> RunReadings:
     made = RunReadings()
     made.take_sample(Sample(t_s=1.0, **values), 1.0)
-    told = [SourceOf(field, "bytes", absent=why) for field, why in (sources or {}).items()]
-    made.take_sources(Sources(t_s=1.0, sources=told))
+    told = [FieldSource(field, "bytes", absent=why) for field, why in (sources or {}).items()]
+    made.take_sources(FieldSources(t_s=1.0, sources=told))
     return made
 
 
@@ -34,7 +34,7 @@ def sizes(picture_parts: object) -> list[float]:
 
 
 def test_the_parts_of_a_gpu_are_all_of_it():
-    picture = vram_split(readings(**GPU), RESIDENT, "tensorflow")
+    picture = device_split_state(readings(**GPU), RESIDENT, "tensorflow")
 
     assert sizes(picture.parts) == [2, 3, 7, 3, 1]
     assert picture.reach == 16 * GIB
@@ -45,7 +45,7 @@ def test_the_parts_of_a_gpu_are_all_of_it():
 
 
 def test_tensorflows_hold_on_the_gpu_is_explained():
-    words = " ".join(vram_split(readings(**GPU), RESIDENT, "tensorflow").words)
+    words = " ".join(device_split_state(readings(**GPU), RESIDENT, "tensorflow").words)
 
     assert "until its process ends" in words
     assert "nvidia-smi" in words
@@ -54,14 +54,14 @@ def test_tensorflows_hold_on_the_gpu_is_explained():
 
 @pytest.mark.parametrize(("backend", "word"), [("torch", "empty_cache"), ("jax", "PREALLOCATE")])
 def test_other_frameworks_have_words_of_their_own(backend: str, word: str):
-    assert word in " ".join(vram_split(readings(**GPU), RESIDENT, backend).words)
+    assert word in " ".join(device_split_state(readings(**GPU), RESIDENT, backend).words)
 
 
 def test_a_pool_that_is_told_has_a_free_part():
     told = readings(**GPU)
     told.take_value("allocator_pool_bytes", 9 * GIB, 2.0)
 
-    picture = vram_split(told, RESIDENT, "torch")
+    picture = device_split_state(told, RESIDENT, "torch")
 
     assert sizes(picture.parts) == [2, 3, 4, 3, 3, 1]
     assert all(row.text for row in picture.rows)
@@ -71,7 +71,9 @@ def test_a_container_that_hides_processes_leaves_them_together():
     values = {name: n for name, n in GPU.items() if name != "device_process_bytes"}
     why = "the driver reports no per-process memory in this container"
 
-    picture = vram_split(readings({"device_process_bytes": why}, **values), RESIDENT, "torch")
+    picture = device_split_state(
+        readings({"device_process_bytes": why}, **values), RESIDENT, "torch"
+    )
 
     assert sizes(picture.parts) == [2, 3, 10, 1]
     assert any(row.source == why and not row.text for row in picture.rows)
@@ -81,7 +83,9 @@ def test_a_container_that_hides_processes_leaves_them_together():
 def test_without_a_gpu_it_is_the_allocator_of_the_cpu():
     why = {"device_used_bytes": "no NVIDIA driver on this host"}
 
-    picture = vram_split(readings(why, allocator_in_use_bytes=64 * MIB), RESIDENT, "tensorflow")
+    picture = device_split_state(
+        readings(why, allocator_in_use_bytes=64 * MIB), RESIDENT, "tensorflow"
+    )
 
     assert picture.title == "What the framework's allocator holds"
     assert len(picture.parts) == 2
@@ -90,14 +94,14 @@ def test_without_a_gpu_it_is_the_allocator_of_the_cpu():
 
 
 def test_an_unknown_model_leaves_what_is_in_use_in_one_part():
-    picture = vram_split(readings(**GPU), Resident(None, "no model"), "tensorflow")
+    picture = device_split_state(readings(**GPU), ResidentMemory(None, "no model"), "tensorflow")
 
     assert sizes(picture.parts) == [5, 7, 3, 1]
     assert any(row.source == "no model" for row in picture.rows)
 
 
 def test_a_run_that_read_nothing_says_so_for_each_part():
-    picture = vram_split(RunReadings(), RESIDENT, "")
+    picture = device_split_state(RunReadings(), RESIDENT, "")
 
     assert picture.parts == ()
     assert {row.source for row in picture.rows} == {"not told by this run"}

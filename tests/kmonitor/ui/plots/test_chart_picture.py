@@ -5,38 +5,38 @@ import pytest
 
 from kmonitor.ui.plots.chart_state import (
     NO_POINTS,
-    ChartPicture,
-    CurvePicture,
-    LimitPicture,
+    ChartState,
+    CurveState,
+    LimitLineState,
 )
 
 
 def test_picture_without_curves_or_with_empty_ones_has_no_points():
-    empty = CurvePicture("a", "a", 0, NO_POINTS, NO_POINTS)
+    empty = CurveState("a", "a", 0, NO_POINTS, NO_POINTS)
 
-    assert not ChartPicture("bytes", "epochs", (0.0, 1.0)).has_points
-    assert not ChartPicture("bytes", "epochs", (0.0, 1.0), (empty,)).has_points
+    assert not ChartState("bytes", "epochs", (0.0, 1.0)).has_points
+    assert not ChartState("bytes", "epochs", (0.0, 1.0), (empty,)).has_points
 
 
 def test_picture_with_one_point_has_points():
-    curve = CurvePicture("a", "a", 0, np.array([1.0]), np.array([2.0]))
+    curve = CurveState("a", "a", 0, np.array([1.0]), np.array([2.0]))
 
-    assert ChartPicture("bytes", "epochs", (0.0, 1.0), (curve,)).has_points
+    assert ChartState("bytes", "epochs", (0.0, 1.0), (curve,)).has_points
 
 
 def test_a_limit_that_is_only_offered_is_no_part_of_a_drawing():
-    offered = LimitPicture(1.0, "drag to set a limit", "offered")
-    in_force = LimitPicture(1.0, "limit 1 B")
-    chart = ChartPicture("bytes", "epochs", (0.0, 1.0))
+    offered = LimitLineState(1.0, "drag to set a limit", "offered")
+    in_force = LimitLineState(1.0, "limit 1 B")
+    chart = ChartState("bytes", "epochs", (0.0, 1.0))
 
     assert replace(chart, limit=offered).without_offer().limit is None
     assert replace(chart, limit=in_force).without_offer().limit == in_force
 
 
-def drawn(label: str = "a", *, hue: int = 0, marks: int = 3, title: str = "RAM") -> ChartPicture:
+def drawn(label: str = "a", *, hue: int = 0, marks: int = 3, title: str = "RAM") -> ChartState:
     """A picture with one curve; the arrays of curves are the same objects each time."""
-    curve = CurvePicture("a", label, hue, X, Y)
-    return ChartPicture(
+    curve = CurveState("a", label, hue, X, Y)
+    return ChartState(
         "bytes",
         "epochs",
         (0.0, 1.0),
@@ -61,11 +61,11 @@ def test_picture_with_the_same_arrays_and_words_looks_the_same():
         drawn(marks=4),
         drawn(title="VRAM"),
         replace(drawn(), curves=()),
-        replace(drawn(), curves=(CurvePicture("a", "a", 0, X, Y.copy()),)),
-        replace(drawn(), curves=(CurvePicture("a", "a", 0, X.copy(), Y),)),
+        replace(drawn(), curves=(CurveState("a", "a", 0, X, Y.copy()),)),
+        replace(drawn(), curves=(CurveState("a", "a", 0, X.copy(), Y),)),
     ],
 )
-def test_any_difference_looks_different(other: ChartPicture):
+def test_any_difference_looks_different(other: ChartState):
     assert not drawn().looks_like(other)
 
 

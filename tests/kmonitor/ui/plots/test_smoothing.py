@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor.ui.charts.arrangement import WEIGHTS
+from kmonitor.ui.charts.arrangement import SMOOTHING_WEIGHTS
 from kmonitor.ui.plots.thinning import smoothed
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60)
-WEIGHT = st.sampled_from(WEIGHTS)
+WEIGHT = st.sampled_from(SMOOTHING_WEIGHTS)
 
 
 def test_numbers_worked_by_hand():

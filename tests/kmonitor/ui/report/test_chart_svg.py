@@ -3,15 +3,15 @@ from dataclasses import replace
 import numpy as np
 
 from kmonitor.ui.plots.chart_state import (
-    ChartPicture,
-    CurvePicture,
-    FlagPicture,
-    ForecastPicture,
-    GapPicture,
-    LimitPicture,
+    ChartState,
+    CurveState,
+    FlagState,
+    ForecastState,
+    GapState,
+    LimitLineState,
 )
 from kmonitor.ui.report.chart_svg import CHART_SIZE, chart_svg
-from kmonitor.ui.report.style import Ink, page_variables
+from kmonitor.ui.report.style import DrawingColours, page_variables
 from kmonitor.ui.theme.palettes import DARK
 from tests.support.drawings import Drawing
 
@@ -20,24 +20,24 @@ GIB = 2.0**30
 NAN = float("nan")
 
 
-def curve(*values: float, **changed: object) -> CurvePicture:
+def curve(*values: float, **changed: object) -> CurveState:
     x = np.arange(len(values), dtype=float)
     y = np.array(values) * GIB
-    picture = CurvePicture("run", "resnet", 0, x, y, selected=True)
+    picture = CurveState("run", "resnet", 0, x, y, selected=True)
     return replace(picture, **changed)  # pyright: ignore[reportArgumentType]
 
 
-def picture(*curves: CurvePicture, **more: object) -> ChartPicture:
-    chart = ChartPicture("bytes", "epochs", (0.0, 10.0), curves, title="RAM")
+def picture(*curves: CurveState, **more: object) -> ChartState:
+    chart = ChartState("bytes", "epochs", (0.0, 10.0), curves, title="RAM")
     return replace(chart, **more)  # pyright: ignore[reportArgumentType]
 
 
-def drawn(chart: ChartPicture, ink: Ink | None = None) -> Drawing:
-    return Drawing.of(chart_svg(chart, ink or Ink(), about="RAM, 3 GiB"))
+def drawn(chart: ChartState, ink: DrawingColours | None = None) -> Drawing:
+    return Drawing.of(chart_svg(chart, ink or DrawingColours(), about="RAM, 3 GiB"))
 
 
 def test_a_gap_breaks_the_line_and_says_why():
-    gap = GapPicture(1.0, 3.0, "No data here")
+    gap = GapState(1.0, 3.0, "No data here")
     chart = drawn(picture(curve(1, 2, NAN, 3, 4), gaps=(gap,)))
 
     (line,) = (path for path in chart.strokes() if "L" in path)
@@ -56,8 +56,8 @@ def test_limit_flags_and_axis_say_their_words():
     chart = drawn(
         picture(
             curve(1, 2, 3),
-            limit=LimitPicture(4 * GIB, "limit 4 GiB, reload"),
-            flags=(FlagPicture(1.0, "reload", "Reload\nRAM 3 \u2192 1 GiB"),),
+            limit=LimitLineState(4 * GIB, "limit 4 GiB, reload"),
+            flags=(FlagState(1.0, "reload", "Reload\nRAM 3 \u2192 1 GiB"),),
         )
     )
 
@@ -66,7 +66,7 @@ def test_limit_flags_and_axis_say_their_words():
 
 
 def test_a_quiet_flag_has_a_pole_and_no_words():
-    flag = FlagPicture(1.0, "save", "Saved", is_quiet=True)
+    flag = FlagState(1.0, "save", "Saved", is_quiet=True)
     chart = drawn(picture(curve(1, 2, 3), flags=(flag,)))
 
     assert "save" not in chart.texts()
@@ -74,7 +74,7 @@ def test_a_quiet_flag_has_a_pole_and_no_words():
 
 
 def test_nothing_is_drawn_beyond_the_plot():
-    ahead = ForecastPicture(2.0, 3 * GIB, 4 * GIB, 40.0, 8.0, None, "host limit 4 GiB")
+    ahead = ForecastState(2.0, 3 * GIB, 4 * GIB, 40.0, 8.0, None, "host limit 4 GiB")
     chart = drawn(picture(curve(*range(1, 40)), forecast=ahead, evidence=(-3.0, 99.0)))
 
     assert all(0.0 <= x <= CHART_SIZE.width for x in chart.xs())
@@ -83,7 +83,7 @@ def test_nothing_is_drawn_beyond_the_plot():
 
 
 def test_a_forecast_that_is_in_sight_ends_in_its_limit():
-    ahead = ForecastPicture(2.0, 3 * GIB, 4 * GIB, 6.0, 5.0, 8.0, "host limit 4 GiB")
+    ahead = ForecastState(2.0, 3 * GIB, 4 * GIB, 6.0, 5.0, 8.0, "host limit 4 GiB")
     chart = drawn(picture(curve(1, 2, 3), forecast=ahead))
 
     assert "host limit 4 GiB" in chart.texts()
@@ -99,7 +99,10 @@ def test_a_chart_without_points_says_why():
 
 def test_colours_are_those_of_a_palette_or_variables_of_the_page():
     chart = picture(curve(1, 2, 3))
-    own, of_page = chart_svg(chart, Ink(DARK), about=""), chart_svg(chart, Ink(), about="")
+    own, of_page = (
+        chart_svg(chart, DrawingColours(DARK), about=""),
+        chart_svg(chart, DrawingColours(), about=""),
+    )
 
     assert DARK.series[0] in own
     assert "var(" not in own
@@ -113,9 +116,9 @@ def test_hostile_words_stay_words():
         picture(
             curve(1, 2, 3, label=hostile),
             title=hostile,
-            limit=LimitPicture(4 * GIB, hostile),
-            flags=(FlagPicture(1.0, hostile, hostile),),
-            gaps=(GapPicture(0.0, 1.0, hostile),),
+            limit=LimitLineState(4 * GIB, hostile),
+            flags=(FlagState(1.0, hostile, hostile),),
+            gaps=(GapState(0.0, 1.0, hostile),),
         )
     )
 

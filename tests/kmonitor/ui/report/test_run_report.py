@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.ui.report.page import file_stem, write_report
 from kmonitor_agent.wire.messages.commands import LimitSpec
@@ -169,7 +169,7 @@ def test_a_report_that_cannot_be_written_leaves_nothing(
 ):
     with SimulatedAgent(live_hub.folders, name="run") as agent:
         agent.wait_acked()
-        with pytest.raises(Expected, match="cannot be written"):
+        with pytest.raises(UserError, match="cannot be written"):
             page_of(client, tmp_path / "no-such-folder")
 
     assert list(tmp_path.glob("*.html*")) == []

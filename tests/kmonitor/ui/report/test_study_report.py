@@ -8,11 +8,11 @@ import pytest
 from kmonitor.ui.report.page import write_report
 from kmonitor_agent.wire.messages.events import AnyEvent, Verdict
 from kmonitor_agent.wire.messages.unions import (
-    HubTold,
-    Row,
-    RowsTold,
+    EventRow,
+    HubReply,
+    RowsReply,
     RunSummary,
-    SeriesTold,
+    SeriesReply,
 )
 from tests.support.drawings import MAY_STAND_IN_IT, Page
 from tests.support.made_up_runs import HUB, made_up_row, told_hub
@@ -35,23 +35,23 @@ class StudyHub:
                 events += [(event, f"fold{fold}") for event in study.epochs(fold)]
         self._rows = [made_up_row(at, *told) for at, told in enumerate(events, start=1)]
 
-    def hub(self) -> HubTold:
+    def hub(self) -> HubReply:
         return told_hub()
 
     def runs(self) -> list[RunSummary]:
         return self._runs
 
-    def rows(self, *, cursor: int, runs: list[str], kinds: list[str]) -> RowsTold:
+    def rows(self, *, cursor: int, runs: list[str], kinds: list[str]) -> RowsReply:
         del cursor, kinds
-        return RowsTold(ask=0, hub=HUB, cursor=0, rows=self.all_rows(*runs), more=False, head=0)
+        return RowsReply(ask=0, hub=HUB, cursor=0, rows=self.all_rows(*runs), more=False, head=0)
 
-    def all_rows(self, *asked: object) -> list[Row]:
+    def all_rows(self, *asked: object) -> list[EventRow]:
         """Of the runs asked for; kinds among them change nothing."""
         return [row for row in self._rows if row.run in asked]
 
-    def series(self, run: str, columns: list[str], *, from_s: float, buckets: int) -> SeriesTold:
+    def series(self, run: str, columns: list[str], *, from_s: float, buckets: int) -> SeriesReply:
         del columns, from_s, buckets
-        return SeriesTold(ask=0, run=run, row=0, columns=[])
+        return SeriesReply(ask=0, run=run, row=0, columns=[])
 
     def verdicts(self, run: str) -> list[Verdict]:
         del run

@@ -3,7 +3,7 @@
 from typing import Any
 
 from kmonitor.ui.run_tree.run_tree import RunRow, groups_of, host_rows
-from kmonitor.ui.runs.run_store import RunBook
+from kmonitor.ui.runs.run_store import RunStore
 from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.made_up_runs import NOW_WALL_S, made_up_run, told_runs
 
@@ -18,7 +18,7 @@ def ranked(rank: int, group: str = "slurm 7.0", of: int = 4, **more: Any) -> Run
 
 
 def rows_of(*runs: RunSummary, search: str = "", selected: str = "") -> list[RunRow]:
-    book = RunBook()
+    book = RunStore()
     book.take(told_runs(*runs))
     if selected:
         book.select(selected)

@@ -4,10 +4,10 @@ import msgspec
 
 from kmonitor.ui.events.event_log import event_line
 from kmonitor.ui.history.history_table import history_cell
-from kmonitor.ui.history.run_history import HubPlace, RunHistory
+from kmonitor.ui.history.run_history import KnownHub, RunHistory
 from kmonitor.ui.run_tree.run_tree import RunRow, host_rows
-from kmonitor.ui.runs.run_states import state_picture
-from kmonitor.ui.runs.run_store import RunBook
+from kmonitor.ui.runs.run_states import run_state_label
+from kmonitor.ui.runs.run_store import RunStore
 from kmonitor_agent.wire.messages.events import FoldEnded, StudyStarted, StudyTally
 from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.made_up_runs import NOW_WALL_S, made_up_run, told_runs
@@ -17,7 +17,7 @@ ENDED = {"state": "finished"}
 
 
 def rows_of(*runs: RunSummary, selected: str = "", search: str = "") -> list[RunRow]:
-    book = RunBook()
+    book = RunStore()
     book.take(told_runs(*runs))
     if selected:
         book.select(selected)
@@ -85,7 +85,7 @@ def test_the_mark_of_a_fold_is_seen_on_its_study():
 
 def test_a_study_is_selected_before_its_folds_and_is_no_curve_on_charts():
     own, *folds = MadeUpStudy(["running"] * 2).runs()
-    book = RunBook()
+    book = RunStore()
     book.take(told_runs(made_up_run("old", state="finished")))
 
     book.take(told_runs(own, *folds))
@@ -97,7 +97,7 @@ def test_a_study_is_selected_before_its_folds_and_is_no_curve_on_charts():
 
 def test_who_opens_the_window_sees_a_study_before_its_newest_fold():
     own, *folds = MadeUpStudy(["finished"] * 3, study=ENDED).runs()
-    book = RunBook()
+    book = RunStore()
 
     book.take(told_runs(*folds, own))
 
@@ -107,7 +107,7 @@ def test_who_opens_the_window_sees_a_study_before_its_newest_fold():
 def test_a_study_runs_and_does_not_train():
     own = MadeUpStudy(["running"]).runs()[0]
 
-    assert state_picture(own, now_wall_s=NOW_WALL_S).word == "Running"
+    assert run_state_label(own, now_wall_s=NOW_WALL_S).word == "Running"
 
 
 def test_the_log_tells_begin_and_ends():
@@ -139,9 +139,9 @@ def test_the_log_tells_begin_and_ends():
 
 def test_the_history_counts_the_folds_of_a_study():
     own, fold = MadeUpStudy(["finished"], study=ENDED).runs()
-    book = RunBook()
+    book = RunStore()
     book.take(told_runs(own, fold))
-    history = RunHistory(lambda _: HubPlace("", is_reached=True))
+    history = RunHistory(lambda _: KnownHub("", is_reached=True))
 
     cells = {
         row.summary.run: history_cell(row, "epochs", now_wall_s=NOW_WALL_S).text

@@ -2,22 +2,22 @@ import math
 import struct
 
 from kmonitor.ui.runs.readings import READING_COLUMNS, RunReadings
-from kmonitor.ui.text.formats import plain_text
-from kmonitor.ui.workspace.rows import History
-from kmonitor_agent.wire.messages.events import Sample, SourceOf, Sources
+from kmonitor.ui.text.formats import with_plain_spaces
+from kmonitor.ui.workspace.rows import RowBackfill
+from kmonitor_agent.wire.messages.events import FieldSource, FieldSources, Sample
 from kmonitor_agent.wire.messages.unions import (
-    Column,
-    RowsAsked,
-    RowsTold,
-    SeriesAsked,
-    SeriesTold,
+    RowsReply,
+    RowsRequest,
+    SeriesReply,
+    SeriesRequest,
+    ThinnedColumn,
 )
 from tests.support.made_up_runs import GIB, made_up_run
 from tests.support.questions_asked import QuestionsAsked
 
 
 def shown(readings: RunReadings) -> dict[str, str]:
-    return {row.title: plain_text(row.value) for g in readings.groups() for row in g.rows}
+    return {row.title: with_plain_spaces(row.value) for g in readings.groups() for row in g.rows}
 
 
 def test_readings_show_the_newest_sample_and_keep_what_is_read_rarely():
@@ -35,12 +35,12 @@ def test_each_reading_names_its_source_and_what_is_missing_says_why_once():
     readings = RunReadings()
     no_driver = "no NVIDIA driver on this host"
     readings.take_sources(
-        Sources(
+        FieldSources(
             t_s=0.0,
             sources=[
-                SourceOf("ram_bytes", "bytes", "process: /proc/self/statm"),
-                SourceOf("device_used_bytes", "bytes", absent=no_driver),
-                SourceOf("device_total_bytes", "bytes", absent=no_driver),
+                FieldSource("ram_bytes", "bytes", "process: /proc/self/statm"),
+                FieldSource("device_used_bytes", "bytes", absent=no_driver),
+                FieldSource("device_total_bytes", "bytes", absent=no_driver),
             ],
         )
     )
@@ -65,36 +65,36 @@ def _doubles(*values: float) -> bytes:
 
 def test_history_is_asked_once_page_by_page():
     hub = QuestionsAsked()
-    history = History(hub.ask)
+    history = RowBackfill(hub.ask)
     history.want(made_up_run())
     history.want(made_up_run())
-    ((number, first),) = hub.of_type(RowsAsked)
+    ((number, first),) = hub.of_type(RowsRequest)
     told = {"hub": "h", "rows": [], "head": 9}
 
     assert first.cursor == 0
     assert "sources" in first.kinds
-    assert history.take(RowsTold(ask=number, cursor=5, more=True, **told))  # type: ignore[arg-type]
-    second_number, second = hub.of_type(RowsAsked)[1]
+    assert history.take(RowsReply(ask=number, cursor=5, more=True, **told))  # type: ignore[arg-type]
+    second_number, second = hub.of_type(RowsRequest)[1]
     assert second.cursor == 5
-    assert history.take(RowsTold(ask=second_number, cursor=9, more=False, **told))  # type: ignore[arg-type]
-    assert not history.take(RowsTold(ask=999, cursor=9, more=False, **told))  # type: ignore[arg-type]
-    assert len(hub.of_type(RowsAsked)) == 2
+    assert history.take(RowsReply(ask=second_number, cursor=9, more=False, **told))  # type: ignore[arg-type]
+    assert not history.take(RowsReply(ask=999, cursor=9, more=False, **told))  # type: ignore[arg-type]
+    assert len(hub.of_type(RowsRequest)) == 2
     history.forget({"run1"})
     history.want(made_up_run())
-    assert len(hub.of_type(RowsAsked)) == 3
+    assert len(hub.of_type(RowsRequest)) == 3
 
 
 def test_the_last_readings_of_a_run_that_is_silent_come_from_the_hub():
     hub = QuestionsAsked()
-    history, readings = History(hub.ask), RunReadings()
+    history, readings = RowBackfill(hub.ask), RunReadings()
     history.want(made_up_run())
-    ((number, asked),) = hub.of_type(SeriesAsked)
+    ((number, asked),) = hub.of_type(SeriesRequest)
     columns = [
-        Column("ram_bytes", _doubles(1.0, 2.0, 3.0), _doubles(GIB, 2 * GIB, math.nan), 3),
-        Column("functions", _doubles(1.0), _doubles(math.nan), 1),
+        ThinnedColumn("ram_bytes", _doubles(1.0, 2.0, 3.0), _doubles(GIB, 2 * GIB, math.nan), 3),
+        ThinnedColumn("functions", _doubles(1.0), _doubles(math.nan), 1),
     ]
 
-    told = SeriesTold(ask=number, run="run1", row=1, columns=columns)
+    told = SeriesReply(ask=number, run="run1", row=1, columns=columns)
 
     assert asked.columns == list(READING_COLUMNS)
     assert history.take_series(told, readings)

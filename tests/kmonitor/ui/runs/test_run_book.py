@@ -1,12 +1,12 @@
-from kmonitor.ui.run_tree.run_tree import empty_text, host_rows
-from kmonitor.ui.runs.run_states import stall_advice, state_picture
-from kmonitor.ui.runs.run_store import MAX_SHOWN, RunBook
+from kmonitor.ui.run_tree.run_tree import empty_tree_text, host_rows
+from kmonitor.ui.runs.run_states import run_state_label, stall_advice
+from kmonitor.ui.runs.run_store import MAX_SHOWN, RunStore
 from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.made_up_runs import NOW_WALL_S, made_up_run, told_runs
 
 
-def book_of(*runs: RunSummary, hub: str = "hub1") -> RunBook:
-    book = RunBook()
+def book_of(*runs: RunSummary, hub: str = "hub1") -> RunStore:
+    book = RunStore()
     book.take(told_runs(*runs, hub=hub))
     return book
 
@@ -31,7 +31,7 @@ def test_a_training_that_begins_is_selected_when_the_selected_one_has_ended():
 
 def test_a_run_that_the_user_picked_or_looks_at_closely_stays_selected_after_its_end():
     ended = made_up_run("old", state="finished", started_wall_s=1.0)
-    picked, watched, wanted = book_of(ended), book_of(ended), RunBook()
+    picked, watched, wanted = book_of(ended), book_of(ended), RunStore()
     picked.select("old")
     watched.stay()
     wanted.want("old")
@@ -57,7 +57,7 @@ def test_a_deleted_selection_moves_on_and_another_hub_begins_anew():
 def test_of_two_hubs_with_one_history_the_one_that_keeps_a_run_tells_of_it():
     kept, shown = made_up_run("a"), made_up_run("a", is_elsewhere=True, actions=[])
     for first, second in (((kept, "gpu"), (shown, "")), ((shown, ""), (kept, "gpu"))):
-        book = RunBook()
+        book = RunStore()
         book.take(told_runs(first[0], hub=f"of {first[1]}"), first[1])
         book.take(told_runs(second[0], hub=f"of {second[1]}"), second[1])
 
@@ -71,14 +71,14 @@ def test_of_two_hubs_with_one_history_the_one_that_keeps_a_run_tells_of_it():
 
 def test_a_run_can_be_wanted_by_name_id_beginning_or_last():
     for wanted, found in (("second", "beta"), ("beta", "beta"), ("be", "beta"), ("last", "alpha")):
-        book = RunBook()
+        book = RunStore()
         book.want(wanted)
         book.take(
             told_runs(made_up_run("alpha"), made_up_run("beta", name="second", started_wall_s=1.0))
         )
         assert book.selected == found
 
-    book = RunBook()
+    book = RunStore()
     book.want("nobody")
     book.take(told_runs())
     assert book.selected is None
@@ -100,7 +100,7 @@ def test_selecting_tells_whether_it_was_another_run():
 
 
 def test_charts_show_the_selected_run_and_some_living_ones():
-    assert RunBook().shown() == []
+    assert RunStore().shown() == []
     living = [made_up_run(f"r{i}", started_wall_s=float(i)) for i in range(12)]
     book = book_of(*living, made_up_run("gone", state="lost"))
     book.select("gone")
@@ -167,22 +167,22 @@ def test_the_search_takes_words_of_name_and_host():
     assert found("RESNET gpu") == ["a"]
     assert found("工作") == ["b"]
     assert found("nobody") == []
-    assert "nobody" in empty_text(book, "nobody", is_connected=True)
-    assert empty_text(RunBook(), "", is_connected=True) == "No runs yet."
-    assert empty_text(RunBook(), "", is_connected=False).startswith("Connecting")
+    assert "nobody" in empty_tree_text(book, "nobody", is_connected=True)
+    assert empty_tree_text(RunStore(), "", is_connected=True) == "No runs yet."
+    assert empty_tree_text(RunStore(), "", is_connected=False).startswith("Connecting")
 
 
 def test_a_training_that_makes_no_step_says_since_when_and_what_to_do():
     why = "no step for 25 s within an epoch, where the longest pause was 1 s"
     run = made_up_run(state_why=why, stalled_wall_s=NOW_WALL_S - 38.0)
-    picture = state_picture(run, now_wall_s=NOW_WALL_S)
+    picture = run_state_label(run, now_wall_s=NOW_WALL_S)
 
     assert (picture.word, picture.tone) == ("No step for 38\u202fs", "warn")
     assert picture.why.startswith("No step for 25 s within an epoch")
     assert "py-spy dump --pid 48213` on gpu-01" in picture.why
     (row,) = host_rows(book_of(run), search="", now_wall_s=NOW_WALL_S, is_connected=True)[0].runs
     assert row.line == "No step for 38\u202fs"
-    lost = state_picture(run, now_wall_s=NOW_WALL_S, is_connected=False)
+    lost = run_state_label(run, now_wall_s=NOW_WALL_S, is_connected=False)
     assert lost.word.startswith("No data for")
     assert stall_advice(made_up_run()) == ""
 
@@ -192,10 +192,10 @@ def test_a_silent_run_and_a_lost_hub_say_since_when():
     living = made_up_run(last_wall_s=NOW_WALL_S - 38)
     ended = made_up_run(state="failed", state_why="OOM", last_wall_s=NOW_WALL_S - 38)
 
-    assert state_picture(silent, now_wall_s=NOW_WALL_S).word == "No data for 38\u202fs"
-    lost = state_picture(living, now_wall_s=NOW_WALL_S, is_connected=False)
+    assert run_state_label(silent, now_wall_s=NOW_WALL_S).word == "No data for 38\u202fs"
+    lost = run_state_label(living, now_wall_s=NOW_WALL_S, is_connected=False)
     assert (lost.word, lost.tone) == ("No data for 38\u202fs", "crit")
-    failed = state_picture(ended, now_wall_s=NOW_WALL_S, is_connected=False)
+    failed = run_state_label(ended, now_wall_s=NOW_WALL_S, is_connected=False)
     assert (failed.word, failed.why) == ("Failed", "OOM")
     rows = host_rows(book_of(living), search="", now_wall_s=NOW_WALL_S, is_connected=False)
     assert rows[0].runs[0].line == "No data for 38\u202fs"

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from kmonitor.ui.hosts.hosts import HostDesk, host_lines
-from kmonitor.ui.settings.hub_settings import HubSettingsDesk, confirm_keep, confirm_revoke
+from kmonitor.ui.hosts.hosts import HostList, host_lines
+from kmonitor.ui.settings.hub_settings import HubSettingsStore, confirm_keep, confirm_revoke
 from kmonitor_agent.wire.messages.access_messages import KeyGrant
-from kmonitor_agent.wire.messages.unions import ErrorMessage, HubAsked, KeysAsked, KeysTold
+from kmonitor_agent.wire.messages.unions import ErrorMessage, HubRequest, KeysReply, KeysRequest
 from tests.support.made_up_runs import told_hub
 
 NOW_S = 1_000_000.0
@@ -18,7 +18,7 @@ class Asked:
 
     def __init__(self) -> None:
         self.messages: list[msgspec.Struct] = []
-        self.desk = HubSettingsDesk(self.ask)
+        self.desk = HubSettingsStore(self.ask)
 
     def ask(self, message: msgspec.Struct) -> int:
         self.messages.append(message)
@@ -33,10 +33,10 @@ def asked() -> Asked:
 def test_it_asks_again_only_when_both_answers_came(asked: Asked):
     asked.desk.refresh()
     asked.desk.refresh()
-    assert [type(each) for each in asked.messages] == [HubAsked, KeysAsked]
+    assert [type(each) for each in asked.messages] == [HubRequest, KeysRequest]
     assert asked.desk.take(msgspec.structs.replace(told_hub(), ask=1))
-    assert asked.desk.take(KeysTold(ask=2, keys=[ANNA]))
-    assert not asked.desk.take(KeysTold(ask=99, keys=[]))
+    assert asked.desk.take(KeysReply(ask=2, keys=[ANNA]))
+    assert not asked.desk.take(KeysReply(ask=99, keys=[]))
     asked.desk.refresh()
 
     assert len(asked.messages) == 4
@@ -67,7 +67,7 @@ def test_a_command_line_that_overrides_is_told(asked: Asked):
 def test_keys_are_listed_with_role_and_where_the_hub_listens(asked: Asked):
     assert "Asking" in asked.desk.keys(NOW_S).text
     asked.desk.refresh()
-    asked.desk.take(KeysTold(ask=2, keys=[ANNA], address="tcp://a:1?key=ff"))
+    asked.desk.take(KeysReply(ask=2, keys=[ANNA], address="tcp://a:1?key=ff"))
     (row,) = asked.desk.keys(NOW_S).rows
 
     assert (row.name, row.role) == ("anna", "viewer")
@@ -77,7 +77,7 @@ def test_keys_are_listed_with_role_and_where_the_hub_listens(asked: Asked):
 
 def test_a_hub_that_lets_nobody_in_says_so_and_a_fault_is_told(asked: Asked):
     asked.desk.refresh()
-    asked.desk.take(KeysTold(ask=2, keys=[], fault="the list is open to others"))
+    asked.desk.take(KeysReply(ask=2, keys=[], fault="the list is open to others"))
     picture = asked.desk.keys(NOW_S)
 
     assert picture.text.endswith("No key may connect.")
@@ -89,7 +89,7 @@ def test_a_revocation_that_is_refused_says_why(asked: Asked):
     (message,) = asked.messages
     asked.desk.take(ErrorMessage(code="not_found", text="no such key", ask=1))
 
-    assert isinstance(message, KeysAsked)
+    assert isinstance(message, KeysRequest)
     assert message.revoke == ANNA.key
     assert asked.desk.keys(NOW_S).trouble == "no such key"
 
@@ -112,7 +112,7 @@ def test_questions_say_what_goes_and_what_stays():
 
 
 def test_hosts_say_how_they_stand_and_when_they_were_seen():
-    hosts = HostDesk()
+    hosts = HostList()
     live = hosts.add("anna@gpu-01", "big")
     lost = hosts.add("tcp://h:1?key=ff", "far")
     hosts.add("gpu-03")

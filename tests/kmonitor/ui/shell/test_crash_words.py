@@ -3,7 +3,7 @@
 import logging
 import re
 
-from kmonitor.base.errors import Expected
+from kmonitor.base.errors import UserError
 from kmonitor.ui.shell import crash_reports
 
 
@@ -11,7 +11,7 @@ def told(raiser: object) -> str:
     try:
         raiser()  # type: ignore[operator]
     except Exception as exc:  # noqa: BLE001 - whatever it raises
-        return crash_reports.exception_text(type(exc), exc, exc.__traceback__)
+        return crash_reports.crash_traceback_text(type(exc), exc, exc.__traceback__)
     raise AssertionError
 
 
@@ -20,7 +20,7 @@ def record(message: str, *args: object, name: str = "kmonitor.ui") -> logging.Lo
 
 
 def test_the_head_says_versions_and_nothing_of_the_machine():
-    text = crash_reports.head_text("KeyError", "2026-11-22 10:00:00 +0000")
+    text = crash_reports.crash_head_text("KeyError", "2026-11-22 10:00:00 +0000")
 
     for word in ("kmonitor:", "Python:", "PySide6 ", "numpy ", "KeyError"):
         assert word in text
@@ -55,17 +55,21 @@ def test_an_exception_is_told_with_its_causes_frames_and_lines():
 
 def test_words_made_for_the_user_are_left_out_whole():
     def fail() -> None:
-        raise Expected("run secret is full", "Free gpu-07.")
+        raise UserError("run secret is full", "Free gpu-07.")
 
     assert told(fail).splitlines()[-1] == "Expected: …"
 
 
 def test_log_lines_keep_their_words_and_numbers_but_no_names():
-    assert "%s" not in crash_reports.log_text(record("alert: %s: %s", "leak", "resnet grows"))
-    assert "resnet" not in crash_reports.log_text(record("alert: %s: %s", "leak", "resnet grows"))
-    assert "after 0.25 s" in crash_reports.log_text(record("window after %.2f s", 0.25))
+    assert "%s" not in crash_reports.log_record_text(
+        record("alert: %s: %s", "leak", "resnet grows")
+    )
+    assert "resnet" not in crash_reports.log_record_text(
+        record("alert: %s: %s", "leak", "resnet grows")
+    )
+    assert "after 0.25 s" in crash_reports.log_record_text(record("window after %.2f s", 0.25))
     qt = record("%s", 'Could not find "secret" in /home/anna', name="kmonitor.ui.qt")
-    assert "Could not find '…' in …" in crash_reports.log_text(qt)
+    assert "Could not find '…' in …" in crash_reports.log_record_text(qt)
 
 
 def test_user_home_and_places_of_files_are_left_out():
@@ -76,7 +80,7 @@ def test_user_home_and_places_of_files_are_left_out():
         "see /home/anna/x, says anna; bananna stays\n"
     )
 
-    clean = crash_reports.nameless(text, home="/home/anna", user="anna")
+    clean = crash_reports.without_personal_names(text, home="/home/anna", user="anna")
 
     assert 'File "…/kmonitor/ui/shell/qt/app.py"' in clean
     assert 'File "…/site-packages/numpy/core.py"' in clean

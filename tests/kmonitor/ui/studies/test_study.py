@@ -3,29 +3,29 @@
 import msgspec
 import pytest
 
-from kmonitor.ui.studies.fold_charts import memory_picture
+from kmonitor.ui.studies.fold_charts import fold_memory_state
 from kmonitor.ui.studies.folds import (
-    TryPicture,
-    end_words,
-    fold_words,
-    last_tries,
-    tries_of,
+    AttemptState,
+    attempts_by_fold,
+    describe_fold_end,
+    fold_text,
+    last_attempts,
 )
 from kmonitor.ui.studies.study_page import (
     StudyForecast,
-    StudyPicture,
-    forecast_words,
+    StudyState,
     study_forecast,
-    study_picture,
-    tally_words,
+    study_forecast_text,
+    study_progress_text,
+    study_state,
 )
-from kmonitor.ui.studies.study_store import StudyBook, StudyRecord, folds_of, is_study
+from kmonitor.ui.studies.study_store import StudyRecord, StudyStore, folds_of, is_study
 from kmonitor_agent.wire.messages.events import (
     AnyEvent,
     Fault,
-    FoldBegan,
     FoldEnded,
-    FoldNow,
+    FoldProgress,
+    FoldStarted,
     StudyStarted,
     StudyTally,
 )
@@ -37,22 +37,22 @@ ENDED = {"state": "finished"}
 
 
 def record_of(events: list[AnyEvent]) -> StudyRecord:
-    book = StudyBook()
+    book = StudyStore()
     for row, event in enumerate(events, start=1):
         book.take(made_up_row(row, event, STUDY), event)
     return book.get(STUDY)
 
 
-def tries_in(study: MadeUpStudy) -> tuple[tuple[TryPicture, ...], ...]:
+def tries_in(study: MadeUpStudy) -> tuple[tuple[AttemptState, ...], ...]:
     own, *folds = study.runs()
     record = record_of(study.events())
-    return tries_of(own, record, folds_of(own, folds), now_wall_s=NOW_WALL_S)
+    return attempts_by_fold(own, record, folds_of(own, folds), now_wall_s=NOW_WALL_S)
 
 
-def page_of(study: MadeUpStudy) -> StudyPicture:
+def page_of(study: MadeUpStudy) -> StudyState:
     own = study.runs()[0]
     record = record_of(study.events())
-    return study_picture(own, record, tries_in(study), now_wall_s=NOW_WALL_S)
+    return study_state(own, record, tries_in(study), now_wall_s=NOW_WALL_S)
 
 
 def own_run(study: MadeUpStudy) -> RunSummary:
@@ -60,7 +60,7 @@ def own_run(study: MadeUpStudy) -> RunSummary:
 
 
 def test_each_fold_stands_as_its_last_try_ended():
-    states = [each.state for each in last_tries(tries_in(MadeUpStudy(RUNNING)))]
+    states = [each.state for each in last_attempts(tries_in(MadeUpStudy(RUNNING)))]
 
     assert states == [
         "finished",
@@ -96,13 +96,13 @@ def test_a_signal_is_named():
 
 def test_a_study_that_told_nothing_yet_is_being_loaded():
     own = own_run(MadeUpStudy(["queued"] * 3))
-    tries = tries_of(own, StudyRecord(), {}, now_wall_s=NOW_WALL_S)
+    tries = attempts_by_fold(own, StudyRecord(), {}, now_wall_s=NOW_WALL_S)
 
-    page = study_picture(own, StudyRecord(), tries, now_wall_s=NOW_WALL_S)
+    page = study_state(own, StudyRecord(), tries, now_wall_s=NOW_WALL_S)
 
     assert page.empty
     assert [cell.icon for cell in page.strip] == ["clock"] * 3
-    assert memory_picture(tries, None, height_px=100.0).bars == ()
+    assert fold_memory_state(tries, None, height_px=100.0).bars == ()
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,11 @@ def test_a_study_that_told_nothing_yet_is_being_loaded():
 def test_a_study_that_ended_shows_no_fold_as_running(state: str, ran: str, waited: str):
     study = MadeUpStudy(["finished", "running", "queued"], study={"state": state})
 
-    tries = last_tries(tries_in(study))
+    tries = last_attempts(tries_in(study))
 
     assert [each.state for each in tries] == ["finished", ran, waited]
     assert page_of(study).forecast == ""
-    assert "running" not in tally_words(own_run(study))
+    assert "running" not in study_progress_text(own_run(study))
 
 
 def test_a_fold_that_was_cut_off_waits_when_the_study_goes_on():
@@ -124,23 +124,23 @@ def test_a_fold_that_was_cut_off_waits_when_the_study_goes_on():
     events = [*study.events(), study.events()[0]]
     own = own_run(study)
 
-    tries = tries_of(own, record_of(events), {}, now_wall_s=NOW_WALL_S)
+    tries = attempts_by_fold(own, record_of(events), {}, now_wall_s=NOW_WALL_S)
 
-    assert [each.state for each in last_tries(tries)] == ["finished", "queued"]
+    assert [each.state for each in last_attempts(tries)] == ["finished", "queued"]
 
 
 def test_a_fold_that_will_be_tried_again_says_so():
     study = MadeUpStudy(["hang, queued"])
 
-    assert last_tries(tries_in(study))[0].state == "again"
+    assert last_attempts(tries_in(study))[0].state == "again"
     study.study = ENDED
-    assert last_tries(tries_in(study))[0].state == "hang"
+    assert last_attempts(tries_in(study))[0].state == "hang"
 
 
 def test_rows_that_come_twice_or_late_change_nothing():
     events = MadeUpStudy(RUNNING).events()
     rows = [made_up_row(at, event, STUDY) for at, event in enumerate(events, start=1)]
-    book = StudyBook()
+    book = StudyStore()
 
     for row, event in [*zip(rows, events, strict=True)][::-1] * 2:
         book.take(row, event)
@@ -149,7 +149,7 @@ def test_rows_that_come_twice_or_late_change_nothing():
 
 
 def test_what_is_forgotten_and_what_is_of_no_study_is_not_kept():
-    book = StudyBook()
+    book = StudyStore()
     started = StudyStarted(t_s=0.0, function="f", folds=2)
     book.take(made_up_row(1, started, STUDY), started)
 
@@ -166,17 +166,17 @@ def test_the_time_of_a_fold_that_runs_goes_on_by_the_clock():
     record = record_of(study.events())
 
     def seconds(now_wall_s: float) -> float:
-        (tried,) = tries_of(own, record, {}, now_wall_s=now_wall_s)
+        (tried,) = attempts_by_fold(own, record, {}, now_wall_s=now_wall_s)
         return tried[0].seconds or 0.0
 
     assert seconds(NOW_WALL_S + 30.0) == pytest.approx(seconds(NOW_WALL_S) + 30.0)
 
 
 def test_a_fold_that_told_nothing_yet_counts_from_its_begin():
-    begun = FoldBegan(t_s=10.0, fold=0, attempt=1, began_wall_s=NOW_WALL_S - 7.0)
+    begun = FoldStarted(t_s=10.0, fold=0, attempt=1, began_wall_s=NOW_WALL_S - 7.0)
     own = own_run(MadeUpStudy(["running"]))
 
-    (tried,) = tries_of(own, record_of([begun]), {}, now_wall_s=NOW_WALL_S)
+    (tried,) = attempts_by_fold(own, record_of([begun]), {}, now_wall_s=NOW_WALL_S)
 
     assert (tried[0].seconds, tried[0].forecast_s, tried[0].share) == (7.0, None, None)
 
@@ -189,21 +189,21 @@ def test_the_share_of_a_fold_follows_its_own_run_between_two_words_of_the_study(
     record = record_of(study.events())
 
     def share(run: RunSummary) -> float | None:
-        return tries_of(own, record, {0: run}, now_wall_s=NOW_WALL_S)[0][0].share
+        return attempts_by_fold(own, record, {0: run}, now_wall_s=NOW_WALL_S)[0][0].share
 
     assert share(told) == pytest.approx(15.5 / 20)
     assert share(search) == 0.3
 
 
 def test_a_fold_without_share_is_filled_by_its_forecast_as_an_estimate():
-    now = FoldNow(t_s=10.0, fold=0, attempt=1, seconds=30.0, forecast_s=60.0)
-    begun = FoldBegan(t_s=1.0, fold=0, attempt=1, began_wall_s=NOW_WALL_S - 30.0)
+    now = FoldProgress(t_s=10.0, fold=0, attempt=1, seconds=30.0, forecast_s=60.0)
+    begun = FoldStarted(t_s=1.0, fold=0, attempt=1, began_wall_s=NOW_WALL_S - 30.0)
     study = MadeUpStudy(["running"], study={"started_wall_s": NOW_WALL_S - 10.0})
     record = record_of([study.events()[0], begun, now])
     own = own_run(study)
-    tries = tries_of(own, record, {}, now_wall_s=NOW_WALL_S)
+    tries = attempts_by_fold(own, record, {}, now_wall_s=NOW_WALL_S)
 
-    (cell,) = study_picture(own, record, tries, now_wall_s=NOW_WALL_S).strip
+    (cell,) = study_state(own, record, tries, now_wall_s=NOW_WALL_S).strip
 
     assert (cell.share, cell.is_estimate) == (0.5, True)
 
@@ -217,8 +217,8 @@ def test_of_two_runs_of_a_fold_the_newer_counts():
     assert not is_study(fold)
 
 
-def _try(state: str, seconds: float = 0.0, forecast_s: float | None = None) -> TryPicture:
-    return TryPicture(0, 1, state, "", "", "plain", seconds=seconds, forecast_s=forecast_s)  # pyright: ignore[reportArgumentType]
+def _try(state: str, seconds: float = 0.0, forecast_s: float | None = None) -> AttemptState:
+    return AttemptState(0, 1, state, "", "", "plain", seconds=seconds, forecast_s=forecast_s)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_nothing_is_foretold_where_nothing_tells():
     folds = [_try("running", 10.0), _try("queued")]
 
     assert study_forecast(folds, [], at_once=1) is None
-    assert forecast_words(None, now_wall_s=NOW_WALL_S) == "when it ends is not known yet"
+    assert study_forecast_text(None, now_wall_s=NOW_WALL_S) == "when it ends is not known yet"
 
 
 def test_ten_thousand_folds_are_reckoned_and_not_played():
@@ -258,8 +258,8 @@ def test_ten_thousand_folds_are_reckoned_and_not_played():
 
 
 def test_an_estimate_tells_its_ends_where_they_are_apart():
-    wide = forecast_words(StudyForecast(600.0, 720.0, 960.0), now_wall_s=NOW_WALL_S)
-    narrow = forecast_words(StudyForecast(720.0, 720.0, 720.0), now_wall_s=NOW_WALL_S)
+    wide = study_forecast_text(StudyForecast(600.0, 720.0, 960.0), now_wall_s=NOW_WALL_S)
+    narrow = study_forecast_text(StudyForecast(720.0, 720.0, 720.0), now_wall_s=NOW_WALL_S)
 
     assert "(10\u202fmin to 16\u202fmin)" in wide
     assert wide.startswith("about 12\u202fmin left")
@@ -268,19 +268,19 @@ def test_an_estimate_tells_its_ends_where_they_are_apart():
 
 def test_how_far_a_study_is_says_only_what_there_is():
     def words(ends: list[str]) -> str:
-        return tally_words(own_run(MadeUpStudy(ends)))
+        return study_progress_text(own_run(MadeUpStudy(ends)))
 
     assert words(["finished", "queued"]) == "1 of 2 folds"
     assert words(RUNNING).split(" \u00b7 ") == [
         *("5 of 10 folds", "2 running", "3 tried again", "1 failed", "1 out of memory")
     ]
     untold = msgspec.structs.replace(own_run(MadeUpStudy(["queued"])), tally=None)
-    assert tally_words(untold) == "1 fold"
+    assert study_progress_text(untold) == "1 fold"
     assert words(["finished"]) == "1 of 1 fold"
     assert words(["out_of_memory", "killed"]) == (
         "2 of 2 folds \u00b7 1 out of memory \u00b7 1 killed"
     )
-    assert tally_words(msgspec.structs.replace(untold, folds=3)) == "3 folds"
+    assert study_progress_text(msgspec.structs.replace(untold, folds=3)) == "3 folds"
 
 
 def test_facts_tell_the_bounds():
@@ -291,8 +291,8 @@ def test_facts_tell_the_bounds():
 
     def facts(event: AnyEvent) -> str:
         record = record_of([event])
-        tries = tries_of(own, record, {}, now_wall_s=NOW_WALL_S)
-        return study_picture(own, record, tries, now_wall_s=NOW_WALL_S).facts
+        tries = attempts_by_fold(own, record, {}, now_wall_s=NOW_WALL_S)
+        return study_state(own, record, tries, now_wall_s=NOW_WALL_S).facts
 
     assert "2 at once \u00b7 time learned \u00b7 memory up to 4.0\u202fGiB" in facts(started)
     assert "time up to 1\u202fh \u00b7 memory bounded by the host" in facts(given)
@@ -305,7 +305,7 @@ def replace_event(event: AnyEvent, **changed: object) -> AnyEvent:
 def test_memory_stands_side_by_side_with_its_bound():
     study = MadeUpStudy(["finished", "out_of_memory", "queued"], has_vram=True)
 
-    picture = memory_picture(tries_in(study), 4 * GIB, height_px=160.0)
+    picture = fold_memory_state(tries_in(study), 4 * GIB, height_px=160.0)
 
     assert [bar.is_over for bar in picture.bars] == [False, True, False]
     assert picture.bound == pytest.approx(4.0 / 4.1 * (picture.bars[1].ram or 0.0))
@@ -317,7 +317,7 @@ def test_memory_stands_side_by_side_with_its_bound():
 
 
 def test_a_bound_far_above_presses_no_bar_to_the_ground():
-    picture = memory_picture(tries_in(MadeUpStudy(["finished"])), 64 * GIB, height_px=160.0)
+    picture = fold_memory_state(tries_in(MadeUpStudy(["finished"])), 64 * GIB, height_px=160.0)
 
     assert picture.bound is None
     assert "bound 64.0\u202fGiB" in picture.text
@@ -335,13 +335,13 @@ def test_times_are_bars_of_the_longest_with_forecast_and_limit():
 
 
 def test_a_limit_that_is_near_is_drawn():
-    begun = FoldBegan(t_s=1.0, fold=0, attempt=1, began_wall_s=NOW_WALL_S)
-    now = FoldNow(t_s=3720.0, fold=0, attempt=1, seconds=90.0, forecast_s=100.0, limit_s=80.0)
+    begun = FoldStarted(t_s=1.0, fold=0, attempt=1, began_wall_s=NOW_WALL_S)
+    now = FoldProgress(t_s=3720.0, fold=0, attempt=1, seconds=90.0, forecast_s=100.0, limit_s=80.0)
     own = own_run(MadeUpStudy(["running"]))
     record = record_of([begun, now])
-    tries = tries_of(own, record, {}, now_wall_s=NOW_WALL_S)
+    tries = attempts_by_fold(own, record, {}, now_wall_s=NOW_WALL_S)
 
-    bar = study_picture(own, record, tries, now_wall_s=NOW_WALL_S).rows[0].bar
+    bar = study_state(own, record, tries, now_wall_s=NOW_WALL_S).rows[0].bar
 
     assert bar is not None
     assert bar.limit == pytest.approx(0.8)
@@ -353,9 +353,9 @@ def test_memory_that_fell_has_its_sign():
     )
     own = own_run(MadeUpStudy(["finished"]))
     record = record_of([ended])
-    tries = tries_of(own, record, {}, now_wall_s=NOW_WALL_S)
+    tries = attempts_by_fold(own, record, {}, now_wall_s=NOW_WALL_S)
 
-    cells = study_picture(own, record, tries, now_wall_s=NOW_WALL_S).rows[0].cells
+    cells = study_state(own, record, tries, now_wall_s=NOW_WALL_S).rows[0].cells
 
     assert cells[3] == "250\u202fms"
     assert cells[6] == "\u22121.0\u202fGiB"
@@ -364,11 +364,11 @@ def test_memory_that_fell_has_its_sign():
 def test_a_search_whose_end_nobody_knows_shows_the_trials_that_came():
     study = MadeUpStudy(["finished", "running"], study={"folds": 0})
 
-    assert [each.state for each in last_tries(tries_in(study))] == ["finished", "running"]
-    assert tally_words(own_run(study)) == "1 trial \u00b7 1 running"
-    assert fold_words(last_tries(tries_in(study))[0]) == "trial 0: Finished"
+    assert [each.state for each in last_attempts(tries_in(study))] == ["finished", "running"]
+    assert study_progress_text(own_run(study)) == "1 trial \u00b7 1 running"
+    assert fold_text(last_attempts(tries_in(study))[0]) == "trial 0: Finished"
     started = msgspec.structs.replace(study.events()[0], folds=0)
-    page = study_picture(own_run(study), record_of([started]), (), now_wall_s=NOW_WALL_S)
+    page = study_state(own_run(study), record_of([started]), (), now_wall_s=NOW_WALL_S)
     assert "time not bounded" in page.facts
 
 
@@ -378,7 +378,7 @@ def test_trials_without_a_value_are_told_apart():
     )
     own = msgspec.structs.replace(own_run(MadeUpStudy([])), folds=0, tally=tally)
 
-    assert tally_words(own).split(" \u00b7 ") == [
+    assert study_progress_text(own).split(" \u00b7 ") == [
         *("9 trials", "2 pruned", "1 too large", "1 failed", "2 out of memory", "1 killed")
     ]
 
@@ -394,4 +394,4 @@ def test_a_trial_that_was_pruned_says_so_and_is_not_a_bad_end():
         outcome="pruned",
     )
 
-    assert end_words(ended)[1:] == (False, "trial 3: Pruned, at step 2")
+    assert describe_fold_end(ended)[1:] == (False, "trial 3: Pruned, at step 2")

@@ -5,9 +5,9 @@ import math
 import msgspec
 import pytest
 
-from kmonitor.ui.studies.fold_charts import MetricPicture, StudyMetrics
+from kmonitor.ui.studies.fold_charts import FoldMetricState, FoldMetricStore
 from kmonitor_agent.wire.messages.events import EpochEnded
-from kmonitor_agent.wire.messages.unions import RowsAsked, RowsTold
+from kmonitor_agent.wire.messages.unions import RowsReply, RowsRequest
 from tests.support.made_up_runs import HUB, made_up_row
 
 SIZE = (400, 160)
@@ -17,10 +17,10 @@ class Hub:
     """Takes questions."""
 
     def __init__(self) -> None:
-        self.asked: list[RowsAsked] = []
+        self.asked: list[RowsRequest] = []
 
     def __call__(self, message: msgspec.Struct) -> int:
-        assert isinstance(message, RowsAsked)
+        assert isinstance(message, RowsRequest)
         self.asked.append(message)
         return len(self.asked)
 
@@ -30,23 +30,25 @@ def hub() -> Hub:
     return Hub()
 
 
-def tell(metrics: StudyMetrics, run: str, *values: float, fit: int = 1, name: str = "loss"):
+def tell(metrics: FoldMetricStore, run: str, *values: float, fit: int = 1, name: str = "loss"):
     for epoch, value in enumerate(values):
         event = EpochEnded(t_s=float(epoch), fit=fit, epoch=epoch, seconds=1.0, logs={name: value})
         metrics.take_event(made_up_row(epoch, event, run), event)
 
 
-def page(ask: int, *, more: bool) -> RowsTold:
-    return RowsTold(ask=ask, hub=HUB, cursor=77, rows=[], more=more, head=100)
+def page(ask: int, *, more: bool) -> RowsReply:
+    return RowsReply(ask=ask, hub=HUB, cursor=77, rows=[], more=more, head=100)
 
 
-def shown(metrics: StudyMetrics, n: int = 2, *, finished: tuple[int, ...] = ()) -> MetricPicture:
+def shown(
+    metrics: FoldMetricStore, n: int = 2, *, finished: tuple[int, ...] = ()
+) -> FoldMetricState:
     runs = {fold: f"r{fold}" for fold in range(n)}
     return metrics.picture(runs, finished, size_px=SIZE)
 
 
-def followed(hub: Hub, n: int = 2) -> StudyMetrics:
-    metrics = StudyMetrics(hub)
+def followed(hub: Hub, n: int = 2) -> FoldMetricStore:
+    metrics = FoldMetricStore(hub)
     metrics.want([f"r{fold}" for fold in range(n)])
     return metrics
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmonitor.ui.text import formats
-from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor_agent.wire.messages.fields import MAX_WALL_S
 
 MIB, GIB = 2.0**20, 2.0**30
@@ -28,22 +28,22 @@ MIB, GIB = 2.0**20, 2.0**30
     ],
 )
 def test_sizes_have_the_decimals_that_suit_them(n: float, text: str):
-    assert plain_text(formats.bytes_text(n)) == text
+    assert with_plain_spaces(formats.bytes_text(n)) == text
 
 
 @given(st.floats(0, 2.0**70))
 def test_a_size_is_never_written_with_more_than_four_digits_before_pib(n: float):
-    text = plain_text(formats.bytes_text(n))
+    text = with_plain_spaces(formats.bytes_text(n))
     if not text.endswith("PiB"):
         assert len(text.split(" ")[0].split(".")[0]) <= 4
 
 
 def test_a_change_is_told_in_one_unit_and_with_a_decimal_more_where_it_would_vanish():
     change = formats.bytes_change_text
-    assert plain_text(change(731 * MIB, 598 * MIB)) == "731 \u2192 598 MiB"
-    assert plain_text(change(1.41 * GIB, 1.44 * GIB)) == "1.41 \u2192 1.44 GiB"
-    assert plain_text(change(5, 5)) == "5 \u2192 5 B"
-    assert plain_text(formats.count_change_text(27400, 28)) == "27 400 \u2192 28"
+    assert with_plain_spaces(change(731 * MIB, 598 * MIB)) == "731 \u2192 598 MiB"
+    assert with_plain_spaces(change(1.41 * GIB, 1.44 * GIB)) == "1.41 \u2192 1.44 GiB"
+    assert with_plain_spaces(change(5, 5)) == "5 \u2192 5 B"
+    assert with_plain_spaces(formats.count_change_text(27400, 28)) == "27 400 \u2192 28"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_change_is_told_in_one_unit_and_with_a_decimal_more_where_it_would_van
     ],
 )
 def test_step_times_have_three_digits(seconds: float, text: str):
-    assert plain_text(formats.seconds_text(seconds)) == text
+    assert with_plain_spaces(formats.seconds_text(seconds)) == text
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_step_times_have_three_digits(seconds: float, text: str):
     ],
 )
 def test_durations_have_two_units_at_most(seconds: float, text: str):
-    assert plain_text(formats.duration_text(seconds)) == text
+    assert with_plain_spaces(formats.duration_text(seconds)) == text
 
 
 def test_moments_are_in_the_viewers_zone_and_name_the_day_when_it_is_another(
@@ -89,23 +89,23 @@ def test_moments_are_in_the_viewers_zone_and_name_the_day_when_it_is_another(
 
 
 def test_amounts_carry_their_metrics_unit():
-    assert plain_text(formats.amount_text(GIB, "bytes")) == "1.0 GiB"
-    assert plain_text(formats.amount_text(0.272, "seconds")) == "272 ms"
-    assert plain_text(formats.amount_text(24374, "operations")) == "24 374 operations"
-    assert plain_text(formats.amount_text(28, "functions")) == "28 functions"
+    assert with_plain_spaces(formats.amount_text(GIB, "bytes")) == "1.0 GiB"
+    assert with_plain_spaces(formats.amount_text(0.272, "seconds")) == "272 ms"
+    assert with_plain_spaces(formats.amount_text(24374, "operations")) == "24 374 operations"
+    assert with_plain_spaces(formats.amount_text(28, "functions")) == "28 functions"
 
 
 def test_rates_have_a_sign_three_digits_and_what_they_count_by():
     rate = formats.rate_text
-    assert plain_text(rate(10.6 * MIB, "bytes", "epoch")) == "+10.6 MiB / epoch"
-    assert plain_text(rate(12, "bytes", "epoch")) == "+12 B / epoch"
-    assert plain_text(rate(-0.0012, "seconds", "epoch")) == "\u22121.20 ms / epoch"
-    assert plain_text(rate(420, "operations", "model")) == "+420 / model"
-    assert plain_text(rate(1.25, "functions", "model")) == "+1.25 / model"
+    assert with_plain_spaces(rate(10.6 * MIB, "bytes", "epoch")) == "+10.6 MiB / epoch"
+    assert with_plain_spaces(rate(12, "bytes", "epoch")) == "+12 B / epoch"
+    assert with_plain_spaces(rate(-0.0012, "seconds", "epoch")) == "\u22121.20 ms / epoch"
+    assert with_plain_spaces(rate(420, "operations", "model")) == "+420 / model"
+    assert with_plain_spaces(rate(1.25, "functions", "model")) == "+1.25 / model"
 
 
 def test_parts_and_plain_numbers():
-    assert plain_text(formats.percent_text(0.64)) == "64 %"
+    assert with_plain_spaces(formats.percent_text(0.64)) == "64 %"
     assert formats.number_text(-0.00012) == "\u22120.00012"
     assert formats.number_text(math.pi) == "3.142"
 

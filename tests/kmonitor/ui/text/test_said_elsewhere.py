@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 from kmonitor.connect.host_errors import (
-    HostTrouble,
+    HostError,
     no_forwarding,
     not_found,
-    ssh_trouble,
+    ssh_error,
     too_new,
     too_old,
 )
-from kmonitor.ui.alerts.delivery import why_no_command, why_no_webhook
+from kmonitor.ui.alerts.delivery import invalid_command_reason, invalid_webhook_reason
 from kmonitor.ui.text.hub_text import said
 from kmonitor.ui.text.language import use_translation
 from kmonitor_agent.recording.sampler import STEP_SOURCE
@@ -65,9 +65,9 @@ _TROUBLES = (
     too_old("gpu-01", ""),
     too_new("gpu-01", "9.0"),
     no_forwarding("gpu-01"),
-    HostTrouble("disabled", "gpu-01", "On gpu-01: begin to begin"),
+    HostError("disabled", "gpu-01", "On gpu-01: begin to begin"),
     *(
-        ssh_trouble("gpu-01", said_by_ssh)
+        ssh_error("gpu-01", said_by_ssh)
         for said_by_ssh in (
             "ssh: Could not resolve hostname gpu-01: Name or service not known",
             "ada@gpu-01: Permission denied (publickey).",
@@ -110,8 +110,8 @@ def test_english_stays_as_it_was_said(told: str):
             "{allocator} allocator, {device} peak ({sees})",
         ),
         (STEP_SOURCE.source, STEP_SOURCE.source),
-        (why_no_command('"'), "The command cannot be read: {why}."),
-        (why_no_webhook("x"), why_no_webhook("x")),
+        (invalid_command_reason('"'), "The command cannot be read: {why}."),
+        (invalid_webhook_reason("x"), invalid_webhook_reason("x")),
         (
             "The command for alerts ended with status 3. no mail",
             "The command for alerts ended with status {status}. {said}",

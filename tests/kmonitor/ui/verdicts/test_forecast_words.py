@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kmonitor.ui.shell.header import header_picture
-from kmonitor.ui.text.formats import clock_text, day_minute_text, plain_text
+from kmonitor.ui.shell.header import header_state
+from kmonitor.ui.text.formats import clock_text, day_minute_text, with_plain_spaces
 from kmonitor.ui.verdicts.forecast_text import (
-    chip_words,
-    forecast_words,
-    nearest,
-    short_forecast_words,
+    forecast_chip_text,
+    forecast_text,
+    nearest_verdict,
+    short_forecast_text,
 )
-from kmonitor.ui.verdicts.verdict_store import VerdictBook
+from kmonitor.ui.verdicts.verdict_store import VerdictStore
 from kmonitor_agent.wire.messages.events import LimitForecast, Verdict
 from tests.support.made_up_runs import made_up_run
 from tests.support.made_up_verdicts import GIB
@@ -27,15 +27,15 @@ LEAK = replace(
 DAY_S = 86400.0
 
 
-def _book(*verdicts: Verdict) -> VerdictBook:
-    book = VerdictBook(lambda _: 1)
+def _book(*verdicts: Verdict) -> VerdictStore:
+    book = VerdictStore(lambda _: 1)
     for verdict in verdicts:
         book.take_event(RUN.run, verdict, is_live=True)
     return book
 
 
 def _forecast(verdict: Verdict) -> str:
-    return plain_text(forecast_words(RUN, verdict, now_wall_s=NOW_WALL_S))
+    return with_plain_spaces(forecast_text(RUN, verdict, now_wall_s=NOW_WALL_S))
 
 
 def test_a_forecast_has_its_band_and_the_time_of_day():
@@ -45,8 +45,10 @@ def test_a_forecast_has_its_band_and_the_time_of_day():
 
 
 def test_a_short_forecast_leaves_out_which_limit_and_the_time_of_day():
-    assert plain_text(short_forecast_words(RUN, LEAK)) == "limit in about 14 epochs (10 to 21)"
-    assert short_forecast_words(RUN, replace(LEAK, forecast=None)) == ""
+    assert (
+        with_plain_spaces(short_forecast_text(RUN, LEAK)) == "limit in about 14 epochs (10 to 21)"
+    )
+    assert short_forecast_text(RUN, replace(LEAK, forecast=None)) == ""
 
 
 @pytest.mark.parametrize(
@@ -90,42 +92,44 @@ def test_the_header_says_when_the_nearest_limit_is_met_and_at_what_time():
         LEAK, metric="vram", forecast=LimitForecast(GIB, "device", 90.0, 80.0, 99.0, 9e3)
     )
 
-    assert nearest([later, LEAK]) is LEAK
-    picture = header_picture(RUN, _book(later, LEAK), now_wall_s=NOW_WALL_S, is_connected=True)
+    assert nearest_verdict([later, LEAK]) is LEAK
+    picture = header_state(RUN, _book(later, LEAK), now_wall_s=NOW_WALL_S, is_connected=True)
     (chip,) = (chip for chip in picture.chips if chip.key == "forecast")
-    assert plain_text(chip.text) == f"limit in about 14 epochs (10 to 21) \u00b7 {moment}"
+    assert with_plain_spaces(chip.text) == f"limit in about 14 epochs (10 to 21) \u00b7 {moment}"
     assert chip.tone == "warn"
-    assert "limit 12 GiB" in plain_text(chip.tooltip)
+    assert "limit 12 GiB" in with_plain_spaces(chip.tooltip)
 
 
 def test_a_moment_of_another_day_has_its_day():
     far = replace(LEAK, forecast=LimitForecast(GIB, "host", 14.0, 10.0, 21.0, DAY_S))
 
-    assert day_minute_text(NOW_WALL_S + 14 * DAY_S) in chip_words(RUN, far, now_wall_s=NOW_WALL_S)
+    assert day_minute_text(NOW_WALL_S + 14 * DAY_S) in forecast_chip_text(
+        RUN, far, now_wall_s=NOW_WALL_S
+    )
 
 
 @pytest.mark.parametrize("state", ["finished", "failed", "lost"])
 def test_a_run_that_has_ended_has_no_forecast(state: str):
     run = made_up_run(state=state)
 
-    assert chip_words(run, LEAK, now_wall_s=NOW_WALL_S) == ""
-    assert forecast_words(run, LEAK, now_wall_s=NOW_WALL_S) == ""
-    picture = header_picture(run, _book(LEAK), now_wall_s=NOW_WALL_S, is_connected=True)
+    assert forecast_chip_text(run, LEAK, now_wall_s=NOW_WALL_S) == ""
+    assert forecast_text(run, LEAK, now_wall_s=NOW_WALL_S) == ""
+    picture = header_state(run, _book(LEAK), now_wall_s=NOW_WALL_S, is_connected=True)
     assert all(chip.key != "forecast" for chip in picture.chips)
 
 
 def test_a_limit_beyond_the_planned_end_is_said_to_be():
     run = made_up_run(epoch=80, epochs=90)
 
-    assert short_forecast_words(run, LEAK) == "the fit ends before its limit"
-    assert plain_text(forecast_words(run, LEAK, now_wall_s=NOW_WALL_S)) == (
+    assert short_forecast_text(run, LEAK) == "the fit ends before its limit"
+    assert with_plain_spaces(forecast_text(run, LEAK, now_wall_s=NOW_WALL_S)) == (
         "limit 12 GiB in about 14 epochs (10 to 21); the fit ends before, in 10 epochs"
     )
-    picture = header_picture(run, _book(LEAK), now_wall_s=NOW_WALL_S, is_connected=True)
+    picture = header_state(run, _book(LEAK), now_wall_s=NOW_WALL_S, is_connected=True)
     assert [chip.tone for chip in picture.chips if chip.key == "forecast"] == ["plain"]
 
 
 def test_a_limit_that_may_come_before_the_planned_end_is_a_warning():
     run = made_up_run(epoch=79, epochs=90)
 
-    assert "ends before" not in chip_words(run, LEAK, now_wall_s=NOW_WALL_S)
+    assert "ends before" not in forecast_chip_text(run, LEAK, now_wall_s=NOW_WALL_S)

@@ -6,23 +6,28 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kmonitor.ui.charts.cards import NO_RATE, RatePicture
+from kmonitor.ui.charts.cards import NO_RATE, RateLabel
 from kmonitor.ui.charts.series_store import SeriesStore
-from kmonitor.ui.charts.standard_charts import ForecastMaker
+from kmonitor.ui.charts.standard_charts import ForecastBuilder
 from kmonitor.ui.run_tree.run_tree import host_rows
-from kmonitor.ui.runs.run_store import RunBook
-from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.runs.run_store import RunStore
+from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.verdicts.evidence import (
-    evidence_picture,
+    evidence_state,
     judged_rate,
-    suspicion_words,
-    verdict_picture,
+    suspicion_text,
+    verdict_label,
 )
-from kmonitor.ui.verdicts.forecast_text import chip_words
-from kmonitor.ui.verdicts.verdict_store import VerdictBook
+from kmonitor.ui.verdicts.forecast_text import forecast_chip_text
+from kmonitor.ui.verdicts.verdict_store import VerdictStore
 from kmonitor.ui.verdicts.verdict_text import NO_VERDICT
 from kmonitor_agent.wire.messages.events import EpochEnded, LimitForecast
-from kmonitor_agent.wire.messages.unions import Message, SeriesAsked, VerdictsAsked, VerdictsTold
+from kmonitor_agent.wire.messages.unions import (
+    Message,
+    SeriesRequest,
+    VerdictsReply,
+    VerdictsRequest,
+)
 from tests.support.made_up_runs import made_up_run, told_runs, told_series
 from tests.support.made_up_verdicts import GIB, LEAK, NOW_WALL_S
 
@@ -44,17 +49,17 @@ def _ended(epoch: int) -> EpochEnded:
 
 def test_the_selected_runs_verdicts_are_asked_once_and_after_each_epoch():
     asked = Asked()
-    book = VerdictBook(asked)
+    book = VerdictStore(asked)
 
     book.want("run1")
     book.want("run1")
     book.take_event("run1", _ended(0), is_live=True)
-    assert asked.messages == [VerdictsAsked(ask=0, run="run1")]
+    assert asked.messages == [VerdictsRequest(ask=0, run="run1")]
 
     # What came amid the question is asked for again when it is answered.
-    assert book.take(VerdictsTold(ask=1, run="run1", verdicts=[LEAK]))
+    assert book.take(VerdictsReply(ask=1, run="run1", verdicts=[LEAK]))
     assert len(asked.messages) == 2
-    book.take(VerdictsTold(ask=2, run="run1", verdicts=[LEAK]))
+    book.take(VerdictsReply(ask=2, run="run1", verdicts=[LEAK]))
     book.take_event("run1", _ended(1), is_live=True)
     assert len(asked.messages) == 3
     assert book.get("run1", "ram") is LEAK
@@ -62,9 +67,9 @@ def test_the_selected_runs_verdicts_are_asked_once_and_after_each_epoch():
 
 def test_other_runs_and_history_are_not_asked_for():
     asked = Asked()
-    book = VerdictBook(asked)
+    book = VerdictStore(asked)
     book.want("run1")
-    book.take(VerdictsTold(ask=1, run="run1"))
+    book.take(VerdictsReply(ask=1, run="run1"))
 
     book.take_event("run2", _ended(0), is_live=True)
     book.take_event("run1", _ended(0), is_live=False)
@@ -74,7 +79,7 @@ def test_other_runs_and_history_are_not_asked_for():
 
 def test_a_refused_question_is_asked_again_after_an_epoch():
     asked = Asked()
-    book = VerdictBook(asked)
+    book = VerdictStore(asked)
     book.want("run1")
 
     book.refuse(1)
@@ -84,7 +89,7 @@ def test_a_refused_question_is_asked_again_after_an_epoch():
 
 
 def test_an_older_verdict_replaces_no_newer_one():
-    book = VerdictBook(Asked())
+    book = VerdictStore(Asked())
     older = replace(LEAK, unit=12, to_s=120.0, state="growing")
 
     assert book.take_event("run1", LEAK, is_live=True)
@@ -98,46 +103,48 @@ def test_an_older_verdict_replaces_no_newer_one():
 def test_a_card_shows_an_alarm_on_a_line_of_its_own_with_its_forecast():
     run = made_up_run()
 
-    picture = verdict_picture(run, LEAK, now_wall_s=NOW_WALL_S)
+    picture = verdict_label(run, LEAK, now_wall_s=NOW_WALL_S)
 
     assert (picture.text, picture.tone, picture.is_quiet) == ("leak suspected", "crit", False)
-    assert plain_text(picture.forecast) == "limit in about 14 epochs (10 to 21)"
-    assert plain_text(picture.forecast_tooltip).startswith("limit 80 GiB in about 14 epochs (")
-    steady = verdict_picture(run, replace(LEAK, state="steady", forecast=None), now_wall_s=0.0)
+    assert with_plain_spaces(picture.forecast) == "limit in about 14 epochs (10 to 21)"
+    assert with_plain_spaces(picture.forecast_tooltip).startswith(
+        "limit 80 GiB in about 14 epochs ("
+    )
+    steady = verdict_label(run, replace(LEAK, state="steady", forecast=None), now_wall_s=0.0)
     assert (steady.is_quiet, steady.forecast) == (True, "")
-    assert verdict_picture(run, None, now_wall_s=0.0) is NO_VERDICT
+    assert verdict_label(run, None, now_wall_s=0.0) is NO_VERDICT
 
 
 def test_a_run_that_has_ended_learns_nothing_and_meets_no_limit():
     run = made_up_run(state="finished")
 
-    assert verdict_picture(run, replace(LEAK, state="learning"), now_wall_s=0.0) is NO_VERDICT
-    picture = verdict_picture(run, LEAK, now_wall_s=NOW_WALL_S)
+    assert verdict_label(run, replace(LEAK, state="learning"), now_wall_s=0.0) is NO_VERDICT
+    picture = verdict_label(run, LEAK, now_wall_s=NOW_WALL_S)
     assert (picture.forecast, picture.forecast_tooltip) == ("", "")
 
 
 def test_the_evidence_has_what_can_be_asked_for_as_actions():
     run = made_up_run(actions=["collect", "reload", "stop"])
 
-    picture = evidence_picture(run, LEAK, now_wall_s=NOW_WALL_S, can_ask=True)
+    picture = evidence_state(run, LEAK, now_wall_s=NOW_WALL_S, can_ask=True)
 
     assert picture.title == "RAM: leak suspected"
     assert picture.actions == (("collect", "Collect"), ("reload", "Reload"))
     assert picture.advice[0] == "build model and optimizer once, outside of the loop"
     assert picture.lead.startswith("Traces of models that are gone are kept")
     assert "With it grew" in picture.as_text()
-    out_of_reach = evidence_picture(run, LEAK, now_wall_s=NOW_WALL_S, can_ask=False)
+    out_of_reach = evidence_state(run, LEAK, now_wall_s=NOW_WALL_S, can_ask=False)
     assert out_of_reach.actions == ()
     steady = replace(LEAK, state="steady", why_not="steps", cause="")
-    shown = evidence_picture(run, steady, now_wall_s=NOW_WALL_S, can_ask=True)
+    shown = evidence_state(run, steady, now_wall_s=NOW_WALL_S, can_ask=True)
     assert (shown.actions, shown.advice) == ((), ())
 
 
 def test_the_run_tree_marks_suspicions_only():
-    assert suspicion_words({"ram": "suspected", "graph": "suspected", "step_time": "growing"}) == (
+    assert suspicion_text({"ram": "suspected", "graph": "suspected", "step_time": "growing"}) == (
         "RAM: leak suspected, Graph size: growing"
     )
-    book = RunBook()
+    book = RunStore()
     marked = made_up_run("a", verdicts={"ram": "suspected"})
     book.take(told_runs(marked, made_up_run("b", verdicts={"ram": "growing"})))
 
@@ -149,7 +156,7 @@ def test_the_run_tree_marks_suspicions_only():
 
 
 def test_a_folded_group_shows_the_mark_of_any_of_its_ranks():
-    book = RunBook()
+    book = RunStore()
     lead, other = (
         made_up_run(run, group="g", rank=rank, world_size=2, verdicts=verdicts)
         for rank, (run, verdicts) in enumerate([("a", {}), ("b", {"ram": "suspected"})])
@@ -166,17 +173,17 @@ def test_a_folded_group_shows_the_mark_of_any_of_its_ranks():
 def test_what_the_script_calls_a_function_is_not_capitalised():
     retraced = replace(LEAK, cause="retracing", name="one_step")
 
-    picture = evidence_picture(made_up_run(), retraced, now_wall_s=NOW_WALL_S, can_ask=True)
+    picture = evidence_state(made_up_run(), retraced, now_wall_s=NOW_WALL_S, can_ask=True)
 
     assert picture.lead == "one_step is traced again and again"
 
 
-def _maker(**about: Any) -> ForecastMaker:
+def _maker(**about: Any) -> ForecastBuilder:
     run = made_up_run(**about)
     store = SeriesStore()
-    asked = SeriesAsked(ask=1, run=run.run, columns=["ram_bytes", "epoch:step_time_s"])
+    asked = SeriesRequest(ask=1, run=run.run, columns=["ram_bytes", "epoch:step_time_s"])
     store.backfill(told_series(asked, run, 1))
-    return ForecastMaker(store, run, "epochs")
+    return ForecastBuilder(store, run, "epochs")
 
 
 def test_a_forecast_starts_at_the_newest_value_and_leads_to_the_limit():
@@ -200,7 +207,7 @@ def test_a_limit_that_is_not_the_runs_own_is_named_where_it_is_met():
 
     assert named is not None
     assert own is not None
-    assert (plain_text(named.limit_text), own.limit_text) == ("host limit 96 GiB", "")
+    assert (with_plain_spaces(named.limit_text), own.limit_text) == ("host limit 96 GiB", "")
 
 
 def test_what_is_to_come_gets_room_but_not_more_than_a_part_of_what_is_known():
@@ -250,16 +257,16 @@ def test_card_and_evidence_tell_one_slope_with_one_unit():
     by_fit = replace(LEAK, per="fit")
     run = made_up_run(fits_done=9)
 
-    rate = judged_rate(by_fit, RatePicture("+1.00 GiB / epoch", 1, ""))
-    told = evidence_picture(run, by_fit, now_wall_s=NOW_WALL_S, can_ask=True).lines[0]
+    rate = judged_rate(by_fit, RateLabel("+1.00 GiB / epoch", 1, ""))
+    told = evidence_state(run, by_fit, now_wall_s=NOW_WALL_S, can_ask=True).lines[0]
 
-    assert (plain_text(rate.text), rate.direction) == ("+471 MiB / fit", 1)
-    assert plain_text(told).startswith(plain_text(rate.text))
+    assert (with_plain_spaces(rate.text), rate.direction) == ("+471 MiB / fit", 1)
+    assert with_plain_spaces(told).startswith(with_plain_spaces(rate.text))
     assert rate.tooltip == told
 
 
 def test_a_card_says_steady_once_and_reckons_until_something_is_judged():
-    reckoned = RatePicture("steady", 0, "")
+    reckoned = RateLabel("steady", 0, "")
 
     assert judged_rate(None, reckoned) is reckoned
     assert judged_rate(replace(LEAK, state="learning"), reckoned) is reckoned
@@ -284,17 +291,19 @@ def test_a_loop_of_models_is_told_when_memory_ends(
     by_fit = replace(LEAK, per="fit", metric=metric, forecast=forecast)
     run = made_up_run(fits_done=9)
 
-    told = verdict_picture(run, by_fit, now_wall_s=NOW_WALL_S)
+    told = verdict_label(run, by_fit, now_wall_s=NOW_WALL_S)
 
-    assert plain_text(told.forecast) == words
-    assert plain_text(chip_words(run, by_fit, now_wall_s=NOW_WALL_S)).startswith(words)
+    assert with_plain_spaces(told.forecast) == words
+    assert with_plain_spaces(forecast_chip_text(run, by_fit, now_wall_s=NOW_WALL_S)).startswith(
+        words
+    )
 
 
 def test_one_more_model_is_one():
     forecast = LimitForecast(80 * GIB, "host", 1.2, 0.4, 2.0)
     by_fit = replace(LEAK, per="fit", forecast=forecast)
 
-    told = verdict_picture(made_up_run(), by_fit, now_wall_s=NOW_WALL_S)
+    told = verdict_label(made_up_run(), by_fit, now_wall_s=NOW_WALL_S)
 
     assert told.forecast == "out of memory in about 1 more model (0 to 2)"
 
@@ -302,7 +311,7 @@ def test_one_more_model_is_one():
 def test_the_guide_explains_loops_and_only_loops():
     def heading(**changed: Any) -> str:
         verdict = replace(LEAK, **changed)
-        return evidence_picture(made_up_run(), verdict, now_wall_s=NOW_WALL_S, can_ask=True).guide
+        return evidence_state(made_up_run(), verdict, now_wall_s=NOW_WALL_S, can_ask=True).guide
 
     assert heading(per="fit") == "a-loop-of-models-in-one-process"
     assert heading() == heading(per="fit", state="steady") == ""

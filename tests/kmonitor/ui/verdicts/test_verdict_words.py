@@ -5,21 +5,21 @@ from msgspec.structs import replace
 
 from kmonitor.hub.judge import detectors, growth
 from kmonitor.ui.events.event_log import event_line
-from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.verdicts import verdict_text
 from kmonitor.ui.verdicts.verdict_text import (
     advice_of,
-    cause_words,
-    changed_words,
+    cause_text,
+    confidence_text,
     evidence_lines,
-    headline,
-    slope_words,
-    state_words,
-    sureness_words,
-    tone_of,
-    why_not_words,
+    no_growth_reason,
+    slope_text,
+    trace_change_text,
+    verdict_headline,
+    verdict_state_text,
+    verdict_tone,
 )
-from kmonitor_agent.wire.messages.events import GrewWith, LimitForecast, Verdict
+from kmonitor_agent.wire.messages.events import CorrelatedGrowth, LimitForecast, Verdict
 from tests.support.made_up_verdicts import GIB
 from tests.support.made_up_verdicts import LEAK as MADE_UP
 
@@ -36,7 +36,7 @@ LEAK = replace(
     slope_low=7.6 * MIB,
     slope_high=8.4 * MIB,
     name="train_function",
-    grew_with=[GrewWith("retained", 2.0, 1.9, 2.1, "train_function")],
+    grew_with=[CorrelatedGrowth("retained", 2.0, 1.9, 2.1, "train_function")],
     forecast=LimitForecast(12 * GIB, "own", 14.2, 10.4, 20.7, 100.0),
 )
 
@@ -56,7 +56,7 @@ LEAK = replace(
     ],
 )
 def test_each_state_has_its_words_and_tone(verdict: Verdict, words: str, tone: str):
-    assert (state_words(verdict), tone_of(verdict)) == (words, tone)
+    assert (verdict_state_text(verdict), verdict_tone(verdict)) == (words, tone)
 
 
 def test_units_that_are_missing_are_those_of_the_judgement():
@@ -65,27 +65,27 @@ def test_units_that_are_missing_are_those_of_the_judgement():
 
 
 def test_learning_says_how_much_is_missing():
-    told = headline(replace(LEAK, state="learning", units=4, cause="", per="fit"))
+    told = verdict_headline(replace(LEAK, state="learning", units=4, cause="", per="fit"))
 
-    assert plain_text(told) == "learning: a verdict takes 10 fits, 4 measured so far"
+    assert with_plain_spaces(told) == "learning: a verdict takes 10 fits, 4 measured so far"
 
 
 def test_a_run_that_has_ended_learns_nothing_more():
     verdict = replace(LEAK, state="learning", units=4, cause="", per="fit")
 
-    assert state_words(verdict, is_final=True) == "not judged"
-    told = headline(verdict, is_final=True)
-    assert plain_text(told) == "not judged: a verdict takes 10 fits, 4 measured"
-    assert headline(LEAK, is_final=True) == headline(LEAK)
+    assert verdict_state_text(verdict, is_final=True) == "not judged"
+    told = verdict_headline(verdict, is_final=True)
+    assert with_plain_spaces(told) == "not judged: a verdict takes 10 fits, 4 measured"
+    assert verdict_headline(LEAK, is_final=True) == verdict_headline(LEAK)
 
 
 def test_a_slope_has_its_interval_its_unit_and_its_window():
-    assert plain_text(slope_words(LEAK)) == (
+    assert with_plain_spaces(slope_text(LEAK)) == (
         "+8.10 MiB / epoch (95 % interval 7.60 MiB to 8.40 MiB), over 34 epochs"
     )
     step = replace(LEAK, metric="step_time", slope=0.002, slope_low=-0.001, slope_high=0.003)
-    assert "\u22121.00 ms to 3.00 ms" in plain_text(slope_words(step))
-    assert slope_words(replace(LEAK, slope=None)) == ""
+    assert "\u22121.00 ms to 3.00 ms" in with_plain_spaces(slope_text(step))
+    assert slope_text(replace(LEAK, slope=None)) == ""
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_a_slope_has_its_interval_its_unit_and_its_window():
 def test_each_cause_has_its_words(cause: str, name: str, words: str):
     verdict = replace(LEAK, cause=cause, name=name)
 
-    assert cause_words(verdict) == words
-    assert headline(verdict) == (f"leak suspected: {words}" if words else "leak suspected")
+    assert cause_text(verdict) == words
+    assert verdict_headline(verdict) == (f"leak suspected: {words}" if words else "leak suspected")
 
 
 @pytest.mark.parametrize(
@@ -131,26 +131,26 @@ def test_each_cause_has_its_words(cause: str, name: str, words: str):
     ],
 )
 def test_each_sureness_has_its_words(sureness: str, words: str):
-    assert sureness_words(replace(LEAK, sureness=sureness)) == words
+    assert confidence_text(replace(LEAK, sureness=sureness)) == words
 
 
 def test_the_evidence_tells_what_grew_with_it():
-    lines = [plain_text(line) for line in evidence_lines(LEAK)]
+    lines = [with_plain_spaces(line) for line in evidence_lines(LEAK)]
 
     assert lines[1] == (
         "With it grew: traces of models that are gone (train_function) +2 / epoch (1.9 \u2013 2.1)"
     )
-    by_line = GrewWith("python_bytes", 5 * MIB, 5 * MIB, 5 * MIB, "t.py:12")
+    by_line = CorrelatedGrowth("python_bytes", 5 * MIB, 5 * MIB, 5 * MIB, "t.py:12")
     lines = evidence_lines(replace(LEAK, grew_with=[by_line]))
-    assert "what Python allocated (t.py:12) +5.00 MiB / epoch" in plain_text(lines[1])
+    assert "what Python allocated (t.py:12) +5.00 MiB / epoch" in with_plain_spaces(lines[1])
 
 
 def test_what_grew_is_counted_in_whole_numbers_where_there_are_many():
-    blocks = GrewWith("blocks", 119_803.0, 119_801.6, 119_803.4)
-    traces = GrewWith("traces", 2.308, 2.1, 3.0, "step")
+    blocks = CorrelatedGrowth("blocks", 119_803.0, 119_801.6, 119_803.4)
+    traces = CorrelatedGrowth("traces", 2.308, 2.1, 3.0, "step")
     lines = evidence_lines(replace(LEAK, grew_with=[blocks, traces]))
 
-    assert plain_text(lines[1]) == (
+    assert with_plain_spaces(lines[1]) == (
         "With it grew: small blocks that Python handed out +119 803 / epoch"
         " (119 802 \u2013 119 803); live traces (step) +2.3 / epoch (2.1 \u2013 3)"
     )
@@ -176,26 +176,26 @@ def test_what_grew_is_counted_in_whole_numbers_where_there_are_many():
 def test_the_evidence_tells_what_changed_in_the_signature(changed: str, words: str):
     verdict = replace(LEAK, cause="retracing", name="scale", changed=changed)
 
-    assert changed_words(verdict) == words
+    assert trace_change_text(verdict) == words
     assert (words in evidence_lines(verdict)) == bool(words)
 
 
 def test_a_slow_down_says_what_grew_and_does_not_call_it_a_leak():
     slow = replace(LEAK, metric="step_time", state="growing", cause="retracing", name="scale")
 
-    assert headline(slow) == "slowing down: traces of scale grow in number"
+    assert verdict_headline(slow) == "slowing down: traces of scale grow in number"
 
 
 def test_a_data_set_that_is_kept_is_told_beside_a_steady_verdict():
-    rise = GrewWith("first_unit", 300 * MIB, 300 * MIB, 300 * MIB)
+    rise = CorrelatedGrowth("first_unit", 300 * MIB, 300 * MIB, 300 * MIB)
     kept = replace(LEAK, state="steady", cause="data_cache", sureness="fitting", grew_with=[rise])
 
-    assert headline(kept) == "steady"
+    assert verdict_headline(kept) == "steady"
     assert (
-        plain_text(cause_words(kept))
+        with_plain_spaces(cause_text(kept))
         == "it rose in the first epoch only, evenly as data were read"
     )
-    assert [plain_text(line) for line in evidence_lines(kept)][1:] == [
+    assert [with_plain_spaces(line) for line in evidence_lines(kept)][1:] == [
         "In the first epoch it rose by more than 300 MiB, and hardly since",
         "A cache of the data set does that; it is not proven",
     ]
@@ -206,7 +206,7 @@ def test_what_is_steady_says_why_it_is_not_growth():
 
     assert evidence_lines(steady)[1:] == ["its growth bends towards a ceiling, as a cache's does"]
     for code in ("too_small", "no_trend", "steps", "slowing", "stopped"):
-        assert why_not_words(replace(steady, why_not=code))
+        assert no_growth_reason(replace(steady, why_not=code))
 
 
 def test_advice_is_an_action_where_there_is_one():

@@ -4,23 +4,23 @@ import pytest
 from msgspec.structs import replace
 
 from kmonitor.ui.charts.feed import ChartFeed
-from kmonitor.ui.charts.standard_charts import ChartDesk
-from kmonitor.ui.text.formats import plain_text
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.charts.standard_charts import StandardCharts
+from kmonitor.ui.text.formats import with_plain_spaces
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages import events
 from kmonitor_agent.wire.messages.commands import CommandStatus
 from kmonitor_agent.wire.messages.unions import (
-    CommandAsked,
-    CommandTold,
-    EditTold,
+    CommandReply,
+    CommandRequest,
+    EditReply,
     ErrorMessage,
-    MetricNow,
-    Row,
-    RowsAsked,
-    RowsTold,
+    EventRow,
+    MetricReading,
+    ReplyPending,
+    RowsReply,
+    RowsRequest,
     RunSummary,
-    SeriesAsked,
-    Working,
+    SeriesRequest,
 )
 from tests.support.clock import MovedClock
 from tests.support.made_up_runs import (
@@ -42,9 +42,9 @@ class Setup:
 
     def __init__(self) -> None:
         self.hub = QuestionsAsked()
-        self.desk = Desk(ask=self.hub.ask, clock=MovedClock(), user="tester")
+        self.desk = Workspace(ask=self.hub.ask, clock=MovedClock(), user="tester")
         self.feed = ChartFeed(self.hub.ask)
-        self.charts = ChartDesk(self.desk, self.feed)
+        self.charts = StandardCharts(self.desk, self.feed)
         self.desk.attach_charts(self.feed)
         self._row = 1000
 
@@ -55,16 +55,16 @@ class Setup:
 
     def answer(self, *runs: RunSummary) -> None:
         by_id = {run.run: run for run in runs}
-        for number, asked in self.hub.of_type(SeriesAsked):
+        for number, asked in self.hub.of_type(SeriesRequest):
             self.desk.take(told_series(asked, by_id[asked.run], number))
 
     def tell(self, *events: events.Event, run: str = "run1") -> None:
-        rows: list[Row] = []
+        rows: list[EventRow] = []
         for event in events:
             self._row += 1
             rows.append(made_up_row(self._row, event, run))
         self.desk.take(
-            RowsTold(ask=0, hub="hub1", cursor=self._row, rows=rows, more=False, head=self._row)
+            RowsReply(ask=0, hub="hub1", cursor=self._row, rows=rows, more=False, head=self._row)
         )
 
 
@@ -87,7 +87,9 @@ def test_rows_reach_log_readings_and_charts(setup: Setup):
 
     setup.tell(
         events.Sample(t_s=3721.0, ram_bytes=80 * GIB),
-        events.Sources(t_s=3721.0, sources=[events.SourceOf("ram_bytes", "bytes", "proc")]),
+        events.FieldSources(
+            t_s=3721.0, sources=[events.FieldSource("ram_bytes", "bytes", "proc")]
+        ),
         events.Paused(t_s=3722.0, paused=True),
     )
 
@@ -100,9 +102,9 @@ def test_rows_reach_log_readings_and_charts(setup: Setup):
 def test_an_event_of_a_newer_version_is_passed_over(setup: Setup):
     setup.show(made_up_run())
     body = b"\x82\xa4type\xa6future\xa3t_s\x01"
-    row = Row(row=1, run="run1", seq=1, t_s=1.0, body=body)
+    row = EventRow(row=1, run="run1", seq=1, t_s=1.0, body=body)
 
-    setup.desk.take(RowsTold(ask=0, hub="hub1", cursor=1, rows=[row], more=False, head=1))
+    setup.desk.take(RowsReply(ask=0, hub="hub1", cursor=1, rows=[row], more=False, head=1))
 
     assert setup.desk.log.rows() == []
 
@@ -136,54 +138,54 @@ def test_commands_go_out_only_where_they_are_possible(setup: Setup):
     setup.show(made_up_run(actions=["save"]))
     setup.desk.command("reload")
     setup.desk.command("save")
-    assert [m.name for _, m in setup.hub.of_type(CommandAsked)] == ["save"]
+    assert [m.name for _, m in setup.hub.of_type(CommandRequest)] == ["save"]
 
 
 def test_a_commands_end_is_news_and_a_refusal_too(setup: Setup):
     setup.show(made_up_run())
     setup.desk.command("save")
-    ((number, asked),) = setup.hub.of_type(CommandAsked)
+    ((number, asked),) = setup.hub.of_type(CommandRequest)
     setup.desk.changed.clear()
 
     setup.desk.take(ErrorMessage(code="invalid", text="no", ask=number))
     assert "commands" in setup.desk.changed
     done = CommandStatus(id=asked.id, run="run1", name="save", state="done")
     setup.desk.changed.clear()
-    setup.desk.take(CommandTold(ask=number, status=done))
+    setup.desk.take(CommandReply(ask=number, status=done))
     assert "commands" in setup.desk.changed
     setup.desk.changed.clear()
-    setup.desk.take(EditTold(ask=1, run="run1"))
-    setup.desk.take(CommandTold(ask=number, status=done))
+    setup.desk.take(EditReply(ask=1, run="run1"))
+    setup.desk.take(CommandReply(ask=number, status=done))
     assert setup.desk.changed == set()
 
 
 def test_a_refused_question_for_columns_is_asked_again_when_the_run_is_shown_again(setup: Setup):
     setup.desk.connected(told_hub())
     setup.desk.take(told_runs(made_up_run()))
-    columns = setup.hub.of_type(SeriesAsked)
+    columns = setup.hub.of_type(SeriesRequest)
     for number, _ in columns:
         setup.desk.take(ErrorMessage(code="busy", text="later", ask=number))
     setup.desk.take(told_runs(made_up_run(change=2)))
-    assert len(setup.hub.of_type(SeriesAsked)) == len(columns) + 1
+    assert len(setup.hub.of_type(SeriesRequest)) == len(columns) + 1
 
 
 def test_selecting_another_run_asks_for_its_history(setup: Setup):
     setup.show(made_up_run(), made_up_run("run2", started_wall_s=1.0))
     setup.desk.select("run2")
     setup.desk.select("run2")
-    assert [m.runs for _, m in setup.hub.of_type(RowsAsked)] == [["run1"], ["run2"]]
+    assert [m.runs for _, m in setup.hub.of_type(RowsRequest)] == [["run1"], ["run2"]]
 
 
 def test_charts_say_how_far_the_hub_is_with_a_long_answer(setup: Setup):
     setup.desk.connected(told_hub())
     run = made_up_run()
     setup.desk.take(told_runs(run))
-    for ask, _ in setup.hub.of_type(SeriesAsked):
-        setup.desk.take(Working(ask=ask, done=1200, of=3000))
+    for ask, _ in setup.hub.of_type(SeriesRequest):
+        setup.desk.take(ReplyPending(ask=ask, done=1200, of=3000))
     text = setup.charts.picture("ram", 300).empty_text
     setup.answer(run)
 
-    assert plain_text(text) == "Still working: 1 200 of 3 000 events read"
+    assert with_plain_spaces(text) == "Still working: 1 200 of 3 000 events read"
     assert setup.charts.picture("ram", 300).curves[0].x.size
 
 
@@ -191,7 +193,7 @@ def test_charts_are_drawn_from_an_outline_until_the_whole_is_read(setup: Setup):
     setup.desk.connected(told_hub())
     run = made_up_run()
     setup.desk.take(told_runs(run))
-    ((ask, asked),) = [one for one in setup.hub.of_type(SeriesAsked) if one[1].outline]
+    ((ask, asked),) = [one for one in setup.hub.of_type(SeriesRequest) if one[1].outline]
     whole = told_series(asked, run, ask)
     few = [replace(one, t_s=one.t_s[-80:], values=one.values[-80:]) for one in whole.columns]
     setup.desk.take(replace(whole, columns=few, one_of=150))
@@ -221,7 +223,7 @@ def test_rows_that_come_before_the_columns_are_not_lost_and_covered_ones_not_dou
     assert setup.charts.picture("ram", 300).empty_text == "Loading…"
     covered = made_up_row(50, events.Sample(t_s=4000.0, ram_bytes=1.0))
     setup.answer(run)
-    setup.desk.take(RowsTold(ask=0, hub="hub1", cursor=50, rows=[covered], more=False, head=50))
+    setup.desk.take(RowsReply(ask=0, hub="hub1", cursor=50, rows=[covered], more=False, head=50))
 
     picture = setup.charts.picture("ram", 300)
 
@@ -307,7 +309,7 @@ def test_the_view_can_be_zoomed_held_and_let_go(setup: Setup):
 
 def test_the_crosshair_names_the_moment_and_every_runs_value(setup: Setup):
     setup.show(
-        made_up_run(), made_up_run("run2", name="other", started_wall_s=1.0, ram=MetricNow())
+        made_up_run(), made_up_run("run2", name="other", started_wall_s=1.0, ram=MetricReading())
     )
 
     card = setup.charts.crosshair("ram", 28.3, is_shown=True)
@@ -316,7 +318,7 @@ def test_the_crosshair_names_the_moment_and_every_runs_value(setup: Setup):
     assert card.lines[0].text.endswith("GiB")
     assert card.lines[1].text == "no data"
     setup.charts.count("seconds")
-    assert plain_text(setup.charts.crosshair("ram", 90.0, is_shown=False).title) == "2 min"
+    assert with_plain_spaces(setup.charts.crosshair("ram", 90.0, is_shown=False).title) == "2 min"
 
 
 def test_cards_say_value_rate_limit_and_source(setup: Setup):
@@ -326,11 +328,11 @@ def test_cards_say_value_rate_limit_and_source(setup: Setup):
     card = setup.charts.card("ram", now_s=0.0)
 
     assert card is not None
-    assert plain_text(card.value) == "73.4 GiB"
-    assert plain_text(card.note) == "of 192 GiB"
+    assert with_plain_spaces(card.value) == "73.4 GiB"
+    assert with_plain_spaces(card.note) == "of 192 GiB"
     assert card.rate.direction == 1
-    assert plain_text(card.rate.text).endswith("GiB / epoch")
-    assert plain_text(card.limit) == "limit 128 GiB, reload"
+    assert with_plain_spaces(card.rate.text).endswith("GiB / epoch")
+    assert with_plain_spaces(card.limit) == "limit 128 GiB, reload"
     assert (card.limit_tone, card.can_limit, card.has_limit) == ("crit", True, True)
     assert card.tooltip == "process and children"
     assert card.description.startswith("RAM, 73.4")
@@ -378,7 +380,7 @@ def test_rates_are_reckoned_once_a_second_and_anew_for_another_run(setup: Setup)
 
 
 def test_without_a_gpu_the_card_is_the_frameworks_allocator(setup: Setup):
-    cpu = MetricNow(value=866 * 1024.0, source="tensorflow allocator, CPU:0 in use")
+    cpu = MetricReading(value=866 * 1024.0, source="tensorflow allocator, CPU:0 in use")
     setup.show(made_up_run(vram=cpu))
 
     card = setup.charts.card("vram", now_s=0.0)
@@ -393,14 +395,18 @@ def test_without_a_gpu_the_card_is_the_frameworks_allocator(setup: Setup):
     ("changed", "metric", "words"),
     [
         (
-            {"vram": MetricNow(absent="no NVIDIA driver on this host")},
+            {"vram": MetricReading(absent="no NVIDIA driver on this host")},
             "vram",
             "no NVIDIA driver on this host",
         ),
-        ({"step_time": MetricNow()}, "step_time", "Shown after the first steps of an epoch."),
-        ({"graph": MetricNow()}, "graph", "Shown once a fit has begun."),
-        ({"ram": MetricNow()}, "ram", "Waiting for the first reading…"),
-        ({"ram": MetricNow(), "state": "lost"}, "ram", "The run ended before it was measured."),
+        ({"step_time": MetricReading()}, "step_time", "Shown after the first steps of an epoch."),
+        ({"graph": MetricReading()}, "graph", "Shown once a fit has begun."),
+        ({"ram": MetricReading()}, "ram", "Waiting for the first reading…"),
+        (
+            {"ram": MetricReading(), "state": "lost"},
+            "ram",
+            "The run ended before it was measured.",
+        ),
     ],
 )
 def test_a_missing_reading_says_why_on_card_and_chart(
@@ -418,7 +424,7 @@ def test_a_missing_reading_says_why_on_card_and_chart(
 
 
 def test_notes_say_what_the_number_is(setup: Setup):
-    run = made_up_run(ram=MetricNow(value=MIB))
+    run = made_up_run(ram=MetricReading(value=MIB))
     setup.show(run)
     notes = {m: setup.charts.card(m, now_s=0.0) for m in ("graph", "step_time", "ram")}  # type: ignore[arg-type]
     assert [card.note for card in notes.values() if card] == [
@@ -430,14 +436,14 @@ def test_notes_say_what_the_number_is(setup: Setup):
 
 
 def test_a_desk_whose_charts_are_not_loaded_yet_takes_everything(setup: Setup):
-    desk = Desk(ask=setup.hub.ask, clock=MovedClock(), user="tester")
+    desk = Workspace(ask=setup.hub.ask, clock=MovedClock(), user="tester")
     desk.connected(told_hub())
     run = made_up_run()
     desk.take(told_runs(run))
-    for number, asked in setup.hub.of_type(SeriesAsked):
+    for number, asked in setup.hub.of_type(SeriesRequest):
         desk.take(told_series(asked, run, number))
     row = made_up_row(1, events.Sample(t_s=1.0, functions=3.0))
-    desk.take(RowsTold(ask=0, hub="hub1", cursor=1, rows=[row], more=False, head=1))
+    desk.take(RowsReply(ask=0, hub="hub1", cursor=1, rows=[row], more=False, head=1))
     desk.take(ErrorMessage(code="busy", text="later", ask=1))
     desk.connected(told_hub("hub2"))
 
@@ -445,14 +451,14 @@ def test_a_desk_whose_charts_are_not_loaded_yet_takes_everything(setup: Setup):
 
 
 def test_columns_that_nobody_asked_for_are_left_alone(setup: Setup):
-    asked = SeriesAsked(ask=0, run="run1", columns=["ram_bytes"])
+    asked = SeriesRequest(ask=0, run="run1", columns=["ram_bytes"])
     setup.feed.take_series(told_series(asked, made_up_run(), 999))
     assert not setup.feed.is_loaded("run1")
 
 
 def test_history_reaches_log_and_flags_but_no_column_twice(setup: Setup):
     setup.show(made_up_run())
-    ((number, _),) = setup.hub.of_type(RowsAsked)
+    ((number, _),) = setup.hub.of_type(RowsRequest)
     before = len(setup.charts.picture("ram", 4000).curves[0].x)
     rows = [
         made_up_row(2000, reload_record()),
@@ -465,7 +471,7 @@ def test_history_reaches_log_and_flags_but_no_column_twice(setup: Setup):
         ),
     ]
 
-    setup.desk.take(RowsTold(ask=number, hub="hub1", cursor=9, rows=rows, more=False, head=9))
+    setup.desk.take(RowsReply(ask=number, hub="hub1", cursor=9, rows=rows, more=False, head=9))
 
     picture = setup.charts.picture("ram", 4000)
     assert [flag.text for flag in picture.flags] == ["save", "reload"]

@@ -4,23 +4,23 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kmonitor.ui.history.selection import SelectionPicture, selection_picture
-from kmonitor.ui.hosts.connection_status import Connection
-from kmonitor.ui.text.formats import plain_text
+from kmonitor.ui.history.selection import HistorySelectionState, history_selection_state
+from kmonitor.ui.hosts.connection_status import ConnectionStatus
+from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.workspace.run_edits import (
     MAX_NAME,
     MAX_NOTE,
-    EditDesk,
+    RunEdits,
     confirm_delete,
-    why_no_delete,
-    why_no_edit,
+    delete_blocked_reason,
+    edit_blocked_reason,
 )
-from kmonitor.ui.workspace.workspace import Desk
+from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.unions import (
-    EditAsked,
-    EditTold,
+    EditReply,
+    EditRequest,
     ErrorMessage,
-    HubTold,
+    HubReply,
     RunSummary,
 )
 from tests.support.clock import MovedClock
@@ -32,8 +32,8 @@ def ended(run: str = "run1", **changed: Any) -> RunSummary:
     return made_up_run(run, **{"state": "finished", "actions": [], **changed})
 
 
-def edits_of(hub: QuestionsAsked) -> list[EditAsked]:
-    return [message for _, message in hub.of_type(EditAsked)]
+def edits_of(hub: QuestionsAsked) -> list[EditRequest]:
+    return [message for _, message in hub.of_type(EditRequest)]
 
 
 def refused(ask: int, text: str = "no room", code: Any = "invalid") -> ErrorMessage:
@@ -42,7 +42,7 @@ def refused(ask: int, text: str = "no room", code: Any = "invalid") -> ErrorMess
 
 def test_a_new_name_is_asked_for_once_and_no_name_not_at_all():
     hub = QuestionsAsked()
-    desk = EditDesk(hub.ask)
+    desk = RunEdits(hub.ask)
 
     desk.rename(ended(), "  the  best\n one ")
     desk.rename(ended(), "   ")
@@ -55,7 +55,7 @@ def test_a_new_name_is_asked_for_once_and_no_name_not_at_all():
 
 def test_a_note_can_be_written_and_emptied():
     hub = QuestionsAsked()
-    desk = EditDesk(hub.ask)
+    desk = RunEdits(hub.ask)
 
     desk.annotate(ended(), " baseline\nof the paper ")
     desk.annotate(ended(note="old"), "")
@@ -67,7 +67,7 @@ def test_a_note_can_be_written_and_emptied():
 
 def test_only_runs_that_are_not_pinned_yet_are_pinned():
     hub = QuestionsAsked()
-    desk = EditDesk(hub.ask)
+    desk = RunEdits(hub.ask)
 
     desk.pin([ended("a"), ended("b", pinned=True)], is_pinned=True)
     desk.pin([ended("c", pinned=True)], is_pinned=False)
@@ -77,7 +77,7 @@ def test_only_runs_that_are_not_pinned_yet_are_pinned():
 
 def test_what_is_refused_is_told_until_something_else_works():
     hub = QuestionsAsked()
-    desk = EditDesk(hub.ask)
+    desk = RunEdits(hub.ask)
     desk.rename(ended(), "other")
 
     assert desk.take(refused(1, "its training still runs."))
@@ -87,17 +87,17 @@ def test_what_is_refused_is_told_until_something_else_works():
 
     desk.rename(ended(), "another")
     assert desk.trouble == ""
-    assert desk.take(EditTold(ask=2, run="run1"))
+    assert desk.take(EditReply(ask=2, run="run1"))
     assert desk.trouble == ""
 
 
 def test_of_many_that_are_deleted_the_one_that_was_refused_is_told():
     hub = QuestionsAsked()
-    desk = EditDesk(hub.ask)
+    desk = RunEdits(hub.ask)
     desk.delete([ended("a", name="A"), ended("b", name="B"), ended("c")])
 
     desk.take(refused(1, "busy here"))
-    desk.take(EditTold(ask=2, run="b"))
+    desk.take(EditReply(ask=2, run="b"))
     # A question may go out twice: a run that is gone has been deleted.
     desk.take(refused(3, "this hub knows no such run", "not_found"))
 
@@ -106,33 +106,33 @@ def test_of_many_that_are_deleted_the_one_that_was_refused_is_told():
 
 
 def test_a_message_that_answers_nothing_of_this_is_left_to_others():
-    assert not EditDesk(QuestionsAsked().ask).take(EditTold(ask=7, run="x"))
+    assert not RunEdits(QuestionsAsked().ask).take(EditReply(ask=7, run="x"))
 
 
-def _link(**changed: Any) -> Connection:
-    link = Connection()
+def _link(**changed: Any) -> ConnectionStatus:
+    link = ConnectionStatus()
     link.connected(replace(told_hub(), **changed))
     return link
 
 
 def test_why_nothing_can_be_changed_is_told():
-    assert why_no_edit(_link(), "gpu-01") == ""
-    assert "viewer" in why_no_edit(_link(role="viewer"), "gpu-01")
-    assert "only looked at" in why_no_edit(_link(folder="/data"), "gpu-01")
-    assert "gpu-01 is not reached" in why_no_edit(Connection(), "gpu-01")
+    assert edit_blocked_reason(_link(), "gpu-01") == ""
+    assert "viewer" in edit_blocked_reason(_link(role="viewer"), "gpu-01")
+    assert "only looked at" in edit_blocked_reason(_link(folder="/data"), "gpu-01")
+    assert "gpu-01 is not reached" in edit_blocked_reason(ConnectionStatus(), "gpu-01")
 
 
 def test_a_run_that_lives_is_not_deleted():
-    assert why_no_delete(ended()) == ""
-    assert why_no_delete(made_up_run(state="silent")) == ""
-    assert "“resnet50-imagenet” still runs" in why_no_delete(made_up_run())
+    assert delete_blocked_reason(ended()) == ""
+    assert delete_blocked_reason(made_up_run(state="silent")) == ""
+    assert "“resnet50-imagenet” still runs" in delete_blocked_reason(made_up_run())
 
 
 def test_before_a_run_is_deleted_it_is_told_what_is_lost():
     picture = confirm_delete([ended(stored_bytes=int(12 * MIB), pinned=True)], ["gpu-01"])
 
     assert picture.title == "Delete “resnet50-imagenet”?"
-    text = plain_text(picture.text)
+    text = with_plain_spaces(picture.text)
     assert text.startswith("It is pinned. About 12.0 MiB of measured values")
     assert "on gpu-01" in text
     assert "Checkpoints and all files of the training stay" in text
@@ -156,17 +156,17 @@ def test_before_many_are_deleted_the_first_are_named():
 class _Hubs:
     """A desk with one hub that says what it is asked to say of itself."""
 
-    def __init__(self, hub: HubTold | None = None) -> None:
+    def __init__(self, hub: HubReply | None = None) -> None:
         self.asked = QuestionsAsked()
-        self.desk = Desk(ask=self.asked.ask, clock=MovedClock(), user="tester")
+        self.desk = Workspace(ask=self.asked.ask, clock=MovedClock(), user="tester")
         self.desk.connected(hub or told_hub())
 
-    def picture(self, *runs: RunSummary) -> SelectionPicture:
+    def picture(self, *runs: RunSummary) -> HistorySelectionState:
         self.desk.take(told_runs(*runs))
-        return selection_picture(self.desk, runs)
+        return history_selection_state(self.desk, runs)
 
 
-def _enabled(picture: SelectionPicture) -> list[str]:
+def _enabled(picture: HistorySelectionState) -> list[str]:
     return [action.key for action in picture.actions if action.is_enabled]
 
 
@@ -204,7 +204,7 @@ def test_a_viewer_may_open_and_is_told_why_no_more():
 
 
 def test_with_nothing_selected_nothing_can_be_done():
-    picture = selection_picture(_Hubs().desk, [])
+    picture = history_selection_state(_Hubs().desk, [])
 
     assert _enabled(picture) == []
     assert picture.title == "No run selected"
@@ -219,7 +219,7 @@ def test_a_desk_tells_of_refused_edits_and_forgets_what_was_deleted():
     hubs = _Hubs()
     hubs.picture(ended("a"), ended("b"))
     hubs.desk.edits.delete([ended("a")])
-    (asked,) = hubs.asked.of_type(EditAsked)
+    (asked,) = hubs.asked.of_type(EditRequest)
 
     hubs.desk.changed.clear()
     hubs.desk.take(refused(asked[0], "not now"))

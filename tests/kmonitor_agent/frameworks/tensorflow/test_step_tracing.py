@@ -11,7 +11,11 @@ import tensorflow as tf
 from keras import layers
 
 from kmonitor.memory.simulation.step_simulation import Simulation
-from kmonitor_agent.frameworks.tensorflow.step_program import CannotTrace, retrained, trace
+from kmonitor_agent.frameworks.tensorflow.step_program import (
+    CannotTrace,
+    set_optimizer,
+    trace_training_step,
+)
 from kmonitor_agent.wire.messages.model_layout import OptimizerLayout
 from tests.support.reloading import KERAS
 
@@ -31,7 +35,7 @@ def test_a_step_is_traced_for_any_batch_and_the_model_stays_as_it_is():
     model.optimizer.build(model.trainable_variables)
     before = [np.array(each) for each in model.get_weights()]
 
-    program = trace(model)
+    program = trace_training_step(model)
 
     kept = [*model.variables, *model.optimizer.variables, *model.metrics_variables]
     sizes = {id(each): np.array(each).nbytes for each in kept}
@@ -50,14 +54,14 @@ def test_the_graph_is_what_tensorflow_makes_of_it_on_a_processor():
     model = keras.Model(inputs, layers.Dense(2)(x))
     model.compile("sgd", "mse", jit_compile=False)
 
-    found = {each.kind for each in trace(model).graphs[0].operations}
+    found = {each.kind for each in trace_training_step(model).graphs[0].operations}
 
     assert "_FusedConv2D" in found
     assert "Relu" not in found
 
 
 def test_nothing_of_the_trace_stays_in_the_process():
-    trace(small())
+    trace_training_step(small())
     gc.collect()
 
     kept = [each for each in gc.get_objects() if type(each).__name__ == "FuncGraph"]
@@ -69,7 +73,7 @@ def test_slots_that_the_model_has_not_made_are_not_left_with_it():
     own = model.optimizer
 
     weights = 4 * (3 * 3 * 3 * 4 + 4 + 400 * 2 + 2)
-    assert sum(trace(model).variables) == 3 * weights + 12 + 8
+    assert sum(trace_training_step(model).variables) == 3 * weights + 12 + 8
     assert model.optimizer is own
     assert not own.built
 
@@ -77,7 +81,7 @@ def test_slots_that_the_model_has_not_made_are_not_left_with_it():
 def test_what_layers_keep_is_told_by_their_names_and_grows_with_the_batch():
     model = small()
     name = model.layers[0].name
-    simulation = Simulation(trace(model))
+    simulation = Simulation(trace_training_step(model))
 
     assert simulation.kept_bytes(8)[name] == 2 * simulation.kept_bytes(4)[name] > 0
     assert simulation.outcome(8).peak_bytes > simulation.outcome(4).peak_bytes
@@ -87,7 +91,7 @@ def test_a_loop_turns_as_often_as_the_sequence_is_long():
     model = keras.Sequential([layers.Input((7, 3)), layers.LSTM(4), layers.Dense(1)])
     model.compile("sgd", "mse", jit_compile=False)
 
-    program = trace(model)
+    program = trace_training_step(model)
 
     turns = [each.trips for each in program.graphs[0].operations if each.kind.endswith("While")]
     assert turns == [7, 7]
@@ -112,21 +116,21 @@ def test_a_step_of_the_users_own_is_traced_too():
     model = OwnStep(given, layers.Dense(3)(given))
     model.compile("adam", jit_compile=False)
 
-    assert sum(trace(model).variables) == 3 * 4 * (5 * 3 + 3) + 12
+    assert sum(trace_training_step(model).variables) == 3 * 4 * (5 * 3 + 3) + 12
 
 
 def test_another_shape_and_another_optimizer_are_traced_where_the_model_takes_them():
     model = keras.Sequential(
         [layers.Input((None, None, 3)), layers.Conv2D(4, 3), layers.GlobalMaxPooling2D()]
     )
-    retrained(model, OptimizerLayout("sgd", {"momentum": 0.9}))
+    set_optimizer(model, OptimizerLayout("sgd", {"momentum": 0.9}))
 
-    program = trace(model, [(None, 16, 16, 3)])
+    program = trace_training_step(model, [(None, 16, 16, 3)])
 
     weights = 4 * (27 * 4 + 4)
     assert sum(program.variables) == 2 * weights + 12 + 8
     with pytest.raises(CannotTrace, match="open"):
-        trace(model)
+        trace_training_step(model)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +142,7 @@ def test_another_shape_and_another_optimizer_are_traced_where_the_model_takes_th
 )
 def test_what_has_no_graph_is_told(model: Any, why: str):
     with pytest.raises(CannotTrace, match=why):
-        trace(model())
+        trace_training_step(model())
 
 
 def test_a_loop_is_traced_where_constants_are_too_large_to_be_computed_ahead_for_one_batch():
@@ -146,7 +150,7 @@ def test_a_loop_is_traced_where_constants_are_too_large_to_be_computed_ahead_for
     model = keras.Model(inputs, layers.ConvLSTM2D(1, 3, padding="same")(inputs))
     model.compile("sgd", "mse", jit_compile=False)
 
-    assert trace(model).unknown == 0
+    assert trace_training_step(model).unknown == 0
 
 
 def test_pooling_of_pictures_and_of_films_keeps_a_byte_a_value_for_its_gradient():
@@ -155,7 +159,7 @@ def test_pooling_of_pictures_and_of_films_keeps_a_byte_a_value_for_its_gradient(
     model = keras.Model(inputs, layers.Dense(1)(x))
     model.compile("sgd", "mse", jit_compile=False)
 
-    program = trace(model)
+    program = trace_training_step(model)
 
     pooled = next(each for each in program.graphs[0].operations if each.kind == "MaxPool3D")
     assert program.extents[pooled.beside].at(5) == 5 * (2 * 4 * 4 * 3)
@@ -167,4 +171,4 @@ def test_updates_of_some_rows_are_traced():
     model = keras.Model(inputs, layers.Dense(1)(x))
     model.compile("rmsprop", "mse", jit_compile=False)
 
-    assert any(each.bodies for each in trace(model).graphs[0].operations)
+    assert any(each.bodies for each in trace_training_step(model).graphs[0].operations)

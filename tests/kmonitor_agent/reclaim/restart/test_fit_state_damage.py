@@ -10,7 +10,7 @@ from kmonitor_agent.frameworks.base import StateVariable
 from kmonitor_agent.reclaim.restart.fit_state import (
     CannotResume,
     FitState,
-    FitStates,
+    FitStateStore,
     VariableFacts,
 )
 from tests.support.checkpoint_files import damaged_ways
@@ -19,23 +19,23 @@ pytest.importorskip("h5py", reason="comes with Keras")
 
 
 @pytest.fixture
-def states(tmp_path: Path) -> FitStates:
+def states(tmp_path: Path) -> FitStateStore:
     value = np.arange(6.0)
     facts = (VariableFacts("model/kernel", "(6,)"),)
     state = FitState("run", 1, "epoch", "net", 4, 4, variables=facts, random={"numpy": value})
-    states = FitStates(tmp_path)
+    states = FitStateStore(tmp_path)
     states.save(state, [StateVariable("model/kernel", value.nbytes, value)], lambda each: each)
     return states
 
 
-def taken_up(states: FitStates) -> tuple[Any, ...]:
+def taken_up(states: FitStateStore) -> tuple[Any, ...]:
     saved = states.read(1)
     assert saved is not None
     state = saved.state
     return state.next_epoch, state.random["numpy"].tolist(), [v.tolist() for v in saved.values()]
 
 
-def test_whole_state_is_taken_up(states: FitStates):
+def test_whole_state_is_taken_up(states: FitStateStore):
     values = list(range(6))
 
     assert taken_up(states) == (4, values, [values])
@@ -43,7 +43,7 @@ def test_whole_state_is_taken_up(states: FitStates):
 
 @pytest.mark.promise(8)
 @pytest.mark.parametrize("pattern", ["fit-1/*.h5", "1.json"])
-def test_damage_is_told_and_never_taken_up(states: FitStates, tmp_path: Path, pattern: str):
+def test_damage_is_told_and_never_taken_up(states: FitStateStore, tmp_path: Path, pattern: str):
     (path,) = tmp_path.glob(pattern)
     whole = taken_up(states)
     told = 0

@@ -6,29 +6,35 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.reclaim.restart.child_process import Ended
-from kmonitor_agent.reclaim.restart.crash_diagnosis import Death, cause_of, tell_death
+from kmonitor_agent.reclaim.restart.child_process import ScriptExit
+from kmonitor_agent.reclaim.restart.crash_diagnosis import (
+    ProcessDeath,
+    diagnose_exit,
+    record_death,
+)
 from kmonitor_agent.wire.local.clock import SystemClock
-from kmonitor_agent.wire.local.control_groups import MemoryKills, memory_kills
+from kmonitor_agent.wire.local.control_groups import OomKillCounts, read_oom_kills
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.spool_format import BootFacts, Record
+from kmonitor_agent.wire.local.spool_format import SessionFacts, SpoolRecord
 from kmonitor_agent.wire.local.spool_writer import SpoolWriter
 from kmonitor_agent.wire.messages.codec import encode_event
-from kmonitor_agent.wire.messages.events import BootDied, BootEnded, BootStarted, Event
+from kmonitor_agent.wire.messages.events import Event, SessionDied, SessionEnded, SessionStarted
 from tests.support.spooled import spooled_events
 
 RUN = "a" * 32
-KILLED = Death("signal", "SIGKILL", why="SIGKILL: killed")
+KILLED = ProcessDeath("signal", "SIGKILL", why="SIGKILL: killed")
 
 
 def _spooled(folders: Folders, *events: Event) -> None:
-    facts = BootFacts(RUN, "boot", "host", os.getpid(), 1000.0)
+    facts = SessionFacts(RUN, "boot", "host", os.getpid(), 1000.0)
     writer = SpoolWriter(folders.spool, facts, SystemClock())
     writer.open()
-    started = BootStarted(
+    started = SessionStarted(
         t_s=0.0, boot="boot", name="run", host="host", pid=1, started_wall_s=1000.0
     )
-    writer.write([Record(n, encode_event(each)) for n, each in enumerate((started, *events), 1)])
+    writer.write(
+        [SpoolRecord(n, encode_event(each)) for n, each in enumerate((started, *events), 1)]
+    )
     writer.close()
 
 
@@ -39,41 +45,41 @@ def _last(folders: Folders) -> object:
 def test_a_killed_process_is_told_of_behind_its_last_event(folders: Folders):
     _spooled(folders)
 
-    assert tell_death(folders, RUN, KILLED, asked=False, supervisor=0)
+    assert record_death(folders, RUN, KILLED, asked=False, supervisor=0)
 
     told = _last(folders)
-    assert isinstance(told, BootDied)
+    assert isinstance(told, SessionDied)
     assert (told.boot, told.how, told.signal, told.supervisor) == ("boot", "signal", "SIGKILL", 0)
     assert told.t_s > 0
 
 
 def test_a_process_that_told_its_good_end_is_not_told_of_again(folders: Folders):
-    _spooled(folders, BootEnded(t_s=1.0, why="finished"))
+    _spooled(folders, SessionEnded(t_s=1.0, why="finished"))
 
-    good = Death("status", status=0, why="it left with exit status 0")
+    good = ProcessDeath("status", status=0, why="it left with exit status 0")
 
-    assert not tell_death(folders, RUN, good, asked=False, supervisor=0)
-    assert isinstance(_last(folders), BootEnded)
+    assert not record_death(folders, RUN, good, asked=False, supervisor=0)
+    assert isinstance(_last(folders), SessionEnded)
 
 
 @pytest.mark.parametrize(("why", "told"), [("finished", True), ("failed", False)])
 def test_an_exit_status_is_told_unless_an_exception_says_more(
     folders: Folders, *, why: str, told: bool
 ):
-    _spooled(folders, BootEnded(t_s=1.0, why=why))  # pyright: ignore[reportArgumentType]
+    _spooled(folders, SessionEnded(t_s=1.0, why=why))  # pyright: ignore[reportArgumentType]
 
-    failed = Death("status", status=3, why="it left with exit status 3")
+    failed = ProcessDeath("status", status=3, why="it left with exit status 3")
 
-    assert tell_death(folders, RUN, failed, asked=False, supervisor=0) is told
+    assert record_death(folders, RUN, failed, asked=False, supervisor=0) is told
 
 
 @pytest.mark.parametrize(("name", "told"), [("SIGINT", False), ("SIGKILL", True)])
 def test_ctrl_c_that_the_process_told_of_is_told_once(folders: Folders, *, name: str, told: bool):
-    _spooled(folders, BootEnded(t_s=1.0, why="interrupted"))
+    _spooled(folders, SessionEnded(t_s=1.0, why="interrupted"))
 
-    death = Death("signal", name, why=name)
+    death = ProcessDeath("signal", name, why=name)
 
-    assert tell_death(folders, RUN, death, asked=False, supervisor=0) is told
+    assert record_death(folders, RUN, death, asked=False, supervisor=0) is told
 
 
 @pytest.mark.parametrize(
@@ -81,32 +87,32 @@ def test_ctrl_c_that_the_process_told_of_is_told_once(folders: Folders, *, name:
     [(signal.SIGTERM, "asked to end"), (signal.SIGINT, "Ctrl+C"), (signal.SIGHUP, "terminal")],
 )
 def test_signals_that_ask_to_end_are_told_in_words(number: signal.Signals, words: str):
-    nothing = MemoryKills()
+    nothing = OomKillCounts()
 
-    assert words in cause_of(Ended(signal=number), nothing, nothing).why
+    assert words in diagnose_exit(ScriptExit(signal=number), nothing, nothing).why
 
 
 def test_an_announced_restart_that_nothing_follows_is_told(folders: Folders):
-    _spooled(folders, BootEnded(t_s=1.0, why="restart", supervisor=7))
+    _spooled(folders, SessionEnded(t_s=1.0, why="restart", supervisor=7))
 
-    nothing = Death("status", status=0, why="it left with exit status 0")
+    nothing = ProcessDeath("status", status=0, why="it left with exit status 0")
 
-    assert not tell_death(folders, RUN, nothing, asked=False, supervisor=os.getpid())
-    assert tell_death(folders, RUN, nothing, asked=False, supervisor=0)
+    assert not record_death(folders, RUN, nothing, asked=False, supervisor=os.getpid())
+    assert record_death(folders, RUN, nothing, asked=False, supervisor=0)
 
 
 def test_a_run_that_never_told_anything_is_left_alone(folders: Folders):
-    assert not tell_death(folders, RUN, KILLED, asked=False, supervisor=0)
+    assert not record_death(folders, RUN, KILLED, asked=False, supervisor=0)
 
 
 def test_a_kill_counts_as_want_of_memory_when_a_counter_rose():
-    killed = Ended(signal=signal.SIGKILL)
-    before = MemoryKills(group=2, group_source="memory.events", host=5)
+    killed = ScriptExit(signal=signal.SIGKILL)
+    before = OomKillCounts(group=2, group_source="memory.events", host=5)
 
-    in_group = cause_of(killed, before, MemoryKills(3, "memory.events", 6))
-    on_host = cause_of(killed, before, MemoryKills(2, "memory.events", 6))
-    by_hand = cause_of(killed, before, before)
-    unknown = cause_of(killed, MemoryKills(), MemoryKills())
+    in_group = diagnose_exit(killed, before, OomKillCounts(3, "memory.events", 6))
+    on_host = diagnose_exit(killed, before, OomKillCounts(2, "memory.events", 6))
+    by_hand = diagnose_exit(killed, before, before)
+    unknown = diagnose_exit(killed, OomKillCounts(), OomKillCounts())
 
     assert [each.how for each in (in_group, on_host, by_hand, unknown)] == [
         "memory",
@@ -137,7 +143,7 @@ def test_kills_are_read_from_both_versions_of_control_groups(
     (proc / "vmstat").write_text("pgfault 3\noom_kill 9\n")
     (mounted / "job" / file).write_text(text)
 
-    found = memory_kills(proc)
+    found = read_oom_kills(proc)
 
     assert (found.group, found.host) == (4, 9)
     assert found.group_source == str(mounted / "job" / file)

@@ -7,11 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor_agent.reclaim.restart.fit_state import ArrayShelf, NotPlain, from_json, to_json
+from kmonitor_agent.reclaim.restart.fit_state import (
+    ArrayStore,
+    NotPlainAttribute,
+    from_json,
+    to_json,
+)
 
 
 def _through(value: Any) -> Any:
-    shelf = ArrayShelf()
+    shelf = ArrayStore()
     return from_json(json.loads(json.dumps(to_json(value, shelf))), shelf)
 
 
@@ -53,16 +58,16 @@ def test_nan_stays_nan():
 
 @pytest.mark.parametrize("value", [object(), {1}, [lambda: None], np.array(["a"]), type, print])
 def test_what_is_not_plain_is_refused(value: Any):
-    with pytest.raises(NotPlain):
-        to_json(value, ArrayShelf())
+    with pytest.raises(NotPlainAttribute):
+        to_json(value, ArrayStore())
 
 
 def test_what_nests_without_end_is_refused():
     value: list[Any] = []
     value.append(value)
 
-    with pytest.raises(NotPlain):
-        to_json(value, ArrayShelf())
+    with pytest.raises(NotPlainAttribute):
+        to_json(value, ArrayStore())
 
 
 @pytest.mark.parametrize(
@@ -70,4 +75,4 @@ def test_what_nests_without_end_is_refused():
 )
 def test_nothing_else_is_read(found: Any):
     with pytest.raises(ValueError, match=r"a (value|comparison)"):
-        from_json(found, ArrayShelf())
+        from_json(found, ArrayStore())

@@ -8,11 +8,11 @@ import pytest
 from typing_extensions import override
 
 from kmonitor_agent.reclaim.restart import supervisor
-from kmonitor_agent.reclaim.restart.child_process import Child, Ended
-from kmonitor_agent.reclaim.restart.crash_diagnosis import Death
-from kmonitor_agent.reclaim.restart.supervisor import Supervisor, Wanted
+from kmonitor_agent.reclaim.restart.child_process import ScriptExit, ScriptProcess
+from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath
+from kmonitor_agent.reclaim.restart.supervisor import Supervisor, SupervisorOptions
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.supervision import RESTART_STATUS, Leaving, supervision_of
+from kmonitor_agent.wire.local.supervision import RESTART_STATUS, RestartRequest, find_supervision
 from tests.support.supervised import script, supervised
 
 pytestmark = [pytest.mark.slow]
@@ -89,29 +89,31 @@ def test_a_script_that_was_told_to_end_is_not_resumed(tmp_path: Path):
 def test_who_was_told_to_end_while_it_left_is_said_to_have_been(
     folders: Folders, monkeypatch: pytest.MonkeyPatch
 ):
-    told: list[Death] = []
+    told: list[ProcessDeath] = []
 
-    class Leaves(Child):
+    class Leaves(ScriptProcess):
         """Is on its way to be started again when Ctrl+C comes."""
 
         def __init__(self, argv: Sequence[str], environ: Mapping[str, str]) -> None:
             del argv
-            shared = supervision_of(environ)
+            shared = find_supervision(environ)
             assert shared is not None
-            shared.leave(Leaving(shared.run_id("made up"), "script"))
+            shared.leave(RestartRequest(shared.run_id("made up"), "script"))
 
         @override
-        def wait(self) -> Ended:
-            return Ended(status=RESTART_STATUS, asked=signal.SIGINT)
+        def wait(self) -> ScriptExit:
+            return ScriptExit(status=RESTART_STATUS, asked=signal.SIGINT)
 
-    def tell(folders: Folders, run: str, death: Death, **_: object) -> bool:
+    def tell(folders: Folders, run: str, death: ProcessDeath, **_: object) -> bool:
         told.append(death)
         return True
 
-    monkeypatch.setattr(supervisor, "Child", Leaves)
-    monkeypatch.setattr(supervisor, "tell_death", tell)
+    monkeypatch.setattr(supervisor, "ScriptProcess", Leaves)
+    monkeypatch.setattr(supervisor, "record_death", tell)
 
-    ended = Supervisor(Wanted(["script"]), folders=folders, environ={}, tell=print).run()
+    ended = Supervisor(
+        SupervisorOptions(["script"]), folders=folders, environ={}, tell=print
+    ).run()
 
     assert ended.signal == signal.SIGINT
     assert [(death.how, death.signal) for death in told] == [("signal", "SIGINT")]

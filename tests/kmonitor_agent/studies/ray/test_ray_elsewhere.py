@@ -9,7 +9,7 @@ import pytest
 from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent import run_folds
 from kmonitor_agent.studies.ray import runner
-from kmonitor_agent.studies.ray.messages import Errand, Verdict, packed
+from kmonitor_agent.studies.ray.messages import AttemptJob, StopOrder, encode_for_task
 from tests.support import fold_functions as functions
 from tests.support.fold_scripts import run_script
 from tests.support.fold_trainings import EPOCHS, die_once, train_fold
@@ -26,14 +26,14 @@ pytestmark = [pytest.mark.ray, pytest.mark.full, pytest.mark.usefixtures("ray_no
 def far(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """To each node the study is on another host, and its folder is not to be seen."""
 
-    def packed_far(message: Errand | Verdict) -> bytes:
-        if isinstance(message, Errand):
+    def packed_far(message: AttemptJob | StopOrder) -> bytes:
+        if isinstance(message, AttemptJob):
             message = msgspec.structs.replace(
                 message, host="far", folder=str(tmp_path / "gone" / "study")
             )
-        return packed(message)
+        return encode_for_task(message)
 
-    monkeypatch.setattr(runner, "packed", packed_far)
+    monkeypatch.setattr(runner, "encode_for_task", packed_far)
 
 
 def test_values_files_and_output_come_back_and_nothing_stays_on_the_node(
@@ -105,7 +105,7 @@ def test_the_script_comes_along(
         import msgspec, pathlib
         from kmonitor_agent import run_folds
         from kmonitor_agent.studies.ray import runner as ray_runner
-        from kmonitor_agent.studies.ray.messages import packed
+        from kmonitor_agent.studies.ray.messages import encode_for_task as packed
 
         def train_fold(fold):
             return fold.index * 10

@@ -7,19 +7,24 @@ from types import SimpleNamespace
 import pytest
 
 from kmonitor_agent import FoldsRefused, run_folds
-from kmonitor_agent.studies.bounds import Habits, TimeBound
-from kmonitor_agent.studies.fold_messages import Phase
-from kmonitor_agent.studies.launch import Known
-from kmonitor_agent.studies.ray.cluster import RayCluster, failure_of
-from kmonitor_agent.studies.ray.files import Unpacking, parts_of
-from kmonitor_agent.studies.ray.messages import Arrived, Events, Now, Part
-from kmonitor_agent.studies.ray.runner import Away, SpoolCarrier
-from kmonitor_agent.studies.run_folds import place_of
+from kmonitor_agent.studies.bounds import StepGaps, TimeBound
+from kmonitor_agent.studies.fold_messages import FitPhase
+from kmonitor_agent.studies.launch import LearnedTimes
+from kmonitor_agent.studies.ray.cluster import RayCluster, task_failure
+from kmonitor_agent.studies.ray.files import FileReceiver, file_parts
+from kmonitor_agent.studies.ray.messages import (
+    AttemptProgress,
+    AttemptStarted,
+    FilePart,
+    TrainingEvents,
+)
+from kmonitor_agent.studies.ray.runner import RayAttempt, SpoolRelay
+from kmonitor_agent.studies.run_folds import study_path
 from kmonitor_agent.studies.study_folder import StudyPaths
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.spool_folder import RunSpool
-from kmonitor_agent.wire.local.spool_format import BootFacts
-from kmonitor_agent.wire.local.supervision import make_studies, studies
+from kmonitor_agent.wire.local.spool_format import SessionFacts
+from kmonitor_agent.wire.local.supervision import make_studies_folder, studies_folder
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import Notice
 from tests.support import fold_functions as functions
@@ -38,15 +43,15 @@ def test_without_ray_it_is_refused_with_the_line_that_installs_it(
 
 def test_the_folder_of_studies_is_closed_to_others_though_one_was_left_open(folders: Folders):
     """A study without a folder of its own makes it first, under whatever umask."""
-    studies(folders).mkdir(parents=True, mode=0o755)
+    studies_folder(folders).mkdir(parents=True, mode=0o755)
 
-    assert make_studies(folders).stat().st_mode & 0o777 == 0o700
+    assert make_studies_folder(folders).stat().st_mode & 0o777 == 0o700
 
 
 def test_wherever_a_study_is_begun_its_folder_is_in_one_of_this_users_alone(folders: Folders):
-    studies(folders).mkdir(parents=True, mode=0o755)
+    studies_folder(folders).mkdir(parents=True, mode=0o755)
 
-    assert place_of(None, folders).parent.stat().st_mode & 0o777 == 0o700
+    assert study_path(None, folders).parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_the_folder_of_studies_is_made_where_there_are_no_user_ids(
@@ -54,7 +59,7 @@ def test_the_folder_of_studies_is_made_where_there_are_no_user_ids(
 ):
     monkeypatch.delattr("os.getuid")
 
-    assert make_studies(folders).is_dir()
+    assert make_studies_folder(folders).is_dir()
 
 
 class FakeRay:
@@ -90,7 +95,7 @@ def test_each_fold_asks_for_a_gpu_where_there_are_any_and_for_its_memory():
     ],
 )
 def test_what_ray_says_of_a_task_is_told_apart(name: str, cause: str, why: str):
-    failed = failure_of(type(name, (Exception,), {})("no more\nand a tail"))
+    failed = task_failure(type(name, (Exception,), {})("no more\nand a tail"))
 
     assert failed.cause == cause
     assert why in failed.why
@@ -108,9 +113,9 @@ def test_a_folds_files_arrive_as_they_were_and_only_in_its_folder(tmp_path: Path
     (there.fold_folder(1) / "deep").mkdir()
     (there.fold_folder(1) / "deep" / "weights").write_bytes(b"x" * (5 * 2**20))
     (there.fold_folder(1) / "empty").touch()
-    unpacking = Unpacking(here, 1)
+    unpacking = FileReceiver(here, 1)
 
-    for part in parts_of(there, 1, with_files=True):
+    for part in file_parts(there, 1, with_files=True):
         unpacking.take(part)
 
     assert not here.value_file(1).exists()
@@ -121,18 +126,18 @@ def test_a_folds_files_arrive_as_they_were_and_only_in_its_folder(tmp_path: Path
     assert (here.fold_folder(1) / "empty").exists()
     for name in ("fold/../../escaped", "fold//etc/escaped", "escaped"):
         with pytest.raises(ValueError, match="no file of a fold"):
-            unpacking.take(Part(name, b"", is_first=True))
+            unpacking.take(FilePart(name, b"", is_first=True))
 
 
 def test_events_of_all_nodes_of_a_run_stand_in_one_row_and_a_hub_may_read_between(
     folders: Folders,
 ):
-    carrier = SpoolCarrier(folders.spool)
+    carrier = SpoolRelay(folders.spool)
 
     for boot, texts in (("one", "ab"), ("one", "c"), ("two", "de")):
-        facts = BootFacts(run="run1", boot=boot, host="far", pid=1, started_wall_s=1.0)
+        facts = SessionFacts(run="run1", boot=boot, host="far", pid=1, started_wall_s=1.0)
         bodies = [encode_event(Notice(t_s=0.0, level="info", code="x", text=t)) for t in texts]
-        carrier.take(Events(facts, bodies))
+        carrier.take(TrainingEvents(facts, bodies))
         carrier.flush()
         held = RunSpool.take(folders.spool / "run1")
         assert held is not None, "its lock is let go of"
@@ -150,8 +155,8 @@ def test_events_of_all_nodes_of_a_run_stand_in_one_row_and_a_hub_may_read_betwee
     assert len(list((folders.spool / "run1").glob("*.events"))) == 2
 
 
-def now(elapsed_s: float, silent_s: float = 0.0, phase: Phase = "step") -> Now:
-    return Now(
+def now(elapsed_s: float, silent_s: float = 0.0, phase: FitPhase = "step") -> AttemptProgress:
+    return AttemptProgress(
         is_ready=True,
         elapsed_s=elapsed_s,
         steps=5,
@@ -168,10 +173,10 @@ def now(elapsed_s: float, silent_s: float = 0.0, phase: Phase = "step") -> Now:
 
 
 def test_a_fold_on_a_node_is_judged_by_what_all_folds_taught():
-    known = Known(Habits({"between": 30.0, "step": 0.2}), [10.0, 12.0, 11.0])
-    slow, hung, well, late = (Away(each, 1, None, known, TimeBound()) for each in range(4))
+    known = LearnedTimes(StepGaps({"between": 30.0, "step": 0.2}), [10.0, 12.0, 11.0])
+    slow, hung, well, late = (RayAttempt(each, 1, None, known, TimeBound()) for each in range(4))
     for each in (slow, hung, well, late):
-        each.arrive(Arrived("id", "far", "/verdicts/0-1", has_folder=False))
+        each.arrive(AttemptStarted("id", "far", "/verdicts/0-1", has_folder=False))
     slow.heard(now(elapsed_s=61.0))
     hung.heard(now(elapsed_s=50.0, silent_s=91.0, phase="between"))
     well.heard(now(elapsed_s=50.0, silent_s=59.0))

@@ -8,7 +8,7 @@ import pytest
 
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.wire.local import file_system
-from kmonitor_agent.wire.local.file_system import BoundedLook
+from kmonitor_agent.wire.local.file_system import BoundedPathCheck
 from tests.support.waiting import DEADLINE_S, wait_until
 
 
@@ -22,7 +22,7 @@ def hanging() -> Iterator[threading.Event]:
 
 
 def test_an_answer_in_time_is_the_disks(tmp_path: Path):
-    look = BoundedLook(DEADLINE_S)
+    look = BoundedPathCheck(DEADLINE_S)
 
     assert look.sees(tmp_path, Path.is_dir)
     assert not look.sees(tmp_path, Path.is_file)
@@ -31,7 +31,7 @@ def test_an_answer_in_time_is_the_disks(tmp_path: Path):
 
 def test_a_disk_that_hangs_is_asked_once_and_holds_up_nobody(hanging: threading.Event):
     asked: list[Path] = []
-    look = BoundedLook(0.0)
+    look = BoundedPathCheck(0.0)
 
     def hang(path: Path) -> bool:
         asked.append(path)

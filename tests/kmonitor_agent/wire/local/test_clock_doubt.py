@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.wire.local.clock import CLOCK_NAME, ClockDoubt
+from kmonitor_agent.wire.local.clock import CLOCK_NAME, WallClockCheck
 from tests.support.clock import MovedClock
 
 HOUR_S = 3600.0
@@ -23,7 +23,7 @@ class Looks:
 
     def begin(self) -> None:
         """A new process."""
-        self.doubt = ClockDoubt(self.clock, self.noted)
+        self.doubt = WallClockCheck(self.clock, self.noted)
 
     def at(self, *times_s: float) -> list[bool]:
         """What is answered when it is so much later than `NOW_S`."""
@@ -98,7 +98,7 @@ def test_a_process_that_begins_knows_what_was_noted(tmp_path: Path):
 def test_where_no_time_was_noted_all_is_kept_for_a_day(tmp_path: Path, noted: bytes):
     (tmp_path / CLOCK_NAME).write_bytes(noted)
     clock = MovedClock(wall_s=NOW_S)
-    doubt = ClockDoubt(clock, tmp_path)
+    doubt = WallClockCheck(clock, tmp_path)
     answers = [doubt.believes()]
     for _ in range(48):
         clock.move(1800.0)

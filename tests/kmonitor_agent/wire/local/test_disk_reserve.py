@@ -7,7 +7,12 @@ from typing import Never
 
 import pytest
 
-from kmonitor_agent.wire.local.spool_format import Record, parse_segment, segment_name, segments_in
+from kmonitor_agent.wire.local.spool_format import (
+    SpoolRecord,
+    parse_segment,
+    segment_name,
+    segments_in,
+)
 from kmonitor_agent.wire.local.spool_writer import RESERVE_BYTES, RESERVE_NAME, DiskReserve
 from tests.support.links import FACTS, body, boot_started, epoch, sample
 
@@ -52,9 +57,9 @@ def test_its_blocks_are_really_taken(tmp_path: Path):
 
 def test_it_is_given_up_step_by_step_until_nothing_is_left(reserve: DiskReserve, tmp_path: Path):
     while (tmp_path / RESERVE_NAME).stat().st_size:
-        reserve.save([Record(5 + len(reserve.saved), body() + bytes(1000))])
+        reserve.save([SpoolRecord(5 + len(reserve.saved), body() + bytes(1000))])
     with pytest.raises(OSError, match="No space"):
-        reserve.save([Record(100 + n, bytes(1000)) for n in range(10)])
+        reserve.save([SpoolRecord(100 + n, bytes(1000)) for n in range(10)])
 
     assert _saved(tmp_path) == reserve.saved == list(range(5, 5 + len(reserve.saved)))
     assert len(reserve.saved) >= 50
@@ -65,16 +70,16 @@ def test_epochs_get_its_first_half_only_and_samples_nothing(reserve: DiskReserve
     assert reserve.takes(epoch(1))
 
     while reserve.takes(epoch(1)):
-        reserve.save([Record(len(reserve.saved) + 1, bytes(1000))])
+        reserve.save([SpoolRecord(len(reserve.saved) + 1, bytes(1000))])
 
     assert reserve.takes(boot_started())
-    reserve.save([Record(len(reserve.saved) + 1, bytes(1000))])
+    reserve.save([SpoolRecord(len(reserve.saved) + 1, bytes(1000))])
 
 
 def test_what_was_saved_comes_back_when_the_disk_refuses_once_more(
     reserve: DiskReserve, tmp_path: Path
 ):
-    reserve.save([Record(3, body(3))])
+    reserve.save([SpoolRecord(3, body(3))])
 
     def refuse() -> Never:
         assert segments_in(tmp_path) == []
@@ -95,4 +100,4 @@ def test_a_disk_without_room_for_it_leaves_a_run_without(tmp_path: Path):
     without.hold(tmp_path / "missing")
 
     with pytest.raises(OSError, match="No such file"):
-        without.save([Record(1, body(1))])
+        without.save([SpoolRecord(1, body(1))])

@@ -7,7 +7,12 @@ import psutil
 import pytest
 
 from kmonitor_agent.wire.local import file_system
-from kmonitor_agent.wire.local.file_system import file_system_of, is_shared, mounted, parse_mount
+from kmonitor_agent.wire.local.file_system import (
+    file_system_of,
+    is_on_network_file_system,
+    mounted,
+    parse_mount,
+)
 
 
 def test_a_line_of_mountinfo_is_read():
@@ -48,7 +53,7 @@ def test_this_machine_tells_its_root():
 def test_network_file_systems_are_shared(kind: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(file_system, "mounted", lambda: [("/", kind)])
 
-    assert is_shared(Path("/home/ada"))
+    assert is_on_network_file_system(Path("/home/ada"))
 
 
 def test_elsewhere_psutil_is_asked(monkeypatch: pytest.MonkeyPatch):

@@ -11,7 +11,7 @@ from kmonitor_agent.wire.local import file_system
 from kmonitor_agent.wire.local import folders as module
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import SOCKET_PATH_LIMIT_BYTES, find_folders
-from kmonitor_agent.wire.local.hub_address import ingest_socket, view_socket
+from kmonitor_agent.wire.local.hub_address import ingest_socket_path, view_socket_path
 
 
 def test_a_named_home_holds_everything(tmp_path: Path):
@@ -33,7 +33,7 @@ def test_sockets_of_a_deep_home_lie_in_the_temporary_folder():
 
     assert deep.runtime.parent == Path(tempfile.gettempdir())
     assert deep.runtime != other.runtime
-    for path in (ingest_socket(deep), view_socket(deep)):
+    for path in (ingest_socket_path(deep), view_socket_path(deep)):
         assert len(os.fsencode(path)) <= SOCKET_PATH_LIMIT_BYTES
 
 

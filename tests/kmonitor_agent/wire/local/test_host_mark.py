@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.wire.local.host_identity import SALT_NAME, host_mark, make_salt, read_salt
+from kmonitor_agent.wire.local.host_identity import SALT_NAME, host_pseudonym, make_salt, read_salt
 
 
 def test_a_salt_is_made_once_and_only_this_user_can_read_it(tmp_path: Path):
@@ -19,17 +19,21 @@ def test_a_salt_is_made_once_and_only_this_user_can_read_it(tmp_path: Path):
 def test_marks_of_one_host_have_nothing_in_common_without_the_salt(tmp_path: Path):
     salt = make_salt(tmp_path)
 
-    marks = {host_mark(salt, "boot1"), host_mark(salt, "boot2"), host_mark(bytes(32), "boot1")}
+    marks = {
+        host_pseudonym(salt, "boot1"),
+        host_pseudonym(salt, "boot2"),
+        host_pseudonym(bytes(32), "boot1"),
+    }
 
     assert len(marks) == 3
     assert {len(mark) for mark in marks} == {12}
 
 
 def test_another_host_with_the_same_salt_has_another_mark(monkeypatch: pytest.MonkeyPatch):
-    here = host_mark(bytes(32), "boot1")
+    here = host_pseudonym(bytes(32), "boot1")
     monkeypatch.setattr(socket, "gethostname", lambda: "elsewhere")
 
-    assert host_mark(bytes(32), "boot1") != here
+    assert host_pseudonym(bytes(32), "boot1") != here
 
 
 def test_a_salt_that_others_can_read_or_that_is_a_link_or_cut_is_not_used(tmp_path: Path):

@@ -10,7 +10,7 @@ import pytest
 import zmq
 
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.host_identity import key_text, key_z85, keys_folder, own_keys
+from kmonitor_agent.wire.local.host_identity import key_hex, key_z85, keys_folder, own_keys
 from kmonitor_agent.wire.local.private_files import NotPrivate, write_private
 
 
@@ -46,7 +46,7 @@ def test_the_secret_is_shown_nowhere(home: Folders):
     made = own_keys(home, "desktop")
 
     assert made.secret.decode() not in repr(made)
-    assert key_text(made.secret) not in repr(made)
+    assert key_hex(made.secret) not in repr(made)
 
 
 def test_many_that_are_first_at_once_get_the_same_keys(home: Folders):

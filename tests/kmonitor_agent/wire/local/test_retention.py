@@ -9,7 +9,7 @@ import pytest
 from kmonitor_agent.wire.local.spool_folder import RunSpool, spooled_bytes, trim_root
 from kmonitor_agent.wire.local.spool_format import encode_record, segment_head, segment_name
 from kmonitor_agent.wire.messages.codec import decode_event, encode_event
-from kmonitor_agent.wire.messages.events import EpochEnded, Lost
+from kmonitor_agent.wire.messages.events import EpochEnded, LostEvents
 from tests.support.links import FACTS, body, epoch
 
 
@@ -75,7 +75,7 @@ def test_with_nothing_confirmed_own_samples_go_and_epochs_stay(tmp_path: Path):
         assert freed > 0
         assert len(events) == 40
         assert [e.epoch for e in events if isinstance(e, EpochEnded)] == [10, 20, 30, 40]
-        assert sum(isinstance(e, Lost) for e in events) == 18
+        assert sum(isinstance(e, LostEvents) for e in events) == 18
         assert trim_root(tmp_path, own=own, limit_bytes=0) > 0
         assert trim_root(tmp_path, own=own, limit_bytes=0) == 0
 

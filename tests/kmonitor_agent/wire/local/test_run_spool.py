@@ -12,20 +12,20 @@ from kmonitor_agent.wire.local.spool_folder import (
     KEEP_ACKED_S,
     RunSpool,
     SpooledEvent,
+    event_time_s,
     spooled_runs,
-    time_of,
 )
 from kmonitor_agent.wire.local.spool_format import (
-    BootFacts,
+    SessionFacts,
     encode_record,
     segment_head,
     segment_name,
 )
 from kmonitor_agent.wire.messages.codec import decode_event
-from kmonitor_agent.wire.messages.events import Lost
+from kmonitor_agent.wire.messages.events import LostEvents
 from tests.support.links import FACTS, body, flip_byte
 
-LATER = BootFacts(run="run1", boot="boot2", host="here", pid=2, started_wall_s=1.9e9)
+LATER = SessionFacts(run="run1", boot="boot2", host="here", pid=2, started_wall_s=1.9e9)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def _write(folder: Path, first: int, last: int, facts: BootFacts = FACTS) -> Path:
+def _write(folder: Path, first: int, last: int, facts: SessionFacts = FACTS) -> Path:
     path = folder / segment_name(first)
     records = (encode_record(seq, body(seq, float(seq))) for seq in range(first, last + 1))
     path.write_bytes(segment_head(facts) + b"".join(records))
@@ -99,7 +99,7 @@ def test_damage_in_the_middle_is_a_lost_event_at_the_time_before(folder: Path):
 
     assert [e.seq for e in events] == [1, 2, 3, 4, 5]
     lost = decode_event(events[2].body)
-    assert isinstance(lost, Lost)
+    assert isinstance(lost, LostEvents)
     assert (lost.first, lost.last, lost.t_s) == (3, 3, 2.0)
     assert events[3].body == body(4, 4.0)
 
@@ -112,7 +112,7 @@ def test_damage_is_seen_also_when_reading_begins_right_behind_it(folder: Path):
         first = next(spool.events(2))
 
     assert first.seq == 3
-    assert isinstance(decode_event(first.body), Lost)
+    assert isinstance(decode_event(first.body), LostEvents)
 
 
 def test_a_missing_segment_is_lost_events_of_the_next_boot(folder: Path):
@@ -123,7 +123,7 @@ def test_a_missing_segment_is_lost_events_of_the_next_boot(folder: Path):
         events = list(spool.events())
 
     assert [e.seq for e in events] == [1, 2, 3, 4, 5, 6]
-    assert all(isinstance(decode_event(e.body), Lost) for e in events[2:4])
+    assert all(isinstance(decode_event(e.body), LostEvents) for e in events[2:4])
     assert [decode_event(e.body).t_s for e in events[2:4]] == [0.0, 0.0]
     assert events[2].facts == LATER
 
@@ -255,4 +255,4 @@ def test_runs_are_the_folders_below_the_root(tmp_path: Path, folder: Path):
 
 
 def test_the_time_of_no_event_is_zero():
-    assert time_of(b"nonsense") == 0.0
+    assert event_time_s(b"nonsense") == 0.0

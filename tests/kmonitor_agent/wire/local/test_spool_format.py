@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kmonitor_agent.wire.local.spool_format import (
     RECORD_HEADER,
     SEGMENT_MAGIC,
-    Record,
+    SpoolRecord,
     encode_record,
     first_seq_of,
     parse_segment,
@@ -35,7 +35,7 @@ def test_a_segment_is_read_as_it_was_written(bodies: list[bytes]):
     read = parse_segment(data)
 
     assert read.facts == FACTS
-    assert read.records == tuple(Record(n, b) for n, b in enumerate(bodies, 1))
+    assert read.records == tuple(SpoolRecord(n, b) for n, b in enumerate(bodies, 1))
     assert read.good_bytes == len(data)
     assert not read.is_damaged
 
@@ -100,7 +100,7 @@ def test_a_head_record_with_a_number_is_an_event():
     read = parse_segment(SEGMENT_MAGIC + encode_record(3, b"three"))
 
     assert read.facts is None
-    assert read.records == (Record(3, b"three"),)
+    assert read.records == (SpoolRecord(3, b"three"),)
 
 
 def test_zeros_that_a_crash_left_at_the_end_are_no_records():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.wire.local.folder_lock import RunLock
+from kmonitor_agent.wire.local.folder_lock import FolderLock
 from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.local.spool_format import (
     encode_record,
@@ -14,9 +14,9 @@ from kmonitor_agent.wire.local.spool_format import (
     segment_name,
     segments_in,
 )
-from kmonitor_agent.wire.local.spool_reader import LARGE_GAP, SETTLED_S, SpoolTail, spools_below
+from kmonitor_agent.wire.local.spool_reader import LARGE_GAP, SETTLED_S, SpoolReader, spools_below
 from kmonitor_agent.wire.messages.codec import decode_event
-from kmonitor_agent.wire.messages.events import Lost
+from kmonitor_agent.wire.messages.events import LostEvents
 from tests.support.links import FACTS, body, flip_byte
 
 
@@ -45,13 +45,13 @@ def settle(path: Path) -> None:
     os.utime(path, (long_ago_s, long_ago_s))
 
 
-def numbers(tail: SpoolTail, limit: int = 1024) -> list[int]:
+def numbers(tail: SpoolReader, limit: int = 1024) -> list[int]:
     return [event.seq for event in tail.read(limit).events]
 
 
 def test_what_was_appended_since_is_given_out_once(run: Path):
     path = write(run, 1, range(1, 6))
-    tail = SpoolTail(run)
+    tail = SpoolReader(run)
 
     assert numbers(tail) == [1, 2, 3, 4, 5]
     assert numbers(tail) == []
@@ -67,7 +67,7 @@ def test_a_record_that_is_still_being_written_is_waited_for(run: Path):
     whole = encode_record(4, body(4))
     with path.open("ab") as file:
         file.write(whole[:-3])
-    tail = SpoolTail(run)
+    tail = SpoolReader(run)
 
     assert numbers(tail) == [1, 2, 3]
     with path.open("ab") as file:
@@ -77,11 +77,11 @@ def test_a_record_that_is_still_being_written_is_waited_for(run: Path):
 
 def test_the_lock_of_a_living_process_is_not_asked_for(run: Path):
     write(run, 1, range(1, 4))
-    lock = RunLock.take(run)
+    lock = FolderLock.take(run)
     assert lock is not None
     before = sorted((p.name, p.stat().st_mtime_ns) for p in run.iterdir())
 
-    assert numbers(SpoolTail(run)) == [1, 2, 3]
+    assert numbers(SpoolReader(run)) == [1, 2, 3]
     assert sorted((p.name, p.stat().st_mtime_ns) for p in run.iterdir()) == before
     lock.release()
 
@@ -89,7 +89,7 @@ def test_the_lock_of_a_living_process_is_not_asked_for(run: Path):
 def test_many_events_come_in_pieces(run: Path):
     write(run, 1, range(1, 8))
     write(run, 8, range(8, 12))
-    tail = SpoolTail(run)
+    tail = SpoolReader(run)
     pieces = [numbers(tail, limit=3) for _ in range(5)]
 
     assert [n for piece in pieces for n in piece] == list(range(1, 12))
@@ -99,7 +99,7 @@ def test_many_events_come_in_pieces(run: Path):
 def test_it_goes_on_behind_what_a_hub_has(run: Path):
     write(run, 1, range(1, 6))
     write(run, 6, range(6, 9))
-    tail = SpoolTail(run)
+    tail = SpoolReader(run)
     tail.go_on_after(6)
 
     assert numbers(tail) == [7, 8]
@@ -110,21 +110,21 @@ def test_it_goes_on_behind_what_a_hub_has(run: Path):
 def test_a_hole_that_may_still_fill_is_waited_for_and_else_told_as_lost(run: Path):
     path = write(run, 1, range(1, 6))
     flip_byte(path, len(segment_head(FACTS)) + len(encode_record(1, body(1))) + 20)
-    tail = SpoolTail(run)
+    tail = SpoolReader(run)
 
     assert numbers(tail) == []
     assert "yet" in tail.waits
     settle(path)
-    later = SpoolTail(run)
+    later = SpoolReader(run)
     found = later.read().events
     assert [event.seq for event in found] == [1, 2, 3, 4, 5]
-    assert isinstance(decode_event(found[1].body), Lost)
+    assert isinstance(decode_event(found[1].body), LostEvents)
     assert later.waits == ""
 
 
 def test_a_segment_that_was_thinned_meanwhile_is_read_anew(run: Path):
     path = write(run, 1, range(1, 6))
-    tail = SpoolTail(run)
+    tail = SpoolReader(run)
     assert numbers(tail) == [1, 2, 3, 4, 5]
     fresh = path.with_suffix(".thin")
     fresh.write_bytes(segment_head(FACTS) + encode_record(2, body(2)) + encode_record(6, body(6)))
@@ -135,7 +135,7 @@ def test_a_segment_that_was_thinned_meanwhile_is_read_anew(run: Path):
 
 def test_what_nobody_has_any_more_is_a_jump_when_it_is_much(run: Path):
     write(run, 41, range(41, 43))
-    tail = SpoolTail(run)
+    tail = SpoolReader(run)
     piece = tail.read()
     assert (piece.skipped, [e.seq for e in piece.events]) == (40, [41, 42])
 
@@ -153,7 +153,7 @@ def test_it_reads_what_the_owner_of_the_spool_reads(run: Path):
     with spool:
         owned = [(event.seq, event.body) for event in spool.events()]
 
-    read = [(event.seq, event.body) for event in SpoolTail(run).read().events]
+    read = [(event.seq, event.body) for event in SpoolReader(run).read().events]
     assert read == owned
 
 

@@ -11,11 +11,11 @@ from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.local.spool_format import (
     SEGMENT_BYTES,
     SEGMENT_S,
-    Record,
+    SpoolRecord,
     segment_name,
     segments_in,
 )
-from kmonitor_agent.wire.local.spool_writer import SpoolHeld, SpoolWriter
+from kmonitor_agent.wire.local.spool_writer import SpoolLocked, SpoolWriter
 from tests.support.clock import MovedClock
 from tests.support.links import FACTS, body
 
@@ -25,8 +25,8 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "spool"
 
 
-def _records(first: int, n: int = 1, size: int = 0) -> list[Record]:
-    return [Record(seq, body(seq) + bytes(size)) for seq in range(first, first + n)]
+def _records(first: int, n: int = 1, size: int = 0) -> list[SpoolRecord]:
+    return [SpoolRecord(seq, body(seq) + bytes(size)) for seq in range(first, first + n)]
 
 
 def _seqs(root: Path) -> list[int]:
@@ -75,12 +75,12 @@ def test_a_second_process_of_the_run_is_kept_out(root: Path):
     first.open()
     second = SpoolWriter(root, FACTS, MovedClock())
 
-    with pytest.raises(SpoolHeld):
+    with pytest.raises(SpoolLocked):
         second.open()
 
     first.write(_records(1))
     first.close()
-    with pytest.raises(SpoolHeld):
+    with pytest.raises(SpoolLocked):
         second.open(given=1)
     assert second.open().last_seq == 1
     second.close()

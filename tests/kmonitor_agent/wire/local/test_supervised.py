@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from kmonitor_agent.wire.local.supervision import Leaving, Supervision
+from kmonitor_agent.wire.local.supervision import RestartRequest, Supervision
 
 
 def test_a_process_knows_who_asked_the_one_before_it_to_leave(tmp_path: Path):
     shared = Supervision(tmp_path)
-    left = Leaving("a" * 32, "limit ram 80%")
+    left = RestartRequest("a" * 32, "limit ram 80%")
 
     shared.begin_next()
     assert shared.left() is None
@@ -19,7 +19,7 @@ def test_a_process_knows_who_asked_the_one_before_it_to_leave(tmp_path: Path):
 
 def test_a_process_that_follows_a_crash_was_asked_for_by_nobody(tmp_path: Path):
     shared = Supervision(tmp_path)
-    shared.leave(Leaving("a" * 32, "limit ram 80%"))
+    shared.leave(RestartRequest("a" * 32, "limit ram 80%"))
     shared.begin_next()
 
     shared.begin_next()

@@ -10,12 +10,12 @@ import pytest
 
 from kmonitor_agent.studies.attempts import Attempt
 from kmonitor_agent.studies.study_folder import StudyFacts
-from kmonitor_agent.wire.local.fold_identity import FoldPlace
-from kmonitor_agent.wire.local.interpreter_record import Launcher
-from kmonitor_agent.wire.local.spool_format import BootFacts
-from kmonitor_agent.wire.local.supervision import Leaving, Terms
+from kmonitor_agent.wire.local.fold_identity import FoldIdentity
+from kmonitor_agent.wire.local.interpreter_record import InterpreterRecord
+from kmonitor_agent.wire.local.spool_format import SessionFacts
+from kmonitor_agent.wire.local.supervision import RestartRequest, SupervisorSettings
 from kmonitor_agent.wire.messages.codec import (
-    Malformed,
+    MalformedMessage,
     ProtocolError,
     decode_event,
     encode_event,
@@ -28,11 +28,11 @@ from kmonitor_agent.wire.messages.fields import (
     MAX_DURATION_S,
     MAX_EVENT_BYTES,
     MAX_WALL_S,
-    count_within,
-    read_within,
-    seconds_within,
-    wall_within,
-    within,
+    clamp_count,
+    clamp_fields,
+    clamp_seconds,
+    clamp_wall,
+    read_clamped,
 )
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from kmonitor_agent.wire.messages.unions import Batch
@@ -41,7 +41,16 @@ from tests.support.golden_frames import kinds
 
 KINDS = kinds()
 IDS = [f"{side}-{kind.__name__}" for side, kind, _ in KINDS]
-FILES = (BootFacts, ModelLayout, Launcher, Terms, Leaving, FoldPlace, StudyFacts, Attempt)
+FILES = (
+    SessionFacts,
+    ModelLayout,
+    InterpreterRecord,
+    SupervisorSettings,
+    RestartRequest,
+    FoldIdentity,
+    StudyFacts,
+    Attempt,
+)
 
 
 @pytest.mark.parametrize("kind", [*(kind for _, kind, _ in KINDS), *FILES])
@@ -89,7 +98,7 @@ def test_a_batch_may_end_at_the_largest_number_and_not_behind_it(first: int, n: 
         return MAGIC, msgspec.msgpack.encode(plain)
 
     assert isinstance(unpack_from_agent(batch(n)), Batch)
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         unpack_from_agent(batch(n + 1))
 
 
@@ -108,7 +117,7 @@ _CANNOT_BE_CUT = re.compile(
 
 def _why_not_cut(kind: Any, decode: Any, plain: Any) -> str:
     try:
-        body = msgspec.msgpack.encode(read_within(kind, plain))
+        body = msgspec.msgpack.encode(read_clamped(kind, plain))
     except msgspec.ValidationError as exc:
         return str(exc)
     if len(body) <= MAX_EVENT_BYTES:
@@ -135,15 +144,15 @@ def test_no_event_that_is_sent_is_refused_for_a_bound(event: Any):
 def test_what_is_within_its_bounds_is_not_changed():
     event = FitStarted(t_s=1.5, fit=3, model="net", epochs=MAX_COUNT, learning_rate=math.inf)
 
-    assert within(event) == event
+    assert clamp_fields(event) == event
 
 
 @pytest.mark.parametrize("far", [math.nan, -math.inf, -1.0, -0.0])
 def test_times_below_their_bounds_are_zero(far: float):
-    assert (seconds_within(far), wall_within(far)) == (0.0, 0.0)
+    assert (clamp_seconds(far), clamp_wall(far)) == (0.0, 0.0)
 
 
 def test_times_and_counts_above_their_bounds_are_at_them():
-    assert seconds_within(math.inf) == MAX_DURATION_S
-    assert wall_within(1e300) == MAX_WALL_S
-    assert (count_within(2**80), count_within(-1)) == (MAX_COUNT, 0)
+    assert clamp_seconds(math.inf) == MAX_DURATION_S
+    assert clamp_wall(1e300) == MAX_WALL_S
+    assert (clamp_count(2**80), clamp_count(-1)) == (MAX_COUNT, 0)

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kmonitor_agent.wire.messages.codec import (
-    Malformed,
-    NotOurs,
+    BadFrames,
+    MalformedMessage,
+    MessageTooLarge,
     ProtocolError,
-    TooLarge,
     UnsupportedType,
     decode_event,
     encode_event,
@@ -25,14 +25,14 @@ from kmonitor_agent.wire.messages.codec import (
 )
 from kmonitor_agent.wire.messages.commands import Command, LimitSpec, SetLimits
 from kmonitor_agent.wire.messages.events import (
-    BootStarted,
     CommandProgress,
     EpochEnded,
     GraphSize,
     LimitsInForce,
-    Lost,
+    LostEvents,
     Notice,
     Sample,
+    SessionStarted,
     StepTimes,
 )
 from kmonitor_agent.wire.messages.fields import (
@@ -48,15 +48,15 @@ from kmonitor_agent.wire.messages.fields import (
 )
 from kmonitor_agent.wire.messages.unions import (
     Ack,
-    Again,
     Batch,
-    CommandAsked,
-    Head,
+    ChangeHint,
+    CommandRequest,
     Hello,
-    HubAsked,
+    HelloAgain,
+    HubRequest,
     Nack,
     Ping,
-    RunsAsked,
+    RunsRequest,
     Welcome,
 )
 
@@ -93,7 +93,7 @@ LIMITS = st.builds(
 EVENTS = st.one_of(
     SAMPLES,
     EPOCHS,
-    st.builds(Lost, t_s=SECONDS, first=COUNTS, last=COUNTS, why=TEXTS),
+    st.builds(LostEvents, t_s=SECONDS, first=COUNTS, last=COUNTS, why=TEXTS),
     st.builds(LimitsInForce, t_s=SECONDS, limits=st.lists(LIMITS, max_size=3)),
     st.builds(
         GraphSize,
@@ -105,7 +105,7 @@ EVENTS = st.one_of(
         functions=COUNTS,
     ),
     st.builds(
-        BootStarted,
+        SessionStarted,
         t_s=SECONDS,
         boot=IDS,
         name=NAMES,
@@ -139,7 +139,7 @@ FROM_AGENT = st.one_of(
 )
 TO_AGENT = st.one_of(
     st.builds(Ack, run=IDS, acked=COUNTS),
-    st.builds(Again, run=IDS, acked=COUNTS),
+    st.builds(HelloAgain, run=IDS, acked=COUNTS),
     st.builds(Nack, run=IDS, first=COUNTS, n=COUNTS, why=TEXTS),
     st.builds(
         Welcome,
@@ -180,11 +180,11 @@ def test_what_a_hub_says_survives_the_way_back(message: Any):
 
 
 def test_desktop_messages_survive_both_ways():
-    asked = CommandAsked(ask=7, id=new_id(), run=new_id(), name="reload", boot=new_id())
+    asked = CommandRequest(ask=7, id=new_id(), run=new_id(), name="reload", boot=new_id())
 
     assert unpack_from_desktop(pack(asked)) == asked
-    assert unpack_from_desktop(pack(RunsAsked(ask=1))) == RunsAsked(ask=1)
-    assert unpack_to_desktop(pack(Head(head=3, change=4))) == Head(head=3, change=4)
+    assert unpack_from_desktop(pack(RunsRequest(ask=1))) == RunsRequest(ask=1)
+    assert unpack_to_desktop(pack(ChangeHint(head=3, change=4))) == ChangeHint(head=3, change=4)
 
 
 def test_nan_in_keras_logs_stays_nan():
@@ -220,14 +220,14 @@ def _message_or_protocol_error(unpack: Any, frames: Any) -> None:
     "frames", [[], [MAGIC], [MAGIC, b"", b""], [b"KM2", b"\x80"], [b"\x80", MAGIC], [b"\x80"]]
 )
 def test_frames_that_are_not_magic_and_body_are_not_ours(frames: list[bytes]):
-    with pytest.raises(NotOurs):
+    with pytest.raises(BadFrames):
         unpack_to_agent(frames)
 
 
 def test_an_unknown_type_is_told_apart_from_a_malformed_body():
     with pytest.raises(UnsupportedType) as unknown:
         unpack_to_agent((MAGIC, msgspec.msgpack.encode({"type": "x" * 300})))
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         unpack_to_agent((MAGIC, msgspec.msgpack.encode({"type": "ping", "n": -1})))
 
     assert unknown.value.type_name == "x" * 64
@@ -235,23 +235,23 @@ def test_an_unknown_type_is_told_apart_from_a_malformed_body():
 
 def test_a_message_for_the_other_side_is_not_accepted():
     with pytest.raises(UnsupportedType):
-        unpack_to_agent(pack(HubAsked(ask=1)))
+        unpack_to_agent(pack(HubRequest(ask=1)))
 
 
 @pytest.mark.parametrize("shape", [b"\x91" * 100_000, b"\x81\xa1a" * 50_000 + b"\xc0"])
 def test_deep_nesting_is_malformed_and_no_recursion_error(shape: bytes):
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         unpack_to_agent((MAGIC, shape))
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         unpack_to_agent((MAGIC, b"\x82\xa4type\xa4ping\xa1n" + shape))
-    with pytest.raises(Malformed):  # of a type that nobody knows, too
+    with pytest.raises(MalformedMessage):  # of a type that nobody knows, too
         unpack_to_agent((MAGIC, b"\x82\xa4type\xa8teleport\xa1x" + shape))
 
 
 def test_text_that_is_not_utf8_is_malformed():
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         unpack_to_agent((MAGIC, b"\x81\xa4type\xa4\xff\xfe\xfd\xfc"))
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         event_type(b"\x81\xa4type\xa4\xff\xfe\xfd\xfc")
 
 
@@ -270,22 +270,22 @@ def test_text_that_is_not_utf8_is_malformed():
 def test_numbers_out_of_bounds_are_malformed(field: str, value: object):
     body = msgspec.msgpack.encode({"type": "sample", "t_s": 0.0, field: value})
 
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         decode_event(body)
 
 
 @pytest.mark.parametrize("bad", ["", "a b", "../etc", "a" * 65, "ä", "a\n"])
 def test_ids_are_short_and_plain(bad: str):
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         unpack_to_agent(pack(Ack(run=bad, acked=1)))
 
 
 def test_an_event_over_its_bound_is_refused_on_both_sides():
     huge = LimitsInForce(t_s=0.0, limits=[LimitSpec(metric="ram", set_by="x" * 70_000)])
 
-    with pytest.raises(TooLarge) as refused:
+    with pytest.raises(MessageTooLarge) as refused:
         encode_event(huge)
-    with pytest.raises(TooLarge):
+    with pytest.raises(MessageTooLarge):
         decode_event(bytes(MAX_EVENT_BYTES + 1))
 
     assert refused.value.n_bytes > refused.value.limit_bytes == MAX_EVENT_BYTES
@@ -301,9 +301,9 @@ def test_an_unknown_event_still_tells_its_type():
 
 
 def test_an_event_without_a_type_is_malformed():
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         event_type(msgspec.msgpack.encode({"t_s": 1.0}))
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         decode_event(msgspec.msgpack.encode({"t_s": 1.0}))
 
 
@@ -313,7 +313,7 @@ def test_a_batch_has_bounds():
     from_zero = Batch(run="r", boot="b", first=0, events=[b"x"])
 
     for batch in (too_many, empty, from_zero):
-        with pytest.raises(Malformed):
+        with pytest.raises(MalformedMessage):
             unpack_from_agent(pack(batch))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.frameworks.tensorflow import framework
-from kmonitor_agent.wire.messages.events import EpochEnded, Sample, Sources
+from kmonitor_agent.wire.messages.events import EpochEnded, FieldSources, Sample
 from kmonitor_agent.wire.messages.readings import Reading
 from tests.support import callback_fits
 from tests.support.callback_fits import Told, X, Y, fit, of, small_model
@@ -125,7 +125,9 @@ def test_a_schedules_rate_is_told_at_each_epochs_end(monitor: Any, told: Told):
     events = told(monitor)
     rates = [event.learning_rate for event in of(EpochEnded, events)]
     assert rates == [pytest.approx(0.05), pytest.approx(0.025)]
-    [source] = [s for e in of(Sources, events) for s in e.sources if s.field == "learning_rate"]
+    [source] = [
+        s for e in of(FieldSources, events) for s in e.sources if s.field == "learning_rate"
+    ]
     assert "optimizer" in source.source
 
 
@@ -138,7 +140,9 @@ def test_a_rate_that_cannot_be_read_is_absent_with_the_reason_told_once(
 
     events = told(monitor)
     assert [event.learning_rate for event in of(EpochEnded, events)] == [None, None]
-    [source] = [s for e in of(Sources, events) for s in e.sources if s.field == "learning_rate"]
+    [source] = [
+        s for e in of(FieldSources, events) for s in e.sources if s.field == "learning_rate"
+    ]
     assert source.absent == why
 
 

@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from kmonitor.hub.runs.run_record import RunRecord
-from kmonitor.hub.store.connection import StoreAway, StoreDiffers
-from kmonitor.hub.store.pages import Wanted
+from kmonitor.hub.store.connection import StoreOutOfSync, StoreUnavailable
+from kmonitor.hub.store.pages import PageRequest
 from kmonitor.hub.store.postgresql import server
 from kmonitor.hub.store.postgresql.server import BoundedConnection, TakenOver, WritingConnection
 from kmonitor.hub.store.postgresql.team_database import TeamDatabase
@@ -50,12 +50,12 @@ def away() -> Iterator[None]:
 
 
 def raise_away() -> None:
-    raise StoreAway("away")
+    raise StoreUnavailable("away")
 
 
 def seqs(parts: HubParts, record: RunRecord) -> list[int]:
     """Numbers of a run's events as they are stored, in the order of their rows."""
-    page = parts.database.page(Wanted(0, 1000, (record.key,)))
+    page = parts.database.page(PageRequest(0, 1000, (record.key,)))
     return [seq for _, _, seq, _, _ in page.rows]
 
 
@@ -274,7 +274,7 @@ def test_questions_are_answered_again_once_the_server_is_back(
     def answer() -> object:
         try:
             return reader.execute("SELECT count(*) FROM events").fetchone()
-        except StoreAway:
+        except StoreUnavailable:
             return None
 
     assert wait_until(answer, what="an answer") == (1,)
@@ -312,7 +312,7 @@ def test_a_database_put_back_to_an_older_state_is_read_anew(
     team_server.cut(name)
     team.take(record, Sample(t_s=1.0))
 
-    with pytest.raises(StoreDiffers):
+    with pytest.raises(StoreOutOfSync):
         committed(team)
     caplog.clear()
 
