@@ -59,7 +59,7 @@ _Given = ParamSpec("_Given")
 _Hook = Callable[Concatenate["MonitorCallback", _Given], None]
 
 _OF_THE_PROCESS: Final = frozenset(
-    {"_session", "_fits", "_models", "_tick", _STEP_HOOK, _LOGS_HOOK, "async_safe"}
+    {"_run_recorder", "_fits", "_models", "_tick", _STEP_HOOK, _LOGS_HOOK, "async_safe"}
 )
 
 
@@ -81,10 +81,10 @@ def _hook(where: str, *, is_short: bool = False) -> "Callable[[_Hook[_Given]], _
                 except Exception as exc:
                     if is_from_signal_handler(exc):
                         raise
-                    self._session.faults.record(where, exc)  # pyright: ignore[reportPrivateUsage]
+                    self._run_recorder.faults.record(where, exc)  # pyright: ignore[reportPrivateUsage]
                 finally:
                     if is_open:
-                        SIGNALS.close(self._session.faults)  # pyright: ignore[reportPrivateUsage]
+                        SIGNALS.close(self._run_recorder.faults)  # pyright: ignore[reportPrivateUsage]
             except HandlerException as passing:
                 if is_open:
                     raise passing.error from None
@@ -183,12 +183,12 @@ class MonitorCallback:
     @property
     def run_id(self) -> str:
         """Id of the run, as `kmonitor show` takes it."""
-        return self._session.run_id
+        return self._run_recorder.run_id
 
     @property
     def records(self) -> "ActionResults":
         """What was done so far, oldest first."""
-        return self._session.records
+        return self._run_recorder.results
 
     @not_converted
     def request(
@@ -219,7 +219,7 @@ class MonitorCallback:
         """
         _check_request(action, at, mode, export=export)
         _check_of(action, of)
-        self._session.request(
+        self._run_recorder.request(
             ActionRequest(
                 action=cast("Any", action),
                 at=cast("Any", at),
@@ -262,11 +262,11 @@ class MonitorCallback:
     def on_train_begin(self, logs: Any = None) -> None:
         """A fit begins."""
         del logs
-        with self._session.faults.guarded("callback.train_begin"):
+        with self._run_recorder.faults.guarded("callback.train_begin"):
             self._begin_fit()
         if self._settings.logs:
-            with self._session.faults.guarded("callback.logs"):
-                self._session.log_figures.ask(self, self._running())
+            with self._run_recorder.faults.guarded("callback.logs"):
+                self._run_recorder.log_writer.ask(self, self._running())
         self._choose_tick()
 
     def _begin_fit(self) -> None:
@@ -274,11 +274,11 @@ class MonitorCallback:
         model = None if found is None else found()
         if model is None:
             return
-        fit = self._session.begin_fit(self, model, self.params, self._settings)
+        fit = self._run_recorder.begin_fit(self, model, self.params, self._settings)
         if fit is not None:
             self._fits.setdefault(threading.get_ident(), []).append(fit)
             _runs().watch_exits()
-            _runs().fit_began(self._session)
+            _runs().fit_began(self._run_recorder)
         elif (known := self._running()) is not None and is_same_fit(
             known.origin, find_origin(self)
         ):
@@ -290,7 +290,7 @@ class MonitorCallback:
         del logs
         fit = self._running()
         if fit is not None:
-            self._session.begin_epoch(fit, epoch)
+            self._run_recorder.begin_epoch(fit, epoch)
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         """A step begins; the only hook of ours that runs each step."""
@@ -300,26 +300,26 @@ class MonitorCallback:
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """An epoch ended: the safe point at which actions are done."""
         del epoch
-        with self._session.faults.guarded("callback.epoch_end"):
+        with self._run_recorder.faults.guarded("callback.epoch_end"):
             fit = self._running()
             model = None if fit is None else fit.model()
             if fit is not None and model is not None:
-                self._session.end_epoch(fit, model, logs, self.params)
+                self._run_recorder.end_epoch(fit, model, logs, self.params)
         if self._settings.logs:
-            self._session.log_figures.fill(logs)
+            self._run_recorder.log_writer.fill(logs)
 
     @_hook("callback.train_end")
     def on_train_end(self, logs: Any = None) -> None:
         """The fit ended by itself or was stopped."""
         del logs
-        with self._session.faults.guarded("callback.train_end"):
+        with self._run_recorder.faults.guarded("callback.train_end"):
             fit = self._running()
             if fit is not None and fit.listed > 1:
                 fit.listed -= 1  # the last of its listings ends it
             elif fit is not None:
                 stopped = safe_bool(getattr(fit.model(), "stop_training", False))
-                self._session.end_fit(fit, stopped=stopped)
-                _runs().fit_ended(self._session)
+                self._run_recorder.end_fit(fit, stopped=stopped)
+                _runs().fit_ended(self._run_recorder)
         self._choose_tick()
 
     @_hook("callback.part_end")
@@ -327,17 +327,17 @@ class MonitorCallback:
         """A call of `fit` ends whose training goes on in another (`kmonitor_agent.fit`)."""
         fit = self._running()
         if fit is not None:
-            self._session.end_part(fit)
+            self._run_recorder.end_part(fit)
 
     @_hook("callback.part_begin")
     def on_part_begin(self) -> None:
         """The training goes on, with another model object."""
-        with self._session.faults.guarded("callback.part_begin"):
+        with self._run_recorder.faults.guarded("callback.part_begin"):
             fit = self._running()
             found = self._models.get(threading.get_ident())
             model = None if found is None else found()
             if fit is not None and model is not None:
-                self._session.begin_part(self, fit, model)
+                self._run_recorder.begin_part(self, fit, model)
         self._choose_tick()
 
     def _implements_train_batch_hooks(self) -> bool:
@@ -350,7 +350,7 @@ class MonitorCallback:
         return False
 
     def _join_run(self) -> None:
-        self._session: RunRecorder = _runs().session(self._settings, self)
+        self._run_recorder: RunRecorder = _runs().recorder(self._settings, self)
         self._fits: dict[int, list[Fit]] = {}
         self._models: dict[int, weakref.ref[Any]] = {}
         self._tick = _ignore

@@ -199,7 +199,7 @@ def _gone(framework: Framework, outcome: ReclaimOutcome) -> str:
     after = None if outcome.after is None else outcome.after.functions
     if before is None or after is None or after >= before:
         return ""
-    is_jax = framework.probed().backend == "jax"
+    is_jax = framework.info().backend == "jax"
     return counted_text(before - after, "compiled program" if is_jax else "function")
 
 

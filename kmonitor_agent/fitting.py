@@ -225,7 +225,7 @@ def fit(
 def _bound(model: KerasModel, arguments: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
     method: Any = getattr(model, "fit", None)
     if not callable(method) or framework_for(model).reclaim_steps() is None:
-        why = framework_for(model).probed().unavailable.get("reload", "it has no fit")
+        why = framework_for(model).info().unavailable.get("reload", "it has no fit")
         raise TypeError(f"fit: {type(model).__name__} cannot be trained here: {why}")
     bound = inspect.signature(method).bind(*arguments, **named)
     given = dict(bound.arguments)
@@ -263,7 +263,7 @@ class _Fitting:
         self._saved: rebuilt.SavedModelState | None = None
         self._store: CheckpointStore | None = None
         self._next_epoch = 0
-        self._start: GlobalStateSnapshot | None = None
+        self._state_snapshot: GlobalStateSnapshot | None = None
 
     def run(self) -> Fitted:
         """Call Keras' `fit` until the training is over."""
@@ -294,7 +294,7 @@ class _Fitting:
 
     def part_begun(self) -> None:
         """Keras has prepared another call of `fit`: its first epoch comes as the next one."""
-        start, self._start = self._start, None
+        start, self._state_snapshot = self._state_snapshot, None
         if start is not None:
             start.over()
 
@@ -325,7 +325,7 @@ class _Fitting:
             if note := _of_the_data(self._arguments):
                 outcome = replace(outcome, why="; ".join(filter(None, (outcome.why, note))))
             self._model = self._parts.model = made
-            self._start = GlobalStateSnapshot(self._arguments.get("x"))
+            self._state_snapshot = GlobalStateSnapshot(self._arguments.get("x"))
             self._tell(outcome)
         return self._next_epoch
 

@@ -39,9 +39,9 @@ def hosts(*, json: Annotated[bool, Parameter(name="--json", negative="")] = Fals
     Args:
         json: One JSON list with `address`, `name`, `command`, `socket` and `error`.
     """
-    book = HostStore(find_folders())
-    known = book.hosts()
-    _tell_trouble(book)
+    store = HostStore(find_folders())
+    known = store.hosts()
+    _tell_trouble(store)
     if json:
         print_json([fields_of(host) for host in known])
     elif known:
@@ -70,10 +70,10 @@ def add(
         untried: Remember it without connecting.
     """
     folders = find_folders()
-    book = HostStore(folders)
+    store = HostStore(folders)
     if not untried:
-        known = book.find(address)
-        _tell_trouble(book)
+        known = store.find(address)
+        _tell_trouble(store)
         asked = known.command if known is not None and command is None else command
         with folder_faults_named(folders):
             found = check_host(folders, RememberedHost(address, command=asked or ""))
@@ -83,8 +83,8 @@ def add(
                 f"kmonitor {found.version} answers on {found.host} (process {found.pid}{how})."
             )
         )
-    host = book.add(address, name=name, command=command)
-    _tell_trouble(book)
+    host = store.add(address, name=name, command=command)
+    _tell_trouble(store)
     print_text(terminal_safe(f"Remembered: {host.called}."))
     return DONE
 
@@ -96,8 +96,8 @@ def remove(host: str, /) -> int:
     Args:
         host: Its address or its name.
     """
-    book = HostStore(find_folders())
-    book.remove(_known(book, host).address)
+    store = HostStore(find_folders())
+    store.remove(_known(store, host).address)
     print_text(terminal_safe(f"Forgotten: {host}."))
     return DONE
 
@@ -110,21 +110,21 @@ def rename(host: str, name: str, /) -> int:
         host: Its address or its name.
         name: The new one; empty: its address.
     """
-    book = HostStore(find_folders())
-    address = _known(book, host).address
-    book.rename(address, name)
+    store = HostStore(find_folders())
+    address = _known(store, host).address
+    store.rename(address, name)
     print_text(terminal_safe(f"{address} is called {name or address}."))
     return DONE
 
 
-def _tell_trouble(book: HostStore) -> None:
-    if book.trouble:
-        print_stderr(f"kmonitor: {terminal_safe(book.trouble)}")
+def _tell_trouble(store: HostStore) -> None:
+    if store.trouble:
+        print_stderr(f"kmonitor: {terminal_safe(store.trouble)}")
 
 
-def _known(book: HostStore, host: str) -> RememberedHost:
-    known = book.find(host)
-    _tell_trouble(book)
+def _known(store: HostStore, host: str) -> RememberedHost:
+    known = store.find(host)
+    _tell_trouble(store)
     if known is None:
         raise UserError(f'No host "{terminal_safe(host)}" is remembered.', "See: kmonitor hosts")
     return known

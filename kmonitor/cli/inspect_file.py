@@ -81,19 +81,20 @@ def _lines(found: ModelFile) -> list[str]:
         else f"  weights {_size(found.weight_bytes)} ({with_plain_spaces(count_text(found.parameters))}"
         f" values); optimizer {_size(found.slot_bytes)} in {pluralized(found.slots, 'array')}"
     )
-    lines += _compiled_lines(found.compiled)
+    lines += _compiled_lines(found.compile_settings)
     if found.own_parts:
         lines.append(f"  not Keras' own: {', '.join(found.own_parts)}")
     return lines
 
 
-def _compiled_lines(compiled: CompileSettings | None) -> list[str]:
-    if compiled is None:
+def _compiled_lines(compile_settings: CompileSettings | None) -> list[str]:
+    if compile_settings is None:
         return ["  not compiled, or the file does not say how"]
-    settings = settings_text(compiled.settings)
+    settings = settings_text(compile_settings.settings)
     return [
-        f"  optimizer {compiled.optimizer or 'none'}" + (f": {settings}" if settings else ""),
-        f"  loss {compiled.loss or 'none'}; metrics {', '.join(compiled.metrics) or 'none'}",
+        f"  optimizer {compile_settings.optimizer or 'none'}"
+        + (f": {settings}" if settings else ""),
+        f"  loss {compile_settings.loss or 'none'}; metrics {', '.join(compile_settings.metrics) or 'none'}",
     ]
 
 

@@ -98,17 +98,17 @@ def revoke(name_or_key: str, /, *, host: HostOption = None, hub: HubOption = Non
     return DONE
 
 
-def _say_keys(told: KeysReply) -> None:
-    if told.address:
-        print_text(f"The hub listens at: {told.address}")
+def _say_keys(reply: KeysReply) -> None:
+    if reply.address:
+        print_text(f"The hub listens at: {reply.address}")
     else:
         print_text(
             "The hub does not listen on the network (kmonitor hub --bind ADDRESS:PORT does)."
         )
-    if told.fault:
-        print_stderr(f"{terminal_safe(told.fault)}.")
+    if reply.fault:
+        print_stderr(f"{terminal_safe(reply.fault)}.")
         return
-    if not told.keys:
+    if not reply.keys:
         print_text(
             "No key may connect. Let one in with: kmonitor authorize KEY --role ROLE --name NAME"
         )
@@ -121,7 +121,7 @@ def _say_keys(told: KeysReply) -> None:
             with_plain_spaces(moment_text(each.since_wall_s, now_wall_s=now)),
             each.key,
         )
-        for each in told.keys
+        for each in reply.keys
     ]
     print_table(("NAME", "ROLE", "SINCE", "KEY"), rows, folds=("NAME",))
 

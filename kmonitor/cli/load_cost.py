@@ -96,9 +96,16 @@ def _progress(done: int, total: int) -> None:
 
 def _row(cost: LoadCost) -> tuple[str, ...]:
     if cost.error:
-        return (LOADING_METHODS[cost.way], "", "", "", f"does not work: {cost.error}", "no")
+        return (
+            LOADING_METHODS[cost.loading_method],
+            "",
+            "",
+            "",
+            f"does not work: {cost.error}",
+            "no",
+        )
     return (
-        LOADING_METHODS[cost.way],
+        LOADING_METHODS[cost.loading_method],
         with_plain_spaces(bytes_text(cost.peak_bytes)),
         with_plain_spaces(bytes_text(cost.kept_bytes)),
         f"{cost.seconds:.2f}",

@@ -365,22 +365,22 @@ def memory_map(
 
 
 def _what(
-    target: str, training: TrainingOptions, file: FileOptions
+    target: str, options: TrainingOptions, file: FileOptions
 ) -> tuple[ModelLayout, Plan, Sequence[PeakMeasurement], str]:
     """The model, how it is trained, what was measured of that, and why no step is traced."""
     before, told = measured_before, None
     if target.startswith(_RUN):
-        if training.input_shape:
+        if options.input_shape:
             raise UsageError("--input-shape is for model files and scripts.")
         fit, known = run_memory(target.removeprefix(_RUN))
-        layout, before = _of_length(fit, training.sequence), known.of
-        training = replace(training, batch=training.batch or fit.batch)
+        layout, before = _of_length(fit, options.sequence), known.of
+        options = replace(options, batch=options.batch or fit.batch)
     else:
-        told = _described(target, training, file)
+        told = _described(target, options, file)
         layout = told.layout
-    plan = _plan(layout, training)
-    peaks: Sequence[PeakMeasurement] = [_measured(each) for each in training.measured or ()]
-    if not (peaks or training.uncalibrated):
+    plan = _plan(layout, options)
+    peaks: Sequence[PeakMeasurement] = [_measured(each) for each in options.measured or ()]
+    if not (peaks or options.uncalibrated):
         peaks = usable_measurements(layout, plan, before(layout, plan))
     if told is None or told.program is None:
         return layout, plan, peaks, told.untraced if told else ""
@@ -398,7 +398,7 @@ def _of_length(fit: FitMemory, sequence: int) -> ModelLayout:
         ) from exc
 
 
-def _described(target: str, training: TrainingOptions, file: FileOptions) -> TracedModel:
+def _described(target: str, options: TrainingOptions, file: FileOptions) -> TracedModel:
     """With its step where its code is at hand; else by the file itself, where it says all."""
     if not (Path(target).suffix or ":" in target or Path(target).exists()):
         raise UserError(f"There is no file {target}.", f"A run's map: kmonitor map run:{target}")
@@ -406,25 +406,25 @@ def _described(target: str, training: TrainingOptions, file: FileOptions) -> Tra
         target, config=file.config, custom=file.custom, allow_code=file.allow_code
     )
     by_file = None
-    if target.endswith(".keras") and not (training.input_shape or training.sequence):
+    if target.endswith(".keras") and not (options.input_shape or options.sequence):
         with suppress(CannotTell):  # the framework's classes may
             by_file = layout_of_file(Path(target))
-    is_asked = training.backend in (None, "tensorflow") and not training.by_rules
+    is_asked = options.backend in (None, "tensorflow") and not options.by_rules
     if by_file is not None and not (is_asked and has_tensorflow()):
         return TracedModel(by_file, None, "")
     if source.script:
         print_stderr(f"kmonitor: running {source.script} in a process of its own.")
-    shape = [_lengths(each) for each in training.input_shape or ()]
+    shape = [_lengths(each) for each in options.input_shape or ()]
     if not is_asked:
-        return TracedModel(describe(source, [shape], sequence=training.sequence)[0], None, "")
+        return TracedModel(describe(source, [shape], sequence=options.sequence)[0], None, "")
     try:
         return trace_model(
             source,
             shape,
-            sequence=training.sequence,
+            sequence=options.sequence,
             # Whether the loss is scaled is told by the precision there.
-            optimizer=_optimizer(training.optimizer, ""),
-            precision=training.precision or "",
+            optimizer=_optimizer(options.optimizer, ""),
+            precision=options.precision or "",
         )
     except UserError as exc:
         if by_file is None:
@@ -448,13 +448,13 @@ def _smaller(target: str, layout: ModelLayout, file: FileOptions) -> dict[str, M
     return smaller_inputs(source, layout)
 
 
-def _plan(layout: ModelLayout, training: TrainingOptions) -> Plan:
-    precision = training.precision or layout.precision
+def _plan(layout: ModelLayout, options: TrainingOptions) -> Plan:
+    precision = options.precision or layout.precision
     return Plan(
-        batch=training.batch or _BATCH,
-        optimizer=_optimizer(training.optimizer, precision),
-        precision=training.precision,
-        backend=_BACKENDS[training.backend] if training.backend else backend_of(layout),
+        batch=options.batch or _BATCH,
+        optimizer=_optimizer(options.optimizer, precision),
+        precision=options.precision,
+        backend=_BACKENDS[options.backend] if options.backend else backend_of(layout),
     )
 
 

@@ -131,7 +131,7 @@ _LONGEST_PAUSE_S: Final = 30.0
 class _Spool:
     """A spool, and what was done with it so far."""
 
-    tail: SpoolReader
+    spool_reader: SpoolReader
     done: ShippingProgress
     n_bytes: int = -1
     kept: str = ""
@@ -223,16 +223,16 @@ class _Shipping:
             pause_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2 ** min(self._n_lost - 1, 10))
             threading.Event().wait(pause_s)
 
-    def _go_on_through(self, door: IngestEndpoint) -> None:
+    def _go_on_through(self, endpoint: IngestEndpoint) -> None:
         # Whoever gave a near socket has just heard its hub; on the network nobody has yet.
-        self._was_reached = self._was_reached or not isinstance(door.hub, NetworkHub)
-        self._round(door)
+        self._was_reached = self._was_reached or not isinstance(endpoint.hub, NetworkHub)
+        self._round(endpoint)
         n = 0
         while self._follow:
             _say_new(self.spools)
             threading.Event().wait(_EVERY_S)
             n += 1
-            self._round(door, is_scan=n % _SCAN_EVERY == 0)
+            self._round(endpoint, is_scan=n % _SCAN_EVERY == 0)
 
     def _name(self, entry: UnsafePath) -> None:
         if entry.path not in self._named:
@@ -241,12 +241,12 @@ class _Shipping:
                 f"kmonitor: {terminal_safe(str(entry.path))!r} is left alone: it {entry.why}."
             )
 
-    def _round(self, door: IngestEndpoint, *, is_scan: bool = True) -> None:
+    def _round(self, endpoint: IngestEndpoint, *, is_scan: bool = True) -> None:
         if is_scan:
             for path in spools_below(self._place, known=self.spools, refused=self._name):
                 if path not in self.spools:
                     self.spools[path] = _Spool(SpoolReader(path), ShippingProgress(path.name))
-        with Shipper(door) as shipper:
+        with Shipper(endpoint) as shipper:
             for path, spool in self.spools.items():
                 if not spool.deleted:
                     _ship(shipper, path, spool, self._target, delete=self._delete)
@@ -265,10 +265,10 @@ def _ship(
             return
         spool.n_bytes = -1
         spool.left_alone = ", ".join(f"{exc.path.name} {exc.strerror}" for exc in unsafe_in(path))
-        shipper.ship(spool.tail, spool.done)
+        shipper.ship(spool.spool_reader, spool.done)
         spool.n_bytes = -1 if spool.done.refused else n_bytes
         if delete and not spool.done.refused:
-            spool.kept = why_kept(path, spool.tail, spool.done)
+            spool.kept = why_kept(path, spool.spool_reader, spool.done)
             spool.deleted = not spool.kept and delete_shipped(path)
     except OSError as exc:
         named = f"{exc.path.name} " if isinstance(exc, UnsafePath) else ""

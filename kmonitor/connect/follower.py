@@ -61,18 +61,18 @@ class PullCursors:
         self._runs_ask = 0
         self._rows_ask = 0
         self._hub_ask: int = 0
-        self._hub_told: HubReply | None = None
+        self._hub_reply: HubReply | None = None
         self._hint: ChangeHint | None = None
         self._asked_s = {"runs": 0.0, "rows": 0.0, "ping": 0.0, "hub": 0.0}
         self._runs_due_s = 0.0
         self._pages_unread = 0
 
-    def connected(self, told: HubReply) -> None:
+    def connected(self, reply: HubReply) -> None:
         """A connection stands; another hub id makes everything start anew."""
-        self._hub_told, self._hint = told, None
+        self._hub_reply, self._hint = reply, None
         self._hub_ask = 0
-        if told.hub != self._hub:
-            self._hub = told.hub
+        if reply.hub != self._hub:
+            self._hub = reply.hub
             self._change = self._head = 0
             self._cursor = None
         self._runs_ask = self._rows_ask = 0
@@ -127,7 +127,7 @@ class PullCursors:
                 return True
             case HubReply(ask=ask) if ask == self._hub_ask and ask:
                 self._hub_ask = 0
-                self._hub_told = told
+                self._hub_reply = told
                 return True
             case RunsReply() if told.ask == self._runs_ask and told.ask:
                 self._take_runs(told, now_s)
@@ -141,21 +141,21 @@ class PullCursors:
             case _:
                 return False
 
-    def _take_runs(self, told: RunsReply, now_s: float) -> None:
+    def _take_runs(self, reply: RunsReply, now_s: float) -> None:
         self._runs_ask = 0
-        if told.change < self._change:
+        if reply.change < self._change:
             self._change = 0  # the hub's database was put back to an older state
             self._runs_due_s = now_s
             return
-        self._change = told.change
-        self._head = told.head
-        if self._cursor is None or self._cursor > told.head:
+        self._change = reply.change
+        self._head = reply.head
+        if self._cursor is None or self._cursor > reply.head:
             # New to this hub; or its database was put back to an older state.
-            self._cursor = told.head
-        self._runs_due_s = now_s if told.more else now_s + _RUNS_EVERY_S
+            self._cursor = reply.head
+        self._runs_due_s = now_s if reply.more else now_s + _RUNS_EVERY_S
 
     def _is_hub_changed(self) -> bool:
-        hint, told = self._hint, self._hub_told
+        hint, told = self._hint, self._hub_reply
         if hint is None or told is None:
             return False
         if hint.troubles is None:
@@ -377,8 +377,8 @@ class HubFollower:
         self._wake = wake
         self._inbox_limit = inbox_limit
         self._clock = clock or SystemClock()
-        self._questions = OpenRequests()
-        self._pull = PullCursors(self._questions.next_number)
+        self._open_requests = OpenRequests()
+        self._pull_cursors = PullCursors(self._open_requests.next_number)
         self._bell = Doorbell()
         self._is_woken = threading.Event()
         self._is_stopping = threading.Event()
@@ -410,7 +410,7 @@ class HubFollower:
         Returns:
             The number that its answers carry in `ask`; any number in `message` is replaced.
         """
-        number = self._questions.add(message)
+        number = self._open_requests.add(message)
         self._bell.ring()
         return number
 
@@ -437,7 +437,7 @@ class HubFollower:
     def drained(self) -> None:
         """The reader has emptied the inbox: wake it again for what comes next."""
         self._is_woken.clear()
-        self._pull.resume()
+        self._pull_cursors.resume()
         if self.inbox:
             self._wake_once()  # came between the reader's last look and this call
         self._bell.ring()
@@ -457,16 +457,16 @@ class HubFollower:
                 self._pause(_HELD_LOOK_S)
                 continue
             self._is_renewed.clear()
-            link = ViewSocket(self._endpoint)
+            socket = ViewSocket(self._endpoint)
             try:
                 why = f"no hub answers {self._place}"
-                if self._greet(link):
+                if self._greet(socket):
                     back_off_s, was_let_in = _BACK_OFF_FIRST_S, True
-                    why = self._converse(link)
+                    why = self._converse(socket)
                     self._lost_wall_s = self._clock.wall_s()
-                refusal = link.refusal
+                refusal = socket.refusal
             finally:
-                link.close()
+                socket.close()
             if not self._is_stopping.is_set() and not self._is_renewed.is_set():
                 pause_s = back_off_s * random.uniform(0.7, 1.3)  # noqa: S311 - jitter
                 # Who is new may be let in any moment; who was sent away need not knock on.
@@ -478,16 +478,16 @@ class HubFollower:
                 self._pause(_UNTIL_ASKED_S if is_out else pause_s)
                 back_off_s = min(2 * back_off_s, _BACK_OFF_LAST_S)
 
-    def _greet(self, link: ViewSocket) -> bool:
-        number = self._questions.next_number()
-        link.send(HubRequest(ask=number))
+    def _greet(self, socket: ViewSocket) -> bool:
+        number = self._open_requests.next_number()
+        socket.send(HubRequest(ask=number))
         end_s = self._clock.monotonic_s() + _ATTEMPT_S
         while not self._is_cut_off() and self._clock.monotonic_s() < end_s:
-            self._wait(link, _POLL_S)
-            while (told := link.receive()) is not None:
+            self._wait(socket, _POLL_S)
+            while (told := socket.receive()) is not None:
                 if isinstance(told, HubReply) and told.ask == number:
-                    self._pull.connected(told)
-                    self._questions.ask_all_again(self._clock.monotonic_s())
+                    self._pull_cursors.connected(told)
+                    self._open_requests.ask_all_again(self._clock.monotonic_s())
                     self._put(Connected(told))
                     self._tell_link(is_reached=True)
                     return True
@@ -502,46 +502,46 @@ class HubFollower:
         if self._on_link is not None and not self._held_why:
             self._on_link(is_reached)
 
-    def _converse(self, link: ViewSocket) -> str:
+    def _converse(self, socket: ViewSocket) -> str:
         heard_s = self._clock.monotonic_s()
         while not self._is_cut_off():
             now_s = self._clock.monotonic_s()
             if now_s - heard_s > _DEAD_AFTER_S:
                 return "the hub stopped answering"
-            self._send_due(link, now_s)
-            self._wait(link, self._pull.wait_s(now_s, _POLL_S))
-            while (told := link.receive()) is not None:
+            self._send_due(socket, now_s)
+            self._wait(socket, self._pull_cursors.wait_s(now_s, _POLL_S))
+            while (told := socket.receive()) is not None:
                 heard_s = self._clock.monotonic_s()
-                if self._pull.is_other_hub(told):
+                if self._pull_cursors.is_other_hub(told):
                     return "the hub was started anew with another database"
                 self._take(told, heard_s)
         return ""
 
-    def _send_due(self, link: ViewSocket, now_s: float) -> None:
-        for message in self._questions.due(now_s):
-            if not link.send(message):
+    def _send_due(self, socket: ViewSocket, now_s: float) -> None:
+        for message in self._open_requests.due(now_s):
+            if not socket.send(message):
                 return
-            self._questions.sent(message, now_s)
-        for number in self._questions.overflow():
+            self._open_requests.sent(message, now_s)
+        for number in self._open_requests.overflow():
             text = "too many questions are open"
             self._put(ErrorMessage(code="busy", text=text, ask=number))
-        for message in self._pull.due(now_s, is_full=len(self.inbox) >= self._inbox_limit):
-            link.send(message)
+        for message in self._pull_cursors.due(now_s, is_full=len(self.inbox) >= self._inbox_limit):
+            socket.send(message)
 
     def _take(self, told: ToDesktop, now_s: float) -> None:
-        if self._pull.take(told, now_s):
+        if self._pull_cursors.take(told, now_s):
             if isinstance(told, HubReply):
                 self._put(HubStatusChanged(told))
             if (isinstance(told, RunsReply) and (told.runs or told.deleted)) or (
                 isinstance(told, RowsReply) and told.rows
             ):
                 self._put(told)
-        elif isinstance(told, Answer) and self._questions.take(told, now_s):
+        elif isinstance(told, Answer) and self._open_requests.take(told, now_s):
             self._put(told)
 
-    def _wait(self, link: ViewSocket, timeout_s: float) -> None:
+    def _wait(self, view_socket: ViewSocket, timeout_s: float) -> None:
         poller = zmq.Poller()
-        poller.register(link.socket, zmq.POLLIN)
+        poller.register(view_socket.socket, zmq.POLLIN)
         poller.register(self._bell.fileno(), zmq.POLLIN)
         poller.poll(int(timeout_s * 1000) + 1)
         self._bell.answer()

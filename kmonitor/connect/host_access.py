@@ -45,7 +45,7 @@ def remote_ingest(folders: Folders, host: str) -> Generator[IngestEndpoint]:
         yield IngestEndpoint(network_ingest(known.address, folders))
         return
     with open_tunnel(folders, known, is_ingest=True) as (_found, tunnel):
-        yield IngestEndpoint(ipc_endpoint(tunnel.local), tunnel.trouble)
+        yield IngestEndpoint(ipc_endpoint(tunnel.local), tunnel.error)
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def open_tunnel(
             raise ConnectCancelled
         if not tunnel.reaches(stop):
             # It has just answered there: only the way is missing.
-            raise tunnel.trouble() or no_forwarding(host.address)
+            raise tunnel.error() or no_forwarding(host.address)
         yield found, tunnel
     finally:
         tunnel.stop()

@@ -117,7 +117,7 @@ class HostRoute:
             tunnel.stop()
 
     def _see_why(self, tunnel: SshTunnel, hub: RemoteHub) -> None:
-        trouble = tunnel.trouble()
+        trouble = tunnel.error()
         if trouble is not None:
             raise trouble
         if self._ensure().pid == hub.pid:
@@ -129,7 +129,7 @@ class HostRoute:
         while not self._stop.is_set():
             self._wake.wait(_LOOK_S)
             self._wake.clear()
-            trouble = tunnel.trouble()
+            trouble = tunnel.error()
             if trouble is not None:
                 raise trouble
             if self._is_missed or tunnel.leads_nowhere:
@@ -181,7 +181,7 @@ class RemoteHubFollower:
             ipc_endpoint(local), wake=wake, on_link=self._on_link, place=f"on {host.address}"
         )
         self._follower.hold("not connected yet")
-        self._keeper = HostRoute(host, local, self._on_way)
+        self._host_route = HostRoute(host, local, self._on_way)
 
     @property
     def inbox(self) -> "deque[News]":
@@ -191,11 +191,11 @@ class RemoteHubFollower:
     def start(self) -> None:
         """Start connecting and following."""
         self._follower.start()
-        self._keeper.start()
+        self._host_route.start()
 
     def stop(self) -> None:
         """End threads and ssh; hub and trainings there go on."""
-        self._keeper.stop()
+        self._host_route.stop()
         self._follower.stop()
 
     def ask(self, message: msgspec.Struct) -> int:
@@ -204,22 +204,22 @@ class RemoteHubFollower:
 
     def retry_now(self) -> None:
         """Do not wait for the next attempt; from any thread."""
-        self._keeper.retry_now()
+        self._host_route.retry_now()
         self._follower.retry_now()
 
     def drained(self) -> None:
         """See `HubFollower.drained`."""
         self._follower.drained()
 
-    def _on_way(self, told: RouteChanged) -> None:
-        if told.stage == "closed":
-            self._follower.hold(told.what or "the connection ended")
-        self._follower.tell(told)
-        if told.stage == "open":
+    def _on_way(self, changed: RouteChanged) -> None:
+        if changed.stage == "closed":
+            self._follower.hold(changed.what or "the connection ended")
+        self._follower.tell(changed)
+        if changed.stage == "open":
             self._follower.release()
 
     def _on_link(self, is_reached: bool) -> None:  # noqa: FBT001 - as the follower calls it
         if is_reached:
-            self._keeper.reached()
+            self._host_route.reached()
         else:
-            self._keeper.missed()
+            self._host_route.missed()

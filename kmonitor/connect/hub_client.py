@@ -140,10 +140,10 @@ class HubClient:
         self.endpoint = hub.address.endpoint if isinstance(hub, NetworkHub) else hub
         self._timeout_s = timeout_s
         self._stuck_s = stuck_s
-        self._link = ViewSocket(hub)
+        self._view_socket = ViewSocket(hub)
         self._asked = 0
         self._busy: ErrorMessage | None = None
-        self._working: ReplyPending | None = None
+        self._reply_pending: ReplyPending | None = None
         self._stuck_since_s = math.inf
 
     def __enter__(self) -> Self:
@@ -159,7 +159,7 @@ class HubClient:
 
     def close(self) -> None:
         """Close the socket."""
-        self._link.close()
+        self._view_socket.close()
 
     def hub(self, *, stop: bool = False) -> HubReply:
         """The hub's own condition; with `stop` it also ends. Raises: `HubUnreachable`."""
@@ -184,10 +184,10 @@ class HubClient:
         limit: int = 1000,
     ) -> RowsReply:
         """One page of rows behind `cursor`."""
-        asked = RowsRequest(
+        request = RowsRequest(
             ask=self._next(), cursor=cursor, limit=limit, runs=list(runs), kinds=list(kinds)
         )
-        return self._ask(asked, RowsReply)
+        return self._ask(request, RowsReply)
 
     def all_rows(self, run: str, kinds: Sequence[str] = ()) -> Iterator[EventRow]:
         """Every stored row of a run, page by page."""
@@ -209,7 +209,7 @@ class HubClient:
         buckets: int = 600,
     ) -> SeriesReply:
         """Columns of a run, thinned. Raises: `HubRefused` when the run is not known."""
-        asked = SeriesRequest(
+        request = SeriesRequest(
             ask=self._next(),
             run=run,
             columns=list(columns),
@@ -217,7 +217,7 @@ class HubClient:
             to_s=to_s,
             buckets=buckets,
         )
-        return self._ask(asked, SeriesReply)
+        return self._ask(request, SeriesReply)
 
     def verdicts(self, run: str) -> list[Verdict]:
         """How a run stands now, one verdict a metric. Raises: `HubRefused`, not known there."""
@@ -234,7 +234,7 @@ class HubClient:
         asked_by: str = "",
     ) -> CommandStatus:
         """Ask once for a command; the same `id` asked again only tells where it stands."""
-        asked = CommandRequest(
+        request = CommandRequest(
             ask=self._next(),
             id=id or new_id(),
             run=run.run,
@@ -244,14 +244,14 @@ class HubClient:
             ttl_s=ttl_s,
             asked_by=asked_by,
         )
-        return self._ask(asked, CommandReply).status
+        return self._ask(request, CommandReply).status
 
     def wait_for(self, asked: CommandStatus, *, timeout_s: float) -> CommandStatus:
         """Ask again until the command is final, or `timeout_s` seconds have passed."""
         end_s = time.monotonic() + timeout_s
         status = asked
         while status.state not in FINAL_STATES and time.monotonic() < end_s:
-            self._link.wait(_POLL_S)
+            self._view_socket.wait(_POLL_S)
             # The hub knows the command by its id and ignores the rest.
             again = CommandRequest(
                 ask=self._next(), id=asked.id, run=asked.run, name=asked.name, boot="known"
@@ -269,10 +269,10 @@ class HubClient:
         delete: bool = False,
     ) -> None:
         """Rename, annotate, pin or delete a run. Raises: `HubRefused`."""
-        asked = EditRequest(
+        request = EditRequest(
             ask=self._next(), run=run, name=name, note=note, pin=pin, delete=delete
         )
-        self._ask(asked, EditReply)
+        self._ask(request, EditReply)
 
     def keys(self, *, authorize: KeyGrant | None = None, revoke: str = "") -> KeysReply:
         """Who may connect over the network, after a change if one is named.
@@ -284,8 +284,8 @@ class HubClient:
         Raises:
             HubRefused: It cannot be done, with the reason.
         """
-        asked = KeysRequest(ask=self._next(), authorize=authorize, revoke=revoke)
-        return self._ask(asked, KeysReply)
+        request = KeysRequest(ask=self._next(), authorize=authorize, revoke=revoke)
+        return self._ask(request, KeysReply)
 
     def audit(self, *, before: int = 0, limit: int = 200) -> AuditReply:
         """What was done through the hub, newest first: a page behind row `before` (0: all)."""
@@ -296,11 +296,11 @@ class HubClient:
         return self._asked
 
     def _ask(self, message: msgspec.Struct, answer: type[T]) -> T:
-        self._busy = self._working = None
+        self._busy = self._reply_pending = None
         try:
             return self._wait_for(message, answer)
         finally:
-            if self._working is not None:
+            if self._reply_pending is not None:
                 self.on_working(None)
 
     def _wait_for(self, message: msgspec.Struct, answer: type[T]) -> T:
@@ -308,31 +308,31 @@ class HubClient:
         while (now_s := time.monotonic()) < (end_s := heard_s + self._timeout_s):
             if now_s >= send_s:
                 # Every question may be asked twice: the hub could have died in between.
-                self._link.send(message)
+                self._view_socket.send(message)
                 send_s = now_s + _ASK_AGAIN_S
-            self._link.wait(min(end_s - now_s, send_s - now_s, _LOOK_S))
+            self._view_socket.wait(min(end_s - now_s, send_s - now_s, _LOOK_S))
             found = self._answer(self._asked, answer)
             if isinstance(found, ReplyPending):
                 heard_s = time.monotonic()
                 self._hear(found, heard_s)
             elif found is not None:
                 return found
-            if self._link.refusal:
-                raise HubAccessDenied(self._link.refusal)
+            if self._view_socket.refusal:
+                raise HubAccessDenied(self._view_socket.refusal)
         if self._busy is not None:
             raise HubRefused(self._busy.code, self._busy.text)
         raise HubUnreachable(self.endpoint, self._timeout_s)
 
-    def _hear(self, working: ReplyPending, now_s: float) -> None:
-        before, self._working = self._working, working
-        if before is None or before.beat != working.beat:
+    def _hear(self, pending: ReplyPending, now_s: float) -> None:
+        before, self._reply_pending = self._reply_pending, pending
+        if before is None or before.beat != pending.beat:
             self._stuck_since_s = now_s
         elif now_s - self._stuck_since_s >= self._stuck_s:
             raise HubStuck(self.endpoint, self._stuck_s)
-        self.on_working(working)
+        self.on_working(pending)
 
     def _answer(self, ask: int, answer: type[T]) -> T | ReplyPending | None:
-        while (told := self._link.receive()) is not None:
+        while (told := self._view_socket.receive()) is not None:
             if isinstance(told, ErrorMessage) and told.ask == ask:
                 if not told.retry_ms:
                     raise HubRefused(told.code, told.text)
@@ -344,4 +344,4 @@ class HubClient:
         return None
 
 
-def _nobody(_working: ReplyPending | None) -> None: ...
+def _nobody(_pending: ReplyPending | None) -> None: ...

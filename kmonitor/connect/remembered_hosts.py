@@ -116,7 +116,7 @@ class HostFile:
         except OSError as exc:
             if is_plain(new):
                 new.unlink(missing_ok=True)
-            raise self._not_written(exc) from exc
+            raise self._not_saved(exc) from exc
 
     @contextmanager
     def locked(self) -> Generator[None]:
@@ -169,10 +169,10 @@ class HostFile:
                     )
                 time.sleep(_LOOK_S)
         except OSError as exc:
-            raise self._not_written(exc) from exc
+            raise self._not_saved(exc) from exc
         return lock
 
-    def _not_written(self, exc: OSError) -> HostsNotSaved:
+    def _not_saved(self, exc: OSError) -> HostsNotSaved:
         return HostsNotSaved(
             f"{self.path} cannot be written: {exc.strerror or exc}.",
             "Free some space, or see who owns its folder.",

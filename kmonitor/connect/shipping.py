@@ -104,15 +104,15 @@ class ShippingProgress:
     waits: str = ""
     refused: str = ""
     _had: int = 0
-    _piece: SpoolChunk | None = None
+    _spool_chunk: SpoolChunk | None = None
 
-    def begin(self, piece: SpoolChunk) -> None:
+    def begin(self, chunk: SpoolChunk) -> None:
         """This is being sent; the way may be lost before the hub says what it has of it."""
-        self._piece = piece
+        self._spool_chunk = chunk
 
     def hub_has(self, seq: int) -> None:
         """Count what was sent up to this number, and was not counted before."""
-        piece, had = self._piece, self._had
+        piece, had = self._spool_chunk, self._had
         if piece is not None:
             before, last = piece.events[0].seq - 1, min(seq, piece.events[-1].seq)
             self.events += max(0, last - max(before, had))
@@ -125,16 +125,16 @@ class ShippingProgress:
 class Shipper:
     """One connection to a hub's ingest door, for one thread. Use as a context manager."""
 
-    def __init__(self, door: IngestEndpoint, *, timeout_s: float = 10.0) -> None:
+    def __init__(self, endpoint: IngestEndpoint, *, timeout_s: float = 10.0) -> None:
         """Connect; that no hub is there is noticed at the first spool.
 
         Args:
-            door: The hub's.
+            endpoint: The hub's.
             timeout_s: How long the hub may take for an answer, seconds.
         """
-        self._door = door
+        self._ingest_endpoint = endpoint
         self._timeout_s = timeout_s
-        self._link = IngestSocket(door.hub)
+        self._ingest_socket = IngestSocket(endpoint.hub)
 
     def __enter__(self) -> Self:
         return self
@@ -149,13 +149,13 @@ class Shipper:
 
     def close(self) -> None:
         """Close the connection."""
-        self._link.close(linger_s=0.2)
+        self._ingest_socket.close(linger_s=0.2)
 
-    def ship(self, tail: SpoolReader, done: ShippingProgress) -> None:
+    def ship(self, reader: SpoolReader, done: ShippingProgress) -> None:
         """Send all that is there now and that the hub has not.
 
         Args:
-            tail: The spool.
+            reader: The spool.
             done: What was done with it before; goes on counting, also when this raises.
 
         Raises:
@@ -165,10 +165,10 @@ class Shipper:
             OSError: The spool cannot be read.
         """
         done.waits = done.refused = ""
-        if not is_id(tail.run):
+        if not is_id(reader.run):
             done.refused = "the name of its folder is no run's id"
             return
-        facts = newest_facts(tail)
+        facts = newest_facts(reader)
         if facts is None:
             done.refused = "no file in it can be read as this run's"
             return
@@ -176,22 +176,22 @@ class Shipper:
         welcomed = self._greet(facts, 1, done)
         if welcomed is None:
             return
-        tail.go_on_after(welcomed)
-        self._send_all(tail, facts, done)
-        done.waits = tail.waits
-        self._link.send(Bye(run=tail.run, last=tail.seq, why="finished"))
+        reader.go_on_after(welcomed)
+        self._send_all(reader, facts, done)
+        done.waits = reader.waits
+        self._ingest_socket.send(Bye(run=reader.run, last=reader.seq, why="finished"))
 
-    def _send_all(self, tail: SpoolReader, facts: SessionFacts, done: ShippingProgress) -> None:
+    def _send_all(self, reader: SpoolReader, facts: SessionFacts, done: ShippingProgress) -> None:
         stalls = 0
         while stalls < _STALLS:
-            piece = tail.read(MAX_WINDOW_EVENTS)
+            piece = reader.read(MAX_WINDOW_EVENTS)
             if not piece.events:
                 return
             done.begin(piece)
             # So that the hub writes the gap down.
             if piece.skipped and self._greet(facts, piece.events[0].seq, done) is None:
                 return
-            acked = self._send(tail.run, facts, [checked(event) for event in piece.events])
+            acked = self._send(reader.run, facts, [checked(event) for event in piece.events])
             first, last = piece.events[0].seq, piece.events[-1].seq
             done.hub_has(acked)
             if acked != last:
@@ -200,8 +200,8 @@ class Shipper:
                 welcomed = self._greet(facts, first, done)
                 if welcomed is None:
                     return
-                tail.go_on_after(welcomed)
-        done.refused = f"the hub does not take event {tail.seq + 1}"
+                reader.go_on_after(welcomed)
+        done.refused = f"the hub does not take event {reader.seq + 1}"
 
     def _greet(self, facts: SessionFacts, first: int, done: ShippingProgress) -> int | None:
         """What the hub has of a run, or None if it does not want it from us."""
@@ -238,7 +238,7 @@ class Shipper:
         if busy:
             done.refused = busy
             return None
-        raise HubUnreachable(self._door.endpoint, self._timeout_s)
+        raise HubUnreachable(self._ingest_endpoint.endpoint, self._timeout_s)
 
     def _send(self, run: str, facts: SessionFacts, events: list[SpooledEvent]) -> int:
         """Send events and wait; up to where the hub has confirmed then."""
@@ -247,11 +247,13 @@ class Shipper:
             message = Batch(
                 run=run, boot=facts.boot, first=batch[0].seq, events=[e.body for e in batch]
             )
-            if not self._link.send(message):
+            if not self._ingest_socket.send(message):
                 break
         end_s = time.monotonic() + self._timeout_s
-        while acked < last and time.monotonic() < end_s and self._door.trouble() is None:
-            match self._link.receive(_ANSWER_S):
+        while (
+            acked < last and time.monotonic() < end_s and self._ingest_endpoint.trouble() is None
+        ):
+            match self._ingest_socket.receive(_ANSWER_S):
                 case Ack(run=told_run, acked=seq) if told_run == run:
                     acked = seq
                 case Nack() | HelloAgain() | ErrorMessage() | None:
@@ -264,24 +266,24 @@ class Shipper:
         """What comes while the hub is greeted again and again, until it answers or time is up."""
         end_s, send_s = time.monotonic() + self._timeout_s, 0.0
         while (now_s := time.monotonic()) < end_s:
-            trouble = self._door.trouble()
+            trouble = self._ingest_endpoint.trouble()
             if trouble is not None:
                 raise trouble
-            if self._link.refusal:
-                raise HubAccessDenied(self._link.refusal)
+            if self._ingest_socket.refusal:
+                raise HubAccessDenied(self._ingest_socket.refusal)
             if now_s >= send_s:
-                self._link.send(hello)
+                self._ingest_socket.send(hello)
                 send_s = now_s + _ANSWER_S
-            told = self._link.receive(min(send_s - now_s, end_s - now_s, _LOOK_S))
+            told = self._ingest_socket.receive(min(send_s - now_s, end_s - now_s, _LOOK_S))
             if told is not None:
                 yield told
 
 
-def newest_facts(tail: SpoolReader) -> SessionFacts | None:
+def newest_facts(reader: SpoolReader) -> SessionFacts | None:
     """The boot that wrote the newest segment that can be read. Raises: OSError."""
-    for path in reversed(segments_in(tail.folder)):
+    for path in reversed(segments_in(reader.folder)):
         facts = read_session_facts(path)
-        if facts is not None and facts.run == tail.run:
+        if facts is not None and facts.run == reader.run:
             return facts
     return None
 
@@ -325,7 +327,7 @@ def _batches(events: list[SpooledEvent]) -> Iterator[list[SpooledEvent]]:
 # Shipped spools.
 
 
-def why_kept(path: Path, tail: SpoolReader, done: ShippingProgress) -> str:
+def why_kept(path: Path, reader: SpoolReader, done: ShippingProgress) -> str:
     """Why a spool that was shipped has to stay; empty when it may go.
 
     A lock is only asked for where it tells something: on a disk of this machine, of a process of
@@ -333,7 +335,7 @@ def why_kept(path: Path, tail: SpoolReader, done: ShippingProgress) -> str:
 
     Args:
         path: The run's folder.
-        tail: As far as it was read.
+        reader: As far as it was read.
         done: What was shipped of it.
 
     Raises:
@@ -341,12 +343,12 @@ def why_kept(path: Path, tail: SpoolReader, done: ShippingProgress) -> str:
     """
     if done.refused:
         return done.refused
-    if done.waits or tail.read(1).events:
+    if done.waits or reader.read(1).events:
         return "more of it has come meanwhile"
     records = parse_segment(read_segment(segments_in(path)[-1])).records
     if records and ends_run(records[-1].body):
         return ""
-    is_ours = tail.facts is not None and tail.facts.host == socket.gethostname()
+    is_ours = reader.facts is not None and reader.facts.host == socket.gethostname()
     if not is_ours or is_on_network_file_system(path):
         return f"its process on {done.host} may still write"
     return _why_taken(path)

@@ -216,7 +216,7 @@ class SshTunnel:
         """
         end_s = time.monotonic() + timeout_s
         while not stop.wait(_LOOK_S):
-            trouble = self.trouble()
+            trouble = self.error()
             if trouble is not None:
                 raise trouble
             if self.local.exists():
@@ -225,7 +225,7 @@ class SshTunnel:
                 raise HostError("silent", self.address, f"{self.address} does not answer.")
         return False
 
-    def trouble(self) -> HostError | None:
+    def error(self) -> HostError | None:
         """Why ssh ended; None while it runs."""
         process = self._process
         if process is None:
@@ -259,7 +259,7 @@ class SshTunnel:
                 with contextlib.suppress(OSError):
                     if probe.recv(1):
                         return True
-                if self.trouble() is not None or self.leads_nowhere:
+                if self.error() is not None or self.leads_nowhere:
                     return False
                 stop.wait(_LOOK_S)
         return True

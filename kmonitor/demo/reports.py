@@ -60,9 +60,9 @@ AnyDemoReport = Began | FoldDone | LimitTaken
 _decoder: "msgspec.json.Decoder[AnyDemoReport]" = msgspec.json.Decoder(AnyDemoReport)
 
 
-def as_line(told: AnyDemoReport) -> str:
+def as_line(report: AnyDemoReport) -> str:
     """As one line of JSON."""
-    return msgspec.json.encode(told).decode()
+    return msgspec.json.encode(report).decode()
 
 
 def from_line(line: str) -> AnyDemoReport | None:

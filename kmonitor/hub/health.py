@@ -20,7 +20,7 @@ class HubHealth:
     def __init__(
         self,
         folders: Folders,
-        ledger: HubEventLog,
+        log: HubEventLog,
         retention: Retention,
         *,
         is_fixed: bool,
@@ -31,14 +31,14 @@ class HubHealth:
 
         Args:
             folders: This user's folders.
-            ledger: What may not be writable.
+            log: What may not be writable.
             retention: Is told what is to be kept.
             is_fixed: What is to be kept was said on the command line: the settings do not count.
             of_spools: Tells what is wrong with the spools; empty: nothing.
             of_events: Tells what is wrong with stored events; empty: nothing.
         """
         self._folders = folders
-        self._ledger = ledger
+        self._event_log = log
         self._retention = retention
         self._is_fixed, self._of_spools = is_fixed, of_spools
         self._of_events = of_events
@@ -51,12 +51,12 @@ class HubHealth:
     @property
     def unwritten(self) -> str:
         """Why nothing can be written now, and what to do; empty: it can."""
-        return self.troubles()[0] if self._ledger.trouble else ""
+        return self.troubles()[0] if self._event_log.trouble else ""
 
     def troubles(self) -> list[str]:
         """What is wrong and what to do, a sentence each, without a full stop."""
         found = (
-            self._ledger.trouble,
+            self._event_log.trouble,
             self._store_trouble,
             self._keep_trouble,
             self._of_spools(),
@@ -71,7 +71,7 @@ class HubHealth:
         """See what is to be kept from now on, and what lies beside the database."""
         if not self._is_fixed:
             self._look_at_keep()
-        self._store_trouble = self._ledger.database.standing_trouble()
+        self._store_trouble = self._event_log.database.standing_trouble()
 
     def _look_at_keep(self) -> None:
         try:

@@ -95,7 +95,7 @@ class _Move:
     def __init__(self, source: sqlite3.Connection, path: Path, database: TeamDatabase) -> None:
         self._source, self._path = source, path
         self._database, self._server = database, database.server
-        self._first = database.span.first
+        self._first = database.id_range.first
         self._moved = Moved()
 
     def all(self, tell: Callable[[int, int], object]) -> Moved:
@@ -122,7 +122,7 @@ class _Move:
                 "Another history of this hub was moved to the team's database before.",
                 f"This one stays in {self._path}: kmonitor hub --store here shows it.",
             )
-        if self._first + newest >= self._database.span.middle:
+        if self._first + newest >= self._database.id_range.middle:
             raise CannotMove(f"{self._path} has too many events to be moved.")
 
     def _move_run(self, key: int) -> None:
@@ -151,7 +151,7 @@ class _Move:
 
     def _key_of(self, run: str) -> int | None:
         # Also one that was moved and has been deleted since: it does not come back.
-        ends = (self._first, self._database.span.last)
+        ends = (self._first, self._database.id_range.last)
         found = self._server.execute(
             "SELECT key FROM runs WHERE run = ? AND key BETWEEN ? AND ?"
             " UNION SELECT run_key FROM deleted WHERE run = ? AND run_key BETWEEN ? AND ?"
@@ -215,7 +215,7 @@ class _Move:
         )
 
     def _newest_change(self) -> int:
-        span = self._database.span
+        span = self._database.id_range
         found = self._server.execute(
             "SELECT max(change) FROM runs WHERE key BETWEEN ? AND ?", (span.first, span.last)
         ).fetchone()[0]

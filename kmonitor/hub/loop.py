@@ -103,14 +103,14 @@ class HubLoop:
         hub: The hub's id.
     """
 
-    _outlets: MetricsExporters | None = None
+    _metrics_exporters: MetricsExporters | None = None
     _is_stopping = _is_moved = False
 
     def __init__(
         self,
         folders: Folders,
         context: "zmq.Context[zmq.Socket[bytes]]",
-        wake: WakeupPipe,
+        pipe: WakeupPipe,
         faults: HubFaults,
         clock: Clock,
         options: HubOptions | None = None,
@@ -120,7 +120,7 @@ class HubLoop:
         Args:
             folders: This user's folders.
             context: For the sockets.
-            wake: Wakes the loop from other threads and from signals.
+            pipe: Wakes the loop from other threads and from signals.
             faults: Where faults are counted.
             clock: Time.
             options: How it runs; None: as this user's hub, for ever.
@@ -129,43 +129,49 @@ class HubLoop:
             Expected: The database cannot be used, or a newer program wrote it.
             zmq.ZMQError: A socket cannot be bound.
         """
-        self._clock, self._wake, self._faults = clock, wake, faults
+        self._clock, self._wake, self._faults = clock, pipe, faults
         self._started_wall_s = clock.wall_s()
         self._options = options = options or HubOptions()
         database = open_database(folders, options.store or "")
         self.hub = database.hub
-        self._ledger = HubEventLog(database, faults, clock, is_lenient=options.is_lenient)
+        self._event_log = HubEventLog(database, faults, clock, is_lenient=options.is_lenient)
         self._doors = doors = HubEndpoints(folders, context, faults, clock)
-        self._series = SeriesThread(database.open_reader, wake.wake)
-        self._verdicts = JudgeThread(database.open_reader, wake.wake)
-        self._packing = SamplePacker(self._ledger, self._series, clock)
-        self._judging = JudgeDispatcher(self._ledger, self._verdicts, faults, doors.to_desktop)
+        self._series = SeriesThread(database.open_reader, pipe.wake)
+        self._verdicts = JudgeThread(database.open_reader, pipe.wake)
+        self._sample_packer = SamplePacker(self._event_log, self._series, clock)
+        self._judge_dispatcher = JudgeDispatcher(
+            self._event_log, self._verdicts, faults, doors.to_desktop
+        )
         processes = ProcessWatch(folders.state)
         self._host = processes.host
-        self._ingest = AgentService(self._ledger, faults, clock, doors.to_agent)
-        self._views = ViewerService(self._ledger, self._series, faults, clock, doors.to_desktop)
-        self._keys = AccessService(doors, self._ledger, clock)
+        self._agent_service = AgentService(self._event_log, faults, clock, doors.to_agent)
+        self._viewer_service = ViewerService(
+            self._event_log, self._series, faults, clock, doors.to_desktop
+        )
+        self._keys = AccessService(doors, self._event_log, clock)
         self._join(doors)
-        self._liveness = Liveness(self._ledger, self._ingest.sessions, processes, clock)
-        self._folders, sessions = folders, self._ingest.sessions
-        doubt = WallClockCheck(clock, folders.database)
-        self._spools = SpoolIngest(folders.spool, self._ledger, sessions, faults, clock, doubt)
+        self._liveness = Liveness(
+            self._event_log, self._agent_service.agent_connections, processes, clock
+        )
+        self._folders, sessions = folders, self._agent_service.agent_connections
+        check = WallClockCheck(clock, folders.database)
+        self._spools = SpoolIngest(folders.spool, self._event_log, sessions, faults, clock, check)
         keep, may_go = options.keep or Keep(), self._liveness.is_abandoned
-        self._retention = Retention(self._ledger, keep, clock, may_go, doubt)
-        self._condition = self._made_condition()
-        self._team = TeamRuns(self._ledger, clock) if database.is_shared else None
-        self._feed = self._made_feed(options.folder)
+        self._retention = Retention(self._event_log, keep, clock, may_go, check)
+        self._condition = self._made_health()
+        self._team = TeamRuns(self._event_log, clock) if database.is_shared else None
+        self._feed = self._made_reader(options.folder)
         self._busy_s = clock.monotonic_s()
 
-    def _join(self, doors: HubEndpoints) -> None:
-        self._ledger.listeners.append(StallMonitor(self._ledger).heard)
-        self._views.host = self._host
-        self._views.judges = self._verdicts
-        self._views.on_hub_asked = self._tell_hub
-        self._views.on_access_asked = self._answer_about_access
-        self._views.who = doors.gate.who
-        doors.gate.refusals.write = self._ledger.audit
-        doors.on_ended = self._end_sessions
+    def _join(self, endpoints: HubEndpoints) -> None:
+        self._event_log.listeners.append(StallMonitor(self._event_log).heard)
+        self._viewer_service.host = self._host
+        self._viewer_service.judges = self._verdicts
+        self._viewer_service.on_hub_asked = self._tell_hub
+        self._viewer_service.on_access_asked = self._answer_about_access
+        self._viewer_service.who = endpoints.authorizer.who
+        endpoints.authorizer.refusals.write = self._event_log.audit
+        endpoints.on_ended = self._end_sessions
 
     def listen(self, bind: str) -> None:
         """Also serve the network at `ADDRESS:PORT`, for keys that were let in; before `run`.
@@ -182,8 +188,8 @@ class HubLoop:
         Raises:
             ExporterRefused: One of them cannot be opened.
         """
-        self._outlets = outlets = MetricsExporters(self._faults)
-        self._ledger.listeners.append(outlets.heard)
+        self._metrics_exporters = outlets = MetricsExporters(self._faults)
+        self._event_log.listeners.append(outlets.heard)
         self._condition.of_outlets = outlets.trouble
         if self._options.prometheus:
             outlets.serve(self._options.prometheus)
@@ -205,7 +211,7 @@ class HubLoop:
             Whether it ended because something was moved away.
         """
         schedule = self._schedule(is_in_place)
-        if self._outlets is not None:
+        if self._metrics_exporters is not None:
             schedule.every(PUBLISH_EVERY_S, "figures", self._publish)
         self._doors.watch(self._wake.fileno())
         self._series.start()
@@ -215,7 +221,7 @@ class HubLoop:
         while not (self._is_stopping or self._is_moved):
             now_s = self._clock.monotonic_s()
             wait_s = schedule.wait_s(now_s)
-            commit_s = self._ledger.wait_s(now_s)
+            commit_s = self._event_log.wait_s(now_s)
             if commit_s is not None:
                 wait_s = min(wait_s, commit_s)
             self._doors.wait(math.ceil(wait_s * 1000))
@@ -225,66 +231,68 @@ class HubLoop:
                 self._serve()
             schedule.run_due(self._clock.monotonic_s())
             self._commit_if_due()
-            self._verification.check()
+            self._event_verifier.check()
         return self._is_moved
 
     def close(self) -> None:
         """Commit, then close everything."""
         with self._faults.guarded("last commit"):
             self._spools.close()
-            if self._ledger.commit():
-                self._ingest.acknowledge()
+            if self._event_log.commit():
+                self._agent_service.acknowledge()
         closers = [self._series.stop, self._verdicts.stop, self._doors.close]
-        if self._outlets is not None:
-            closers.insert(0, self._outlets.close)  # waits a little for a collector that hangs
+        if self._metrics_exporters is not None:
+            closers.insert(
+                0, self._metrics_exporters.close
+            )  # waits a little for a collector that hangs
         if self._team is not None:
             closers.insert(0, self._team.stop)
-        for close in (*closers, self._ledger.database.close):
+        for close in (*closers, self._event_log.database.close):
             with self._faults.guarded("close"):
                 close()
 
-    def _made_condition(self) -> HubHealth:
-        self._verification = EventVerifier(
-            self._ledger, self._folders.spool, self._faults, self._clock
+    def _made_health(self) -> HubHealth:
+        self._event_verifier = EventVerifier(
+            self._event_log, self._folders.spool, self._faults, self._clock
         )
         found = HubHealth(
             self._folders,
-            self._ledger,
+            self._event_log,
             self._retention,
             is_fixed=self._options.keep is not None,
             of_spools=lambda: self._spools.trouble,
-            of_events=self._verification.words,
+            of_events=self._event_verifier.words,
         )
         found.look()
-        self._views.troubles = found.troubles
+        self._viewer_service.troubles = found.troubles
         return found
 
-    def _made_feed(self, folder: Path | None) -> FolderReader | None:
+    def _made_reader(self, folder: Path | None) -> FolderReader | None:
         self._liveness.is_settled = self._spools.is_settled
         self._spools.is_far = self._liveness.is_far
-        self._views.commands.is_gone = self._liveness.is_gone
-        self._views.edits.is_abandoned = self._liveness.is_abandoned
+        self._viewer_service.commands.is_gone = self._liveness.is_gone
+        self._viewer_service.edits.is_abandoned = self._liveness.is_abandoned
         if folder is None:
             return None
-        feed = FolderReader(folder, self._ledger, self._faults, self._clock)
-        self._liveness.is_settled = feed.is_settled
-        self._views.edits.is_read_only = True
-        return feed
+        reader = FolderReader(folder, self._event_log, self._faults, self._clock)
+        self._liveness.is_settled = reader.is_settled
+        self._viewer_service.edits.is_read_only = True
+        return reader
 
     def _schedule(self, is_in_place: Callable[[], bool]) -> LoopSchedule:
         def look_around() -> None:
             doors = self._doors.is_in_place()
-            if not (doors and is_in_place() and self._ledger.database.is_in_place()):
+            if not (doors and is_in_place() and self._event_log.database.is_in_place()):
                 self._is_moved = True
 
         def expire() -> None:
-            self._views.expire()
-            live = {record.run for record in self._ledger.registry.live()}
-            self._ingest.sessions.expire(self._clock.monotonic_s(), live)
+            self._viewer_service.expire()
+            live = {record.run for record in self._event_log.registry.live()}
+            self._agent_service.agent_connections.expire(self._clock.monotonic_s(), live)
 
         schedule = LoopSchedule(self._faults)
-        schedule.every(0.1, "commands", self._ingest.send_commands)
-        schedule.every(0.2, "hints", self._views.hint)
+        schedule.every(0.1, "commands", self._agent_service.send_commands)
+        schedule.every(0.2, "hints", self._viewer_service.hint)
         schedule.every(0.5, "liveness", self._liveness.look)
         schedule.every(0.2, "spools", self._spools.step)
         schedule.every(_BOUND_EVERY_S, "spool bound", self._spools.bound)
@@ -307,18 +315,18 @@ class HubLoop:
         return schedule
 
     def _schedule_upkeep(self, schedule: LoopSchedule) -> None:
-        schedule.every(PACK_EVERY_S, "packing", self._packing.step)
-        schedule.every(VERIFY_EVERY_S, "verifying", self._verification.step)
+        schedule.every(PACK_EVERY_S, "packing", self._sample_packer.step)
+        schedule.every(VERIFY_EVERY_S, "verifying", self._event_verifier.step)
 
     def _serve(self) -> None:
-        self._doors.serve(self._ingest.handle, self._views.handle)
+        self._doors.serve(self._agent_service.handle, self._viewer_service.handle)
         for identity, told in self._series.take_answers():
             with self._faults.guarded("series"):
                 self._doors.to_desktop(identity, told)
         with self._faults.guarded("judging"):
-            self._judging.take()
+            self._judge_dispatcher.take()
         with self._faults.guarded("packing"):
-            self._packing.take()
+            self._sample_packer.take()
 
     def _tell_late(self) -> None:
         for identity, working in (*self._series.late(), *self._verdicts.late()):
@@ -328,43 +336,45 @@ class HubLoop:
         self._doors.look_at_memory(is_working=self._series.is_working)
 
     def _commit_if_due(self) -> None:
-        wait_s = self._ledger.wait_s(self._clock.monotonic_s())
-        if wait_s != 0.0 or not self._ledger.commit():
+        wait_s = self._event_log.wait_s(self._clock.monotonic_s())
+        if wait_s != 0.0 or not self._event_log.commit():
             return
         for name, act in (
-            ("acknowledge", self._ingest.acknowledge),
-            ("judging", self._judging.after_commit),
-            ("hints", self._views.hint),
+            ("acknowledge", self._agent_service.acknowledge),
+            ("judging", self._judge_dispatcher.after_commit),
+            ("hints", self._viewer_service.hint),
         ):
             with self._faults.guarded(name):
                 act()
 
     def _sweep(self) -> None:
-        if not self._ledger.database.is_away:
-            self._ledger.database.sweep()
+        if not self._event_log.database.is_away:
+            self._event_log.database.sweep()
 
     def _bound_audit(self) -> None:
-        if not self._ledger.database.is_away:
-            self._ledger.database.bound_audit()
+        if not self._event_log.database.is_away:
+            self._event_log.database.bound_audit()
 
     def _publish(self) -> None:
-        if self._outlets is None:
+        if self._metrics_exporters is None:
             return
-        now = HubSnapshot(
+        snapshot = HubSnapshot(
             version=VERSION,
             started_wall_s=self._started_wall_s,
             wall_s=self._clock.wall_s(),
-            agents=len(self._ingest.sessions),
-            viewers=self._views.count_desktops(),
-            rows=self._ledger.registry.rows,
-            database_bytes=self._ledger.database.size_bytes(),
+            agents=len(self._agent_service.agent_connections),
+            viewers=self._viewer_service.count_desktops(),
+            rows=self._event_log.registry.rows,
+            database_bytes=self._event_log.database.size_bytes(),
             faults=self._fault_counts(),
             troubles=len(self._condition.troubles()),
             runs_removed=self._retention.removed,
             resident_bytes=psutil.Process().memory_info().rss,
             cpu_s=time.process_time(),
         )
-        self._outlets.publish(now, self._ledger.registry, self._clock.monotonic_s())
+        self._metrics_exporters.publish(
+            snapshot, self._event_log.registry, self._clock.monotonic_s()
+        )
 
     def _fault_counts(self) -> dict[str, int]:
         faults = self._faults.counts()
@@ -375,8 +385,8 @@ class HubLoop:
     def _end_when_idle(self) -> None:
         now_s, idle_s = self._clock.monotonic_s(), self._options.idle_s
         # What was read from a folder may look alive for ever, and needs no hub to go on.
-        is_needed = any(not record.is_shipped for record in self._ledger.registry.live())
-        if is_needed or len(self._views) > 0 or self._spools.is_shipping():
+        is_needed = any(not record.is_shipped for record in self._event_log.registry.live())
+        if is_needed or len(self._viewer_service) > 0 or self._spools.is_shipping():
             self._busy_s = now_s
         elif idle_s is not None and now_s - self._busy_s > idle_s:
             LOG.info("nobody needed the hub for %g s", idle_s)
@@ -385,28 +395,28 @@ class HubLoop:
     def _is_reading(self) -> bool:
         return self._feed is not None and self._feed.is_reading()
 
-    def _tell_hub(self, identity: bytes, asked: HubRequest) -> None:
-        peer = self._doors.gate.who(identity)
-        if asked.stop and (peer is None or peer.is_far):
+    def _tell_hub(self, identity: bytes, request: HubRequest) -> None:
+        peer = self._doors.authorizer.who(identity)
+        if request.stop and (peer is None or peer.is_far):
             text = "only its own user, on its own host, can end this hub"
             if peer is not None:
-                self._doors.gate.refusals.of_peer(peer, "stop the hub", text)
-            error = ErrorMessage(code="unauthorised", text=text, fatal=True, ask=asked.ask)
+                self._doors.authorizer.refusals.of_peer(peer, "stop the hub", text)
+            error = ErrorMessage(code="unauthorised", text=text, fatal=True, ask=request.ask)
             self._doors.to_desktop(identity, error)
             return
-        if asked.stop:
+        if request.stop:
             self.stop()
-        told = HubReply(
-            ask=asked.ask,
+        reply = HubReply(
+            ask=request.ask,
             hub=self.hub,
             version=VERSION,
             pid=os.getpid(),
             host=self._host,
             started_wall_s=self._started_wall_s,
-            agents=len(self._ingest.sessions),
-            viewers=self._views.count_desktops(),
-            rows=self._ledger.registry.rows,
-            database_bytes=self._ledger.database.size_bytes(),
+            agents=len(self._agent_service.agent_connections),
+            viewers=self._viewer_service.count_desktops(),
+            rows=self._event_log.registry.rows,
+            database_bytes=self._event_log.database.size_bytes(),
             wall_s=self._clock.wall_s(),
             faults=self._fault_counts(),
             is_shipping=self._spools.is_shipping() or self._is_reading(),
@@ -417,17 +427,17 @@ class HubLoop:
             runs_removed=self._retention.removed,
             troubles=self._condition.troubles(),
             unwritten=self._condition.unwritten,
-            prometheus="" if self._outlets is None else self._outlets.page_url,
-            otlp="" if self._outlets is None else self._outlets.endpoint,
+            prometheus="" if self._metrics_exporters is None else self._metrics_exporters.page_url,
+            otlp="" if self._metrics_exporters is None else self._metrics_exporters.endpoint,
             role="viewer" if peer is not None and peer.role == "viewer" else "operator",
         )
-        self._doors.to_desktop(identity, told)
+        self._doors.to_desktop(identity, reply)
 
     def _answer_about_access(self, identity: bytes, asked: KeysRequest | AuditRequest) -> None:
-        peer = self._doors.gate.who(identity)
+        peer = self._doors.authorizer.who(identity)
         if peer is not None:
             self._keys.serve(peer, asked, lambda told: self._doors.to_desktop(identity, told))
 
     def _end_sessions(self, keys: set[str]) -> None:
-        self._ingest.end_sessions(keys)
-        self._views.end_sessions(keys)
+        self._agent_service.end_sessions(keys)
+        self._viewer_service.end_sessions(keys)

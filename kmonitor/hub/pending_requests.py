@@ -55,22 +55,22 @@ class PendingRequests:
         self, identity: bytes, asked: SeriesRequest | VerdictsRequest, n_events: int
     ) -> PendingRequest:
         """Take a question."""
-        question = PendingRequest(identity, asked, n_events)
-        self._open.append(question)
-        return question
+        request = PendingRequest(identity, asked, n_events)
+        self._open.append(request)
+        return request
 
-    def end(self, question: PendingRequest) -> None:
+    def end(self, request: PendingRequest) -> None:
         """It was answered."""
-        self._open.remove(question)
+        self._open.remove(request)
 
     def late(self) -> list[tuple[bytes, ReplyPending]]:
         """(routing id, message) for each that was open at the last call too."""
-        told = [(each.identity, self._working(each)) for each in self._open if each.is_late]
+        told = [(each.identity, self._pending(each)) for each in self._open if each.is_late]
         for each in self._open:
             each.is_late = True
         return told
 
-    def _working(self, question: PendingRequest) -> ReplyPending:
-        of = question.n_events
-        done = min(question.done, of)
-        return ReplyPending(ask=question.asked.ask, done=done, of=of, beat=self.beat)
+    def _pending(self, request: PendingRequest) -> ReplyPending:
+        of = request.n_events
+        done = min(request.done, of)
+        return ReplyPending(ask=request.asked.ask, done=done, of=of, beat=self.beat)

@@ -269,11 +269,11 @@ def _loop(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions)
 
 def _serve(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions) -> Ending:
     with ExitStack() as opening, _named(folders):
-        wake = WakeupPipe()
-        opening.callback(wake.close)
+        pipe = WakeupPipe()
+        opening.callback(pipe.close)
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         opening.callback(context.destroy, linger=0)
-        loop = HubLoop(folders, context, wake, HubFaults(LOG), SystemClock(), options)
+        loop = HubLoop(folders, context, pipe, HubFaults(LOG), SystemClock(), options)
         opened = opening.pop_all()
     with opened:
         try:
@@ -281,7 +281,7 @@ def _serve(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions
                 loop.listen(options.bind)
             if options.prometheus or options.otlp:
                 loop.show_figures()
-            with wake.on_signals(loop.stop):
+            with pipe.on_signals(loop.stop):
                 LOG.info("hub %s, version %s, in %s", loop.hub, VERSION, folders.runtime)
                 moved = loop.run(lambda: all(lock.is_in_place() for lock in locks))
                 LOG.info("hub ended (%s)", "moved" if moved else "stopped")

@@ -108,16 +108,16 @@ class InProcesses:
         self._hypermodel_given = kwargs.get("hypermodel") or next(
             (each for each in args if not isinstance(each, kt.Oracle)), None
         )
-        self._trials: TrialRunner | None = None
+        self._trial_runner: TrialRunner | None = None
         self._sizes: TrialRunner | None = None
         self._ended: set[str] = set()
-        self._ledger = Attempts()
+        self._attempts = Attempts()
         super().__init__(*args, **kwargs)
 
     @property
     def ledger(self) -> Attempts:
         """Every attempt of every trial of the searches of this tuner; prints as a table."""
-        return self._ledger if self._trials is None else self._trials.ledger
+        return self._attempts if self._trial_runner is None else self._trial_runner.ledger
 
     def search(self, *args: Any, **kwargs: Any) -> None:
         """As the tuner's. Arrays are written once, for all trials, into the project's folder.
@@ -134,7 +134,7 @@ class InProcesses:
             KeyboardInterrupt: Ctrl+C; the same tuner with `overwrite=False` goes on.
         """
         function = self._function(keras_trial.trial_in_a_process, list(args), dict(kwargs))
-        self._trials = TrialRunner(
+        self._trial_runner = TrialRunner(
             function, study=self._folder(), usage=USAGE, called=self._called(), **self._how
         )
         try:
@@ -147,9 +147,9 @@ class InProcesses:
         except KeyboardInterrupt as exc:
             raise exc.with_traceback(None) from None  # where we waited says nothing to the user
         finally:
-            trials, self._trials = self._trials, None
+            trials, self._trial_runner = self._trial_runner, None
             sizes, self._sizes = self._sizes, None
-            self._ledger = trials.ledger
+            self._attempts = trials.ledger
             if sizes is not None:
                 sizes.close()
             trials.close()
@@ -222,11 +222,11 @@ class InProcesses:
         }
         function = self._function(keras_trial.space_in_a_process, [], {})
         folder = self._folder() / "space"
-        trials = TrialRunner(function, study=folder, usage=USAGE, quiet=True, **self._how)
+        runner = TrialRunner(function, study=folder, usage=USAGE, quiet=True, **self._how)
         try:
-            result = trials.run(0, lambda _: asked)
+            result = runner.run(0, lambda _: asked)
         finally:
-            trials.close()
+            runner.close()
         if not result.ok:
             raise RuntimeError(
                 f"kmonitor's tuner: the hypermodel could not be asked for its hyperparameters:"
@@ -244,18 +244,18 @@ class InProcesses:
             super()._configure_tensorboard_dir(callbacks, trial, execution)  # pyright: ignore[reportAttributeAccessIssue]
 
     def _executed(self, trial: Any, execution: int, *, is_first: bool) -> FoldResult:
-        assert self._trials is not None  # noqa: S101 - `search` is under way
+        assert self._trial_runner is not None  # noqa: S101 - `search` is under way
         index = int(trial.trial_id) * self.executions_per_trial + execution
         asked = self._asked(trial)
         # A search that was killed goes on: executions that finished are not run again.
-        known = self._trials.finished(index) if is_first else None
+        known = self._trial_runner.finished(index) if is_first else None
         if known is not None and known.value.get(keras_trial.ASKED) == asked:
             return known
         is_last = execution + 1 == self.executions_per_trial and self.remaining_trials == 0
         ahead = None if is_last else index + 1
         try:
             answers = {"trial": asked, "size": self._size(index, asked, ahead)}
-            result = self._trials.run(index, answers.__getitem__, ahead=ahead)
+            result = self._trial_runner.run(index, answers.__getitem__, ahead=ahead)
         except FoldsRefused as exc:
             raise TrialsRefused(exc.why) from None
         if not result.ok:

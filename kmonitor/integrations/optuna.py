@@ -255,30 +255,30 @@ class _NoValue(float):
 class ObjectiveInProcesses:
     """An objective whose every call is a process; made by `in_processes`."""
 
-    def __init__(self, trials: TrialRunner, raises: frozenset[str], first: int) -> None:
+    def __init__(self, runner: TrialRunner, raises: frozenset[str], first: int) -> None:
         """Keep the parts.
 
         Args:
-            trials: Runs them; closed with this.
+            runner: Runs them; closed with this.
             first: Index of the trial that comes first.
             raises: Causes that end the search unless Optuna catches `TrialError`.
         """
-        self._trials = trials
+        self._trial_runner = runner
         self._raises = raises
         # Optuna does not say when a search is over; nobody holds its objective any longer then.
-        self._closes = weakref.finalize(self, trials.close)
+        self._closes = weakref.finalize(self, runner.close)
         self._lock = threading.Lock()
         self._next = first
 
     @property
     def directory(self) -> Path:
         """Where what the trials print, and the ledger, are kept."""
-        return self._trials.directory
+        return self._trial_runner.directory
 
     @property
     def ledger(self) -> Attempts:
         """Every attempt of every trial so far; prints as a table."""
-        return self._trials.ledger
+        return self._trial_runner.ledger
 
     def __call__(self, trial: Trial) -> float | Sequence[float]:
         """Run a trial to its end; Optuna calls this.
@@ -291,7 +291,7 @@ class ObjectiveInProcesses:
         with self._lock:
             index, self._next = self._next, self._next + 1
         try:
-            result = self._trials.run(index, functools.partial(_answered, trial))
+            result = self._trial_runner.run(index, functools.partial(_answered, trial))
         except KeyboardInterrupt as exc:
             raise exc.with_traceback(None) from None  # where we waited says nothing to the user
         # What a trial raises keeps its search alive to the end: it is closed then, before the
@@ -352,17 +352,17 @@ def in_processes(
     stop_if_loading(objective)
     source_of(objective, USAGE)
     function = functools.partial(objective_in_a_process, objective=objective)
-    trials = TrialRunner(
+    runner = TrialRunner(
         function, study=study, memory=memory, timeout_s=timeout_s, retries=retries, usage=USAGE
     )
-    first = 1 + max((each.fold for each in trials.ledger), default=-1)
+    first = 1 + max((each.fold for each in runner.ledger), default=-1)
     try:
-        trials.find(first)
+        runner.find(first)
     except BaseException:
-        trials.close()
+        runner.close()
         raise
     note_handed_over()
-    return ObjectiveInProcesses(trials, frozenset(raises), first)
+    return ObjectiveInProcesses(runner, frozenset(raises), first)
 
 
 def _answered(trial: Trial, question: Any) -> Any:

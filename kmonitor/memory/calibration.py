@@ -293,17 +293,17 @@ def _floor(layout: ModelLayout, plan: Plan) -> int:
     ).transient_bytes
 
 
-def _base(layout: ModelLayout, plan: Plan, measured: PeakMeasurement) -> int:
+def _base(layout: ModelLayout, plan: Plan, measurement: PeakMeasurement) -> int:
     """What stays between steps: as measured, else what is known to."""
-    if measured.between_bytes is not None:
-        return measured.between_bytes
+    if measurement.between_bytes is not None:
+        return measurement.between_bytes
     return estimate(layout, replace(plan, batch=1)).resident_bytes
 
 
-def _unseen(plan: Plan, layout: ModelLayout, measured: PeakMeasurement) -> int:
+def _unseen(plan: Plan, layout: ModelLayout, measurement: PeakMeasurement) -> int:
     """What the allocator that was measured does not count, bytes."""
     is_tensorflow = (plan.backend or backend_of(layout)) != "torch" and layout.backend != "jax"
-    return METER_BYTES if measured.device == "CPU" and is_tensorflow else 0
+    return METER_BYTES if measurement.device == "CPU" and is_tensorflow else 0
 
 
 class Measurements(msgspec.Struct, frozen=True):
@@ -315,13 +315,13 @@ class Measurements(msgspec.Struct, frozen=True):
 
     by_key: Mapping[str, tuple[PeakMeasurement, ...]] = {}
 
-    def with_one(self, key: str, measured: PeakMeasurement) -> "Measurements":
+    def with_one(self, key: str, measurement: PeakMeasurement) -> "Measurements":
         """The same with another; of one batch size the highest peak stays."""
-        same = [each for each in self.by_key.get(key, ()) if each.batch == measured.batch]
-        others = [each for each in self.by_key.get(key, ()) if each.batch != measured.batch]
-        highest = max([*same, measured], key=lambda each: each.peak_bytes)
+        same = [each for each in self.by_key.get(key, ()) if each.batch == measurement.batch]
+        others = [each for each in self.by_key.get(key, ()) if each.batch != measurement.batch]
+        highest = max([*same, measurement], key=lambda each: each.peak_bytes)
         kept = msgspec.structs.replace(
-            highest, steps=measured.steps + sum(each.steps for each in same)
+            highest, steps=measurement.steps + sum(each.steps for each in same)
         )
         rest = {name: told for name, told in self.by_key.items() if name != key}
         return Measurements({**rest, key: (*others, kept)})
@@ -394,7 +394,7 @@ class FitMemory:
         layout: Of its model; that of the fit before if it is the same model still. On its data's
             length, where it leaves one open and that is known.
         batch: Examples a step; None if nothing told it.
-        measured: The peak of its first steps; None if it was not told.
+        peak_measurement: The peak of its first steps; None if it was not told.
         device: That it was measured on; empty if it was not.
         open_layout: As it was told, where `layout` is on one length; else None.
     """
@@ -402,7 +402,7 @@ class FitMemory:
     fit: int
     layout: ModelLayout
     batch: int | None
-    measured: PeakMeasurement | None = None
+    peak_measurement: PeakMeasurement | None = None
     device: str = ""
     open_layout: ModelLayout | None = None
 
@@ -467,9 +467,9 @@ def measurements_of(fits: Iterable[FitMemory]) -> Measurements:
     """
     found = Measurements()
     for each in fits:
-        if each.measured is not None:
-            key = measurement_key(each.layout, Plan(each.measured.batch), each.device)
-            found = found.with_one(key, each.measured)
+        if each.peak_measurement is not None:
+            key = measurement_key(each.layout, Plan(each.peak_measurement.batch), each.device)
+            found = found.with_one(key, each.peak_measurement)
     return found
 
 

@@ -203,7 +203,7 @@ def estimate(layout: ModelLayout, plan: Plan) -> MemoryMap:
 def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
     program = traced.program
     unseen = plan.unseen_bytes or program.unseen_bytes
-    taken = traced.taken(plan.batch, unseen)
+    taken = traced.peak(plan.batch, unseen)
     kept = traced.kept_bytes(plan.batch)
     notes = [*program.notes]
     if unseen:
@@ -271,14 +271,14 @@ class _Estimate:
         slot_bytes = self._slot_bytes(slots)
         parameter_bytes = sum(map(variable_bytes, layout.variables))
         steps = [self._step(call) for call in layout.calls]
-        played = self._played(steps)
+        played = self._usage(steps)
         resident = parameter_bytes + slot_bytes
         transient = self._transient(played, resident)
         doubted = [doubtful(each) for each in steps]
         all_waiting = sum(self._gradients) + 2 * max(self._gradients, default=0)
         most = max(transient, all_waiting + self._early_bytes())
         if doubted != steps:
-            most = max(most, self._transient(self._played(doubted), resident))
+            most = max(most, self._transient(self._usage(doubted), resident))
         low, high = self._interval(resident, transient, most)
         return MemoryMap(
             peak_bytes=resident + transient,
@@ -302,7 +302,7 @@ class _Estimate:
             notes=tuple(self._notes(slots)),
         )  # fmt: skip
 
-    def _played(self, steps: list[Step]) -> StepUsage:
+    def _usage(self, steps: list[Step]) -> StepUsage:
         return simulate_step(
             self._layout,
             steps,
@@ -312,10 +312,10 @@ class _Estimate:
             unseen_bytes=self._plan.unseen_bytes,
         )
 
-    def _transient(self, played: StepUsage, resident: int) -> int:
+    def _transient(self, usage: StepUsage, resident: int) -> int:
         """What a step takes on top, with what the allocator adds."""
         held = self._held_gradients() + self._early_bytes()
-        transient = max(played.peak_bytes + held, self._update_floor())
+        transient = max(usage.peak_bytes + held, self._update_floor())
         of_resident, of_transient = _ROUNDING[self._backend]
         return transient + int(of_resident * resident + of_transient * transient)
 

@@ -40,7 +40,7 @@ class Traced:
         self.program = program
         self._layout = layout
         self._training = (optimizer, precision)
-        self._graphs = PreparedGraphCache(program)
+        self._graph_cache = PreparedGraphCache(program)
         self._simulations: dict[int, Simulation] = {}
         self._kept: dict[int, dict[str, int]] = {}
 
@@ -51,10 +51,10 @@ class Traced:
         same = layout is self._layout or layout == self._layout
         return same and self._training == (optimizer, precision)
 
-    def taken(self, batch: int, unseen_bytes: int = 0) -> "TracedPeak":
+    def peak(self, batch: int, unseen_bytes: int = 0) -> "TracedPeak":
         """What a step takes of an allocator that does not count tensors below a size."""
-        counted = self._simulation(unseen_bytes).outcome(batch)
-        whole = counted if not unseen_bytes else self._simulation(0, plays=1).outcome(batch)
+        counted = self._simulation(unseen_bytes).peak(batch)
+        whole = counted if not unseen_bytes else self._simulation(0, plays=1).peak(batch)
         left_out = sum(each for each in self.program.variables if each < unseen_bytes)
         has_loops = any(
             each.kind in operation_kinds.LOOPS
@@ -72,7 +72,7 @@ class Traced:
     def _simulation(self, unseen_bytes: int, plays: int = PLAYS) -> Simulation:
         if unseen_bytes not in self._simulations:
             self._simulations[unseen_bytes] = Simulation(
-                self.program, unseen_bytes, plays=plays, graphs=self._graphs
+                self.program, unseen_bytes, plays=plays, cache=self._graph_cache
             )
         return self._simulations[unseen_bytes]
 

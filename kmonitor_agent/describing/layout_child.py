@@ -66,13 +66,13 @@ def main() -> None:
         file.write(msgspec.json.encode(told))
 
 
-def _told(asked: LayoutRequest) -> LayoutReply:
+def _told(request: LayoutRequest) -> LayoutReply:
     try:
-        model = construct_model(asked.source)
+        model = construct_model(request.source)
         _build_optimizer(model)
-        shapes = [model_shapes(model, each, asked.sequence) for each in asked.shapes]
+        shapes = [model_shapes(model, each, request.sequence) for each in request.shapes]
         layouts = [read_layout(model, each) for each in shapes]
-        return LayoutReply(layouts, list(_scaled(model, asked.scales)))
+        return LayoutReply(layouts, list(_scaled(model, request.scales)))
     except (NoModel, WrongShape) as exc:
         return LayoutReply(error=exc.why)
     except Exception as exc:  # noqa: BLE001 - the user's code may raise anything

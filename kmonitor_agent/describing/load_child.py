@@ -66,31 +66,31 @@ def main() -> None:
     os.dup2(2, 1)  # what the user's classes print is no answer
     asked = msgspec.json.decode(sys.stdin.buffer.read(), type=LoadRequest)
     try:
-        told = _measured(asked)
+        reply = _measured(asked)
     except NoModel as exc:
-        told = LoadReply(error=exc.why)
+        reply = LoadReply(error=exc.why)
     except Exception as exc:  # noqa: BLE001 - Keras and the user's code may raise anything
-        told = LoadReply(error=user_code_error_text(exc))
+        reply = LoadReply(error=user_code_error_text(exc))
     with os.fdopen(answers, "wb") as file:
-        file.write(msgspec.json.encode(told))
+        file.write(msgspec.json.encode(reply))
 
 
-def _measured(asked: LoadRequest) -> LoadReply:
+def _measured(request: LoadRequest) -> LoadReply:
     import keras
 
-    if asked.way in ("compiled", "uncompiled"):
-        load_custom_classes(asked.source)
-    if asked.source.is_trusted:
+    if request.way in ("compiled", "uncompiled"):
+        load_custom_classes(request.source)
+    if request.source.is_trusted:
         keras.config.enable_unsafe_deserialization()
     keras.ops.ones((1,)) + 1  # the backend makes its device, which is no cost of a load
     before = _settled()
     _forget_highest()
     began_s = time.perf_counter()
-    model = _load(keras, asked)
+    model = _load(keras, request)
     seconds = time.perf_counter() - began_s
     highest = _highest()
     kept = _settled()
-    state, steps = _optimizer(model, _stored_steps(Path(asked.file)))
+    state, steps = _optimizer(model, _stored_steps(Path(request.file)))
     return LoadReply(
         peak_bytes=max(0, max(highest, kept) - before),
         kept_bytes=max(0, kept - before),
@@ -100,16 +100,18 @@ def _measured(asked: LoadRequest) -> LoadReply:
     )
 
 
-def _load(keras: Any, asked: LoadRequest) -> Any:
-    if asked.way in ("compiled", "uncompiled"):
-        safe = not asked.source.is_trusted
-        return keras.saving.load_model(asked.file, compile=asked.way == "compiled", safe_mode=safe)
-    source = asked.source
-    if asked.way != "recompiled":
+def _load(keras: Any, request: LoadRequest) -> Any:
+    if request.way in ("compiled", "uncompiled"):
+        safe = not request.source.is_trusted
+        return keras.saving.load_model(
+            request.file, compile=request.way == "compiled", safe_mode=safe
+        )
+    source = request.source
+    if request.way != "recompiled":
         source = msgspec.structs.replace(source, compile_config="")
     model = construct_model(source)
-    if asked.way != "built":
-        model.load_weights(asked.file)
+    if request.way != "built":
+        model.load_weights(request.file)
     return model
 
 

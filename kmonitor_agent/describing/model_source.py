@@ -128,29 +128,29 @@ class NoModel(Exception):
         self.why = why
 
 
-def construct_model(source: ModelOrigin) -> Any:
+def construct_model(origin: ModelOrigin) -> Any:
     """The model, with its optimizer if it has one; weights are those of a new model.
 
     Raises:
         NoModel: The script has no such function, or it returns something else.
         Exception: Whatever Keras or the user's code raises.
     """
-    load_custom_classes(source)
-    return _from_script(source) if source.script else _from_config(source)
+    load_custom_classes(origin)
+    return _from_script(origin) if origin.script else _from_config(origin)
 
 
-def load_custom_classes(source: ModelOrigin) -> None:
+def load_custom_classes(origin: ModelOrigin) -> None:
     """Run the Python file with custom classes, if there is one, for Keras to find them.
 
     Raises:
         NoModel: The file is no Python file, or lacks what the configuration names.
         Exception: Whatever the user's code raises.
     """
-    if not source.module:
+    if not origin.module:
         return
-    missing = register_classes(run_module(source.module), source.config, source.compile_config)
-    if missing and not source.is_trusted:
-        raise NoModel(f"{source.module} does not define {', '.join(missing[:_MOST_NAMED])}")
+    missing = register_classes(run_module(origin.module), origin.config, origin.compile_config)
+    if missing and not origin.is_trusted:
+        raise NoModel(f"{origin.module} does not define {', '.join(missing[:_MOST_NAMED])}")
 
 
 def run_module(path: str) -> ModuleType:
@@ -170,21 +170,21 @@ def run_module(path: str) -> ModuleType:
     return module
 
 
-def _from_script(source: ModelOrigin) -> Any:
-    made = getattr(run_module(source.script), source.function, None)
+def _from_script(origin: ModelOrigin) -> Any:
+    made = getattr(run_module(origin.script), origin.function, None)
     if made is None:
-        raise NoModel(f"{source.script} has no {source.function}")
+        raise NoModel(f"{origin.script} has no {origin.function}")
     model = made() if _is_function(made) else made
     import keras
 
     if not isinstance(model, keras.Model):
         raise NoModel(
-            f"{source.function} gives {type(model).__name__}, which is no model of Keras 3"
+            f"{origin.function} gives {type(model).__name__}, which is no model of Keras 3"
         )
     try:
         check_is_built(model)
     except ModelNotBuilt as exc:
-        raise NoModel(f"{source.function}: {exc.why}") from exc
+        raise NoModel(f"{origin.function}: {exc.why}") from exc
     return model
 
 
@@ -194,20 +194,20 @@ def _is_function(made: Any) -> bool:
     return callable(made) and not isinstance(made, keras.Model)
 
 
-def _from_config(source: ModelOrigin) -> Any:
+def _from_config(origin: ModelOrigin) -> Any:
     import keras
 
-    config = json.loads(source.config)
-    if source.is_trusted:
+    config = json.loads(origin.config)
+    if origin.is_trusted:
         keras.config.enable_unsafe_deserialization()
     if "module" in config:
-        model = keras.saving.deserialize_keras_object(config, safe_mode=not source.is_trusted)
+        model = keras.saving.deserialize_keras_object(config, safe_mode=not origin.is_trusted)
     else:
         model = model_from_legacy_config(config)
     if not getattr(model, "built", False):
         raise NoModel("the file does not say the shape of the model's inputs")
-    if source.compile_config:
-        _compile(keras, model, json.loads(source.compile_config))
+    if origin.compile_config:
+        _compile(keras, model, json.loads(origin.compile_config))
     return model
 
 

@@ -59,30 +59,30 @@ def main() -> None:
     os.dup2(2, 1)  # what the user's code prints is no answer
     asked = msgspec.json.decode(sys.stdin.buffer.read(), type=TraceRequest)
     try:
-        told = _told(asked)
+        reply = _told(asked)
     except (NoModel, WrongShape) as exc:
-        told = TraceReply(error=exc.why)
+        reply = TraceReply(error=exc.why)
     except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
-        told = TraceReply(error=user_code_error_text(exc))
+        reply = TraceReply(error=user_code_error_text(exc))
     except SystemExit:
-        told = TraceReply(error="the code ended its process before there was a model")
+        reply = TraceReply(error="the code ended its process before there was a model")
     with os.fdopen(answers, "wb") as file:
-        file.write(msgspec.json.encode(told))
+        file.write(msgspec.json.encode(reply))
 
 
-def _told(asked: TraceRequest) -> TraceReply:
-    if asked.precision and asked.source.script:
+def _told(request: TraceRequest) -> TraceReply:
+    if request.precision and request.source.script:
         import keras
 
-        keras.config.set_dtype_policy(asked.precision)
-    model = construct_model(asked.source)
+        keras.config.set_dtype_policy(request.precision)
+    model = construct_model(request.source)
     optimizer = getattr(model, "optimizer", None)
     if optimizer is not None and not getattr(optimizer, "built", True):
         optimizer.build(model.trainable_variables)
-    shapes = model_shapes(model, asked.shape, asked.sequence)
+    shapes = model_shapes(model, request.shape, request.sequence)
     layout = read_layout(model, shapes)
     try:
-        return TraceReply(layout, _traced(model, asked, shapes))
+        return TraceReply(layout, _traced(model, request, shapes))
     except CannotTrace as exc:
         return TraceReply(layout, untraced=exc.why)
     except Exception as exc:  # noqa: BLE001 - frameworks change, and so does the user's code
@@ -90,12 +90,12 @@ def _told(asked: TraceRequest) -> TraceReply:
 
 
 def _traced(
-    model: Any, asked: TraceRequest, shapes: list[tuple[int | None, ...]] | None
+    model: Any, request: TraceRequest, shapes: list[tuple[int | None, ...]] | None
 ) -> StepProgram:
-    if asked.precision and str(model.dtype_policy.name) != asked.precision:
-        raise CannotTrace(f"the model is in {model.dtype_policy.name}, not {asked.precision}")
-    if asked.optimizer is not None:
-        set_optimizer(model, asked.optimizer)
+    if request.precision and str(model.dtype_policy.name) != request.precision:
+        raise CannotTrace(f"the model is in {model.dtype_policy.name}, not {request.precision}")
+    if request.optimizer is not None:
+        set_optimizer(model, request.optimizer)
     return trace_training_step(model, shapes)
 
 

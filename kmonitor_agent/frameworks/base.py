@@ -337,7 +337,7 @@ class Framework(Protocol):
     None of them raises for a missing private name: the answer then says why it is absent.
     """
 
-    def probed(self) -> FrameworkInfo:
+    def info(self) -> FrameworkInfo:
         """What is here and what is not; computed once."""
         ...
 

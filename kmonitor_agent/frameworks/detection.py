@@ -37,15 +37,15 @@ class UnknownFramework:
         self, why: str, *, backend: str = "", versions: dict[str, str] | None = None
     ) -> None:
         self._why = why
-        self._probed = FrameworkInfo(
+        self._framework_info = FrameworkInfo(
             backend=backend,
             versions=versions or {},
             unavailable=dict.fromkeys(("save", "collect", "reload", "graph", "allocator"), why),
         )
 
-    def probed(self) -> FrameworkInfo:
+    def info(self) -> FrameworkInfo:
         """What is here; everything that needs internals is unavailable."""
-        return self._probed
+        return self._framework_info
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
         """What the model says of how it is compiled."""

@@ -198,9 +198,9 @@ def read_name_counters() -> NameCounters:
     return [dict(each) for each in _counters()]
 
 
-def write_name_counters(names: NameCounters) -> None:
+def write_name_counters(name_counters: NameCounters) -> None:
     """Count on from there: the script's next layer has the name that it would have had."""
-    for counters, known in zip(_counters(), names, strict=False):
+    for counters, known in zip(_counters(), name_counters, strict=False):
         counters.clear()
         counters.update(known)
 

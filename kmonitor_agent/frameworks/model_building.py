@@ -162,7 +162,7 @@ def why_not_copyable(model: KerasModel) -> str:
 
 
 @lazy_imports_blocked()
-def copy_model(model: KerasModel, compiled: CompileArguments) -> KerasModel:
+def copy_model(model: KerasModel, arguments: CompileArguments) -> KerasModel:
     """A new model of the same layers, built and compiled; its variables have first values.
 
     Raises:
@@ -170,7 +170,7 @@ def copy_model(model: KerasModel, compiled: CompileArguments) -> KerasModel:
     """
     try:
         made = _structure_of(model)
-        compiled.apply_to(made)
+        arguments.apply_to(made)
     except CannotRebuild:
         raise
     except Exception as exc:

@@ -25,13 +25,13 @@ class FitData(Protocol):
         """
         ...
 
-    def skip_epochs(self, epochs: int, *, goes_on: bool, began: IteratorStart | None) -> None:
+    def skip_epochs(self, epochs: int, *, goes_on: bool, start: IteratorStart | None) -> None:
         """Make the iterators of the epochs that ran before.
 
         Args:
             epochs: How many ran.
             goes_on: Whether epochs follow; else only what outlives the fit is moved.
-            began: Where the iterator began that serves the next epoch too; None if none does.
+            start: Where the iterator began that serves the next epoch too; None if none does.
         """
         ...
 

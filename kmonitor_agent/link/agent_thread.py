@@ -71,17 +71,17 @@ class AgentThread:
         self.clock: Final = SystemClock() if clock is None else clock
         self.timing: Final = Timing() if timing is None else timing
         self._lock = threading.Lock()
-        self._wake: AgentWakeup | None = None
+        self._agent_wakeup: AgentWakeup | None = None
         self._streams: list[RunStream] = []
         self._thread: threading.Thread | None = None
 
     @property
-    def wake(self) -> AgentWakeup:
+    def wakeup(self) -> AgentWakeup:
         """Ends the thread's sleep."""
         with self._lock:
-            if self._wake is None:
-                self._wake = AgentWakeup()
-            return self._wake
+            if self._agent_wakeup is None:
+                self._agent_wakeup = AgentWakeup()
+            return self._agent_wakeup
 
     def add(self, stream: RunStream) -> None:
         """Serve one more run.
@@ -89,7 +89,7 @@ class AgentThread:
         Raises:
             RuntimeError: No thread can be had; the run is not served.
         """
-        wake = self.wake
+        wake = self.wakeup
         with self._lock:
             if self._thread is None:
                 work = AgentLoop(self, wake)
@@ -134,7 +134,7 @@ class AgentThread:
             return
         # Who was told before is not given the same time once more.
         until_s = max(stream.end(timeout_s) for stream in streams) + JOIN_SLACK_S
-        self.wake.set()
+        self.wakeup.set()
         if thread is threading.current_thread():
             return
         for stream in streams:
@@ -164,7 +164,7 @@ class AgentThread:
         self._lock = threading.Lock()
         self._thread = None
         # Its descriptor is shared with the parent, whose thread must not be woken by us.
-        self._wake = None
+        self._agent_wakeup = None
         for stream in streams:
             stream.forget_in_child()
 
@@ -172,9 +172,9 @@ class AgentThread:
 class AgentLoop:
     """What the thread does; everything belongs to it."""
 
-    def __init__(self, agent: AgentThread, wake: AgentWakeup) -> None:
+    def __init__(self, agent: AgentThread, wakeup: AgentWakeup) -> None:
         self._agent = agent
-        self._wake = wake
+        self._agent_wakeup = wakeup
         self._clock = agent.clock
         self._timing = agent.timing
         self._transport = Transport()
@@ -212,9 +212,9 @@ class AgentLoop:
         streams = self._agent.streams()
         held: set[str] = set()
         for stream in streams:
-            if stream.turn(now_s, is_free=stream.boot.run not in held):
+            if stream.turn(now_s, is_free=stream.stream_context.run not in held):
                 self._stirred_s = now_s
-            held.add(stream.boot.run)
+            held.add(stream.stream_context.run)
             self._connect(stream)
         self._prepare(now_s)
         for connection in self._connections.values():
@@ -237,21 +237,21 @@ class AgentLoop:
     def _count_and_wait(self, work: str, exc: Exception) -> None:
         self._agent.record(f"link.{work.strip('_')}", exc)
         if not self._is_over:
-            self._wake.wait(_AFTER_FAULT_S)
+            self._agent_wakeup.wait(_AFTER_FAULT_S)
 
     # --- hubs ---
 
     def _connect(self, stream: RunStream) -> None:
-        place = stream.boot.socket
+        place = stream.stream_context.socket
         if place is None or stream in self._carried or stream.is_ending:
             return
         if place not in self._connections:
-            self._connections[place] = HubConnection(self._surroundings(stream), self._timing)
+            self._connections[place] = HubConnection(self._context(stream), self._timing)
         self._connections[place].add(stream.delivery)
         self._carried[stream] = self._connections[place]
 
-    def _surroundings(self, stream: RunStream) -> ConnectionContext:
-        place, folders = stream.boot.socket, stream.boot.folders
+    def _context(self, stream: RunStream) -> ConnectionContext:
+        place, folders = stream.stream_context.socket, stream.stream_context.folders
 
         def look() -> SocketIdentity | None:
             if place is None or not self._transport.has(place):
@@ -296,28 +296,28 @@ class AgentLoop:
         end_s = now_s + wait_s
         while True:
             if self._is_called(min(look_s, max(0.0, end_s - now_s))):
-                self._wake.clear()
+                self._agent_wakeup.clear()
                 break
             now_s = self._clock.monotonic_s()
-            if now_s >= end_s or any(not stream.inbox.is_empty for stream in streams):
+            if now_s >= end_s or any(not stream.event_queue.is_empty for stream in streams):
                 break
         for stream in streams:
-            stream.inbox.is_sleeping = False
+            stream.event_queue.is_sleeping = False
 
     def _fall_asleep(self, streams: list[RunStream]) -> bool:
-        return all([stream.inbox.fall_asleep() for stream in streams])  # noqa: C419 - each of them
+        return all([stream.event_queue.fall_asleep() for stream in streams])  # noqa: C419 - each of them
 
     def _is_called(self, seconds: float) -> bool:
         """Sleep so long at most; whether something ended it before."""
-        if any(connection.wire is not None for connection in self._connections.values()):
-            return self._transport.wait(seconds, self._wake.fileno())
-        return self._wake.wait(seconds)
+        if any(connection.hub_channel is not None for connection in self._connections.values()):
+            return self._transport.wait(seconds, self._agent_wakeup.fileno())
+        return self._agent_wakeup.wait(seconds)
 
     # --- end ---
 
     def _end_if_due(self, stream: RunStream) -> None:
         connection = self._carried.get(stream)
-        wire = None if connection is None else connection.wire
+        wire = None if connection is None else connection.hub_channel
         if not stream.may_leave(self._clock.monotonic_s(), is_connected=wire is not None):
             return
         if connection is not None:
@@ -330,7 +330,7 @@ class AgentLoop:
         self._agent.remove(stream)
 
     def _close(self) -> None:
-        is_connected = any(each.wire is not None for each in self._connections.values())
+        is_connected = any(each.hub_channel is not None for each in self._connections.values())
         self._transport.close(linger_s=FLUSH_S if is_connected else 0.0)
 
 

@@ -91,7 +91,7 @@ class CommandInbox:
         now_s: Callable[[], float],
         faults: FaultLog,
     ) -> None:
-        self.seen = SeenCommands()
+        self.seen_commands = SeenCommands()
         self._boot = boot
         self._on_command = on_command
         self._emit = emit
@@ -101,7 +101,7 @@ class CommandInbox:
 
     def take(self, command: Command) -> None:
         """Accept, refuse or (a repetition) ignore a command; never raises."""
-        if command.id in self.seen:
+        if command.id in self.seen_commands:
             return
         self._remember(command.id)
         if command.boot != self._boot:
@@ -120,7 +120,7 @@ class CommandInbox:
     def _remember(self, command_id: str) -> None:
         # Before it is handed over: a crash in between loses the command, never runs it twice.
         try:
-            self.seen.add(command_id)
+            self.seen_commands.add(command_id)
         except OSError as exc:
             self._faults.record("link.commands", exc)
 

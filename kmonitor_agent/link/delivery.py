@@ -164,14 +164,14 @@ class RunDelivery:
         ping_s: How often the hub that welcomed it wants to be pinged.
     """
 
-    def __init__(self, parts: DeliveryContext, clock: Clock, timing: Timing) -> None:
+    def __init__(self, context: DeliveryContext, clock: Clock, timing: Timing) -> None:
         self.phase = DeliveryPhase.AWAY
         self.hub_seen = False
         self.ping_s = timing.ping_s
-        self._parts = parts
+        self._delivery_context = context
         self._clock = clock
         self._timing = timing
-        self._pace = SendWindow()
+        self._send_window = SendWindow()
         self._said: set[str] = set()
         self._hello_at_s = self._not_before_s = float("-inf")
         self._read_at_s = self._progress_s = 0.0
@@ -179,12 +179,12 @@ class RunDelivery:
     @property
     def run(self) -> str:
         """Run id."""
-        return self._parts.run
+        return self._delivery_context.run
 
     @property
     def is_done(self) -> bool:
         """Whether the hub has everything, or will get nothing more from here."""
-        outbox = self._parts.outbox
+        outbox = self._delivery_context.outbox
         return self.phase is DeliveryPhase.SUPERSEDED or outbox.acked >= outbox.last_seq
 
     def greet(self, now_s: float, *, is_other_hub: bool = False) -> None:
@@ -211,19 +211,19 @@ class RunDelivery:
             return max(self._read_at_s, now_s + self._timing.drain_s / 10)
         return float("inf")
 
-    def write(self, wire: HubChannel, now_s: float) -> None:
+    def write(self, channel: HubChannel, now_s: float) -> None:
         """Say what is due."""
         if self.phase is DeliveryPhase.REFUSED and now_s >= self._hello_at_s:
             self.greet(now_s)
         if self.phase is DeliveryPhase.GREETING:
-            self._say_hello(wire, now_s)
+            self._say_hello(channel, now_s)
         elif self.phase is DeliveryPhase.LIVE:
-            self._send_batches(wire, now_s)
+            self._send_batches(channel, now_s)
 
     def handle(self, message: ToRun, now_s: float) -> None:
         """Take a message of the hub for this run."""
         if isinstance(message, Command):
-            self._parts.on_command(message)
+            self._delivery_context.on_command(message)
         elif isinstance(message, Welcome):
             self._on_welcome(message, now_s)
         elif self.phase is not DeliveryPhase.LIVE:
@@ -243,18 +243,22 @@ class RunDelivery:
         elif error.code in {"busy", "quota"}:
             self._pause(now_s, min(error.retry_ms / 1000, self._timing.refused_s))
 
-    def say_bye(self, wire: HubChannel, why: str) -> None:
+    def say_bye(self, channel: HubChannel, why: str) -> None:
         """Report to a hub that is there that the run ends here (`why` of its `SessionEnded`)."""
         if self.phase is DeliveryPhase.LIVE:
             ending = _BYES.get(why, "finished")
-            wire.send(Bye(run=self.run, last=self._parts.outbox.last_seq, why=ending))
+            channel.send(
+                Bye(run=self.run, last=self._delivery_context.outbox.last_seq, why=ending)
+            )
 
     def say_once(self, code: str, text: str) -> None:
         """Add a notice to the run, the first time that this is to be said."""
         if code not in self._said:
             self._said.add(code)
-            t_s = self._parts.now_s()
-            self._parts.emit(Notice(t_s=t_s, level="error", code=code, text=text[:4096]))
+            t_s = self._delivery_context.now_s()
+            self._delivery_context.emit(
+                Notice(t_s=t_s, level="error", code=code, text=text[:4096])
+            )
 
     def _reject(self, now_s: float, code: str, text: str) -> None:
         self.say_once(code, text)
@@ -266,12 +270,12 @@ class RunDelivery:
 
     # --- writing ---
 
-    def _say_hello(self, wire: HubChannel, now_s: float) -> None:
+    def _say_hello(self, channel: HubChannel, now_s: float) -> None:
         if now_s < self._hello_at_s:
             return
         self._hello_at_s = now_s + self._timing.hello_s
-        started, outbox = self._parts.started, self._parts.outbox
-        wire.send(
+        started, outbox = self._delivery_context.started, self._delivery_context.outbox
+        channel.send(
             Hello(
                 run=self.run,
                 boot=started.boot,
@@ -282,72 +286,82 @@ class RunDelivery:
                 pid_namespace=started.pid_namespace,
                 host=started.host,
                 start_wall=started.started_wall_s,
-                mono=self._parts.now_s(),
+                mono=self._delivery_context.now_s(),
             )
         )
 
     def _has_more(self) -> bool:
-        return self._pace.next_seq <= self._parts.outbox.last_seq and self._pace.allowed() > 0
+        return (
+            self._send_window.next_seq <= self._delivery_context.outbox.last_seq
+            and self._send_window.allowed() > 0
+        )
 
-    def _send_batches(self, wire: HubChannel, now_s: float) -> None:
+    def _send_batches(self, channel: HubChannel, now_s: float) -> None:
         if now_s < self._read_at_s:
             return
         for _ in range(SEND_AT_ONCE):
-            if not self._has_more() or not self._send_batch(wire, now_s):
+            if not self._has_more() or not self._send_batch(channel, now_s):
                 break
-        in_flight = self._pace.next_seq - 1 > self._pace.acked
+        in_flight = self._send_window.next_seq - 1 > self._send_window.acked
         if not in_flight:
             self._progress_s = now_s
         elif now_s - self._progress_s > self._timing.stall_s:
             self._progress_s = now_s
             self.greet(now_s)
 
-    def _send_batch(self, wire: HubChannel, now_s: float) -> bool:
-        first = self._pace.next_seq
+    def _send_batch(self, channel: HubChannel, now_s: float) -> bool:
+        first = self._send_window.next_seq
         try:
-            bodies = self._parts.outbox.read(first, self._pace.allowed(), MAX_BATCH_BYTES)
+            bodies = self._delivery_context.outbox.read(
+                first, self._send_window.allowed(), MAX_BATCH_BYTES
+            )
         except OSError as exc:
-            self._parts.faults.record("link.read", exc)
+            self._delivery_context.faults.record("link.read", exc)
             self._read_at_s = now_s + self._timing.retry_s
             return False
-        batch = Batch(run=self.run, boot=self._parts.started.boot, first=first, events=bodies)
-        if not wire.send(batch):
+        batch = Batch(
+            run=self.run, boot=self._delivery_context.started.boot, first=first, events=bodies
+        )
+        if not channel.send(batch):
             return False
-        self._pace.sent(len(bodies))
+        self._send_window.sent(len(bodies))
         return True
 
     # --- reading ---
 
     def _on_welcome(self, welcome: Welcome, now_s: float) -> None:
         # A second one answers a hello from before the first: what was sent since holds.
-        if self.phase is not DeliveryPhase.GREETING or welcome.boot != self._parts.started.boot:
+        if (
+            self.phase is not DeliveryPhase.GREETING
+            or welcome.boot != self._delivery_context.started.boot
+        ):
             return
         if not MINOR_VERSIONS[0] <= welcome.proto <= MINOR_VERSIONS[1]:
             self._reject(now_s, "hub_version", "The hub speaks another version; update it.")
             return
-        if welcome.acked > self._parts.outbox.last_seq:
+        if welcome.acked > self._delivery_context.outbox.last_seq:
             text = "The hub claims events that this run never sent; the spool keeps them all."
             self._reject(now_s, "hub_ahead", text)
             return
         self.hub_seen = True
         self.phase = DeliveryPhase.LIVE
-        self._parts.outbox.set_acked(welcome.acked)
-        self._pace.rewind(welcome.acked, welcome.max_batch)
+        self._delivery_context.outbox.set_acked(welcome.acked)
+        self._send_window.rewind(welcome.acked, welcome.max_batch)
         self.ping_s = min(welcome.ping_ms / 1000, self._timing.ping_s)
         self._progress_s = now_s
 
     def _on_progress(self, message: Ack | Nack, now_s: float) -> None:
         self._progress_s = now_s
-        outbox = self._parts.outbox
+        outbox = self._delivery_context.outbox
         if isinstance(message, Nack):
-            blamed = self._pace.refused(message.first, message.n)
+            blamed = self._send_window.refused(message.first, message.n)
             if blamed is not None:
                 outbox.replace(blamed, f"refused by the hub: {message.why}")
         elif message.acked > outbox.last_seq:
             text = "The hub acknowledges what was never sent; the spool keeps it all."
             self._reject(now_s, "hub_ahead", text)
-        elif message.acked > self._pace.acked:
-            self._pace.ack(message.acked)
+        elif message.acked > self._send_window.acked:
+            self._send_window.ack(message.acked)
             outbox.set_acked(message.acked)
 
 

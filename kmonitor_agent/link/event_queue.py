@@ -78,16 +78,16 @@ class EventQueue:
     has filled the processor's caches with other things: each name that it looks up shows.
 
     Attributes:
-        wake: Polled by the agent's thread.
+        agent_wakeup: Polled by the agent's thread.
         is_shut: Nothing is taken any more: closed, or a forked child.
         is_sleeping: Set by the agent's thread when it no longer looks here; a `put` wakes it.
         dropped: Events that found no room since the start.
     """
 
-    __slots__ = ("_events", "dropped", "is_shut", "is_sleeping", "wake")
+    __slots__ = ("_events", "agent_wakeup", "dropped", "is_shut", "is_sleeping")
 
-    def __init__(self, wake: AgentWakeup) -> None:
-        self.wake = wake
+    def __init__(self, wakeup: AgentWakeup) -> None:
+        self.agent_wakeup = wakeup
         self.is_shut = False
         self.is_sleeping = False
         self.dropped = 0
@@ -108,7 +108,7 @@ class EventQueue:
         events.append(event)
         if self.is_sleeping:
             self.is_sleeping = False
-            self.wake.set()
+            self.agent_wakeup.set()
 
     def take(self) -> list[Event]:
         """Everything that lies here now, in order; for the agent's thread."""
@@ -118,7 +118,7 @@ class EventQueue:
 
     def fall_asleep(self) -> bool:
         """Ask to be woken by the next `put`; False if something lies here already."""
-        self.is_sleeping = self.wake.fileno() >= 0
+        self.is_sleeping = self.agent_wakeup.fileno() >= 0
         # In this order: a `put` that came before the flag is seen here, a later one sees the flag.
         if self._events:
             self.is_sleeping = False

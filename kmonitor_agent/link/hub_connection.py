@@ -82,10 +82,10 @@ class HubSearch:
         is_other: Whether the hub that was found last is another one than the one before.
     """
 
-    def __init__(self, reach: HubDialer, timing: Timing) -> None:
-        self._reach = reach
+    def __init__(self, dialer: HubDialer, timing: Timing) -> None:
+        self._hub_dialer = dialer
         self._timing = timing
-        self._sighting: SocketIdentity | None = None
+        self._socket_identity: SocketIdentity | None = None
         self._pause_s = timing.backoff_s
         self._look_at_s = self._not_before_s = float("-inf")
         self.is_other = False
@@ -104,17 +104,17 @@ class HubSearch:
         if now_s < self._look_at_s:
             return None
         self._look_at_s = now_s + self._timing.look_s
-        seen = self._reach.look()
+        seen = self._hub_dialer.look()
         if seen is None:
             return None
         # Another socket than the one that was left: a hub has just started, no need to wait.
-        if seen == self._sighting and now_s < self._not_before_s:
+        if seen == self._socket_identity and now_s < self._not_before_s:
             self._look_at_s = min(self._look_at_s, self._not_before_s)
             return None
-        wire = self._reach.connect()
+        wire = self._hub_dialer.connect()
         if wire is not None:
-            self.is_other = seen != self._sighting
-            self._sighting = seen
+            self.is_other = seen != self._socket_identity
+            self._socket_identity = seen
         return wire
 
     def left(self, now_s: float, *, was_steady: bool, pause_s: float = 0.0) -> None:
@@ -127,7 +127,7 @@ class HubSearch:
         """
         if was_steady:
             self._pause_s = self._timing.backoff_s
-        self._not_before_s = now_s + max(self._pause_s * self._reach.jitter(), pause_s)
+        self._not_before_s = now_s + max(self._pause_s * self._hub_dialer.jitter(), pause_s)
         self._look_at_s = min(now_s + self._timing.look_s, self._not_before_s)
         self._pause_s = min(self._pause_s * 2, self._timing.backoff_limit_s)
 
@@ -141,12 +141,12 @@ class ConnectionContext:
     """What a connection needs of the rest.
 
     Attributes:
-        reach: Finds hubs.
+        hub_dialer: Finds hubs.
         clock: Time.
         on_fault: Records a fault of ours, with its place.
     """
 
-    reach: HubDialer
+    hub_dialer: HubDialer
     clock: Clock
     on_fault: Callable[[str, Exception], None]
 
@@ -155,14 +155,14 @@ class HubConnection:
     """Carries the messages of several runs; on the agent's thread only.
 
     Attributes:
-        wire: The connection, or None.
+        hub_channel: The connection, or None.
     """
 
     def __init__(self, outside: ConnectionContext, timing: Timing) -> None:
-        self.wire: HubChannel | None = None
+        self.hub_channel: HubChannel | None = None
         self._outside = outside
         self._timing = timing
-        self._search = HubSearch(outside.reach, timing)
+        self._search = HubSearch(outside.hub_dialer, timing)
         self._deliveries: dict[str, RunDelivery] = {}
         self._pings = 0
         self._was_not_private = False
@@ -176,7 +176,7 @@ class HubConnection:
     def add(self, delivery: RunDelivery) -> None:
         """Carry one more run."""
         self._deliveries[delivery.run] = delivery
-        if self.wire is not None:
+        if self.hub_channel is not None:
             delivery.greet(self._outside.clock.monotonic_s())
 
     def remove(self, delivery: RunDelivery) -> None:
@@ -187,19 +187,19 @@ class HubConnection:
     def step(self) -> None:
         """Read what came, then do what is due; never blocks."""
         now_s = self._outside.clock.monotonic_s()
-        if self.wire is None:
+        if self.hub_channel is None:
             self._look(now_s)
-        if self.wire is not None:
-            self._read(self.wire, now_s)
-        if self.wire is not None:
-            self._write(self.wire, now_s)
+        if self.hub_channel is not None:
+            self._read(self.hub_channel, now_s)
+        if self.hub_channel is not None:
+            self._write(self.hub_channel, now_s)
 
     def wait_s(self) -> float:
         """Seconds until `step` has something to do by itself."""
         now_s = self._outside.clock.monotonic_s()
         if not self._is_wanted():
             return float("inf")
-        if self.wire is None:
+        if self.hub_channel is None:
             return max(0.0, self._search.due_s - now_s)
         due_s = min(each.due_s(now_s) for each in self._deliveries.values())
         due_s = min(due_s, self._heard_s + self._timing.dead_s)
@@ -209,7 +209,7 @@ class HubConnection:
 
     def close(self) -> None:
         """Leave the hub; `step` connects again."""
-        wire, self.wire = self.wire, None
+        wire, self.hub_channel = self.hub_channel, None
         for delivery in self._deliveries.values():
             delivery.disconnected()
         if wire is not None:
@@ -226,14 +226,14 @@ class HubConnection:
         if not self._is_wanted():
             return
         try:
-            self.wire = self._search.find(now_s)
+            self.hub_channel = self._search.find(now_s)
         except NotPrivate as exc:
             text = "No hub is used: others could have made its socket, or read this device's key."
             self._say_once("hub_not_private", text)
             if not self._was_not_private:
                 self._was_not_private = True
                 self._outside.on_fault("link.look", exc)
-        if self.wire is not None:
+        if self.hub_channel is not None:
             self._heard_s = now_s
             self._live_since_s = 0.0
             for delivery in self._deliveries.values():
@@ -251,18 +251,18 @@ class HubConnection:
 
     # --- writing ---
 
-    def _write(self, wire: HubChannel, now_s: float) -> None:
-        if wire.is_bad:
+    def _write(self, channel: HubChannel, now_s: float) -> None:
+        if channel.is_bad:
             self._say_once("hub_broken", "The hub sent messages that make no sense; it was left.")
             self._leave(now_s)
         elif now_s - self._heard_s > self._timing.dead_s or not self._is_wanted():
             self._leave(now_s)
         else:
             for delivery in self._deliveries.values():
-                delivery.write(wire, now_s)
-            self._send_ping(wire, now_s)
+                delivery.write(channel, now_s)
+            self._send_ping(channel, now_s)
 
-    def _send_ping(self, wire: HubChannel, now_s: float) -> None:
+    def _send_ping(self, channel: HubChannel, now_s: float) -> None:
         known = self._answered()
         if not known or now_s < self._ping_at_s:
             return
@@ -272,7 +272,7 @@ class HubConnection:
         run = known[self._pings % len(known)].run
         clock = self._outside.clock
         wall_s = max(0.0, clock.wall_s())
-        wire.send(Ping(n=self._pings, run=run, mono=clock.monotonic_s(), wall=wall_s))
+        channel.send(Ping(n=self._pings, run=run, mono=clock.monotonic_s(), wall=wall_s))
 
     def _answered(self) -> list[RunDelivery]:
         """Runs that the hub welcomed or refused: it is there, and pings keep it so."""
@@ -281,17 +281,17 @@ class HubConnection:
 
     # --- reading ---
 
-    def _read(self, wire: HubChannel, now_s: float) -> None:
-        for message in wire.received():
+    def _read(self, channel: HubChannel, now_s: float) -> None:
+        for message in channel.received():
             self._heard_s = now_s
-            self._handle(wire, message, now_s)
-            if self.wire is not wire:
+            self._handle(channel, message, now_s)
+            if self.hub_channel is not channel:
                 return
 
-    def _handle(self, wire: HubChannel, message: ToAgent, now_s: float) -> None:
+    def _handle(self, channel: HubChannel, message: ToAgent, now_s: float) -> None:
         match message:
             case Ping():
-                wire.send(Pong(n=message.n, run=message.run))
+                channel.send(Pong(n=message.n, run=message.run))
             case Pong():
                 pass
             case ErrorMessage():

@@ -88,12 +88,14 @@ class Link:
         self._clock = agent.clock
         self._began_s = self._clock.monotonic_s() - started.t_s
         self._faults = faults
-        self._inbox = EventQueue(agent.wake)
-        self.emit = self._inbox.put  # not a method that calls it: one frame less in the training
+        self._event_queue = EventQueue(agent.wakeup)
+        self.emit = (
+            self._event_queue.put
+        )  # not a method that calls it: one frame less in the training
         self.is_started = False
         self._stream = RunStream(
             StreamContext(run, started, folders, hub.socket(folders), self.now_s),
-            self._inbox,
+            self._event_queue,
             on_command,
             faults=faults,
             clock=self._clock,
@@ -120,7 +122,7 @@ class Link:
             while_idle: Also while the run is idle.
         """
         self._stream.every(interval_s, task, while_idle=while_idle)
-        self._agent.wake.set()
+        self._agent.wakeup.set()
 
     def now_s(self) -> float:
         """Seconds since the boot started: `t_s` of an event that happens now."""
@@ -130,13 +132,13 @@ class Link:
         """Whether nothing of this run goes on while another run of the process does."""
         self._stream.is_idle = is_idle
         if not is_idle:
-            self._agent.wake.set()
+            self._agent.wakeup.set()
 
     def end(self, *, timeout_s: float) -> None:
         """Everything to the spool, then to a hub that is there; does not wait for it."""
-        self._inbox.shut()
+        self._event_queue.shut()
         self._stream.end(timeout_s)
-        self._agent.wake.set()
+        self._agent.wakeup.set()
 
     def close(self, *, timeout_s: float = EXIT_NETWORK_S) -> None:
         """The same, and wait for it; again is harmless.
@@ -144,7 +146,7 @@ class Link:
         Args:
             timeout_s: Most seconds for the hub; next to none are taken if none was ever seen.
         """
-        self._inbox.shut()
+        self._event_queue.shut()
         if self.is_started:
             with self._faults.guarded("link.close"):
                 self._agent.end([self._stream], timeout_s)
@@ -159,6 +161,6 @@ class Link:
             acked=outbox.acked,
             spooled_bytes=outbox.spooled_bytes,
             degraded=outbox.degraded,
-            dropped=self._inbox.dropped,
+            dropped=self._event_queue.dropped,
             faults=sum(self._faults.counts().values()),
         )

@@ -131,7 +131,7 @@ class Outbox:
         now_s: Callable[[], float],
         faults: FaultLog,
         clock: Clock,
-        ring: MemoryBuffer | None = None,
+        buffer: MemoryBuffer | None = None,
     ) -> None:
         """Begin with nothing; `open` finds what an earlier process of the run left.
 
@@ -141,7 +141,7 @@ class Outbox:
             now_s: The boot's `t_s`.
             faults: Where our own faults go.
             clock: For retention.
-            ring: What holds events while the disk refuses.
+            buffer: What holds events while the disk refuses.
         """
         self.last_seq = 0
         self.acked = 0
@@ -152,8 +152,8 @@ class Outbox:
         self._now_s = now_s
         self._faults = faults
         self._clock = clock
-        self._doubt = WallClockCheck(clock)
-        self._ring = MemoryBuffer() if ring is None else ring
+        self._clock_check = WallClockCheck(clock)
+        self._ring = MemoryBuffer() if buffer is None else buffer
         self._reserve = DiskReserve(writer.facts)
         self._is_full = False
         self._hot: dict[int, bytes] = {}
@@ -330,7 +330,7 @@ class Outbox:
             return
         try:
             self.save_mark()
-            freed = spool.expire(self._clock.wall_s()) if self._doubt.believes() else 0
+            freed = spool.expire(self._clock.wall_s()) if self._clock_check.believes() else 0
             freed += trim_root(self._writer.root, own=spool)
         except FileNotFoundError:
             return  # removed meanwhile: there is nothing to let go

@@ -106,9 +106,9 @@ class RunStream:
     """Everything belongs to the agent's thread but `end`, `is_idle` and what is a plain read.
 
     Attributes:
-        boot: What it is for.
+        stream_context: What it is for.
         faults: Where our own faults go.
-        inbox: Where other threads leave events.
+        event_queue: Where other threads leave events.
         outbox: Numbered events.
         delivery: The run's side of the protocol.
         schedule: The session's tasks.
@@ -119,17 +119,17 @@ class RunStream:
 
     def __init__(
         self,
-        boot: StreamContext,
-        inbox: EventQueue,
+        context: StreamContext,
+        queue: EventQueue,
         on_command: OnCommand,
         *,
         faults: FaultLog,
         clock: Clock,
         timing: Timing,
     ) -> None:
-        self.boot = boot
+        self.stream_context = context
         self.faults = faults
-        self.inbox = inbox
+        self.event_queue = queue
         self.is_idle = False
         self.ended = threading.Event()
         self._clock = clock
@@ -138,26 +138,30 @@ class RunStream:
         self._upkeep = TaskSchedule(faults.record)
         self.schedule = TaskSchedule(faults.record)
         self.outbox = Outbox(
-            SpoolWriter(boot.folders.spool, _facts(boot), clock, state=boot.folders.state),
-            tell=inbox.put,
-            now_s=boot.now_s,
+            SpoolWriter(
+                context.folders.spool, _facts(context), clock, state=context.folders.state
+            ),
+            tell=queue.put,
+            now_s=context.now_s,
             faults=faults,
             clock=clock,
         )
         self._commands = CommandInbox(
-            boot.started.boot, on_command, emit=inbox.put, now_s=boot.now_s, faults=faults
+            context.started.boot, on_command, emit=queue.put, now_s=context.now_s, faults=faults
         )
-        parts = DeliveryContext(
-            boot.run,
-            boot.started,
+        delivery_context = DeliveryContext(
+            context.run,
+            context.started,
             self.outbox,
             self._commands.take,
-            inbox.put,
-            boot.now_s,
+            queue.put,
+            context.now_s,
             faults,
         )
-        self.delivery = RunDelivery(parts, clock, timing)
-        self._unrecorded = UnrecordedWarning(boot.folders.spool, private=boot.started.private)
+        self.delivery = RunDelivery(delivery_context, clock, timing)
+        self._unrecorded_warning = UnrecordedWarning(
+            context.folders.spool, private=context.started.private
+        )
         self._phase = _Phase.OPENING
         self._ended_why = "finished"
         self._told_dropped = 0
@@ -252,7 +256,7 @@ class RunStream:
 
     def forget_in_child(self) -> None:
         """In a forked child: leave the parent's files alone."""
-        self.inbox.shut()
+        self.event_queue.shut()
         self.outbox.forget_in_child()
 
     def _guarded(self, where: str, now_s: float, work: Callable[[], bool]) -> bool:
@@ -300,15 +304,15 @@ class RunStream:
 
     def _remember_commands(self) -> None:
         if self.outbox.folder is not None:
-            self._commands.seen.keep_in(self.outbox.folder)
+            self._commands.seen_commands.keep_in(self.outbox.folder)
 
     def _leave_launcher(self) -> None:
-        started = self.boot.started
+        started = self.stream_context.started
         if started.private:
             return  # its host has another name in each process: nobody could find the record
         with contextlib.suppress(OSError):  # a full or read-only disk is reported by the spool
             write_interpreter_record(
-                self.boot.folders,
+                self.stream_context.folders,
                 InterpreterRecord(
                     python=sys.executable or "",
                     version=VERSION,
@@ -320,7 +324,7 @@ class RunStream:
     # --- each turn ---
 
     def _drain(self) -> bool:
-        events = self.inbox.take()
+        events = self.event_queue.take()
         for event in events:
             self._commands.note(event)
             if isinstance(event, SessionEnded):
@@ -337,24 +341,26 @@ class RunStream:
             self._remember_commands()
             if self.outbox.was_removed:
                 # Whoever removed the spool may have removed what the hub knew of the run too.
-                self.outbox.append([self.boot.started])
-        if self.boot.now_s() > HUB_AWAITED_S:
+                self.outbox.append([self.stream_context.started])
+        if self.stream_context.now_s() > HUB_AWAITED_S:
             self._say_unrecorded()
 
     def _say_unrecorded(self) -> None:
         if self.outbox.degraded and not self.delivery.hub_seen:
-            refused = None if self.boot.started.private else self.outbox.refused
-            self._unrecorded.tell(self.outbox.degraded if refused is None else str(refused))
+            refused = None if self.stream_context.started.private else self.outbox.refused
+            self._unrecorded_warning.tell(
+                self.outbox.degraded if refused is None else str(refused)
+            )
 
     def _report_dropped(self) -> None:
-        dropped = self.inbox.dropped
+        dropped = self.event_queue.dropped
         if dropped > self._told_dropped:
             n, self._told_dropped = dropped - self._told_dropped, dropped
             text = f"{n} events found no room while kmonitor waited for the disk."
             self.outbox.append([self._notice("events_dropped", text)])
 
     def _notice(self, code: str, text: str) -> Event:
-        return Notice(t_s=self.boot.now_s(), level="warning", code=code, text=text)
+        return Notice(t_s=self.stream_context.now_s(), level="warning", code=code, text=text)
 
     def say_short(self, shortage: str) -> None:
         """Note that the process is too short of something to look for a hub."""
@@ -362,15 +368,15 @@ class RunStream:
             f"kmonitor does not connect to its hub: {shortage} in this process. Events wait on the"
             " disk; it is tried again every few seconds."
         )
-        self.inbox.put(self._notice("hub_waits", text))
+        self.event_queue.put(self._notice("hub_waits", text))
 
 
-def _facts(boot: StreamContext) -> SessionFacts:
+def _facts(context: StreamContext) -> SessionFacts:
     return SessionFacts(
-        run=boot.run,
-        boot=boot.started.boot,
-        host=boot.started.host,
-        pid=boot.started.pid,
-        pid_namespace=boot.started.pid_namespace,
-        started_wall_s=boot.started.started_wall_s,
+        run=context.run,
+        boot=context.started.boot,
+        host=context.started.host,
+        pid=context.started.pid,
+        pid_namespace=context.started.pid_namespace,
+        started_wall_s=context.started.started_wall_s,
     )

@@ -119,7 +119,7 @@ class OtherDevice:
         """By field of `DeviceSample`."""
         return {"used_bytes": self.used, **self.load.readings()}
 
-    def now(self) -> DeviceSample:
+    def sample(self) -> DeviceSample:
         """As a sample carries it."""
         values = {name: reading.value for name, reading in self.readings().items()}
         return DeviceSample(number=self.number, **values)

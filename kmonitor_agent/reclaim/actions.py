@@ -150,12 +150,12 @@ def failure_text(exc: BaseException) -> str:
 # Put back.
 
 
-def hold_values(run: ActionContext, state: Sequence[StateVariable]) -> list[Any]:
+def hold_values(context: ActionContext, state: Sequence[StateVariable]) -> list[Any]:
     """All values where they are, for `restore` to see that nobody wrote to them; or none."""
     held: list[Any] = []
-    if isinstance(run.steps, HoldsValues):
+    if isinstance(context.steps, HoldsValues):
         for each in state:
-            value = run.steps.hold(each.variable)
+            value = context.steps.hold(each.variable)
             if value is None:
                 return []
             held.append(value)
@@ -163,7 +163,7 @@ def hold_values(run: ActionContext, state: Sequence[StateVariable]) -> list[Any]
 
 
 def restore_values(
-    run: ActionContext,
+    context: ActionContext,
     state: Sequence[StateVariable],
     store: StateStore,
     checkpoint: Checkpoint,
@@ -175,38 +175,38 @@ def restore_values(
         Failed: It is as it was saved all the same, or it is damaged; the text says which.
     """
     try:
-        recreated = mode == "recreate" and _recreate(run, state, store, checkpoint)
-        if not (recreated or _are_held(run, state)):
-            _make_as_saved(run, state, store, checkpoint)
-        run.tell(mode="recreate" if recreated else "assign")
+        recreated = mode == "recreate" and _recreate(context, state, store, checkpoint)
+        if not (recreated or _are_held(context, state)):
+            _make_as_saved(context, state, store, checkpoint)
+        context.tell(mode="recreate" if recreated else "assign")
     except Exception as exc:  # noqa: BLE001 - whatever a framework raises; the state is judged below
-        _settle(run, state, store, checkpoint, failure_text(exc))
+        _settle(context, state, store, checkpoint, failure_text(exc))
 
 
 def _recreate(
-    run: ActionContext,
+    context: ActionContext,
     state: Sequence[StateVariable],
     store: StateStore,
     checkpoint: Checkpoint,
 ) -> bool:
     """Make the variables anew if that is safe; whether it was."""
-    steps = run.steps
+    steps = context.steps
     if not isinstance(steps, RecreatesVariables):
         why = "not available with this framework"
     else:
-        why = steps.why_not_recreate(run.model, state)
+        why = steps.why_not_recreate(context.model, state)
         if not why:
-            run.held = []  # else the old values would stay in memory
-            is_seen = steps.recreate(run.model, state, partial(store.read, checkpoint))
+            context.held = []  # else the old values would stay in memory
+            is_seen = steps.recreate(context.model, state, partial(store.read, checkpoint))
             if not is_seen:
-                _make_as_saved(run, state, store, checkpoint)
+                _make_as_saved(context, state, store, checkpoint)
             return True
-    run.notes.append(f"variables assigned, not made anew: {why}")
+    context.notes.append(f"variables assigned, not made anew: {why}")
     return False
 
 
 def _settle(
-    run: ActionContext,
+    context: ActionContext,
     state: Sequence[StateVariable],
     store: StateStore,
     checkpoint: Checkpoint,
@@ -214,7 +214,7 @@ def _settle(
 ) -> None:
     # Variables are assigned in place: after a failure they mostly still hold what was saved.
     try:
-        _make_as_saved(run, state, store, checkpoint)
+        _make_as_saved(context, state, store, checkpoint)
         is_whole = True
     except Exception as exc:  # noqa: BLE001 - whatever a framework raises: the state is not whole
         is_whole, why = False, f"{why}; {failure_text(exc)}"
@@ -223,9 +223,9 @@ def _settle(
     raise ActionFailed(f"restoring failed, the state is as it was saved: {why}")
 
 
-def _are_held(run: ActionContext, state: Sequence[StateVariable]) -> bool:
+def _are_held(context: ActionContext, state: Sequence[StateVariable]) -> bool:
     """Whether no variable was written to since it was saved; nothing is held any more."""
-    steps, held, run.held = run.steps, run.held, []
+    steps, held, context.held = context.steps, context.held, []
     return (
         bool(held)
         and isinstance(steps, HoldsValues)
@@ -236,18 +236,18 @@ def _are_held(run: ActionContext, state: Sequence[StateVariable]) -> bool:
 
 
 def _make_as_saved(
-    run: ActionContext,
+    context: ActionContext,
     state: Sequence[StateVariable],
     store: StateStore,
     checkpoint: Checkpoint,
 ) -> None:
     # Variables that still have every bit of what was saved need no second writing.
-    if not _is_as_saved(run, state, store, checkpoint):
-        _assign(run, state, store, checkpoint)
+    if not _is_as_saved(context, state, store, checkpoint):
+        _assign(context, state, store, checkpoint)
 
 
 def _assign(
-    run: ActionContext,
+    context: ActionContext,
     state: Sequence[StateVariable],
     store: StateStore,
     checkpoint: Checkpoint,
@@ -255,28 +255,28 @@ def _assign(
     # No loop variable and no zip: either would hold one value while the next is read.
     values = store.read(checkpoint)
     for each in state:
-        run.steps.assign(each.variable, next(values))
+        context.steps.assign(each.variable, next(values))
     if next(values, None) is not None:
         raise NotACheckpoint("it holds more variables than the model")
-    if not _is_as_saved(run, state, store, checkpoint):
+    if not _is_as_saved(context, state, store, checkpoint):
         raise ActionFailed("the restored state differs from the saved one")
 
 
 def _is_as_saved(
-    run: ActionContext,
+    context: ActionContext,
     state: Sequence[StateVariable],
     store: StateStore,
     checkpoint: Checkpoint,
 ) -> bool:
     # Comparing is quicker; of a file that was damaged or removed since, the checksum is known.
-    values = (run.steps.read(each.variable) for each in state)
-    return store.holds(checkpoint, values) or _checksum(run, state) == checkpoint.checksum
+    values = (context.steps.read(each.variable) for each in state)
+    return store.holds(checkpoint, values) or _checksum(context, state) == checkpoint.checksum
 
 
-def _checksum(run: ActionContext, state: Sequence[StateVariable]) -> str:
+def _checksum(context: ActionContext, state: Sequence[StateVariable]) -> str:
     checksum = Checksum()
     for each in state:
-        checksum.add(run.steps.read(each.variable))
+        checksum.add(context.steps.read(each.variable))
     return checksum.text()
 
 
@@ -383,24 +383,24 @@ def _act(
     clock = SystemClock()
     started_s = clock.monotonic_s()
     nothing = ReclaimOutcome(ok=False, action=action, seconds=0.0, before=Footprint())
-    run: ActionContext | None = None
+    context: ActionContext | None = None
     SIGNALS.watch()
     try:
         nothing = replace(nothing, before=read_footprint(framework, model))
         steps = _steps(framework, model if is_alone else None, action)
-        run = ActionContext(framework, steps, model, replace(nothing, ok=True), [])
-        work(run)
-        outcome = replace(run.outcome, why="; ".join(run.notes)[:_MOST_WHY])
+        context = ActionContext(framework, steps, model, replace(nothing, ok=True), [])
+        work(context)
+        outcome = replace(context.outcome, why="; ".join(context.notes)[:_MOST_WHY])
     except (ActionFailed, SaveRefused, StateUnreadable) as exc:
-        outcome = _failed(run, nothing, exc.why)
+        outcome = _failed(context, nothing, exc.why)
     except Exception as exc:  # noqa: BLE001 - a reclaim that fails must never end the training
-        outcome = _failed(run, nothing, failure_text(exc))
+        outcome = _failed(context, nothing, failure_text(exc))
     return replace(outcome, seconds=clock.monotonic_s() - started_s)
 
 
 def _steps(framework: Framework, model: KerasModel | None, action: ReclaimAction) -> ReclaimSteps:
     steps = framework.reclaim_steps()
-    why = framework.probed().unavailable.get(action, "")
+    why = framework.info().unavailable.get(action, "")
     if steps is None or why:
         raise ActionFailed(why or f"{action} is not available here")
     if model is not None and isinstance(steps, VetoesActions):
@@ -410,14 +410,14 @@ def _steps(framework: Framework, model: KerasModel | None, action: ReclaimAction
     return steps
 
 
-def _failed(run: ActionContext | None, nothing: ReclaimOutcome, why: str) -> ReclaimOutcome:
-    known = run.outcome if run is not None else nothing
-    notes = run.notes if run is not None else []
+def _failed(context: ActionContext | None, nothing: ReclaimOutcome, why: str) -> ReclaimOutcome:
+    known = context.outcome if context is not None else nothing
+    notes = context.notes if context is not None else []
     return replace(known, ok=False, why="; ".join([why, *notes])[:_MOST_WHY])
 
 
 def _save(
-    run: ActionContext,
+    context: ActionContext,
     store: StateStore,
     tag: CheckpointTag,
     *,
@@ -425,14 +425,14 @@ def _save(
     drop: bool = True,
     held: bool = False,
 ) -> tuple[list[StateVariable], Checkpoint]:
-    state = run.steps.state(run.model)
-    run.held = hold_values(run, state) if held else []
-    given = run.held or [each.variable for each in state]
+    state = context.steps.state(context.model)
+    context.held = hold_values(context, state) if held else []
+    given = context.held or [each.variable for each in state]
     pairs = zip(state, given, strict=True)
     stored = [VariableToStore(each.path, each.n_bytes, value) for each, value in pairs]
-    read = _itself if run.held else run.steps.read
+    read = _itself if context.held else context.steps.read
     checkpoint = store.save(stored, read, tag=tag, architecture=architecture, drop=drop)
-    run.tell(
+    context.tell(
         variables=len(state),
         state_bytes=checkpoint.state_bytes,
         checkpoint=checkpoint.path.name,
@@ -445,80 +445,80 @@ def _itself(value: Any) -> Any:
     return value
 
 
-def _export(run: ActionContext, store: CheckpointStore, checkpoint: Checkpoint) -> None:
+def _export(context: ActionContext, store: CheckpointStore, checkpoint: Checkpoint) -> None:
     try:
-        if isinstance(run.steps, VetoesActions) and (
-            why := run.steps.why_not_here(run.model, "export")
+        if isinstance(context.steps, VetoesActions) and (
+            why := context.steps.why_not_here(context.model, "export")
         ):
             raise ExportFailed(why)  # noqa: TRY301 - as when Keras cannot
-        exported = export_model(run.model, checkpoint.path, store.free_bytes)
+        exported = export_model(context.model, checkpoint.path, store.free_bytes)
     except ExportFailed as exc:
-        run.notes.append(f"saved, but not exported: {exc.why}")
+        context.notes.append(f"saved, but not exported: {exc.why}")
     else:
-        run.tell(export=exported.name)
+        context.tell(export=exported.name)
 
 
-def _collect(run: ActionContext) -> None:
+def _collect(context: ActionContext) -> None:
     SIGNALS.hold()
     collect_garbage()
-    _release(run)
+    _release(context)
     collect_garbage()
     give_pages_back()
-    run.measure()
-    if not freed_something(run.outcome):
-        run.tell(unchanged=nothing_freed_text(run.outcome))
+    context.measure()
+    if not freed_something(context.outcome):
+        context.tell(unchanged=nothing_freed_text(context.outcome))
 
 
-def _name_not_saved(run: ActionContext) -> None:
-    if isinstance(run.steps, HasModelParts):
-        run.tell(not_saved=run.steps.not_saved(run.model))
+def _name_not_saved(context: ActionContext) -> None:
+    if isinstance(context.steps, HasModelParts):
+        context.tell(not_saved=context.steps.not_saved(context.model))
 
 
-def _release(run: ActionContext) -> bool:
+def _release(context: ActionContext) -> bool:
     """Whether there was something that a collection now frees."""
-    released: ReleasedTraces = run.steps.release_retained()
-    run.tell(
-        released_traces=run.outcome.released_traces + released.traces,
-        released_models=run.outcome.released_models + released.models,
-        disused_traces=run.outcome.disused_traces + released.disused,
+    released: ReleasedTraces = context.steps.release_retained()
+    context.tell(
+        released_traces=context.outcome.released_traces + released.traces,
+        released_models=context.outcome.released_models + released.models,
+        disused_traces=context.outcome.disused_traces + released.disused,
         held=released.held,
     )
     note = f"retained traces not released: {released.why}"
-    if released.why and note not in run.notes:
-        run.notes.append(note)
+    if released.why and note not in context.notes:
+        context.notes.append(note)
     return released.traces > 0
 
 
 def _reload(
-    run: ActionContext,
+    context: ActionContext,
     store: StateStore,
     tag: CheckpointTag,
     mode: Mode,
     agreement: ReloadAgreement | None,
 ) -> bool:
     """Whether the model had step functions of Keras, which were made again."""
-    if inexact := run.steps.inexact(run.model):
-        run.notes.append(inexact)
-    with contextlib.nullcontext() if inexact else _traced_again(run, mode):
-        state, checkpoint = _save(run, store, tag, drop=False, held=True)
+    if inexact := context.steps.inexact(context.model):
+        context.notes.append(inexact)
+    with contextlib.nullcontext() if inexact else _traced_again(context, mode):
+        state, checkpoint = _save(context, store, tag, drop=False, held=True)
         if agreement is not None and (why := agreement.all_prepared()):
             raise ActionFailed(why)
         SIGNALS.hold()
-        with store.dropping(), _functions_made_again(run) as dropped:
-            _clear(run)
-            restore_values(run, state, store, checkpoint, mode)
-    run.measure()
+        with store.dropping(), _functions_made_again(context) as dropped:
+            _clear(context)
+            restore_values(context, state, store, checkpoint, mode)
+    context.measure()
     return bool(dropped)
 
 
 @contextlib.contextmanager
-def _traced_again(run: ActionContext, mode: Mode) -> Generator[None]:
+def _traced_again(context: ActionContext, mode: Mode) -> Generator[None]:
     """The step functions are the same when they are traced again, and are traced already.
 
     Raises:
         Failed: They are not the same.
     """
-    steps = run.steps
+    steps = context.steps
     if not isinstance(steps, ChecksRetracing):
         yield
         return
@@ -526,7 +526,7 @@ def _traced_again(run: ActionContext, mode: Mode) -> Generator[None]:
         short = f"less than {_TRACE_BYTES // MIB} MiB of memory can be had"
         raise ActionFailed(f"{short}, too little to trace the step again")
     try:
-        for model in _parts(run):
+        for model in _parts(context):
             if why := steps.trace_again(model):
                 raise ActionFailed(why)
         if mode == "recreate":  # which makes variables that they do not know
@@ -536,38 +536,42 @@ def _traced_again(run: ActionContext, mode: Mode) -> Generator[None]:
         steps.forget_traced()
 
 
-def _parts(run: ActionContext) -> list[KerasModel]:
-    return run.steps.models_in(run.model) if isinstance(run.steps, HasModelParts) else [run.model]
+def _parts(context: ActionContext) -> list[KerasModel]:
+    return (
+        context.steps.models_in(context.model)
+        if isinstance(context.steps, HasModelParts)
+        else [context.model]
+    )
 
 
-def _judge_reload(run: ActionContext, *, had_functions: bool) -> None:
-    if freed_something(run.outcome) or run.outcome.mode == "recreate":
+def _judge_reload(context: ActionContext, *, had_functions: bool) -> None:
+    if freed_something(context.outcome) or context.outcome.mode == "recreate":
         return
     if not had_functions:
         # A loop that calls a step of the script's own: there was nothing to reload.
-        raise ActionFailed(f"{_NO_STEP}; {nothing_freed_text(run.outcome)}")
-    run.tell(unchanged=nothing_freed_text(run.outcome))
+        raise ActionFailed(f"{_NO_STEP}; {nothing_freed_text(context.outcome)}")
+    context.tell(unchanged=nothing_freed_text(context.outcome))
 
 
 @contextlib.contextmanager
-def _functions_made_again(run: ActionContext) -> Generator[list[str]]:
+def _functions_made_again(context: ActionContext) -> Generator[list[str]]:
     # Whatever happens between: a fit that goes on needs its step function.
     with contextlib.ExitStack() as made_again:
         names: list[str] = []
-        for model in _parts(run):
-            dropped = run.steps.drop_functions(model)
-            made_again.callback(run.steps.make_functions, model, dropped)
+        for model in _parts(context):
+            dropped = context.steps.drop_functions(model)
+            made_again.callback(context.steps.make_functions, model, dropped)
             names += dropped
         yield names
 
 
-def _clear(run: ActionContext) -> None:
-    _release(run)
-    left_out = run.steps.clear_session()
+def _clear(context: ActionContext) -> None:
+    _release(context)
+    left_out = context.steps.clear_session()
     if left_out:
-        run.notes.append(left_out)
+        context.notes.append(left_out)
     collect_garbage()
     # Traces of functions that only that collection let go of are dead since.
-    if _release(run):
+    if _release(context):
         collect_garbage()
     give_pages_back()

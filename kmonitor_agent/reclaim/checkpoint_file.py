@@ -239,21 +239,21 @@ def _write_array(file: Any, name: str, array: Any) -> Any:
     return dataset
 
 
-def _read_piece(raw: FileIO, piece: SealedValue, what: str, empty: Callable[..., Any]) -> Any:
+def _read_piece(raw: FileIO, value: SealedValue, what: str, empty: Callable[..., Any]) -> Any:
     """One as a numpy array, checked. Raises: NotACheckpoint, OSError."""
     with _sound(what):
-        dtype = parse_dtype(piece.facts.dtype)
-        if math.prod(piece.facts.shape) * dtype.itemsize != piece.n_bytes:
+        dtype = parse_dtype(value.facts.dtype)
+        if math.prod(value.facts.shape) * dtype.itemsize != value.n_bytes:
             raise NotACheckpoint(f"{what} is not of the length that its shape needs")
-        is_large = piece.n_bytes >= _SLICE_BYTES
-        array = (empty if is_large else np.empty)(piece.facts.shape, dtype)
-    raw.seek(piece.offset)
+        is_large = value.n_bytes >= _SLICE_BYTES
+        array = (empty if is_large else np.empty)(value.facts.shape, dtype)
+    raw.seek(value.offset)
     if is_large:
         crc = _fill(array, raw)
     else:
         _read_into(raw, _bytes_of(array))
         crc = _crc_of(array)
-    if crc != piece.crc32:
+    if crc != value.crc32:
         raise NotACheckpoint(f"{what} has another checksum")
     return array
 
@@ -294,14 +294,14 @@ def _read_into(raw: FileIO, part: Any) -> None:
         rest = rest[n_bytes:]
 
 
-def _holds(raw: FileIO, piece: SealedValue, array: Any, path: Path) -> bool:
-    if piece.facts.shape != array.shape or piece.facts.dtype != str(array.dtype):
+def _holds(raw: FileIO, value: SealedValue, array: Any, path: Path) -> bool:
+    if value.facts.shape != array.shape or value.facts.dtype != str(array.dtype):
         return False
     flat, half = _bytes_of(array), array.nbytes // 2
     if array.nbytes < _SLICE_BYTES:
-        return _is_at(raw, piece.offset, flat)
-    with BackgroundTask(partial(_is_at_path, path, piece.offset + half, flat[half:])) as second:
-        is_first = _is_at(raw, piece.offset, flat[:half])
+        return _is_at(raw, value.offset, flat)
+    with BackgroundTask(partial(_is_at_path, path, value.offset + half, flat[half:])) as second:
+        is_first = _is_at(raw, value.offset, flat[:half])
     return is_first and second.result()
 
 

@@ -176,23 +176,23 @@ class _Block:
     rest_crc32: int
 
 
-def write_seal(file: WritableFile, sealed: SealedContents) -> None:
+def write_seal(file: WritableFile, contents: SealedContents) -> None:
     """Add index and block to a file whose HDF5, behind room for the block, is written.
 
     Raises:
         NotACheckpoint: The header is longer than the block, or two values lie in one place.
     """
     index_at = file.seek(0, os.SEEK_END)
-    rest_crc32 = _crc_of_rest(file, _all_pieces(sealed), index_at)
+    rest_crc32 = _crc_of_rest(file, _all_pieces(contents), index_at)
     index = json.dumps(
         {
-            "variables": [_as_list(piece) for piece in sealed.pieces],
-            "architecture": sealed.architecture and _as_list(sealed.architecture),
+            "variables": [_as_list(piece) for piece in contents.pieces],
+            "architecture": contents.architecture and _as_list(contents.architecture),
         }
     ).encode()
     file.seek(index_at)
     file.write(memoryview(index))
-    block = _Block(sealed.header, index_at + len(index), index_at, zlib.crc32(index), rest_crc32)
+    block = _Block(contents.header, index_at + len(index), index_at, zlib.crc32(index), rest_crc32)
     text = json.dumps({"format": _FORMAT, **asdict(block)}).encode()
     if len(text) > BLOCK_BYTES - _CRC_END:
         raise NotACheckpoint("the header of a checkpoint is longer than its block")
@@ -248,16 +248,16 @@ def _read_seal(file: SeekableFile) -> SealedContents:
     with _well_formed("its index"):
         found = json.loads(index)
         making = found["architecture"]
-        sealed = SealedContents(
+        contents = SealedContents(
             block.header,
             tuple(_as_piece(each) for each in found["variables"]),
             None if making is None else _as_piece(making),
         )
-    if len(sealed.pieces) != block.header.variables:
+    if len(contents.pieces) != block.header.variables:
         raise NotACheckpoint("its index is of another number of variables")
-    if _crc_of_rest(file, _all_pieces(sealed), block.index_at) != block.rest_crc32:
+    if _crc_of_rest(file, _all_pieces(contents), block.index_at) != block.rest_crc32:
         raise NotACheckpoint("what stands between its values has another checksum")
-    return sealed
+    return contents
 
 
 def _read_block(file: SeekableFile) -> _Block:
@@ -291,9 +291,9 @@ def _well_formed(what: str) -> Generator[None]:
         raise NotACheckpoint(f"{what} is not whole: {exc}") from exc
 
 
-def _as_list(piece: SealedValue) -> list[object]:
-    facts = piece.facts
-    return [facts.path, facts.shape, facts.dtype, piece.offset, piece.n_bytes, piece.crc32]
+def _as_list(value: SealedValue) -> list[object]:
+    facts = value.facts
+    return [facts.path, facts.shape, facts.dtype, value.offset, value.n_bytes, value.crc32]
 
 
 def _as_piece(found: Sequence[Any]) -> SealedValue:
@@ -304,8 +304,8 @@ def _as_piece(found: Sequence[Any]) -> SealedValue:
     )
 
 
-def _all_pieces(sealed: SealedContents) -> list[SealedValue]:
-    pieces = [*sealed.pieces, *([sealed.architecture] if sealed.architecture else [])]
+def _all_pieces(contents: SealedContents) -> list[SealedValue]:
+    pieces = [*contents.pieces, *([contents.architecture] if contents.architecture else [])]
     return sorted((each for each in pieces if each.n_bytes), key=lambda each: each.offset)
 
 

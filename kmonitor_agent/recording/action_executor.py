@@ -43,10 +43,10 @@ class ActionExecutor:
     """Runs requests one at a time; owned by whichever training thread reached a safe point.
 
     Attributes:
-        records: What was done, oldest first.
+        action_results: What was done, oldest first.
         is_paused: Whether a training thread is being held now.
-        diagnoses: What grows, looked at when asked.
-        stopping: Told of fits and epochs, since stops of some are settled then.
+        diagnoser: What grows, looked at when asked.
+        fit_stopper: Told of fits and epochs, since stops of some are settled then.
         acted: Called after each collect and reload, also of a training that is paused meanwhile.
     """
 
@@ -72,7 +72,7 @@ class ActionExecutor:
             privacy: What to leave out of records.
             open_fits: The run's open fits, in the order of their begin; without, a stop ends one.
         """
-        self.records = ActionResults()
+        self.action_results = ActionResults()
         self.is_paused = False
         self.acted: Callable[[Fit, ReclaimAction], None] = _do_nothing
         self._run_id = run
@@ -81,9 +81,9 @@ class ActionExecutor:
         self._emit = emit
         self._now_s = now_s
         self._privacy = privacy
-        self.stopping = FitStopper(open_fits, self._stop_settled)
-        self._escalating = AutoExecutor(limits=limits, act=self._act, tell=self.tell)
-        self.diagnoses = Diagnoser(emit=emit, now_s=now_s, privacy=privacy)
+        self.fit_stopper = FitStopper(open_fits, self._stop_settled)
+        self._auto_executor = AutoExecutor(limits=limits, act=self._act, tell=self.tell)
+        self.diagnoser = Diagnoser(emit=emit, now_s=now_s, privacy=privacy)
 
     def perform(self, fit: Fit, request: ActionRequest, *, step: int = 0) -> set[str]:
         """Do what was asked and tell the result; the actions that were recorded.
@@ -96,16 +96,16 @@ class ActionExecutor:
         known: int | None = None
         SIGNALS.watch()
         try:
-            known = len(self.records)
+            known = len(self.action_results)
             self._perform(fit, request, step)
         except Exception as exc:
             # Whoever asked hears of it; the caller's guard counts it.
-            if known is None or len(self.records) == known:
+            if known is None or len(self.action_results) == known:
                 self._finish(
                     self._record(fit, request, step, why=describe_exception(exc)), request
                 )
             raise
-        return {each.action for each in self.records[known:]}
+        return {each.action for each in self.action_results[known:]}
 
     def _perform(self, fit: Fit, request: ActionRequest, step: int) -> None:
         if is_expired(request, self._now_s()):
@@ -172,12 +172,12 @@ class ActionExecutor:
         if model is None:
             self._finish(self._record(fit, request, step, why=_MODEL_GONE), request)
         elif request.action == "auto":
-            self._escalating.perform(fit, request, step)
+            self._auto_executor.perform(fit, request, step)
             return
         elif request.action == "stop":
-            self.stopping.stop(fit, request, step)
+            self.fit_stopper.stop(fit, request, step)
         elif request.action == "diagnose":
-            seconds, why = self.diagnoses.diagnose(fit, model)
+            seconds, why = self.diagnoser.diagnose(fit, model)
             fit.clock.leave_out(retraced=False)
             self._finish(self._record(fit, request, step, seconds=seconds, why=why), request)
         else:
@@ -197,8 +197,8 @@ class ActionExecutor:
         if request.action == "reload" and fit.parts is not None:
             self._plan_to_rebuild(fit, fit.parts, request)
             return None
-        if request.action == "reload" and fit.meeting is not None:
-            return self._plan_to_meet(fit, fit.meeting, request)
+        if request.action == "reload" and fit.worker_agreement is not None:
+            return self._plan_to_meet(fit, fit.worker_agreement, request)
         outcome = self._reclaim(fit, request, step)
         record = self._record(fit, request, step, seconds=outcome.seconds, why=outcome.why)
         record = self._with_outcome(record, outcome, fit.last_step_s)
@@ -215,7 +215,7 @@ class ActionExecutor:
             fit: At its epoch's end.
             model: What it trains.
         """
-        meeting = fit.meeting
+        meeting = fit.worker_agreement
         called_by = "" if meeting is None else meeting.begins(fit.epoch)
         if meeting is None or not called_by:
             return
@@ -233,7 +233,7 @@ class ActionExecutor:
 
     def leave_meeting(self, fit: Fit) -> None:
         """The fit ended: tell of reloads that wait for the other workers."""
-        meeting = fit.meeting
+        meeting = fit.worker_agreement
         asked = [] if meeting is None else meeting.asked
         for request in asked:
             self._finish(self._record(fit, request, 0, why=_NO_MEETING), request)
@@ -252,18 +252,18 @@ class ActionExecutor:
             before=msgspec.structs.replace(before, step_time_s=fit.last_step_s),
         )
 
-    def restart_failed(self, fit: Fit, request: ActionRequest, saved: SaveResult) -> None:
+    def restart_failed(self, fit: Fit, request: ActionRequest, result: SaveResult) -> None:
         """Tell that the process stays, and why.
 
         Args:
             fit: The fit that goes on here.
             request: Who asked.
-            saved: Why nothing was saved.
+            result: Why nothing was saved.
         """
-        record = self._record(fit, request, 0, seconds=saved.seconds, why=saved.why)
+        record = self._record(fit, request, 0, seconds=result.seconds, why=result.why)
         self._finish(record, request)
         if request.part_of and request.watch is not None:
-            self._escalating.perform(fit, request, 0)  # says that nothing more helps
+            self._auto_executor.perform(fit, request, 0)  # says that nothing more helps
 
     def tell_restarted(self, begun: ActionRecord, *, seconds: float, why: str) -> None:
         """Tell of a restart whose fit goes on in this process, or could not be taken up.
@@ -314,10 +314,10 @@ class ActionExecutor:
         )
 
     def _plan_to_meet(
-        self, fit: Fit, meeting: WorkerAgreement, request: ActionRequest
+        self, fit: Fit, agreement: WorkerAgreement, request: ActionRequest
     ) -> ActionRecord | None:
         # At an epoch's end, which all workers reach at the same step; also if a batch was asked.
-        why = meeting.call(request, fit.epoch)
+        why = agreement.call(request, fit.epoch)
         if not why:
             return None
         record = self._record(fit, request, 0, why=why)
@@ -382,7 +382,7 @@ class ActionExecutor:
         self.tell(request, "done" if record.ok else "failed", why)
 
     def _keep(self, record: ActionRecord) -> None:
-        self.records.append(ActionResult(record))
+        self.action_results.append(ActionResult(record))
         self._emit(record)
 
     def _record(

@@ -87,7 +87,7 @@ class AutoExecutor:
 
 
 def _why_not(fit: Fit) -> dict[EscalationLevel, str]:
-    unavailable = fit.framework.probed().unavailable
+    unavailable = fit.framework.info().unavailable
     why_not: dict[EscalationLevel, str] = {"restart": fit.why_not_restart}
     why_not["collect"] = unavailable.get("collect", "")
     if fit.parts is None:  # else another model object takes over, which needs nothing

@@ -34,44 +34,46 @@ class CommandHandler:
         self,
         *,
         takes_commands: bool,
-        boot: ProcessSession,
+        session: ProcessSession,
         queue: RequestQueue,
         limits: LimitEnforcer,
-        performer: ActionExecutor,
+        executor: ActionExecutor,
     ) -> None:
         """Keep who can answer.
 
         Args:
             takes_commands: False refuses all.
-            boot: Knows the time and what the framework lacks.
+            session: Knows the time and what the framework lacks.
             queue: Where actions wait for a safe point.
             limits: Takes new limits.
-            performer: Tells states, knows whether the training is paused.
+            executor: Tells states, knows whether the training is paused.
         """
         self._takes_commands = takes_commands
-        self._boot = boot
+        self._process_session = session
         self._queue = queue
         self._limits = limits
-        self._performer = performer
+        self._action_executor = executor
 
     def receive(self, command: Command) -> None:
         """Tell that a command arrived, and refuse, do or queue it."""
         told = ActionRequest(action="stop", command=command)
-        self._performer.tell(told, "received")
+        self._action_executor.tell(told, "received")
         refusal = self._refusal(command)
         if refusal:
-            self._performer.tell(told, "refused", refusal)
+            self._action_executor.tell(told, "refused", refusal)
         elif isinstance(command.args, SetLimits):
-            self._performer.tell(told, "started")
+            self._action_executor.tell(told, "started")
             self._limits.set_by_command(command.args, command.asked_by)
-            self._performer.tell(told, "done")
+            self._action_executor.tell(told, "done")
         elif not self._queue.put(self._request(command)):
-            self._performer.tell(told, "refused", _TOO_MANY)
+            self._action_executor.tell(told, "refused", _TOO_MANY)
 
     def expire(self) -> None:
         """Tell what waited too long; called each second."""
-        for request in self._queue.take_expired(self._boot.now_s()):
-            self._performer.tell(request, "expired", "no safe point came within its time to live")
+        for request in self._queue.take_expired(self._process_session.now_s()):
+            self._action_executor.tell(
+                request, "expired", "no safe point came within its time to live"
+            )
 
     def _request(self, command: Command) -> ActionRequest:
         args = command.args
@@ -80,7 +82,7 @@ class CommandHandler:
             at="epoch" if isinstance(args, SetLimits) else args.at,
             asked_by=command.asked_by or "app",
             command=command,
-            until_s=self._boot.now_s() + command.ttl_s,
+            until_s=self._process_session.now_s() + command.ttl_s,
             mode=args.mode if isinstance(args, ReloadArguments) else None,
             export=isinstance(args, SaveArguments) and args.export,
             of="run",
@@ -99,7 +101,7 @@ class CommandHandler:
             return f"{command.name} is not available in this version of kmonitor"
         if command.name == "resume" and not self._will_be_paused():
             return "the training is not paused"
-        return why_not_possible(command.name, self._boot.unavailable)
+        return why_not_possible(command.name, self._process_session.unavailable)
 
     def _will_be_paused(self) -> bool:
-        return self._performer.is_paused or self._queue.holds("pause")
+        return self._action_executor.is_paused or self._queue.holds("pause")

@@ -148,7 +148,7 @@ class Fit:
         is_traced: Its graph was counted since its step was traced last.
         is_foretold: Whether a reload would change its result has been looked at.
         parts: The training of `kmonitor_agent.fit` that this is part of; None in a plain `fit`.
-        meeting: The other workers that train this model, which reload together; None without.
+        worker_agreement: The other workers that train this model, which reload together; None without.
         undescribed: How the model is compiled, until its facts are told; None afterwards.
         is_left_out: It had finished in an earlier process of the run: no epoch runs, nothing of
             it is told again.
@@ -185,7 +185,7 @@ class Fit:
     is_foretold: bool = False
     undescribed: FitFacts | None = None
     parts: FitInParts | None = None
-    meeting: WorkerAgreement | None = None
+    worker_agreement: WorkerAgreement | None = None
     is_left_out: bool = False
     keep_checkpoints: int = 2
     why_not_restart: str = ""

@@ -60,7 +60,7 @@ class FitReporter:
         emit: Callable[[Event], None],
         now_s: Callable[[], float],
         privacy: Privacy,
-        heap: HeapCounts,
+        counts: HeapCounts,
     ) -> None:
         """Keep where events go.
 
@@ -68,9 +68,9 @@ class FitReporter:
             emit: Takes events.
             now_s: The boot's time, seconds.
             privacy: What to leave out.
-            heap: What Python and malloc have handed out.
+            counts: What Python and malloc have handed out.
         """
-        self._heap = heap
+        self._heap_counts = counts
         self._emit = emit
         self._now_s = now_s
         self._privacy = privacy
@@ -155,7 +155,7 @@ class FitReporter:
         """Tell that an epoch ended, with its logs and step times."""
         now_s = self._now_s()
         steps = fit.clock.steps
-        counts = {name: reading.value for name, reading in self._heap.read().items()}
+        counts = {name: reading.value for name, reading in self._heap_counts.read().items()}
         self._emit(
             EpochEnded(
                 t_s=now_s,
@@ -271,7 +271,7 @@ class ModelReporter:
     def __init__(
         self,
         *,
-        teller: FitReporter,
+        reporter: FitReporter,
         faults: FaultLog,
         device: Callable[[], str],
         emit: Callable[[Event], None],
@@ -281,14 +281,14 @@ class ModelReporter:
         """Keep where events go.
 
         Args:
-            teller: Tells the model's facts.
+            reporter: Tells the model's facts.
             faults: Our own are counted there.
             device: Name of the GPU; empty if none is known.
             emit: Takes events.
             now_s: The boot's time, seconds.
             privacy: With `private`, no layout leaves the process.
         """
-        self._teller = teller
+        self._fit_reporter = reporter
         self._faults = faults
         self._device = device
         self._emit = emit
@@ -318,7 +318,7 @@ class ModelReporter:
             return
         fit.undescribed = None
         with self._faults.guarded("session.describe"):
-            self._teller.model_facts(fit, facts, fit.framework.describe(model))
+            self._fit_reporter.model_facts(fit, facts, fit.framework.describe(model))
         if not self._private:
             with self._faults.guarded("session.layout"):
                 self._tell_layout(fit, model)

@@ -70,7 +70,7 @@ class LimitEnforcer:
         self._request = request
         self._now_s = now_s
         self._lock = threading.Lock()
-        self._book = LimitWatches()
+        self._limit_watches = LimitWatches()
         self._script: tuple[LimitSpec, ...] = ()
         self._commanded: set[LimitMetric] = set()
         self._unwatched: set[LimitSpec] = set()
@@ -97,14 +97,16 @@ class LimitEnforcer:
         specs = [msgspec.structs.replace(spec, set_by=asked_by or "app") for spec in wanted.limits]
         with self._lock:
             self._commanded.update(wanted.metrics)
-            self._book.replace(wanted.metrics, specs)
+            self._limit_watches.replace(wanted.metrics, specs)
         self.tell()
 
     def commanded(self) -> SetLimits | None:
         """The limits that were set by command; None if none were."""
         with self._lock:
             metrics = sorted(self._commanded)
-            specs = [spec for spec in self._book.specs() if spec.metric in self._commanded]
+            specs = [
+                spec for spec in self._limit_watches.specs() if spec.metric in self._commanded
+            ]
         return SetLimits(metrics=metrics, limits=specs) if metrics else None
 
     def take_over(self, wanted: SetLimits) -> None:
@@ -117,7 +119,7 @@ class LimitEnforcer:
     def tell(self) -> None:
         """Say which limits are in force."""
         with self._lock:
-            specs = self._book.specs()
+            specs = self._limit_watches.specs()
         self._emit(LimitsInForce(t_s=self._now_s(), limits=specs))
 
     def observe(self, metric: LimitMetric, reading: BoundedReading) -> None:
@@ -125,14 +127,14 @@ class LimitEnforcer:
         now_s = self._now_s()
         found: list[tuple[LimitWatch, LimitCrossed]] = []
         with self._lock:
-            watches = self._book.watches(metric)
+            watches = self._limit_watches.watches(metric)
             for watch in watches:
                 crossing = watch.observe(reading.value, reading.of, now_s)
                 if crossing is not None:
                     found.append((watch, crossing))
         for watch, crossing in found:
             self._answer(watch, crossing)
-        self._tell_without_bound(watches, reading)
+        self._tell_without_reading(watches, reading)
 
     def tell_unwatched(self, metric: LimitMetric, why: str) -> None:
         """Say once of each limit on a metric that it cannot be watched.
@@ -142,7 +144,7 @@ class LimitEnforcer:
             why: Why it has none.
         """
         with self._lock:
-            watches = self._book.watches(metric)
+            watches = self._limit_watches.watches(metric)
         for watch in watches:
             self._tell_once(watch.spec, "limit_unmeasured", f"is not watched: {why}.")
 
@@ -199,7 +201,7 @@ class LimitEnforcer:
         if watch is None or request.action not in _RELIEVES:
             return ""
         with self._lock:
-            if watch not in self._book.all_watches():
+            if watch not in self._limit_watches.all_watches():
                 return "the limit was changed meanwhile"
             return "" if watch.is_crossed else "the limit is no longer crossed"
 
@@ -208,7 +210,7 @@ class LimitEnforcer:
         self._epochs += 1
         if self._epochs == TRIAL_EPOCHS:
             with self._lock:
-                for watch in self._book.all_watches():
+                for watch in self._limit_watches.all_watches():
                     watch.end_trial()
 
     def started_again(self, asked_by: str, in_vain: int = 0) -> None:
@@ -222,9 +224,9 @@ class LimitEnforcer:
         self._started_by, self._in_vain = asked_by, in_vain
 
     def _replace(self, metrics: Iterable[LimitMetric], specs: Iterable[LimitSpec]) -> None:
-        known = self._book.all_watches()
-        self._book.replace(metrics, specs)
-        for watch in self._book.all_watches():
+        known = self._limit_watches.all_watches()
+        self._limit_watches.replace(metrics, specs)
+        for watch in self._limit_watches.all_watches():
             if watch not in known and limit_text(watch.spec) == self._started_by:
                 watch.started_again(_BEGAN_S, self._in_vain)
 
@@ -241,7 +243,9 @@ class LimitEnforcer:
                 # Another limit waits for the same action, which answers this one too.
                 self.take_new_base(watch)
 
-    def _tell_without_bound(self, watches: Iterable[LimitWatch], reading: BoundedReading) -> None:
+    def _tell_without_reading(
+        self, watches: Iterable[LimitWatch], reading: BoundedReading
+    ) -> None:
         for watch in watches:
             if reading.value is not None and watch.threshold(reading.of) is None:
                 why = (

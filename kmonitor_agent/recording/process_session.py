@@ -53,13 +53,13 @@ class ExceptionHooks:
     Hooks that were there before are always called.
     """
 
-    def __init__(self, met: OnUncaughtException) -> None:
+    def __init__(self, exception: OnUncaughtException) -> None:
         """Keep what to tell.
 
         Args:
-            met: See `ExceptionMet`.
+            exception: See `ExceptionMet`.
         """
-        self._met = met
+        self._uncaught_exception = exception
         self._has_ipython = False
 
     def install(self) -> None:
@@ -81,7 +81,7 @@ class ExceptionHooks:
 
     def _chain_main(self) -> None:
         before = sys.excepthook
-        met = self._met
+        met = self._uncaught_exception
 
         def kmonitor_excepthook(
             kind: type[BaseException], exc: BaseException, trace: TracebackType | None
@@ -94,7 +94,7 @@ class ExceptionHooks:
 
     def _chain_threads(self) -> None:
         before = threading.excepthook
-        met = self._met
+        met = self._uncaught_exception
 
         def kmonitor_excepthook(args: Any) -> None:
             """Tell of what ends a thread, then do as before."""
@@ -107,16 +107,16 @@ class ExceptionHooks:
     def _on_cell_run(self, result: Any = None) -> None:
         exc = getattr(result, "error_in_exec", None) or getattr(result, "error_before_exec", None)
         if isinstance(exc, BaseException):
-            _tell(self._met, exc, threading.get_ident(), is_last=False)
+            _tell(self._uncaught_exception, exc, threading.get_ident(), is_last=False)
 
 
 def _tell(
-    met: OnUncaughtException, exc: BaseException, thread: int | None, *, is_last: bool
+    exception: OnUncaughtException, exc: BaseException, thread: int | None, *, is_last: bool
 ) -> None:
     # The hook that was there before, which prints the script's traceback, comes in every case.
     # Sessions count their own faults: what comes here is memory that `suppress` would need too.
     try:  # noqa: SIM105
-        met(UncaughtException(exc, thread, is_last=is_last))
+        exception(UncaughtException(exc, thread, is_last=is_last))
     except Exception:  # noqa: BLE001, S110
         pass
 
@@ -207,7 +207,7 @@ class ProcessSession:
         if self.is_started:
             return
         self.is_started = True
-        self.unavailable = dict(framework.probed().unavailable)
+        self.unavailable = dict(framework.info().unavailable)
         if rebuilds:
             self.unavailable.pop("reload", None)
         if self.why_not_restart:
@@ -277,7 +277,7 @@ class ProcessSession:
             self._link.close()
 
     def _started_event(self, boot: str, framework: Framework) -> SessionStarted:
-        probed = framework.probed()
+        probed = framework.info()
         started = session_started(
             boot=boot,
             name=self._name,

@@ -146,7 +146,7 @@ class ResumableFit:
         self,
         fit: Fit,
         run: str,
-        states: FitStateStore,
+        store: FitStateStore,
         saved: SavedFit | None,
         resumed: Callable[[str], None],
     ) -> None:
@@ -155,13 +155,13 @@ class ResumableFit:
         Args:
             fit: The fit.
             run: Run id.
-            states: Where states are committed.
+            store: Where states are committed.
             saved: What an earlier process committed of this fit.
             resumed: Told once when what was saved has been taken up, or why it could not be.
         """
         self._fit = fit
         self._run = run
-        self._states = states
+        self._state_store = store
         self._saved = saved
         self._resumed: Callable[[str], None] | None = resumed
         self._data: FitData | None = None
@@ -206,7 +206,7 @@ class ResumableFit:
         build_model_like_saved(steps, model, saved)
         restore_variables(steps, model, saved)
         goes_on = not self._is_over(data)
-        data.skip_epochs(state.epochs_run, goes_on=goes_on, began=state.iterator)
+        data.skip_epochs(state.epochs_run, goes_on=goes_on, start=state.iterator)
         data.skip_evaluations(model, state.evaluations)
         if not self.is_left_out:
             write_callbacks(state.callbacks, callbacks)
@@ -307,7 +307,7 @@ class ResumableFit:
         model: KerasModel,
         callbacks: Sequence[Any],
         *,
-        asked: RestartOrigin | None = None,
+        origin: RestartOrigin | None = None,
         limits: str = "",
     ) -> SaveResult:
         """Commit the fit's state; never raises for what a framework or disk does.
@@ -316,7 +316,7 @@ class ResumableFit:
             kind: At an epoch's end, or the fit's.
             model: What is fitted.
             callbacks: Of the fit, all told of the epoch's end.
-            asked: Who asked for a restart.
+            origin: Who asked for a restart.
             limits: Those set from outside, encoded.
         """
         began_s = time.monotonic()
@@ -331,9 +331,9 @@ class ResumableFit:
                 variables=variable_facts(variables),
                 state_bytes=sum(each.n_bytes for each in variables),
                 limits=limits,
-                asked=asked or RestartOrigin(),
+                asked=origin or RestartOrigin(),
             )
-            checkpoint = self._states.save(state, variables, steps.read)
+            checkpoint = self._state_store.save(state, variables, steps.read)
         except (SaveRefused, StateUnreadable, CannotResume) as exc:
             return SaveResult(time.monotonic() - began_s, why=exc.why)
         except Exception as exc:  # noqa: BLE001 - a save that fails must never end the training
@@ -375,6 +375,6 @@ class ResumableFit:
 def _steps(fit: Fit) -> ReclaimSteps:
     steps = fit.framework.reclaim_steps()
     if steps is None:
-        why = fit.framework.probed().unavailable.get("reload", "")
+        why = fit.framework.info().unavailable.get("reload", "")
         raise CannotResume(why or "this framework's state cannot be saved")
     return steps

@@ -92,14 +92,14 @@ class RunRecorder:
         faults: Our own faults in this run.
         privacy: What it leaves out.
         steps_done: In the epochs that ended in this process.
-        log_figures: Ours in Keras' logs, for callbacks that ask for it.
+        log_writer: Ours in Keras' logs, for callbacks that ask for it.
     """
 
     def __init__(self, name: str, settings: Settings, before: ClosedRun | None = None) -> None:
         """Begin a run, with the settings of its first callback, or go on with a closed one."""
-        self._restarting = SupervisorClient(name)
+        self._supervisor_client = SupervisorClient(name)
         self.name: Final = name
-        self.run_id: Final = self._restarting.run_id if before is None else before.run_id
+        self.run_id: Final = self._supervisor_client.run_id if before is None else before.run_id
         self._folders = find_folders()
         self.faults: Final = FaultLog(self._folders.logs / "agent.log", private=settings.private)
         self.privacy = privacy = Privacy(private=settings.private)
@@ -112,7 +112,7 @@ class RunRecorder:
             faults=self.faults,
             privacy=privacy,
         )
-        boot.why_not_restart = self._restarting.why_not
+        boot.why_not_restart = self._supervisor_client.why_not
         self._fits: list[Fit] = []
         self._before = before = before or ClosedRun(self.run_id)
         self._fit_count, self._last_epoch = before.fits, before.last_epoch
@@ -121,33 +121,40 @@ class RunRecorder:
         self._acting = threading.Lock()
         self._stopped_by_us = False
         self._left_by: BaseException | None = None
-        self._watched = SamplerTarget()
+        self._sampler_target = SamplerTarget()
         self._queue = queue = RequestQueue(self._wake_batches)
         self._limits = limits = LimitEnforcer(emit=boot.emit, request=queue.put, now_s=boot.now_s)
         ways: _Ways = {"emit": boot.emit, "now_s": boot.now_s, "privacy": privacy}
-        self._performer = ActionExecutor(
+        self._action_executor = ActionExecutor(
             run=self.run_id, queue=queue, limits=limits, open_fits=self.open_fits, **ways
         )
-        self._performer.acted = self._acted
-        self._intake = self._make_intake(takes_commands=settings.commands)
-        self._sampler = Sampler(watched=self.watched_now, limits=limits, **ways)
-        self._teller = FitReporter(heap=self._sampler.heap, **ways)
-        self.log_figures = KerasLogWriter(self._sampler, self.watched_now, boot.emit, boot.now_s)
+        self._action_executor.acted = self._acted
+        self._intake = self._make_handler(takes_commands=settings.commands)
+        self._sampler = Sampler(watched=self.target_now, limits=limits, **ways)
+        self._fit_reporter = FitReporter(counts=self._sampler.heap_counts, **ways)
+        self.log_writer = KerasLogWriter(self._sampler, self.target_now, boot.emit, boot.now_s)
         self._models = ModelReporter(
-            teller=self._teller, faults=self.faults, device=self._sampler.device_name, **ways
+            reporter=self._fit_reporter,
+            faults=self.faults,
+            device=self._sampler.device_name,
+            **ways,
         )
         self._supervised = SupervisedFits(
-            self._restarting, self.faults, limits=limits, performer=self._performer, boot=boot
+            self._supervisor_client,
+            self.faults,
+            limits=limits,
+            executor=self._action_executor,
+            session=boot,
         )
 
     @property
-    def records(self) -> ActionResults:
+    def results(self) -> ActionResults:
         """What was done so far, oldest first."""
-        return ActionResults(self._performer.records)
+        return ActionResults(self._action_executor.action_results)
 
-    def watched_now(self) -> SamplerTarget:
+    def target_now(self) -> SamplerTarget:
         """What trains now; any thread."""
-        return self._watched
+        return self._sampler_target
 
     def open_fits(self) -> tuple[Fit, ...]:
         """Those whose end was not told, in the order of their begin; any thread."""
@@ -166,7 +173,7 @@ class RunRecorder:
         if self._boot.is_started and self._boot.is_ours:
             newest = self._fits[-1] if self._fits else None
             epoch = self._last_epoch if newest is None else newest.epoch
-            self._performer.tell_collected(outcome, fit=self._fit_count, epoch=epoch)
+            self._action_executor.tell_collected(outcome, fit=self._fit_count, epoch=epoch)
 
     def begin_fit(
         self, callback: object, model: KerasModel, params: object, settings: Settings
@@ -223,7 +230,7 @@ class RunRecorder:
             planned_epochs=safe_count(safe_get(params, "epochs")) or 0,
             undescribed=facts,
             parts=fit_in_parts(model),
-            meeting=worker_agreement(framework, model),
+            worker_agreement=worker_agreement(framework, model),
         )
 
     def _follow(self, fit: Fit, model: KerasModel) -> None:
@@ -235,7 +242,7 @@ class RunRecorder:
         fit.clock.on_due = lambda: self._serve_due(fit)
         fit.clock.on_fault = lambda exc: self.faults.record("session.step", exc)
         self._fits.append(fit)
-        self._performer.stopping.fit_began(fit)
+        self._action_executor.fit_stopper.fit_began(fit)
         self._watch(fit)
         with guarded("session.watch_end"):
             watch_end(fit, self._on_dropped)
@@ -247,7 +254,7 @@ class RunRecorder:
 
     def _tell_begin(self, fit: Fit, model: KerasModel, facts: FitFacts) -> None:
         with self.faults.guarded("session.fit_started"):
-            self._teller.fit_started(fit, model, facts, fit.planned_epochs)
+            self._fit_reporter.fit_started(fit, model, facts, fit.planned_epochs)
         with self.faults.guarded("session.model"):
             self._models.begin_fit(fit, model if facts.is_built else None)
         with self.faults.guarded("session.graph"):
@@ -279,14 +286,14 @@ class RunRecorder:
             index = fit.epochs_before + fit.epochs_done
         if fit.is_in_epoch and fit.epoch == index:
             return
-        self._performer.stopping.epoch_began(fit)
+        self._action_executor.fit_stopper.epoch_began(fit)
         fit.epoch = index
         fit.is_in_epoch = True
         fit.hear_anew()
         fit.epoch_began_s = self._boot.now_s()
         fit.clock.begin_epoch()
         self._watch(fit)
-        self._teller.epoch_started(fit)
+        self._fit_reporter.epoch_started(fit)
 
     def end_epoch(self, fit: Fit, model: KerasModel, logs: object, params: object) -> None:
         """An epoch ended: tell it, judge its graph and step time, and do what waits, once."""
@@ -302,7 +309,7 @@ class RunRecorder:
             step_times = fit.clock.step_times()
             fit.last_step_s = None if step_times is None else step_times.p50_s
         with guarded("session.epoch_told"):
-            self._teller.epoch_ended(fit, model, logs)
+            self._fit_reporter.epoch_ended(fit, model, logs)
         with guarded("session.model"):
             self._models.describe(fit, model)
             self._models.end_epoch(fit)
@@ -310,7 +317,7 @@ class RunRecorder:
         with guarded("session.graph"):
             self._count_graph(fit, model)
         with guarded("session.log_figures"):
-            self.log_figures.epoch_ended(fit)
+            self.log_writer.epoch_ended(fit)
         with guarded("session.foretell"):
             self._foretell(fit, model)
         with guarded("session.limits"):
@@ -319,7 +326,7 @@ class RunRecorder:
         with guarded("session.serve_epoch"):
             self._serve(fit, "epoch")
         with guarded("session.meet"):
-            self._performer.meet(fit, model)
+            self._action_executor.meet(fit, model)
 
     def _judge_step_time(self, fit: Fit) -> None:
         self._limits.observe("step_time", BoundedReading(fit.last_step_s))
@@ -329,12 +336,12 @@ class RunRecorder:
     def end_fit(self, fit: Fit, *, stopped: bool = False) -> None:
         """`on_train_end` came."""
         if self._close(fit) and not fit.is_left_out:
-            self._teller.fit_ended(fit, "stopped" if stopped else "finished", None)
+            self._fit_reporter.fit_ended(fit, "stopped" if stopped else "finished", None)
 
     def leave_fit(self, fit: Fit, exc: BaseException | None) -> None:
         """A fit was left by an exception; None: the script caught it, which one is not known."""
         if self._close(fit):
-            self._teller.fit_ended(fit, "left" if exc is None else how_ended(exc), exc)
+            self._fit_reporter.fit_ended(fit, "left" if exc is None else how_ended(exc), exc)
 
     def met_exception(self, met: UncaughtException) -> None:
         """Nobody caught an exception: the fits of its thread ended with it."""
@@ -374,22 +381,22 @@ class RunRecorder:
             return
         guarded = self.faults.guarded
         with guarded("session.expire"):
-            self._performer.expire_waiting("the process ended before a safe point")
+            self._action_executor.expire_waiting("the process ended before a safe point")
         for fit in tuple(self._fits):
             with guarded("session.close_fit"):
                 if self._left_by is None and is_running(fit) and self._close(fit):
-                    self._teller.fit_ended(fit, "interrupted", None)
+                    self._fit_reporter.fit_ended(fit, "interrupted", None)
                 self.leave_fit(fit, self._left_by)
         with guarded("session.end"):
             self._boot.end(left_by=self._left_by, stopped=self._stopped_by_us, within_s=within_s)
 
-    def _make_intake(self, *, takes_commands: bool) -> CommandHandler:
+    def _make_handler(self, *, takes_commands: bool) -> CommandHandler:
         return CommandHandler(
             takes_commands=takes_commands,
-            boot=self._boot,
+            session=self._boot,
             queue=self._queue,
             limits=self._limits,
-            performer=self._performer,
+            executor=self._action_executor,
         )
 
     def _is_followed(self, origin: FitOrigin) -> bool:
@@ -425,8 +432,8 @@ class RunRecorder:
             return False
         fit.is_open = False
         with self.faults.guarded("session.leave_meeting"):
-            self._performer.leave_meeting(fit)
-        self._performer.stopping.fit_ended(fit)
+            self._action_executor.leave_meeting(fit)
+        self._action_executor.fit_stopper.fit_ended(fit)
         self._follow_up(fit)
         self._last_epoch = fit.epoch
         fit.watch = None
@@ -437,13 +444,13 @@ class RunRecorder:
         return True
 
     def _watch(self, fit: Fit | None) -> None:
-        framework = self._watched.framework if fit is None else fit.framework
-        self._watched = SamplerTarget(framework, fit, self._watched.graph)
+        framework = self._sampler_target.framework if fit is None else fit.framework
+        self._sampler_target = SamplerTarget(framework, fit, self._sampler_target.graph)
 
     def _count_graph(self, fit: Fit, model: KerasModel, *, is_judged: bool = True) -> None:
         graph = fit.framework.graph(model)
-        self._watched = SamplerTarget(fit.framework, self._watched.fit, graph)
-        self._teller.graph_counted(fit, graph)
+        self._sampler_target = SamplerTarget(fit.framework, self._sampler_target.fit, graph)
+        self._fit_reporter.graph_counted(fit, graph)
         if is_judged:
             judge_graph(self._limits, graph)
         if fit.is_traced:
@@ -513,8 +520,8 @@ class RunRecorder:
 
     def _perform(self, fit: Fit, request: ActionRequest, step: int) -> None:
         # An `auto`, or a pause, is several actions. A reloaded model's graph waits for its step.
-        done = self._performer.perform(fit, request, step=step)
-        if (graph := self._watched.graph) and "collect" in done and "reload" not in done:
+        done = self._action_executor.perform(fit, request, step=step)
+        if (graph := self._sampler_target.graph) and "collect" in done and "reload" not in done:
             judge_graph(self._limits, graph)
 
     def _acted(self, fit: Fit, action: ReclaimAction) -> None:
@@ -527,7 +534,7 @@ class RunRecorder:
 
     def _follow_up(self, fit: Fit) -> None:
         with self.faults.guarded("session.follow_up"):
-            self._performer.diagnoses.follow_up(fit)
+            self._action_executor.diagnoser.follow_up(fit)
 
     def _wake_batches(self) -> None:
         if self._queue.waits("batch"):

@@ -39,7 +39,7 @@ class ProcessRuns:
         self._exits = ExceptionHooks(self._met_exception)
         self._is_watching = False
 
-    def session(self, settings: Settings, callback: object | None = None) -> RunRecorder:
+    def recorder(self, settings: Settings, callback: object | None = None) -> RunRecorder:
         """The session of the run that a callback names; made when it is the first."""
         name = settings.run_name or default_run_name()
         with self._lock:
@@ -57,32 +57,32 @@ class ProcessRuns:
         """Those that there are now."""
         return list(self._sessions.values())
 
-    def fit_began(self, session: RunRecorder) -> None:
+    def fit_began(self, recorder: RunRecorder) -> None:
         """A fit of this run begins: the others rest, or end."""
         with self._lock:
-            self._active = session
-            session.set_idle(is_idle=False)
+            self._active = recorder
+            recorder.set_idle(is_idle=False)
             for other in tuple(self._sessions.values()):
                 self._settle(other)
 
-    def fit_ended(self, session: RunRecorder) -> None:
+    def fit_ended(self, recorder: RunRecorder) -> None:
         """A fit of this run ended; while another one is active it rests, or ends."""
         with self._lock:
-            self._settle(session)
+            self._settle(recorder)
 
-    def _settle(self, session: RunRecorder) -> None:
-        if session is self._active or session.has_open_fit:
+    def _settle(self, recorder: RunRecorder) -> None:
+        if recorder is self._active or recorder.has_open_fit:
             return
-        session.set_idle(is_idle=True)
-        if self._is_wanted(session.name) or self._sessions.get(session.name) is not session:
+        recorder.set_idle(is_idle=True)
+        if self._is_wanted(recorder.name) or self._sessions.get(recorder.name) is not recorder:
             return
-        del self._sessions[session.name]
-        self._callbacks.pop(session.name, None)
+        del self._sessions[recorder.name]
+        self._callbacks.pop(recorder.name, None)
         while len(self._closed) >= CLOSED_LIMIT:
             del self._closed[next(iter(self._closed))]
-        self._closed[session.name] = session.closed()
-        with session.faults.guarded("session.close"):
-            session.close(CLOSES_WITHIN_S)
+        self._closed[recorder.name] = recorder.closed()
+        with recorder.faults.guarded("session.close"):
+            recorder.close(CLOSES_WITHIN_S)
 
     def _is_wanted(self, name: str) -> bool:
         """Whether a callback of this run lives."""

@@ -61,7 +61,7 @@ class Sampler:
     """Reads and emits; owned by the agent's thread. It never touches a model.
 
     Attributes:
-        heap: Read by others at each epoch's end; its sources are told with those of samples.
+        heap_counts: Read by others at each epoch's end; its sources are told with those of samples.
         newest: Fields of the newest sample; replaced as a whole, for any thread to read.
     """
 
@@ -83,7 +83,7 @@ class Sampler:
             now_s: The boot's time, seconds.
             privacy: What to leave out of sources.
         """
-        self.heap: Final = HeapCounts()
+        self.heap_counts: Final = HeapCounts()
         self.newest: dict[str, float | None] = {}
         self._watched = watched
         self._emit = emit
@@ -131,7 +131,7 @@ class Sampler:
         device = self._gpu.read()
         readings = dict(self._read(watched, device))
         step_time = _step_source(watched.fit)
-        beside = {**_of_others(device), "step_time_s": step_time, **self.heap.newest}
+        beside = {**_of_others(device), "step_time_s": step_time, **self.heap_counts.newest}
         self._tell_sources(t_s, {**readings, **beside})
         values = {name: reading.value for name, reading in readings.items()}
         self.newest = values
@@ -145,7 +145,7 @@ class Sampler:
                 step=fit.clock.steps if fit else 0,
                 step_time_s=fit.clock.median_s() if fit else None,
                 logs=self._step_logs(fit),
-                more_devices=[each.now() for each in device.others],
+                more_devices=[each.sample() for each in device.others],
                 **values,
             )
         )
@@ -170,13 +170,13 @@ class Sampler:
         return self._privacy.log_name(name)[:LONGEST_LOG_NAME]
 
     def _read(
-        self, watched: SamplerTarget, device: DeviceReadings
+        self, target: SamplerTarget, device: DeviceReadings
     ) -> Iterator[tuple[str, Reading]]:
         yield from _memory_fields(self._memory.read())
-        framework = watched.framework
+        framework = target.framework
         allocator = _no_allocator() if framework is None else framework.allocator()
         yield from _device_fields(device, allocator)
-        yield "graph_operations", _graph_reading(watched.graph)
+        yield "graph_operations", _graph_reading(target.graph)
         missing = Reading.missing("functions", _NO_MODEL)
         yield "functions", missing if framework is None else framework.function_count()
 

@@ -77,7 +77,7 @@ class SupervisorClient:
         self.is_leaving = False
         self._within_s = LEAVE_WITHIN_S
         self._supervision: Supervision | None = None
-        self._states: FitStateStore | None = None
+        self._state_store: FitStateStore | None = None
         supervision = find_supervision(os.environ)
         if self.why_not or supervision is None:
             return
@@ -87,20 +87,20 @@ class SupervisorClient:
             self.why_not = f"kmonitor run's folder cannot be written: {exc}"
             return
         self._supervision = supervision
-        self._states = FitStateStore(supervision.states(self.run_id))
+        self._state_store = FitStateStore(supervision.states(self.run_id))
         left = supervision.left()
         if left is not None and left.run == self.run_id:
             self.started_by, self.in_vain = left.asked_by, left.in_vain
-        terms = supervision.terms()
+        terms = supervision.settings()
         if terms is not None:
             self.supervisor = terms.supervisor
             self.saves_each_epoch = terms.saves_each_epoch
             self._within_s = terms.leave_within_s
 
     @property
-    def states(self) -> FitStateStore | None:
+    def store(self) -> FitStateStore | None:
         """Where states of fits are committed; None when this process is not supervised."""
-        return self._states
+        return self._state_store
 
     def saved(self, fit: int) -> SavedFit | None:
         """What an earlier process of the run committed of a fit.
@@ -108,7 +108,7 @@ class SupervisorClient:
         Raises:
             CannotResume: It cannot be read.
         """
-        return None if self._states is None else self._states.read(fit)
+        return None if self._state_store is None else self._state_store.read(fit)
 
     def announce(self, asked_by: str, in_vain: int = 0) -> None:
         """Tell the supervisor that this process leaves to be started again.
@@ -150,7 +150,7 @@ def why_not_restart() -> str:
     supervision = find_supervision(os.environ)
     if supervision is None:
         return NOT_SUPERVISED
-    return why_not_direct_child(supervision, supervision.terms())
+    return why_not_direct_child(supervision, supervision.settings())
 
 
 def exit_for_restart() -> None:
@@ -162,11 +162,11 @@ def exit_for_restart() -> None:
 
 
 def read_saved_fit(
-    restarting: SupervisorClient, fit: int, faults: FaultLog
+    client: SupervisorClient, fit: int, faults: FaultLog
 ) -> tuple[SavedFit | None, CannotResume | None]:
     """A fit's saved state, or why there is none that could be taken up."""
     try:
-        return restarting.saved(fit), None
+        return client.saved(fit), None
     except CannotResume as exc:
         faults.record("session.resume", exc)
         return None, exc
@@ -197,7 +197,7 @@ class Tail:
 
     def __init__(
         self,
-        resumption: ResumableFit,
+        fit: ResumableFit,
         callbacks: list[Any],
         at_epoch_end: Callable[[Any, list[Any]], None],
         at_fit_end: Callable[[Any, list[Any]], None],
@@ -206,14 +206,14 @@ class Tail:
         """Keep whom to tell.
 
         Args:
-            resumption: Of this fit.
+            fit: Of this fit.
             callbacks: The fit's list of callbacks, this one last.
             at_epoch_end: Called with model and callbacks when all others were told of an end.
             at_fit_end: Likewise.
             faults: Our own.
         """
         super().__init__()
-        self._resumption = resumption
+        self._resumable_fit = fit
         self._callbacks = callbacks
         self._at_epoch_end = at_epoch_end
         self._at_fit_end = at_fit_end
@@ -231,17 +231,17 @@ class Tail:
         del logs
         if self._failure is not None:
             raise self._failure
-        self._guard(lambda: self._resumption.begin(self.model, self._callbacks))
+        self._guard(lambda: self._resumable_fit.begin(self.model, self._callbacks))
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """`fit` knows its first epoch by now."""
         del epoch, logs
-        self._guard(lambda: self._resumption.begun(self.model))
+        self._guard(lambda: self._resumable_fit.begun(self.model))
 
     def on_test_begin(self, logs: Any = None) -> None:
         """A validation begins."""
         del logs
-        self._resumption.evaluated()
+        self._resumable_fit.evaluated()
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """All others have seen the epoch."""
@@ -278,29 +278,29 @@ class SupervisedFits:
 
     def __init__(
         self,
-        restarting: SupervisorClient,
+        client: SupervisorClient,
         faults: FaultLog,
         *,
         limits: LimitEnforcer,
-        performer: ActionExecutor,
-        boot: ProcessSession,
+        executor: ActionExecutor,
+        session: ProcessSession,
     ) -> None:
         """Keep the parts of the session.
 
         Args:
-            restarting: The supervisor's side.
+            client: The supervisor's side.
             faults: Our own faults.
             limits: Whose limits go along.
-            performer: Tells what was done.
-            boot: Ended when the process leaves.
+            executor: Tells what was done.
+            session: Ended when the process leaves.
         """
-        self._restarting = restarting
+        self._supervisor_client = client
         self._limits = limits
-        self._performer = performer
-        self._boot = boot
+        self._action_executor = executor
+        self._process_session = session
         self._faults = faults
         self._open: list[Fit] = []
-        limits.started_again(restarting.started_by, restarting.in_vain)
+        limits.started_again(client.started_by, client.in_vain)
 
     def follow(self, fit: Fit, model: KerasModel) -> None:
         """A fit begins: have it taken up where an earlier process left it, and saved later.
@@ -309,7 +309,7 @@ class SupervisedFits:
             fit: Before anything of it was told.
             model: What is fitted.
         """
-        self._restarting.end_if_leaving()
+        self._supervisor_client.end_if_leaving()
         origin = fit.origin
         try:
             self._follow(fit, model)
@@ -322,8 +322,8 @@ class SupervisedFits:
             raise
 
     def _follow(self, fit: Fit, model: KerasModel) -> None:
-        states = self._restarting.states
-        fit.why_not_restart = self._restarting.why_not
+        states = self._supervisor_client.store
+        fit.why_not_restart = self._supervisor_client.why_not
         if states is None:
             return
         token = None if fit.origin.token is None else fit.origin.token()
@@ -336,23 +336,23 @@ class SupervisedFits:
         if token is None or fit.why_not_restart:
             self._tell_not_taken_up(fit)
             return
-        saved, failure = read_saved_fit(self._restarting, fit.ordinal, self._faults)
-        resumption = ResumableFit(
+        saved, failure = read_saved_fit(self._supervisor_client, fit.ordinal, self._faults)
+        resumable_fit = ResumableFit(
             fit,
-            self._restarting.run_id,
+            self._supervisor_client.run_id,
             states,
             saved,
             lambda why: self._tell_resumed(fit, saved, why),
         )
-        fit.is_left_out = resumption.is_left_out
+        fit.is_left_out = resumable_fit.is_left_out
         if saved is not None:
             self._take_over(fit, saved)
         self._open = [*(each for each in self._open if each.is_open), fit]
         tail = with_keras_callback(Tail)(
-            resumption,
+            resumable_fit,
             token.callbacks,
-            lambda model, callbacks: self._end_epoch(fit, resumption, model, callbacks),
-            lambda model, callbacks: self._end_fit(resumption, model, callbacks),
+            lambda model, callbacks: self._end_epoch(fit, resumable_fit, model, callbacks),
+            lambda model, callbacks: self._end_fit(resumable_fit, model, callbacks),
             self._faults,
         )
         if failure is not None:
@@ -360,7 +360,7 @@ class SupervisedFits:
         self._add(tail, token, model)
 
     def _tell_not_taken_up(self, fit: Fit) -> None:
-        saved, _ = read_saved_fit(self._restarting, fit.ordinal, self._faults)
+        saved, _ = read_saved_fit(self._supervisor_client, fit.ordinal, self._faults)
         self._tell_resumed(fit, saved, fit.why_not_restart)
 
     def _add(self, tail: Any, token: Any, model: KerasModel) -> None:
@@ -391,7 +391,7 @@ class SupervisedFits:
 
     def _tell_resumed(self, fit: Fit, saved: SavedFit | None, why: str) -> None:
         """The restart that the process before began is over: tell of it, once."""
-        states = self._restarting.states
+        states = self._supervisor_client.store
         if saved is None or states is None or not saved.state.asked.record:
             return
         with self._faults.guarded("session.resumed"):
@@ -413,78 +413,80 @@ class SupervisedFits:
                 seconds = time.time() - state.asked.left_wall_s
                 after = None if why else read_footprint(fit.framework, fit.model())
             begun = msgspec.structs.replace(begun, after=after)
-            self._performer.tell_restarted(begun, seconds=seconds, why=why)
+            self._action_executor.tell_restarted(begun, seconds=seconds, why=why)
 
     def _end_epoch(
-        self, fit: Fit, resumption: ResumableFit, model: KerasModel, callbacks: list[Any]
+        self, fit: Fit, resumable_fit: ResumableFit, model: KerasModel, callbacks: list[Any]
     ) -> None:
         request, fit.leave = fit.leave, None
         self._limits.epoch_ended()
         # The guard lets `SystemExit` pass.
         with self._faults.guarded("session.tail"):
             if request is not None:
-                self._leave_or_tell(fit, resumption, request, model, callbacks)
-            elif self._restarting.saves_each_epoch and resumption.is_due(fit.why_not_restart):
+                self._leave_or_tell(fit, resumable_fit, request, model, callbacks)
+            elif self._supervisor_client.saves_each_epoch and resumable_fit.is_due(
+                fit.why_not_restart
+            ):
                 self._tell_unsaved(
-                    resumption.save("epoch", model, callbacks, limits=self._limits_text())
+                    resumable_fit.save("epoch", model, callbacks, limits=self._limits_text())
                 )
 
     def _leave_or_tell(
         self,
         fit: Fit,
-        resumption: ResumableFit,
+        resumable_fit: ResumableFit,
         request: ActionRequest,
         model: KerasModel,
         callbacks: list[Any],
     ) -> None:
         try:
-            self._leave(fit, resumption, request, model, callbacks)
+            self._leave(fit, resumable_fit, request, model, callbacks)
         except Exception as exc:
-            self._performer.restart_failed(
+            self._action_executor.restart_failed(
                 fit, request, SaveResult(0.0, why=describe_exception(exc))
             )
             raise
 
-    def _end_fit(self, resumption: ResumableFit, model: KerasModel, callbacks: list[Any]) -> None:
-        self._tell_unsaved(resumption.end(model, callbacks, self._limits_text()))
+    def _end_fit(self, fit: ResumableFit, model: KerasModel, callbacks: list[Any]) -> None:
+        self._tell_unsaved(fit.end(model, callbacks, self._limits_text()))
 
     def _leave(
         self,
         fit: Fit,
-        resumption: ResumableFit,
+        resumable_fit: ResumableFit,
         request: ActionRequest,
         model: KerasModel,
         callbacks: list[Any],
     ) -> None:
         others = [each for each in self._open if each.is_open and each is not fit]
-        saved = SaveResult(0.0, why=_SEVERAL)
+        result = SaveResult(0.0, why=_SEVERAL)
         if not others:
-            saved = resumption.save(
+            result = resumable_fit.save(
                 "epoch",
                 model,
                 callbacks,
-                asked=self._asked(fit, request, model),
+                origin=self._origin(fit, request, model),
                 limits=self._limits_text(),
             )
-        if saved.checkpoint is not None:
+        if result.checkpoint is not None:
             try:
                 in_vain = 0 if request.watch is None else request.watch.restarts_in_vain
-                self._restarting.announce(request.asked_by, in_vain)
+                self._supervisor_client.announce(request.asked_by, in_vain)
             except OSError as exc:
-                saved = SaveResult(saved.seconds, why=f"kmonitor run could not be told: {exc}")
-        if saved.checkpoint is None:
-            self._performer.restart_failed(fit, request, saved)
+                result = SaveResult(result.seconds, why=f"kmonitor run could not be told: {exc}")
+        if result.checkpoint is None:
+            self._action_executor.restart_failed(fit, request, result)
             return
         # State is committed and the supervisor knows: whatever fails now, the process leaves.
         with self._faults.guarded("session.leave"):
-            self._performer.expire_waiting("the process ended to start again")
+            self._action_executor.expire_waiting("the process ended to start again")
         with self._faults.guarded("session.leave"):
-            self._boot.restart(self._restarting.supervisor)
+            self._process_session.restart(self._supervisor_client.supervisor)
             self._faults.write_out()
-        self._restarting.leave()
+        self._supervisor_client.leave()
 
-    def _asked(self, fit: Fit, request: ActionRequest, model: KerasModel) -> RestartOrigin:
-        begun = self._performer.restart_begun(fit, request)
+    def _origin(self, fit: Fit, request: ActionRequest, model: KerasModel) -> RestartOrigin:
+        begun = self._action_executor.restart_begun(fit, request)
         inexact = predict_reload_effect(fit.framework, model)
         begun = msgspec.structs.replace(begun, why=inexact[:MAX_TEXT])
         return RestartOrigin(
@@ -494,11 +496,16 @@ class SupervisedFits:
             record=msgspec.json.encode(begun).decode(),
         )
 
-    def _tell_unsaved(self, saved: SaveResult) -> None:
-        if saved.why:
-            text = f"State for a restart was not saved: {saved.why}"
-            self._boot.emit(
-                Notice(t_s=self._boot.now_s(), level="warning", code="save_refused", text=text)
+    def _tell_unsaved(self, result: SaveResult) -> None:
+        if result.why:
+            text = f"State for a restart was not saved: {result.why}"
+            self._process_session.emit(
+                Notice(
+                    t_s=self._process_session.now_s(),
+                    level="warning",
+                    code="save_refused",
+                    text=text,
+                )
             )
 
     def _limits_text(self) -> str:

@@ -45,17 +45,17 @@ class WorkerAgreement:
         asked: Requests of this worker that wait for a meeting.
     """
 
-    def __init__(self, workers: WorkerGroup, board: CoordinationStore) -> None:
+    def __init__(self, group: WorkerGroup, store: CoordinationStore) -> None:
         """Begin with nothing asked.
 
         Args:
-            workers: Those of the fit.
-            board: Theirs.
+            group: Those of the fit.
+            store: Theirs.
         """
         self.asked: list[ActionRequest] = []
-        self._workers = workers
-        self._board = board
-        self._others = [name for name in workers.members if name != workers.name]
+        self._worker_group = group
+        self._coordination_store = store
+        self._others = [name for name in group.members if name != group.name]
         self._epoch = 0
         self._has_voted = False
         self._missing = ""
@@ -63,7 +63,7 @@ class WorkerAgreement:
     @property
     def is_chief(self) -> bool:
         """Whether this worker writes for all."""
-        return self._workers.is_chief
+        return self._worker_group.is_chief
 
     def call(self, request: ActionRequest, epoch: int) -> str:
         """Call a meeting at this epoch's end, or at the next one's if some were past it.
@@ -75,10 +75,10 @@ class WorkerAgreement:
         Returns:
             Why there will be none; empty when there will.
         """
-        text = f"{request.asked_by}, on {self._workers.name}"[:_MOST_TEXT]
+        text = f"{request.asked_by}, on {self._worker_group.name}"[:_MOST_TEXT]
         try:
             for place in (epoch, epoch + 1):
-                if self._board.put(f"{place}/called", text) or self._called(place):
+                if self._coordination_store.put(f"{place}/called", text) or self._called(place):
                     self.asked.append(request)
                     return ""
         except NoCoordination as exc:
@@ -89,9 +89,9 @@ class WorkerAgreement:
         """Whether the workers meet at this epoch's end: who called, or empty."""
         self._epoch, self._has_voted = epoch, False
         try:
-            is_over = self._board.put(f"{epoch}/called", _NOBODY)
+            is_over = self._coordination_store.put(f"{epoch}/called", _NOBODY)
             if self.is_chief and epoch >= 2:  # noqa: PLR2004 - nobody is two epochs behind
-                self._board.forget(f"{epoch - 2}/called")
+                self._coordination_store.forget(f"{epoch - 2}/called")
             return "" if is_over else self._called(epoch)
         except NoCoordination:
             return ""
@@ -108,7 +108,7 @@ class WorkerAgreement:
         why = self._gather()
         outcome = nothing(why) if why else act()
         if not self._has_voted:
-            why = why or f"{_PREPARING} {self._workers.name}: {outcome.why}"
+            why = why or f"{_PREPARING} {self._worker_group.name}: {outcome.why}"
             outcome = nothing(self._vote(why))
         return outcome
 
@@ -117,14 +117,16 @@ class WorkerAgreement:
         return self._vote(_YES)
 
     def _called(self, epoch: int) -> str:
-        text = self._board.read(f"{epoch}/called", _READS_WITHIN_S)
+        text = self._coordination_store.read(f"{epoch}/called", _READS_WITHIN_S)
         return "" if text in (None, _NOBODY) else text
 
     def _gather(self) -> str:
         """Wait until all workers are here; why not, else empty."""
         try:
             mine = self._missing or _YES
-            self._board.put(f"{self._epoch}/here/{self._workers.name}", mine[:_MOST_TEXT])
+            self._coordination_store.put(
+                f"{self._epoch}/here/{self._worker_group.name}", mine[:_MOST_TEXT]
+            )
             why = self._missing or self._heard("here", COMES_WITHIN_S)
         except NoCoordination as exc:
             return exc.why
@@ -136,7 +138,9 @@ class WorkerAgreement:
     def _vote(self, vote: str) -> str:
         self._has_voted = True
         try:
-            self._board.put(f"{self._epoch}/ready/{self._workers.name}", vote[:_MOST_TEXT])
+            self._coordination_store.put(
+                f"{self._epoch}/ready/{self._worker_group.name}", vote[:_MOST_TEXT]
+            )
             why = self._heard("ready", SAVES_WITHIN_S) if vote == _YES else vote
             return self._decide(why)
         except NoCoordination as exc:
@@ -146,7 +150,7 @@ class WorkerAgreement:
         until_s = monotonic() + within_s
         for name in self._others:
             left_s = max(0.1, until_s - monotonic())
-            text = self._board.read(f"{self._epoch}/{what}/{name}", left_s)
+            text = self._coordination_store.read(f"{self._epoch}/{what}/{name}", left_s)
             if text is None:
                 return f"{name} gave no answer within {within_s:.0f} s at the end of the epoch"
             if text != _YES:
@@ -155,8 +159,8 @@ class WorkerAgreement:
 
     def _decide(self, why: str) -> str:
         key = f"{self._epoch}/decided"
-        self._board.put(key, why[:_MOST_TEXT] or _GO)
-        decided = self._board.read(key, _READS_WITHIN_S)
+        self._coordination_store.put(key, why[:_MOST_TEXT] or _GO)
+        decided = self._coordination_store.read(key, _READS_WITHIN_S)
         if decided == _GO:
             return ""
         return f"no worker reloaded: {decided or 'what was decided could not be read'}"
@@ -167,10 +171,10 @@ def worker_agreement(framework: Framework, model: KerasModel) -> WorkerAgreement
     steps = framework.reclaim_steps()
     if not isinstance(steps, HasWorkerGroup):
         return None
-    workers = steps.workers(model)
+    workers = steps.group(model)
     if len(workers.members) <= 1 or workers.name not in workers.members:
         return None
     try:
-        return WorkerAgreement(workers, workers.board(str(next(_COUNT))))
+        return WorkerAgreement(workers, workers.store(str(next(_COUNT))))
     except NoCoordination:
         return None  # the action then says why

@@ -108,7 +108,7 @@ class SilenceTracker:
         """Since its last step, seconds."""
         return now_s - self._last_s
 
-    def quiet(self, now_s: float) -> "SilenceJudgement":
+    def judgement(self, now_s: float) -> "SilenceJudgement":
         """Its silence at this moment, to be judged."""
         return SilenceJudgement(self._phase, self.silent_s(now_s), self.own, self._others)
 

@@ -45,15 +45,15 @@ _NAME: Final = "kmonitor-fold"
 class StepProgressReporter:
     """Looks four times a second at the fits with MonitorCallback and at `fold.step()`."""
 
-    def __init__(self, fold: Fold, mouth: StudyConnection) -> None:
+    def __init__(self, fold: Fold, connection: StudyConnection) -> None:
         """Begin.
 
         Args:
             fold: Whose function runs.
-            mouth: Who tells.
+            connection: Who tells.
         """
         self._fold = fold
-        self._mouth = mouth
+        self._study_connection = connection
         self._stop = threading.Event()
         self._was_in_fit = False
         self._vram_bytes: float | None = None
@@ -76,7 +76,7 @@ class StepProgressReporter:
             now = (seen.steps, seen.phase, seen.share, seen.private)
             if now != last:
                 last = now
-                self._mouth.tell(seen)
+                self._study_connection.tell(seen)
 
     def _look(self) -> StepProgress:
         steps, of = self._fold.progress
@@ -143,8 +143,8 @@ def main(descriptor: int) -> None:
     Args:
         descriptor: Our end of the pair of sockets.
     """
-    mouth = StudyConnection(descriptor)
-    order = mouth.order()
+    connection = StudyConnection(descriptor)
+    order = connection.job()
     _die_with(order.parent)
     if hasattr(signal, "pthread_sigmask"):
         # A task of Ray's blocks it, and hands that down.
@@ -155,43 +155,43 @@ def main(descriptor: int) -> None:
     faulthandler.enable()
     if SHOW_STACKS is not None:
         faulthandler.register(SHOW_STACKS, all_threads=True, chain=False)
-    function = _found(order, mouth)
+    function = _found(order, connection)
     if function is None:
         return
-    mouth.tell(FoldReady())
-    if mouth.wait():
-        _call(function, order, mouth)
+    connection.tell(FoldReady())
+    if connection.wait():
+        _call(function, order, connection)
 
 
-def _found(order: FoldJob, mouth: StudyConnection) -> Callable[..., Any] | None:
-    sys.argv[:] = order.argv
+def _found(job: FoldJob, connection: StudyConnection) -> Callable[..., Any] | None:
+    sys.argv[:] = job.argv
     with suppress(ImportError):
         importlib.import_module("numpy")  # so that it is there to be seeded
     try:
         with loading():
-            return load(order.source)
+            return load(job.source)
     except FoldsRefused as exc:
-        mouth.tell(FunctionNotFound(exc.why))
+        connection.tell(FunctionNotFound(exc.why))
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - whatever the script does at its top level, exit too
         trace = traceback.format_exc()
-        name = order.source.text
-        begin = order.source.usage.begin.strip().rstrip(".")
+        name = job.source.text
+        begin = job.source.usage.begin.strip().rstrip(".")
         why = f"{begin}: {name} is not found, its file fails when it is read"
-        mouth.tell(FunctionNotFound(f"{why} again by another process:\n{trace[-MOST_TEXT:]}"))
+        connection.tell(FunctionNotFound(f"{why} again by another process:\n{trace[-MOST_TEXT:]}"))
     return None
 
 
-def _call(function: Callable[..., Any], order: FoldJob, mouth: StudyConnection) -> None:
+def _call(function: Callable[..., Any], job: FoldJob, connection: StudyConnection) -> None:
     fold = Fold(
-        order.index,
-        Path(order.directory),
-        attempt=order.attempt,
-        asks=functools.partial(_answered, mouth),
+        job.index,
+        Path(job.directory),
+        attempt=job.attempt,
+        asks=functools.partial(_answered, connection),
     )
     _seed(fold.seed)
-    pulse = StepProgressReporter(fold, mouth)
+    reporter = StepProgressReporter(fold, connection)
     try:
         value = function(fold)
     except BaseException as exc:  # noqa: BLE001 - exit and Ctrl+C end the function too
@@ -199,12 +199,12 @@ def _call(function: Callable[..., Any], order: FoldJob, mouth: StudyConnection) 
             sys.exit(RESTART_STATUS)
         returned = _ended_by(exc)
     else:
-        returned = _kept(value, order)
+        returned = _kept(value, job)
         if returned.how == "finished":
             outcome, why = fold.outcome
             returned = FunctionReturned("finished", why[:MOST_TEXT], outcome=outcome)
-    seen = pulse.end()
-    mouth.tell(
+    seen = reporter.end()
+    connection.tell(
         FunctionReturned(
             returned.how,
             returned.error,
@@ -218,16 +218,16 @@ def _call(function: Callable[..., Any], order: FoldJob, mouth: StudyConnection) 
     )
 
 
-def _answered(mouth: StudyConnection, question: object) -> Any:
-    kind, answer = unpack_value(mouth.ask(pack_value(question)))
+def _answered(connection: StudyConnection, question: object) -> Any:
+    kind, answer = unpack_value(connection.ask(pack_value(question)))
     if kind:
         raise NotAnswered(kind, answer)
     return answer
 
 
-def _kept(value: object, order: FoldJob) -> FunctionReturned:
+def _kept(value: object, job: FoldJob) -> FunctionReturned:
     try:
-        data = seal_value(pack_value(value), order.study, order.index)
+        data = seal_value(pack_value(value), job.study, job.index)
     except NotPlainData as exc:
         return FunctionReturned(
             "error",
@@ -239,7 +239,7 @@ def _kept(value: object, order: FoldJob) -> FunctionReturned:
             "out_of_memory", "MemoryError: no memory to keep what was returned"
         )
     try:
-        replace_file(Path(order.value), data)
+        replace_file(Path(job.value), data)
     except OSError as exc:
         return FunctionReturned(
             "error", f"{type(exc).__name__}: what was returned is not kept: {exc}"
@@ -286,7 +286,7 @@ def _leaves_for_restart(exc: BaseException) -> bool:
     if not isinstance(exc, SystemExit) or exc.code != RESTART_STATUS:
         return False
     supervision = find_supervision(os.environ)
-    return supervision is not None and supervision.leaving() is not None
+    return supervision is not None and supervision.request() is not None
 
 
 def _seed(seed: int) -> None:

@@ -171,10 +171,10 @@ class FoldConnection:
                 continue
         return heard
 
-    def order(self, order: FoldJob) -> None:
+    def job(self, job: FoldJob) -> None:
         """Tell a process that was just started what to do. Raises: OSError."""
         self._end.settimeout(None)
-        self._end.sendall(_ENCODER.encode(order) + b"\n")
+        self._end.sendall(_ENCODER.encode(job) + b"\n")
         self._end.settimeout(0.0)
 
     def go(self) -> bool:
@@ -213,7 +213,7 @@ class StudyConnection:
         self._telling = threading.Lock()
         self._asking = threading.Lock()
 
-    def order(self) -> FoldJob:
+    def job(self) -> FoldJob:
         """What to do. Raises: msgspec.MsgspecError, OSError: nobody is there."""
         return _ORDER.decode(self._reader.readline())
 
@@ -221,10 +221,10 @@ class StudyConnection:
         """Wait for the word; False when the study is over."""
         return self._reader.readline() == _GO
 
-    def tell(self, tiding: FoldMessage) -> None:
+    def tell(self, message: FoldMessage) -> None:
         """Tell the study; nothing happens when it is gone."""
         with suppress(OSError), self._telling:
-            self._end.sendall(_ENCODER.encode(tiding) + b"\n")
+            self._end.sendall(_ENCODER.encode(message) + b"\n")
 
     def ask(self, question: bytes) -> bytes:
         """Ask the study and wait for its answer. Raises: ConnectionError: The study is over."""

@@ -44,11 +44,11 @@ class FoldProcess:
         mark: What all processes of it carry in their environment.
     """
 
-    def __init__(self, order: FoldJob, environ: Mapping[str, str], output: Path) -> None:
+    def __init__(self, job: FoldJob, environ: Mapping[str, str], output: Path) -> None:
         """Start it; it looks for its function and waits for `go`.
 
         Args:
-            order: What it is to do.
+            job: What it is to do.
             environ: Its environment.
             output: File that takes what it prints.
 
@@ -74,26 +74,26 @@ class FoldProcess:
             ours.close()
             raise
         self.pid = self._process.pid
-        self._ear = FoldConnection(ours)
+        self._fold_connection = FoldConnection(ours)
         with suppress(OSError):  # dead already: `exit_code` tells
-            self._ear.order(order)
+            self._fold_connection.job(job)
 
     def hear(self) -> list[FoldMessage]:
         """What it told since."""
-        return self._ear.hear()
+        return self._fold_connection.hear()
 
     @property
-    def ear(self) -> FoldConnection:
+    def connection(self) -> FoldConnection:
         """To wait for it."""
-        return self._ear
+        return self._fold_connection
 
     def go(self) -> bool:
         """Let it begin; False when it is gone."""
-        return self._ear.go()
+        return self._fold_connection.go()
 
     def answer(self, answer: FoldAnswer) -> bool:
         """Answer what it asked; False when it does not take it."""
-        return self._ear.answer(answer)
+        return self._fold_connection.answer(answer)
 
     def exit_code(self) -> int | None:
         """Exit status, negative for a signal; None while it runs."""
@@ -119,7 +119,7 @@ class FoldProcess:
             with suppress(OSError):
                 os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
-        self._ear.close()
+        self._fold_connection.close()
 
     def tail(self) -> str:
         """The last that it printed."""

@@ -85,11 +85,11 @@ class LearnedTimes:
     """What the folds that finished taught.
 
     Attributes:
-        habits: Their gaps between steps.
+        step_gaps: Their gaps between steps.
         finished_s: Their seconds.
     """
 
-    habits: StepGaps = field(default_factory=StepGaps)
+    step_gaps: StepGaps = field(default_factory=StepGaps)
     finished_s: list[float] = field(default_factory=list[float])
 
 
@@ -98,7 +98,7 @@ class AttemptLauncher:
 
     def __init__(
         self,
-        wanted: StudyOptions,
+        options: StudyOptions,
         facts: StudyFacts,
         folder: StudyPaths,
         places: Folders,
@@ -107,7 +107,7 @@ class AttemptLauncher:
         """Start the warden.
 
         Args:
-            wanted: What is to be done.
+            options: What is to be done.
             facts: What the study is.
             folder: Takes what comes of it.
             places: Where spools lie.
@@ -116,18 +116,18 @@ class AttemptLauncher:
         Raises:
             OSError: It cannot be started.
         """
-        self._wanted = wanted
+        self._study_options = options
         self._facts = facts
         self._folder = folder
         self._places = places
         self._attempts = tried
-        self._warden = Watchdog()
+        self._watchdog = Watchdog()
 
     def close(self) -> None:
         """The study is over."""
-        self._warden.close()
+        self._watchdog.close()
 
-    def start(self, fold: int, device: str, known: LearnedTimes) -> LocalAttempt:
+    def start(self, fold: int, device: str, times: LearnedTimes) -> LocalAttempt:
         """Start a fold's next attempt; it waits for the word.
 
         Raises:
@@ -136,8 +136,8 @@ class AttemptLauncher:
         attempt = self._attempts[fold] + 1
         self._folder.make()
         supervision = self._supervision(fold)
-        order = FoldJob(
-            source=self._wanted.source,
+        job = FoldJob(
+            source=self._study_options.source,
             argv=sys.argv,
             index=fold,
             attempt=attempt,
@@ -147,15 +147,15 @@ class AttemptLauncher:
             parent=os.getpid(),
         )
         environ = self._environ(fold, attempt, device, supervision)
-        process = FoldProcess(order, environ, self._folder.output_file(fold))
-        self._warden.began(process.pid, process.mark)
-        bound = self._wanted.memory_bytes
+        process = FoldProcess(job, environ, self._folder.output_file(fold))
+        self._watchdog.began(process.pid, process.mark)
+        bound = self._study_options.memory_bytes
         bounds = AttemptBounds(
             bound,
-            self._wanted.time,
-            known.habits,
-            known.finished_s,
-            judges_silence=self._wanted.judges_silence,
+            self._study_options.time,
+            times.step_gaps,
+            times.finished_s,
+            judges_silence=self._study_options.judges_silence,
         )
         return LocalAttempt(
             fold,
@@ -163,25 +163,29 @@ class AttemptLauncher:
             process,
             bounds,
             device=device,
-            group=None if bound is None else self._group(bound, process),
+            cgroup=None if bound is None else self._cgroup(bound, process),
             resumed=supervision is not None and supervision.has_state(),
-            answers=self._wanted.answers,
+            answers=self._study_options.answers,
         )
 
-    def over(self, running: LocalAttempt) -> Attempt | None:
+    def over(self, local_attempt: LocalAttempt) -> Attempt | None:
         """An attempt's process is gone: how it ended; None when it left to be started again."""
-        supervision = self._kept_supervision(running.fold)
-        attempt = msgspec.structs.replace(running.finish(time.monotonic()), noun=self._wanted.noun)
-        self._warden.ended(running.process.pid, running.process.mark)
-        if attempt.cause == "error" and supervision and supervision.leaving() is not None:
+        supervision = self._kept_supervision(local_attempt.fold)
+        attempt = msgspec.structs.replace(
+            local_attempt.finish(time.monotonic()), noun=self._study_options.noun
+        )
+        self._watchdog.ended(local_attempt.process.pid, local_attempt.process.mark)
+        if attempt.cause == "error" and supervision and supervision.request() is not None:
             return None
-        self._attempts[running.fold] += attempt.cause != "interrupted"
+        self._attempts[local_attempt.fold] += attempt.cause != "interrupted"
         return attempt
 
-    def settle(self, running: LocalAttempt, attempt: Attempt, *, again: bool) -> None:
+    def settle(self, local_attempt: LocalAttempt, attempt: Attempt, *, again: bool) -> None:
         """Tell those who watch the fold's run how it ended, and forget what is not needed."""
-        runs = self.runs(running.fold).values()
-        record_attempt_deaths(self._places, runs, attempt, running.death(attempt), again=again)
+        runs = self.runs(local_attempt.fold).values()
+        record_attempt_deaths(
+            self._places, runs, attempt, local_attempt.death(attempt), again=again
+        )
         self.forget(attempt)
 
     def runs(self, fold: int) -> dict[str, str]:
@@ -195,10 +199,10 @@ class AttemptLauncher:
             # After an error the script is changed: nothing of before may be taken up.
             shutil.rmtree(self._folder.resume_folder(attempt.fold), ignore_errors=True)
 
-    def drop(self, running: LocalAttempt) -> None:
+    def drop(self, attempt: LocalAttempt) -> None:
         """End a process that never began."""
-        running.process.end()
-        self._warden.ended(running.process.pid, running.process.mark)
+        attempt.process.end()
+        self._watchdog.ended(attempt.process.pid, attempt.process.mark)
 
     def _kept_supervision(self, fold: int) -> Supervision | None:
         folder = self._folder.resume_folder(fold)
@@ -209,7 +213,9 @@ class AttemptLauncher:
         try:
             make_private_folder(supervision.folder.parent)
             make_private_folder(supervision.folder)
-            supervision.set_terms(SupervisorSettings(os.getpid(), self._wanted.retries > 0))
+            supervision.set_settings(
+                SupervisorSettings(os.getpid(), self._study_options.retries > 0)
+            )
         except (OSError, NotPrivate):
             return None  # then each attempt begins anew
         supervision.begin_next()
@@ -218,15 +224,15 @@ class AttemptLauncher:
     def _environ(
         self, fold: int, attempt: int, device: str, supervision: Supervision | None
     ) -> dict[str, str]:
-        place = FoldIdentity(
+        identity = FoldIdentity(
             study=self._facts.id,
             fold=fold,
             folds=self._facts.folds,
             attempt=attempt,
-            noun=self._wanted.noun,
-            script=self._wanted.script[:4096],
+            noun=self._study_options.noun,
+            script=self._study_options.script[:4096],
         )
-        environ = {**os.environ, PLACE: place.as_variable()}
+        environ = {**os.environ, PLACE: identity.as_variable()}
         environ.pop(SUPERVISED, None)
         if supervision is not None:
             environ[SUPERVISED] = str(supervision.folder)
@@ -234,12 +240,12 @@ class AttemptLauncher:
             environ[_DEVICES] = device
         return environ
 
-    def _group(self, bound: int, process: FoldProcess) -> MemoryCgroup | None:
-        group = MemoryCgroup.made(bound, uuid4().hex[:12])
-        if group is not None and not group.join(process.pid):
-            group.remove()
+    def _cgroup(self, bound: int, process: FoldProcess) -> MemoryCgroup | None:
+        cgroup = MemoryCgroup.made(bound, uuid4().hex[:12])
+        if cgroup is not None and not cgroup.join(process.pid):
+            cgroup.remove()
             return None
-        return group
+        return cgroup
 
 
 def record_attempt_deaths(

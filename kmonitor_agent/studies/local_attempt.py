@@ -78,7 +78,7 @@ class _Seen:
     peak_bytes: int = 0
     stayed: bool = False
     verdict: tuple[AttemptCause, str] | None = None
-    kills: OomKillCounts = field(default_factory=read_oom_kills)
+    kill_counts: OomKillCounts = field(default_factory=read_oom_kills)
 
 
 class LocalAttempt:
@@ -101,7 +101,7 @@ class LocalAttempt:
         bounds: AttemptBounds,
         *,
         device: str = "",
-        group: MemoryCgroup | None = None,
+        cgroup: MemoryCgroup | None = None,
         resumed: bool = False,
         answers: Callable[[int, Any], Any] | None = None,
     ) -> None:
@@ -116,9 +116,9 @@ class LocalAttempt:
         self._began_wall_s = time.time()
         self._bounds = bounds
         self._answers = answers
-        self._group = group
+        self._memory_cgroup = cgroup
         self._seen = _Seen()
-        self._silence = SilenceTracker(0.0, bounds.others)
+        self._silence_tracker = SilenceTracker(0.0, bounds.others)
 
     @property
     def refused(self) -> str:
@@ -153,7 +153,7 @@ class LocalAttempt:
     @property
     def silence(self) -> SilenceTracker:
         """Its steps and its gaps."""
-        return self._silence
+        return self._silence_tracker
 
     @property
     def is_close(self) -> bool:
@@ -166,9 +166,9 @@ class LocalAttempt:
         return bytes_text(self._bounds.memory_bytes or 0)
 
     @property
-    def habits(self) -> StepGaps:
+    def gaps(self) -> StepGaps:
         """Its own gaps between steps."""
-        return self._silence.own
+        return self._silence_tracker.own
 
     def begin(self, now_s: float, goes: Callable[[], None] | None = None) -> None:
         """From now on it counts; it goes as soon as its function is found.
@@ -178,7 +178,7 @@ class LocalAttempt:
             goes: Called just before; None: nothing is.
         """
         self.began_s, self._began_wall_s = now_s, time.time()
-        self._silence = SilenceTracker(now_s, self._bounds.others)
+        self._silence_tracker = SilenceTracker(now_s, self._bounds.others)
         self._goes = goes
         if self._seen.ready:
             self._go()
@@ -211,8 +211,8 @@ class LocalAttempt:
         self._judge(now_s)
         return False
 
-    def _heard(self, tiding: FoldMessage, now_s: float) -> None:
-        match tiding:
+    def _heard(self, message: FoldMessage, now_s: float) -> None:
+        match message:
             case FoldReady():
                 self._seen.ready = True
                 if self.began_s:
@@ -220,13 +220,13 @@ class LocalAttempt:
             case FunctionNotFound(why=why):
                 self._seen.refused = why
             case StepProgress():
-                self._seen.step = tiding
-                self._silence.heard(tiding)
+                self._seen.step = message
+                self._silence_tracker.heard(message)
             case FoldQuestion(question=question):
                 self.process.answer(FoldAnswer(self._answered(question)))
             case FunctionReturned():
-                self._seen.returned, self._seen.returned_s = tiding, now_s
-                self._silence.over(now_s)
+                self._seen.returned, self._seen.returned_s = message, now_s
+                self._silence_tracker.over(now_s)
 
     def _answered(self, question: bytes) -> bytes:
         """On the thread that runs the study, whose bounds wait meanwhile."""
@@ -252,7 +252,7 @@ class LocalAttempt:
         """How it ended, once it is gone; ends what it left behind."""
         death = self._death()
         cause, why = self._cause(death)
-        kills = 0 if self._group is None else self._group.kills()
+        kills = 0 if self._memory_cgroup is None else self._memory_cgroup.kills()
         # What the kernel kills at a bound is counted for the host, too.
         if kills and (cause == "killed" or (cause, why) == ("out_of_memory", death.why)):
             cause, why = "out_of_memory", f"the kernel killed it at memory={self._bound_text}"
@@ -260,10 +260,10 @@ class LocalAttempt:
         if cause == "killed" and any(words in tail for words in _NATIVE_NO_MEMORY):
             cause, why = "out_of_memory", "it gave up for want of memory, as its output says"
         self.process.end()
-        if self._group is not None:
+        if self._memory_cgroup is not None:
             if kills and cause == "out_of_memory":
-                why += self._peak_told(self._group)
-            self._group.remove_soon()
+                why += self._peak_told(self._memory_cgroup)
+            self._memory_cgroup.remove_soon()
         seen, returned = self._seen, self._seen.returned
         steps = self.steps if returned is None else returned.steps
         vram = None if seen.step is None else seen.step.vram_bytes
@@ -285,13 +285,13 @@ class LocalAttempt:
             outcome="" if returned is None or cause != "finished" else returned.outcome,
         )
 
-    def _peak_told(self, group: MemoryCgroup) -> str:
+    def _peak_told(self, cgroup: MemoryCgroup) -> str:
         """Take the group's peak, and say so: the kernel kills faster than anybody looks."""
-        held = group.peak_bytes()
+        held = cgroup.peak_bytes()
         if held <= self._seen.peak_bytes:
             return ""
         self._seen.peak_bytes = held
-        return f" (RAM peak by {group.peak_name})"
+        return f" (RAM peak by {cgroup.peak_name})"
 
     def death(self, attempt: Attempt) -> ProcessDeath:
         """The end of its process, for those who watch its run."""
@@ -311,7 +311,7 @@ class LocalAttempt:
     def _death(self) -> ProcessDeath:
         code = self.process.exit_code() or 0
         return diagnose_exit(
-            ScriptExit(max(0, code), max(0, -code)), self._seen.kills, read_oom_kills()
+            ScriptExit(max(0, code), max(0, -code)), self._seen.kill_counts, read_oom_kills()
         )
 
     def _cause(self, death: ProcessDeath) -> tuple[AttemptCause, str]:
@@ -354,7 +354,7 @@ class LocalAttempt:
             return
         if too_much_memory(seen.now_bytes, bounds.memory_bytes):
             self.kill("out_of_memory", f"its processes held more than memory={self._bound_text}")
-        elif self._group is not None and self._group.kills():
+        elif self._memory_cgroup is not None and self._memory_cgroup.kills():
             self.kill(
                 "out_of_memory",
                 f"the kernel killed one of its processes at memory={self._bound_text}",
@@ -364,7 +364,7 @@ class LocalAttempt:
 
     def _judge_time(self, now_s: float) -> None:
         bounds, elapsed_s = self._bounds, self.elapsed_s(now_s)
-        limit_s, quiet = self.limit_s(now_s), self._silence.quiet(now_s)
+        limit_s, quiet = self.limit_s(now_s), self._silence_tracker.judgement(now_s)
         if limit_s is not None and elapsed_s > limit_s:
             if bounds.time.given_s is None:
                 self.kill(*quiet.overdue(limit_s, elapsed_s, bounds.finished_s))

@@ -234,9 +234,9 @@ def _check_place(on: object) -> None:
         raise FoldsRefused("run_folds: this Python does not say where its program is.")
 
 
-def _for_a_cluster(wanted: StudyOptions, at_once: int | None) -> StudyOptions:
+def _for_a_cluster(options: StudyOptions, at_once: int | None) -> StudyOptions:
     check_installed()
-    return replace(wanted, at_once=at_once or _MOST_AT_ONCE, devices=())
+    return replace(options, at_once=at_once or _MOST_AT_ONCE, devices=())
 
 
 def _way(on: str, memory: str | float | None) -> "Callable[[_Begun], None]":
@@ -287,15 +287,15 @@ def study_options(  # noqa: PLR0913 - the user's arguments
 class _Begun:
     """A study that is to run now."""
 
-    wanted: StudyOptions
+    study_options: StudyOptions
     facts: StudyFacts
     folder: StudyFolder
-    account: FoldQueue
+    fold_queue: FoldQueue
     places: Folders
 
 
 def _run(
-    wanted: StudyOptions,
+    options: StudyOptions,
     folds: object,
     study: str | Path | None,
     run: Callable[[_Begun], None],
@@ -304,7 +304,7 @@ def _run(
     places = find_folders()
     folder = StudyFolder(study_path(study, places))
     try:
-        return _run_in(folder, wanted, folds, run, places)
+        return _run_in(folder, options, folds, run, places)
     except (FoldsRefused, TypeError, ValueError):
         if study is None and not folder.attempts:
             folder.discard()  # nobody knows of it
@@ -315,53 +315,57 @@ def _run(
 
 def _run_in(
     folder: StudyFolder,
-    wanted: StudyOptions,
+    options: StudyOptions,
     folds: object,
     run: Callable[[_Begun], None],
     places: Folders,
 ) -> Study:
-    facts = _begun(folder, wanted.source, folds)
-    wanted = replace(wanted, at_once=min(wanted.at_once, facts.folds))
+    facts = _begun(folder, options.source, folds)
+    options = replace(options, at_once=min(options.at_once, facts.folds))
     progress = TerminalProgress(facts.folds)
     folder.tell = progress.tell
     left = sorted(set(range(facts.folds)) - folder.finished())
-    telling = StudyReporter(wanted, facts, folder, places)
-    account = FoldQueue(wanted.retries, folder, StudyListenerGroup(progress, telling))
-    account.begin(left, facts.folds - len(left))
+    reporter = StudyReporter(options, facts, folder, places)
+    queue = FoldQueue(options.retries, folder, StudyListenerGroup(progress, reporter))
+    queue.begin(left, facts.folds - len(left))
     progress.known(facts.folds - len(left))
     left_by: type[BaseException] | None = None
     try:
-        run(_Begun(wanted, facts, folder, account, places))
+        run(_Begun(options, facts, folder, queue, places))
     except BaseException as exc:
         left_by = type(exc)
         if left_by is KeyboardInterrupt:
             place = f"the same call with study={str(folder.path)!r}"
-            progress.interrupted(account.done, f"{place} goes on with the rest")
+            progress.interrupted(queue.done, f"{place} goes on with the rest")
         raise
     finally:
         progress.close()
-        telling.close(left_by)
+        reporter.close(left_by)
         folder.write_table()
     return study_result(folder, facts.folds)
 
 
 def _run_here(begun: _Begun) -> None:
     folder = begun.folder
-    launch = AttemptLauncher(begun.wanted, begun.facts, folder, begun.places, folder.tried())
+    launcher = AttemptLauncher(
+        begun.study_options, begun.facts, folder, begun.places, folder.tried()
+    )
     try:
-        LocalRunner(begun.wanted, launch, begun.account).run()
+        LocalRunner(begun.study_options, launcher, begun.fold_queue).run()
     finally:
-        launch.close()
+        launcher.close()
 
 
 def _run_on_ray(begun: _Begun, memory: str | float | None) -> None:
-    if not begun.account.queue:
+    if not begun.fold_queue.queue:
         return
     with open_cluster() as cluster:
         cluster.need(memory)
-        gpus = cluster.needs.gpus
-        errands = AttemptJobFactory(begun.wanted, begun.facts, begun.folder.path, memory, gpus)
-        RayRunner(begun.wanted, cluster, errands, begun.account, begun.places).run()
+        gpus = cluster.task_resources.gpus
+        factory = AttemptJobFactory(
+            begun.study_options, begun.facts, begun.folder.path, memory, gpus
+        )
+        RayRunner(begun.study_options, cluster, factory, begun.fold_queue, begun.places).run()
 
 
 def _begun(folder: StudyFolder, source: FunctionSource, folds: object) -> StudyFacts:

@@ -30,7 +30,7 @@ class FoldQueue:
         listener: Hears how it goes.
         queue: Folds that wait.
         done: How many are over.
-        known: What those that finished taught.
+        learned_times: What those that finished taught.
         has_noted: An attempt ended since this start.
     """
 
@@ -47,11 +47,11 @@ class FoldQueue:
         """
         self.queue: deque[int] = deque()
         self.done = 0
-        self.known = LearnedTimes()
+        self.learned_times = LearnedTimes()
         self._learns = learns
         if learns:
             known = [each.seconds for each in folder.attempts if each.cause == "finished"]
-            self.known.finished_s += known
+            self.learned_times.finished_s += known
         self.has_noted = False
         self._retries = retries
         self.folder = folder
@@ -76,12 +76,12 @@ class FoldQueue:
         self._tried[attempt.fold] = self._tried.get(attempt.fold, 0) + 1
         return is_left
 
-    def learn(self, attempt: Attempt, habits: StepGaps) -> None:
+    def learn(self, attempt: Attempt, gaps: StepGaps) -> None:
         """A fold finished; its gaps between steps were healthy."""
         if not self._learns:
             return
-        self.known.finished_s.append(attempt.seconds)
-        self.known.habits.learn(habits)
+        self.learned_times.finished_s.append(attempt.seconds)
+        self.learned_times.step_gaps.learn(gaps)
 
     def note(self, attempt: Attempt, *, again: bool) -> None:
         """An attempt ended."""
@@ -120,25 +120,25 @@ class LocalRunner:
 
     def __init__(
         self,
-        wanted: StudyOptions,
-        launch: AttemptLauncher,
+        options: StudyOptions,
+        launcher: AttemptLauncher,
         account: FoldQueue,
-        beside: SharedAttempts | None = None,
+        attempts: SharedAttempts | None = None,
     ) -> None:
         """Keep the parts.
 
         Args:
-            wanted: What is to be done.
-            launch: Starts processes.
+            options: What is to be done.
+            launcher: Starts processes.
             account: What was done, and which folds wait.
-            beside: What the runners of one study share; None: it is alone.
+            attempts: What the runners of one study share; None: it is alone.
         """
-        beside = beside or SharedAttempts()
-        self._wanted = wanted
-        self._launch = launch
-        self._account = account
-        self._everywhere = beside.running
-        self._starting = beside.starting
+        attempts = attempts or SharedAttempts()
+        self._study_options = options
+        self._attempt_launcher = launcher
+        self._fold_queue = account
+        self._everywhere = attempts.running
+        self._starting = attempts.starting
         self._ahead: int | None = None
         self._running: list[LocalAttempt] = []
         self._warm: LocalAttempt | None = None
@@ -156,13 +156,15 @@ class LocalRunner:
             FoldsRefused: The function is not found; no fold was begun.
             KeyboardInterrupt: Ctrl+C; everything is ended and noted.
         """
-        account, self._ahead = self._account, ahead
+        account, self._ahead = self._fold_queue, ahead
         try:
             while account.queue or self._running:
                 self._fill()
                 wait_for_attempts(self._all())
                 self._look()
-                account.listener.move(account.done, self._running, account.known.finished_s)
+                account.listener.move(
+                    account.done, self._running, account.learned_times.finished_s
+                )
         except BaseException:
             self._end_all()
             raise
@@ -177,7 +179,9 @@ class LocalRunner:
             KeyboardInterrupt: Ctrl+C; nothing is left.
             OSError: No process can be started.
         """
-        self._warm = warm = self._launch.start(fold, self._free_device(), self._account.known)
+        self._warm = warm = self._attempt_launcher.start(
+            fold, self._free_device(), self._fold_queue.learned_times
+        )
         end_s = time.monotonic() + _FOUND_WITHIN_S
         is_gone = False
         try:
@@ -204,7 +208,7 @@ class LocalRunner:
         Raises:
             FoldsRefused: See `run`; so does KeyboardInterrupt.
         """
-        self._account.begin([fold], done)
+        self._fold_queue.begin([fold], done)
         self.run(ahead)
 
     def close(self) -> None:
@@ -212,47 +216,49 @@ class LocalRunner:
         self._drop_warm()
 
     def _fill(self) -> None:
-        queue = self._account.queue
-        while queue and len(self._running) < self._wanted.at_once:
+        queue = self._fold_queue.queue
+        while queue and len(self._running) < self._study_options.at_once:
             with self._starting:
                 self._begin(queue.popleft())
         ahead = queue[0] if queue else self._ahead
         if ahead is not None and self._warm is None and self._may_warm(ahead):
             with suppress(OSError):  # it was only to be warm
-                self._warm = self._launch.start(ahead, "", self._account.known)
+                self._warm = self._attempt_launcher.start(
+                    ahead, "", self._fold_queue.learned_times
+                )
 
     def _begin(self, fold: int) -> None:
         warm, self._warm = self._warm, None
         if warm is not None and (warm.fold != fold or warm.process.exit_code() is not None):
-            self._launch.drop(warm)
+            self._attempt_launcher.drop(warm)
             warm = None
         running = warm or self._started(fold, self._free_device())
         if running is not None:
-            noun = self._wanted.noun
+            noun = self._study_options.noun
             # On the disk before it goes: whoever finds this script killed knows of the try.
-            note = functools.partial(self._account.folder.begins, fold, running.attempt, noun)
+            note = functools.partial(self._fold_queue.folder.begins, fold, running.attempt, noun)
             running.begin(time.monotonic(), note)
             self._running.append(running)
             self._everywhere.append(running)
 
     def _started(self, fold: int, device: str) -> LocalAttempt | None:
         try:
-            return self._launch.start(fold, device, self._account.known)
+            return self._attempt_launcher.start(fold, device, self._fold_queue.learned_times)
         except OSError as exc:
             why = f"no process could be started: {exc}"
-            noun = self._wanted.noun
+            noun = self._study_options.noun
             failed = Attempt(fold, 1, "error", why, began_wall_s=time.time(), noun=noun)
-            self._account.note(failed, again=False)
+            self._fold_queue.note(failed, again=False)
             return None
 
     def _may_warm(self, fold: int) -> bool:
-        if self._wanted.devices or fold in self._cold:
+        if self._study_options.devices or fold in self._cold:
             # A script that touches the GPU when it is read would take memory from a fold there.
             return False
         return available_memory_bytes() > _WARM_NEEDS * self._total_bytes
 
     def _free_device(self) -> str:
-        names = self._wanted.devices
+        names = self._study_options.devices
         if len(names) <= 1:
             return ""
         used = [each.device for each in self._everywhere]
@@ -269,23 +275,23 @@ class LocalRunner:
             self._over(each)
         self._spare_host()
 
-    def _over(self, running: LocalAttempt) -> None:
-        attempt = self._launch.over(running)
+    def _over(self, local_attempt: LocalAttempt) -> None:
+        attempt = self._attempt_launcher.over(local_attempt)
         if attempt is None:
-            self._account.queue.appendleft(running.fold)
+            self._fold_queue.queue.appendleft(local_attempt.fold)
             self._drop_warm()
             return
-        if running.refused and not self._has_begun():
-            self._launch.settle(running, attempt, again=False)
-            raise FoldsRefused(running.refused)
-        again = self._account.is_tried_again(attempt)
-        self._launch.settle(running, attempt, again=again)
+        if local_attempt.refused and not self._has_begun():
+            self._attempt_launcher.settle(local_attempt, attempt, again=False)
+            raise FoldsRefused(local_attempt.refused)
+        again = self._fold_queue.is_tried_again(attempt)
+        self._attempt_launcher.settle(local_attempt, attempt, again=again)
         if attempt.cause == "finished":
-            self._account.learn(attempt, running.habits)
-        self._account.note(attempt, again=again)
+            self._fold_queue.learn(attempt, local_attempt.gaps)
+        self._fold_queue.note(attempt, again=again)
 
     def _has_begun(self) -> bool:
-        return self._account.has_noted or any(each.is_ready for each in self._running)
+        return self._fold_queue.has_noted or any(each.is_ready for each in self._running)
 
     def _spare_host(self) -> None:
         """End the largest fold before the host runs out of memory."""
@@ -300,27 +306,27 @@ class LocalRunner:
         if largest.resident_bytes < reserve or largest not in self._running:
             return  # it is not ours that fills the host, or its own runner ends it
         held = bytes_text(largest.resident_bytes)
-        noun = self._wanted.noun
+        noun = self._study_options.noun
         why = f"this host had {bytes_text(left)} left, and the {noun} held the most, {held}"
         largest.kill("out_of_memory", why)
 
     def _drop_warm(self) -> None:
         warm, self._warm = self._warm, None
         if warm is not None:
-            self._launch.drop(warm)
+            self._attempt_launcher.drop(warm)
 
     def _end_all(self) -> None:
         self._drop_warm()
         for each in self._running:
             each.kill("interrupted", "the study was interrupted")
         for each in self._running:
-            attempt = self._launch.over(each)
+            attempt = self._attempt_launcher.over(each)
             self._everywhere.remove(each)
             if attempt is not None and each.is_ready:
-                self._launch.settle(each, attempt, again=False)
-                self._account.folder.note(attempt)
+                self._attempt_launcher.settle(each, attempt, again=False)
+                self._fold_queue.folder.note(attempt)
         self._running.clear()
-        self._account.queue.clear()
+        self._fold_queue.queue.clear()
 
     def _all(self) -> list[LocalAttempt]:
         return [*self._running, *self._waiting()]
@@ -334,8 +340,8 @@ def wait_for_attempts(running: Sequence[LocalAttempt]) -> None:
     look_s = _CLOSE_LOOK_S if any(each.is_close for each in running) else _LOOK_S
     with selectors.DefaultSelector() as selector:
         for each in running:
-            if each.process.ear.is_open:
-                selector.register(each.process.ear, selectors.EVENT_READ)
+            if each.process.connection.is_open:
+                selector.register(each.process.connection, selectors.EVENT_READ)
             else:
                 look_s = 0.005  # on its way out
         if selector.get_map():

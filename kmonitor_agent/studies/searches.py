@@ -81,7 +81,7 @@ class TrialRunner:
         progress = None if quiet else TerminalProgress(0, noun="trial")
         self._listener = _OneByOne(progress, telling)
         self._folder.tell = self._listener.tell
-        self._beside = SharedAttempts()
+        self._shared_attempts = SharedAttempts()
 
     @property
     def directory(self) -> Path:
@@ -158,21 +158,23 @@ class TrialRunner:
         if self._warm is not None:
             self._warm.close()
         self._listener.close()
-        self._launch.close()
+        self._attempt_launcher.close()
         self._folder.write_table()
         self._folder.close()
 
     def _runner(self) -> LocalRunner:
         retries = self._wanted.retries
         # A pruned trial, or a small model's, says nothing of how long another may take.
-        account = FoldQueue(retries, self._folder, self._listener, learns=False)
-        return LocalRunner(self._wanted, self._launch, account, self._beside)
+        queue = FoldQueue(retries, self._folder, self._listener, learns=False)
+        return LocalRunner(self._wanted, self._attempt_launcher, queue, self._shared_attempts)
 
     def _begun(self, places: Folders, *, is_named: bool) -> StudyFacts:
         folder = self._folder
         try:
             facts = folder.begin(StudyFacts(id=uuid4().hex, function=_FACTS, folds=0))
-            self._launch = AttemptLauncher(self._wanted, facts, folder, places, folder.tried())
+            self._attempt_launcher = AttemptLauncher(
+                self._wanted, facts, folder, places, folder.tried()
+            )
         except BaseException:
             if not is_named:
                 folder.discard()  # nobody knows of it
@@ -188,10 +190,10 @@ class _OneByOne:
     """Terminal and hub, told by one thread after the other."""
 
     def __init__(
-        self, progress: TerminalProgress | None = None, telling: StudyReporter | None = None
+        self, progress: TerminalProgress | None = None, reporter: StudyReporter | None = None
     ) -> None:
         self._progress = progress
-        self._telling = telling
+        self._study_reporter = reporter
         self._lock = threading.Lock()
 
     def move(self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]) -> None:
@@ -199,16 +201,16 @@ class _OneByOne:
         with self._lock:
             if self._progress is not None:
                 self._progress.move(done, running, finished_s)
-            if self._telling is not None:
-                self._telling.move(done, running, finished_s)
+            if self._study_reporter is not None:
+                self._study_reporter.move(done, running, finished_s)
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
         """See `Listener`."""
         with self._lock:
             if self._progress is not None:
                 self._progress.ended(attempt, again=again)
-            if self._telling is not None:
-                self._telling.ended(attempt, again=again)
+            if self._study_reporter is not None:
+                self._study_reporter.ended(attempt, again=again)
 
     def tell(self, line: str) -> None:
         """A line for the user."""
@@ -227,5 +229,5 @@ class _OneByOne:
         with self._lock:
             if self._progress is not None:
                 self._progress.close()
-            if self._telling is not None:
-                self._telling.close(sys.exc_info()[0])
+            if self._study_reporter is not None:
+                self._study_reporter.close(sys.exc_info()[0])

@@ -129,21 +129,21 @@ class StudyReporter:
     """Opens its link when the first fold has begun; any thread, also several of a search."""
 
     def __init__(
-        self, wanted: StudyOptions, facts: StudyFacts, folder: StudyFolder, places: Folders
+        self, options: StudyOptions, facts: StudyFacts, folder: StudyFolder, places: Folders
     ) -> None:
         """Keep what will be told.
 
         Args:
-            wanted: What is to be done.
+            options: What is to be done.
             facts: What the study is.
             folder: Where it lies; what ended before is in it.
             places: Where spool and socket lie.
         """
-        self._wanted = wanted
+        self._study_options = options
         self._facts = facts
         self._folder = folder
         self._places = places
-        self._tallies = FoldCounter()
+        self._fold_counter = FoldCounter()
         self._running: dict[int, _Told] = {}
         self._faults = FaultLog(places.logs / "agent.log")
         self._link: Link | None = None
@@ -221,7 +221,7 @@ class StudyReporter:
         )
 
     def _name(self) -> str:
-        script = "" if self._wanted.is_of_integration else self._wanted.script
+        script = "" if self._study_options.is_of_integration else self._study_options.script
         name = PurePath(script).name or default_run_name()
         path = self._folder.path
         count = self._facts.folds
@@ -233,8 +233,8 @@ class StudyReporter:
     def _tell_before(self, link: Link) -> None:
         finished = self._folder.finished()
         before = self._folder.attempts
-        self._tallies.know(before, finished)
-        wanted = self._wanted
+        self._fold_counter.know(before, finished)
+        wanted = self._study_options
         link.emit(
             StudyStarted(
                 t_s=link.now_s(),
@@ -245,7 +245,7 @@ class StudyReporter:
                 timeout_s=wanted.time.given_s,
                 memory_bytes=wanted.memory_bytes,
                 directory=_cut(str(self._folder.path)),
-                tally=self._tallies.now(),
+                tally=self._fold_counter.now(),
             )
         )
         for attempt in before[-_MOST_TOLD_AGAIN:]:
@@ -276,7 +276,7 @@ class StudyReporter:
         )
 
     def _tell_begin(self, link: Link, begun: RunningAttempt | Attempt, wall_s: float) -> None:
-        self._tallies.began(begun.fold, begun.attempt)
+        self._fold_counter.began(begun.fold, begun.attempt)
         link.emit(
             FoldStarted(
                 t_s=link.now_s(),
@@ -285,7 +285,7 @@ class StudyReporter:
                 began_wall_s=max(0.0, wall_s),
                 device=begun.device[:200],
                 resumed=begun.resumed,
-                tally=self._tallies.now(),
+                tally=self._fold_counter.now(),
             )
         )
 
@@ -296,7 +296,7 @@ class StudyReporter:
         told = self._running.pop(attempt.fold, None)
         if told is None or told.attempt != attempt.attempt:  # it died before it was looked at
             self._tell_begin(link, attempt, attempt.began_wall_s)
-        self._tallies.ended(attempt, again=again)
+        self._fold_counter.ended(attempt, again=again)
         link.emit(self._ending(link, attempt, again=again))
 
     def _tell_cut(self) -> None:
@@ -327,7 +327,7 @@ class StudyReporter:
             began_wall_s=max(0.0, attempt.began_wall_s),
             noun=attempt.noun,
             outcome=attempt.outcome,
-            tally=self._tallies.now(),
+            tally=self._fold_counter.now(),
         )
 
 

@@ -100,7 +100,7 @@ class Board:
                 )
                 for i, run in enumerate(runs)
             )
-            chart.set_picture(
+            chart.set_state(
                 ChartState(
                     unit,
                     "epochs",

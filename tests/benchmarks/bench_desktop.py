@@ -101,10 +101,13 @@ class Tried:
 
     def look_at_all(self, n_runs: int) -> list[float]:
         """Select each run in turn; how long each took to its charts, seconds of the clock."""
-        desk = self.app.desk
-        self.until(lambda: len(desk.book) == n_runs and self.app.board is not None, "all is there")
+        desk = self.app.workspace
+        self.until(
+            lambda: len(desk.run_store) == n_runs and self.app.charts_controller is not None,
+            "all is there",
+        )
         found: list[float] = []
-        for run in [run.run for run in desk.book.runs()]:
+        for run in [run.run for run in desk.run_store.runs()]:
             began_s = time.perf_counter()
             self.app.controller._on_run_tree_run_chosen(run)
             self.until(lambda run=run: self._is_loaded(run), "columns")
@@ -138,8 +141,10 @@ class Tried:
         return (time.thread_time() - cpu_s) * 1e3, (time.perf_counter() - began_s) * 1e3
 
     def _is_loaded(self, run: str) -> bool:
-        board = self.app.board
-        return board is not None and board.is_loaded and self.app.desk.book.selected == run
+        board = self.app.charts_controller
+        return (
+            board is not None and board.is_loaded and self.app.workspace.run_store.selected == run
+        )
 
 
 @contextmanager
@@ -196,8 +201,8 @@ def long_frames() -> list[Measured]:
 def fleet() -> list[Measured]:
     """Thirty runs with a day behind them, each of which tells a sample a second."""
     tried = Tried()
-    tried.until(lambda: len(tried.app.desk.book) == FLEET, "all runs are known")
-    tried.until(lambda: tried.app.board is not None, "charts")
+    tried.until(lambda: len(tried.app.workspace.run_store) == FLEET, "all runs are known")
+    tried.until(lambda: tried.app.charts_controller is not None, "charts")
     tried.rest(3.0)
     cpu_s, main_s, began_s = time.process_time(), time.thread_time(), time.monotonic()
     tried.rest(FLEET_S)
@@ -219,8 +224,10 @@ def history() -> list[Measured]:
     """What the user does in a history of thousands of runs."""
     tried = Tried()
     app = tried.app
-    tried.until(lambda: len(app.desk.book) == RECORDED, "all runs are known")
-    tried.until(lambda: app.board is not None and app.board.is_loaded, "charts")
+    tried.until(lambda: len(app.workspace.run_store) == RECORDED, "all runs are known")
+    tried.until(
+        lambda: app.charts_controller is not None and app.charts_controller.is_loaded, "charts"
+    )
     tried.rest(2.0)
     pages = app.controller.history
     panel = pages.panel
@@ -252,7 +259,7 @@ def history() -> list[Measured]:
 
 def _chart_actions(tried: Tried) -> list[Measured]:
     app = tried.app
-    window, board = app.window, app.board
+    window, board = app.window, app.charts_controller
     assert board is not None
     chart = board.chart("ram")
     header = window.header
@@ -289,12 +296,12 @@ def _chart_actions(tried: Tried) -> list[Measured]:
 
 def _frames(tried: Tried, points: int) -> list[Measured]:
     """Charts of eight runs of so many points, each of which has a new one at every frame."""
-    assert tried.app.board is not None
+    assert tried.app.charts_controller is not None
     tried.app.controller.stop()
-    runs = [run.run for run in tried.app.desk.book.shown()]
+    runs = [run.run for run in tried.app.workspace.run_store.shown()]
     assert len(runs) == SHOWN
     took: dict[bool, list[float]] = {True: [], False: []}
-    refresh = {True: tried.app.controller.refresh, False: tried.app.board.refresh}
+    refresh = {True: tried.app.controller.refresh, False: tried.app.charts_controller.refresh}
     for number in range(ROUNDS):
         _tell(tried, runs, number)
         has_panels = number % 3 == 0
@@ -310,10 +317,10 @@ def _frames(tried: Tried, points: int) -> list[Measured]:
 
 
 def _tell(tried: Tried, runs: list[str], number: int) -> None:
-    desk = tried.app.desk
+    desk = tried.app.workspace
     rows = []
     for at, run in enumerate(runs):
-        known = desk.book.get(run)
+        known = desk.run_store.get(run)
         assert known is not None
         sample = Sample(
             t_s=known.duration_s + 3600.0 + number,

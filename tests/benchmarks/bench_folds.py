@@ -118,10 +118,10 @@ def _print_simulated() -> None:
         for step in range(1, 50):
             gap_s = usual_s / 100 * dice.lognormvariate(0.0, 0.15)
             longest_s = max(longest_s, gap_s)
-            ended += bool(silence.quiet(now_s + gap_s).hang())
+            ended += bool(silence.judgement(now_s + gap_s).hang())
             now_s += gap_s
             silence.heard(StepProgress(now_s, step, "step"))
-        late += not silence.quiet(now_s + max(60.0, 3 * longest_s) + 0.1).hang()
+        late += not silence.judgement(now_s + max(60.0, 3 * longest_s) + 0.1).hang()
     print(f"| healthy folds ended, of {folds} simulated | {ended} | 0 |")
     print(f"| hung folds found later than 3 x their history or 60 s, of 2000 | {late} | 0 |")
 

@@ -29,7 +29,7 @@ def choice_ms() -> float:
 
     def choose(batch: int) -> None:
         desk.choose(batch=batch)
-        found = desk.answer.found
+        found = desk.map_estimate.found
         assert found is not None
         assert map_tiles(found)
         assert map_rows(found, has_calls=True)
@@ -44,9 +44,9 @@ def slider_ms() -> float:
     window.tell_runs(made_up_run())
     memory = window.controller.memory
     memory.open_file(file_subject())
-    while memory.desk.step():
+    while memory.map_estimator.step():
         pass
-    slider = memory.panel.side.controls._batch.slider
+    slider = memory.panel.if_sidebar.controls._batch.slider
 
     def move() -> None:
         slider.setValue(slider.value() + 1)

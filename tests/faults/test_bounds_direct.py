@@ -225,14 +225,16 @@ def test_every_run_is_drawn_in_the_window(
     try:
         for agent in told.values():
             qtbot.waitUntil(
-                lambda run=agent.run: app.desk.book.get(run) is not None, timeout=DEADLINE_MS
+                lambda run=agent.run: app.workspace.run_store.get(run) is not None,
+                timeout=DEADLINE_MS,
             )
-            app.desk.select(agent.run)
+            app.workspace.select(agent.run)
             qtbot.waitUntil(
-                lambda: app.board is not None and app.board.is_loaded, timeout=DEADLINE_MS
+                lambda: app.charts_controller is not None and app.charts_controller.is_loaded,
+                timeout=DEADLINE_MS,
             )
             app.controller.refresh()
-            assert app.desk.banner(time.time()) is None
+            assert app.workspace.banner(time.time()) is None
     finally:
         app.stop()
         app.window.deleteLater()

@@ -370,7 +370,7 @@ def test_with_its_doorkeeper_dead_nobody_is_let_in(doors: HubEndpoints):
     with RawPeer.of(NetworkHub(parse_direct_address(doors.address), keys)) as peer:
         peer.say(RunsRequest(ask=1))
         wait_until(peer.is_refused, what="refused")
-        assert not direct._door.socket.poll(0), "nothing came in"
+        assert not direct._network_endpoint.socket.poll(0), "nothing came in"
 
 
 @pytest.mark.promise(24)

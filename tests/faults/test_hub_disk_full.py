@@ -169,7 +169,7 @@ def test_a_command_that_finds_no_room_is_refused_at_once_and_never_sent(
     is_full[0] = False
     parts.clock.move(2.0)
     assert parts.ledger.commit()
-    assert list(parts.ledger.book.due(0.0)) == []
+    assert list(parts.ledger.command_queue.due(0.0)) == []
     taken = desk.take(asked)()
     assert isinstance(taken, CommandReply)
     assert taken.status.state == "queued"

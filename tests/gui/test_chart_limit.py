@@ -125,7 +125,7 @@ def test_pictures_that_arrive_during_a_drag_do_not_move_the_line(chart: LiveChar
     mouse, y = Mouse(chart), line_y(chart)
     mouse.press(150, y)
     mouse.move(150, y + 40)
-    chart.set_picture(picture(limit=LIMIT))
+    chart.set_state(picture(limit=LIMIT))
 
     assert line_y(chart) == pytest.approx(y + 40, abs=2)
     mouse.release(150, y + 40)
@@ -137,7 +137,7 @@ def test_after_the_drop_the_next_picture_counts(chart: LiveChart):
     mouse.move(150, y + 40)
     mouse.release(150, y + 40)
     assert line_y(chart) == pytest.approx(y + 40, abs=2)
-    chart.set_picture(picture(limit=LIMIT))
+    chart.set_state(picture(limit=LIMIT))
 
     assert line_y(chart) == pytest.approx(y, abs=2)
 
@@ -216,7 +216,7 @@ def test_limit_that_may_not_be_changed_has_no_grip(
     chart: LiveChart, heard: dict[str, list[float]]
 ):
     y = line_y(chart)
-    chart.set_picture(picture(limit=LimitLineState(72 * GIB, "limit", is_draggable=False)))
+    chart.set_state(picture(limit=LimitLineState(72 * GIB, "limit", is_draggable=False)))
     mouse = Mouse(chart)
     mouse.press(150, y)
     mouse.move(150, y + 30)
@@ -232,7 +232,7 @@ def test_limit_taken_away_while_it_is_dragged_ends_the_drag(
     mouse, y = Mouse(chart), line_y(chart)
     mouse.press(150, y)
     mouse.move(150, y + 30)
-    chart.set_picture(picture())
+    chart.set_state(picture())
     mouse.move(150, y + 40)
     mouse.release(150, y + 40)
 

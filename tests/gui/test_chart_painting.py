@@ -133,7 +133,7 @@ def test_no_grid_line_strikes_the_reason_of_an_empty_chart_through(qtbot: QtBot)
         chart = shown_chart(qtbot, replace(picture(), curves=(), empty_text="no NVIDIA driver"))
         chart.resize(480, height)
         chart.repaint()
-        said, silent = image_of(chart), scene(chart._scene.picture, 480.0, float(height))
+        said, silent = image_of(chart), scene(chart._scene.chart_state, 480.0, float(height))
         middle = frame_rect(silent.frame).center()
         for y in range(round(middle.y()) - 6, round(middle.y()) + 6):
             # A grid line is a row without any of the card's own colour.
@@ -190,13 +190,13 @@ def test_same_picture_again_paints_nothing(qtbot: QtBot):
     view = chart.findChild(ChartView)
     assert view is not None
     paints = PaintCounter(view.viewport())
-    chart.set_picture(shown)
+    chart.set_state(shown)
     QApplication.processEvents()
     assert paints.count == 0
-    chart.set_picture(replace(shown, title="RAM"))
+    chart.set_state(replace(shown, title="RAM"))
     QApplication.processEvents()
     assert paints.count == 0
-    chart.set_picture(picture(limit=LIMIT))
+    chart.set_state(picture(limit=LIMIT))
     QApplication.processEvents()
     QApplication.processEvents()
 
@@ -209,7 +209,7 @@ def test_unchanged_curve_keeps_its_path(qtbot: QtBot):
     chart = shown_chart(qtbot, picture(kept, limit=LIMIT))
     drawn = chart.findChild(ChartView)._curves[0]  # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
     path = drawn.getPath()
-    chart.set_picture(picture(kept, limit=LIMIT, flags=(FlagState(10.0, "reload"),)))
+    chart.set_state(picture(kept, limit=LIMIT, flags=(FlagState(10.0, "reload"),)))
 
     assert drawn.getPath() is path
 
@@ -231,7 +231,7 @@ def test_crosshair_does_not_paint_the_curves_again(qtbot: QtBot, monkeypatch: py
     chart.set_crosshair(20.0, CrosshairCard("epoch 20"))
     QApplication.processEvents()
     assert painted == []
-    chart.set_picture(picture(x_range=(0.0, 50.0)))
+    chart.set_state(picture(x_range=(0.0, 50.0)))
     QApplication.processEvents()
 
     assert painted == [1]
@@ -240,9 +240,9 @@ def test_crosshair_does_not_paint_the_curves_again(qtbot: QtBot, monkeypatch: py
 def test_runs_come_and_go(qtbot: QtBot):
     chart = shown_chart(qtbot, picture())
     one = image_of(chart)
-    chart.set_picture(picture(curve(), curve("b", (5.0, 6.0, 7.0), selected=False, hue=1)))
+    chart.set_state(picture(curve(), curve("b", (5.0, 6.0, 7.0), selected=False, hue=1)))
     assert image_of(chart) != one
-    chart.set_picture(picture())
+    chart.set_state(picture())
 
     assert image_of(chart) == one
 
@@ -346,7 +346,7 @@ def test_gap_becomes_a_broken_connection_without_a_value_that_is_not_finite():
 
 def test_chart_that_is_closed_is_gone(qtbot: QtBot):
     chart = LiveChart()
-    chart.set_picture(picture(limit=LIMIT))
+    chart.set_state(picture(limit=LIMIT))
     chart.show()
     QApplication.processEvents()
     view = weakref.ref(chart.findChild(ChartView))

@@ -59,7 +59,7 @@ def window() -> Iterator[DeskWindow]:
 def alerts(window: DeskWindow, tmp_path: Path, told: Told) -> Iterator[AlertController]:
     controller = AlertController(window.window, window.desk, tmp_path)
     if window.board is not None:
-        controller.attach_board(window.board)
+        controller.attach_controller(window.board)
     controller.start()
     yield controller
     controller.stop()
@@ -88,7 +88,7 @@ def test_a_crossed_limit_is_told_and_leads_to_its_run(
     assert (alert.title, alert.kind, alert.host) == ("other", "limit", "gpu-01")
     wanted: list[str] = []
     alerts.run_wanted.connect(wanted.append)
-    alerts._notices.wanted.emit()
+    alerts._desktop_notifications.wanted.emit()
     assert wanted == ["run2"]
 
 

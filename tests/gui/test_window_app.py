@@ -39,11 +39,14 @@ def test_a_run_of_a_real_hub_appears_moves_and_is_commanded(
             agent.graph()
             agent.end_epoch()
         app = start(with_hub=False)
-        qtbot.waitUntil(lambda: app.board is not None and app.board.is_loaded, timeout=DEADLINE_MS)
-        assert app.board is not None
+        qtbot.waitUntil(
+            lambda: app.charts_controller is not None and app.charts_controller.is_loaded,
+            timeout=DEADLINE_MS,
+        )
+        assert app.charts_controller is not None
 
         assert app.window.windowTitle() == "kmonitor"
-        assert app.board.presenter.picture("ram", 600).has_points
+        assert app.charts_controller.presenter.state("ram", 600).has_points
         app.controller.commands.request("save")
         qtbot.waitUntil(lambda: bool(agent.commands), timeout=DEADLINE_MS)
         assert agent.commands[0].name == "save"
@@ -61,15 +64,15 @@ def test_a_hub_is_started_kept_and_left_running(
     start: Callable[..., KmonitorApp], folders: Folders, qtbot: Any
 ) -> None:
     app = start()
-    qtbot.waitUntil(lambda: app.desk.link.is_live, timeout=DEADLINE_MS)
-    first = app.desk.link.hub
+    qtbot.waitUntil(lambda: app.workspace.link.is_live, timeout=DEADLINE_MS)
+    first = app.workspace.link.hub
     assert first is not None
     stop_hub(folders)
 
     def is_another() -> bool:
         # The connection itself may outlive the hub: ZeroMQ joins it to the next one.
         hub = ask_local_hub(folders, timeout_s=0.5)
-        return app.desk.link.is_live and hub is not None and hub.pid != first.pid
+        return app.workspace.link.is_live and hub is not None and hub.pid != first.pid
 
     qtbot.waitUntil(is_another, timeout=DEADLINE_MS)
     app.stop()

@@ -108,7 +108,7 @@ def find_and_select(window: DeskWindow) -> None:
     press(Qt.Key.Key_F, CTRL)
     write("resnet")
     press(Qt.Key.Key_Return)
-    assert window.desk.book.selected == "run1"
+    assert window.desk.run_store.selected == "run1"
     window.answer()
     window.settle()
 

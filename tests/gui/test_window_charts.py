@@ -46,7 +46,7 @@ def window() -> Iterator[DeskWindow]:
 
 
 def shown(window: DeskWindow) -> tuple[str, ...]:
-    return window.controller.arranger.arrangement.keys
+    return window.controller.arrangement_controller.arrangement.keys
 
 
 def card(window: DeskWindow, key: str) -> ChartCard:
@@ -153,14 +153,14 @@ def test_the_menu_of_a_card_moves_removes_and_resets(window: DeskWindow):
 
 
 def test_smoothing_and_the_axis_are_chosen_in_the_menu(window: DeskWindow):
-    window.controller.arranger.add("log:loss")
+    window.controller.arrangement_controller.add("log:loss")
     window.answer()
     window.settle()
     choose(card_menu(window, "log:loss"), "0.9")
     choose(card_menu(window, "log:loss"), "Logarithmic axis")
     window.settle()
 
-    setup = window.controller.arranger.arrangement.setup("log:loss")
+    setup = window.controller.arrangement_controller.arrangement.setup("log:loss")
     assert (setup.smoothing, setup.is_log) == (0.9, True)
     menu = card_menu(window, "ram")
     texts = [action.text() for action in menu.actions()]
@@ -171,9 +171,9 @@ def test_smoothing_and_the_axis_are_chosen_in_the_menu(window: DeskWindow):
 def test_the_arrangement_is_remembered(window: DeskWindow, tmp_path: Path):
     changes: list[None] = []
     window.controller.settings_changed.connect(lambda: changes.append(None))
-    window.controller.arranger.add("log:loss")
-    window.controller.arranger.change("log:loss", smoothing=0.6)
-    window.controller.arranger.remove("vram")
+    window.controller.arrangement_controller.add("log:loss")
+    window.controller.arrangement_controller.change("log:loss", smoothing=0.6)
+    window.controller.arrangement_controller.remove("vram")
     save_settings(tmp_path, window.controller.settings(WindowSettings()))
 
     loaded = load_settings(tmp_path)
@@ -200,8 +200,8 @@ def test_charts_out_of_sight_are_not_drawn_until_they_come_back():
     board, last = window.board, "log:m4"
     assert board is not None
     drawn: list[str] = []
-    picture = board.picture
-    board.picture = lambda key, width_px: (drawn.append(key), picture(key, width_px))[1]
+    picture = board.state
+    board.state = lambda key, width_px: (drawn.append(key), picture(key, width_px))[1]
     board.refresh()
     assert "vram" in drawn
     assert last not in drawn
@@ -227,8 +227,8 @@ def test_more_charts_stand_in_three_columns_on_a_wide_screen():
 
 
 def test_tab_goes_from_card_to_card_as_they_stand(window: DeskWindow):
-    window.controller.arranger.add("log:loss")
-    window.controller.arranger.step("log:loss", -3)
+    window.controller.arrangement_controller.add("log:loss")
+    window.controller.arrangement_controller.step("log:loss", -3)
     window.window.activateWindow()
     window.settle()
     passed: list[str] = []
@@ -247,7 +247,7 @@ def test_tab_goes_from_card_to_card_as_they_stand(window: DeskWindow):
 
 
 def test_every_control_of_a_chart_has_a_name(window: DeskWindow):
-    window.controller.arranger.add("log:loss")
+    window.controller.arrangement_controller.add("log:loss")
     window.settle()
 
     buttons = card(window, "log:loss").findChildren(QPushButton)

@@ -101,7 +101,7 @@ def test_one_run_or_seven_cannot_be_compared_and_the_button_says_how_many(window
     compare(window, 7)
     assert not page(window).isVisible()
 
-    strip = window.controller.history.panel.strip
+    strip = window.controller.history.panel.selection_bar
     assert not button(strip, "Compare").isEnabled()
     assert "two to six" in button(strip, "Compare").toolTip()
 
@@ -143,11 +143,11 @@ def test_the_chart_has_a_crosshair_and_zooms(window: DeskWindow):
     chart.crosshair_moved.emit(3.0)
     chart.range_zoomed.emit(5.0, 9.0)
     controller = window.controller.history.comparison
-    assert controller._desk is not None
-    assert controller._desk.picture(300).x_range == (5.0, 9.0)
+    assert controller._comparison is not None
+    assert controller._comparison.state(300).x_range == (5.0, 9.0)
     chart.zoom_reset.emit()
     chart.crosshair_left.emit()
-    assert controller._desk.picture(300).x_range[0] == 0.0
+    assert controller._comparison.state(300).x_range[0] == 0.0
 
 
 def test_the_table_is_copied_and_shortened_to_what_differs(window: DeskWindow):
@@ -185,7 +185,7 @@ def test_a_run_that_lives_goes_on_and_one_that_is_deleted_leaves(window: DeskWin
     compare(window, 3)
     assert heads(window)[0] == "live"
 
-    told = window.desk.book.get("live")
+    told = window.desk.run_store.get("live")
     assert told is not None
     window.controller.history.comparison.open(["live", "run0"])
     window.settle()

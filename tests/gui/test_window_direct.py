@@ -27,7 +27,7 @@ def hub(folders: Folders) -> Iterator[ListeningHub]:
 
 def reported(app: KmonitorApp, file: Path, qtbot: Any) -> str:
     """The report of the selected run, whose hub is asked anew."""
-    qtbot.waitUntil(lambda: app.board is not None, timeout=DEADLINE_MS)
+    qtbot.waitUntil(lambda: app.charts_controller is not None, timeout=DEADLINE_MS)
     with qtbot.waitSignal(app.export.written, timeout=DEADLINE_MS):
         app.export.report_to(str(file))
     return file.read_text(encoding="utf-8")
@@ -45,7 +45,7 @@ def test_a_viewer_sees_runs_reports_them_and_is_told_why_the_buttons_are_off(
     try:
         assert app._hosts is not None
         assert app._hosts.connect_to(hub.address.url, "", "") == ""
-        host = app.desk.hosts.get(hub.address.url)
+        host = app.workspace.hosts.get(hub.address.url)
         assert host is not None
         assert host.name == f"127.0.0.1:{hub.address.port}"
         qtbot.waitUntil(lambda: "kmonitor authorize" in str(host.banner(0.0)), timeout=DEADLINE_MS)
@@ -53,12 +53,12 @@ def test_a_viewer_sees_runs_reports_them_and_is_told_why_the_buttons_are_off(
         hub.device("viewer", own_keys(laptop, "desktop"))
         with SimulatedAgent(hub.live.folders, name="far away") as agent:
             agent.start_fit()
-            qtbot.waitUntil(lambda: bool(app.desk.book.runs()), timeout=DEADLINE_MS)
-            run = app.desk.book.runs()[0]
-            app.desk.select(run.run)
+            qtbot.waitUntil(lambda: bool(app.workspace.run_store.runs()), timeout=DEADLINE_MS)
+            run = app.workspace.run_store.runs()[0]
+            app.workspace.select(run.run)
             app.controller.refresh()
-            assert "your key there is a viewer's" in app.desk.why_no_command(run.run)
-            app.desk.command("save")
+            assert "your key there is a viewer's" in app.workspace.why_no_command(run.run)
+            app.workspace.command("save")
             assert not agent.commands
 
             assert "far away" in reported(app, tmp_path / "far.html", qtbot)

@@ -138,11 +138,11 @@ def test_a_dragged_grip_asks_for_the_limit_and_is_pending_until_confirmed(window
     assert isinstance(asked.args, SetLimits)
     new = asked.args.limits[0]
     assert (new.metric, new.action) == ("ram", "reload")
-    pending = window.board.presenter.picture("ram", 300).limit
+    pending = window.board.presenter.state("ram", 300).limit
     assert pending is not None
     assert pending.look == "pending"
     window.tell_runs(made_up_run(limits=[new]))
-    confirmed = window.board.presenter.picture("ram", 300).limit
+    confirmed = window.board.presenter.state("ram", 300).limit
     assert confirmed is not None
     assert confirmed.look == "in_force"
     assert confirmed.value == pytest.approx(new.value)
@@ -171,7 +171,7 @@ def test_a_failed_limit_goes_back(window: DeskWindow):
     window.settle()
 
     assert window.board is not None
-    offered = window.board.presenter.picture("ram", 300).limit
+    offered = window.board.presenter.state("ram", 300).limit
     assert offered is not None
     assert offered.look == "offered"
 
@@ -198,12 +198,12 @@ def test_runs_are_found_chosen_and_stepped_through(window: DeskWindow):
     assert tree.model().rowCount(tree.model().index(0, 0)) == 2
 
     QTest.keyClick(window.window, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
-    assert window.desk.book.selected == "run2"
+    assert window.desk.run_store.selected == "run2"
     QTest.keyClick(window.window, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
-    assert window.desk.book.selected == "run1"
+    assert window.desk.run_store.selected == "run1"
     place = tree.visualRect(tree.model().index(1, 0, tree.model().index(0, 0))).center()
     QTest.mouseClick(tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert window.desk.book.selected == "run2"
+    assert window.desk.run_store.selected == "run2"
 
 
 def test_axis_hold_and_zoom_change_the_view(window: DeskWindow):
@@ -230,7 +230,7 @@ def test_a_training_that_begins_takes_an_ended_run_away_only_from_who_does_not_l
         if is_zoomed:
             window.window.cards["ram"].range_zoomed.emit(10.0, 20.0)
         window.tell_runs(made_up_run("run2"))
-        selected = window.desk.book.selected
+        selected = window.desk.run_store.selected
         window.close()
         assert selected == ("run1" if is_zoomed else "run2")
 

@@ -67,7 +67,10 @@ def test_a_run_of_a_real_hub_is_exported_and_reported(
             agent.end_epoch()
         agent.wait_acked()
         app = start(with_hub=False)
-        qtbot.waitUntil(lambda: app.board is not None and app.board.is_loaded, timeout=DEADLINE_MS)
+        qtbot.waitUntil(
+            lambda: app.charts_controller is not None and app.charts_controller.is_loaded,
+            timeout=DEADLINE_MS,
+        )
         writing = (
             (app.export.export_to, "run.csv"),
             (app.export.export_to, "run.json"),

@@ -86,6 +86,6 @@ def still_shows(window: DeskWindow) -> None:
     window.desk.select("honest")
     window.settle()
 
-    assert window.desk.book.get("honest") is not None
+    assert window.desk.run_store.get("honest") is not None
     assert window.board is not None
-    assert window.board.presenter.picture("ram", 600).has_points
+    assert window.board.presenter.state("ram", 600).has_points

@@ -187,11 +187,11 @@ def test_a_recorded_run_opens_on_the_charts_like_a_live_one(window: DeskWindow):
     window.answer()
     window.settle()
 
-    assert window.desk.book.selected == "old"
+    assert window.desk.run_store.selected == "old"
     assert not panel_of(window).isVisible()
     assert window.board is not None
     assert window.board.is_loaded
-    assert len(window.board.presenter.picture("ram", 300).curves[0].x) > 0
+    assert len(window.board.presenter.state("ram", 300).curves[0].x) > 0
 
 
 def test_a_run_is_renamed_and_noted_for_everyone(window: DeskWindow):
@@ -203,7 +203,7 @@ def test_a_run_is_renamed_and_noted_for_everyone(window: DeskWindow):
     QTest.keyClicks(field, "unet, deeper")
     box.accept()
 
-    click(button(panel_of(window).strip, "Note…"))
+    click(button(panel_of(window).selection_bar, "Note…"))
     dialog = the(window, NoteDialog)
     text = dialog.findChildren(QPlainTextEdit)[0]
     text.setPlainText("z" * (MAX_NOTE + 1))
@@ -229,7 +229,7 @@ def test_deleting_is_asked_first_and_what_is_gone_is_gone_from_the_window(window
     box.reject()
     assert edits(window) == []
 
-    click(button(panel_of(window).strip, "Delete…"))
+    click(button(panel_of(window).selection_bar, "Delete…"))
     click(next(b for b in the(window, QMessageBox).buttons() if b.text() == "Delete 2 runs"))
     assert [(e.run, e.delete) for e in edits(window)] == [("mid", True), ("old", True)]
 
@@ -243,7 +243,7 @@ def test_a_living_run_is_pinned_but_not_deleted_and_a_refusal_is_told(window: De
     open_history(window)
     choose(window, "vit-finetune")
 
-    delete = button(panel_of(window).strip, "Delete…")
+    delete = button(panel_of(window).selection_bar, "Delete…")
     assert not delete.isEnabled()
     assert "still runs" in delete.toolTip()
     QTest.keyClick(table_of(window), Qt.Key.Key_Delete)
@@ -256,7 +256,9 @@ def test_a_living_run_is_pinned_but_not_deleted_and_a_refusal_is_told(window: De
     number = next(n for n, message in window.asked if isinstance(message, EditRequest))
     window.desk.take(ErrorMessage(code="busy", text="the disk is full", ask=number))
     window.settle()
-    labels = [label.accessibleName() for label in panel_of(window).strip.findChildren(QWidget)]
+    labels = [
+        label.accessibleName() for label in panel_of(window).selection_bar.findChildren(QWidget)
+    ]
     assert "“vit-finetune” was not changed: the disk is full." in labels
 
 
@@ -265,7 +267,7 @@ def test_a_viewer_sees_why_nothing_can_be_changed(window: DeskWindow):
     open_history(window)
     choose(window, "unet")
 
-    strip = panel_of(window).strip
+    strip = panel_of(window).selection_bar
     enabled = [b.accessibleName() for b in strip.findChildren(QAbstractButton) if b.isEnabled()]
     assert enabled == ["Open"]
     assert any("viewer" in label.accessibleName() for label in strip.findChildren(QWidget))
@@ -292,7 +294,7 @@ def test_nothing_of_the_strip_is_cut_off(window: DeskWindow, size: tuple[int, in
     window.window.resize(*size)
     open_history(window)
 
-    for each in panel_of(window).strip.findChildren(QAbstractButton):
+    for each in panel_of(window).selection_bar.findChildren(QAbstractButton):
         assert each.width() >= each.sizeHint().width()
     assert panel_of(window).width() <= size[0]
 
@@ -388,4 +390,4 @@ def test_a_search_tells_of_the_selection_once_however_much_of_it_goes(window: De
 
     assert told == []
     assert panel_of(window).selected() == ["old"]
-    assert button(panel_of(window).strip, "Open").isEnabled()
+    assert button(panel_of(window).selection_bar, "Open").isEnabled()

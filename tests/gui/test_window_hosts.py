@@ -91,7 +91,7 @@ def test_hosts_stand_in_the_tree_and_a_run_there_can_be_looked_at(window: DeskWi
 
     window.controller._on_run_tree_run_chosen("run2")
 
-    assert window.desk.book.selected == "run2"
+    assert window.desk.run_store.selected == "run2"
     assert window.window.status._link.text().endswith("1 of 1 hosts connected")
 
 
@@ -224,18 +224,21 @@ def test_a_host_is_connected_to_its_run_charted_commanded_and_remembered(
         assert hosts is not None
         assert "no host name" in hosts.connect_to("-x", "", "")
         assert hosts.connect_to(NAME, "big one", "") == ""
-        qtbot.waitUntil(lambda: app.board is not None and app.board.is_loaded, timeout=DEADLINE_MS)
+        qtbot.waitUntil(
+            lambda: app.charts_controller is not None and app.charts_controller.is_loaded,
+            timeout=DEADLINE_MS,
+        )
         app.controller.commands.request("save")
         qtbot.waitUntil(lambda: bool(agent.commands), timeout=DEADLINE_MS)
         (known,) = HostStore(folders).hosts()
         assert (known.called, known.socket != "") == ("big one", True)
         hosts.rename(NAME, "")
-        assert [host.name for host in app.desk.hosts.all()] == [NAME]
+        assert [host.name for host in app.workspace.hosts.all()] == [NAME]
         hosts.remove(NAME)
 
     assert agent.commands[0].name == "save"
     assert HostStore(folders).hosts() == []
-    assert app.desk.book.runs() == []
+    assert app.workspace.run_store.runs() == []
 
 
 def test_what_the_command_line_does_with_hosts_is_seen_by_an_open_window(
@@ -250,7 +253,7 @@ def test_what_the_command_line_does_with_hosts_is_seen_by_an_open_window(
     hosts._look.setInterval(10)
 
     def names() -> list[str]:
-        return [host.name for host in app.desk.hosts.all()]
+        return [host.name for host in app.workspace.hosts.all()]
 
     book.add(second, name="two")
     qtbot.waitUntil(lambda: names() == ["one", "two"], timeout=DEADLINE_MS)
@@ -266,6 +269,6 @@ def test_what_the_command_line_does_with_hosts_is_seen_by_an_open_window(
 
     assert names() == ["two"]
     qtbot.waitUntil(lambda: len(HostStore(folders).hosts()) == 1, timeout=DEADLINE_MS)
-    banner = app.desk.banner(0.0)
+    banner = app.workspace.banner(0.0)
     assert banner is not None
     assert "put aside" in banner.text

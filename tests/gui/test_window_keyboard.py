@@ -134,13 +134,13 @@ def test_f6_goes_around_the_parts_of_the_window_in_both_directions(window: DeskW
 
 
 def test_up_and_down_go_from_run_to_run(window: DeskWindow) -> None:
-    first = window.desk.book.selected
+    first = window.desk.run_store.selected
     press(Qt.Key.Key_Down)
-    second = window.desk.book.selected
+    second = window.desk.run_store.selected
     press(Qt.Key.Key_Up)
 
     assert second != first
-    assert window.desk.book.selected == first
+    assert window.desk.run_store.selected == first
 
 
 def test_arrows_and_signs_move_crosshair_and_zoom_without_a_chart_having_the_focus(

@@ -189,10 +189,10 @@ def test_a_search_changes_what_the_tree_shows_and_not_which_run_is_looked_at(win
     QTest.keyClicks(field, "et")
     QTest.keyClicks(field, "x")
     field.clear()
-    assert window.desk.book.selected == "run1"
+    assert window.desk.run_store.selected == "run1"
     QTest.keyClicks(field, "unet")
-    assert window.desk.book.selected == "run1"
+    assert window.desk.run_store.selected == "run1"
     QTest.keyClick(field, Qt.Key.Key_Return)
 
-    assert window.desk.book.selected == "run3"
+    assert window.desk.run_store.selected == "run3"
     assert QApplication.focusWidget() is window.window.run_tree.findChildren(QTreeView)[0]

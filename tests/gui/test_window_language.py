@@ -128,7 +128,7 @@ def add_charts(window: DeskWindow) -> None:
         events.EpochEnded(t_s=3700.0, fit=1, epoch=36, seconds=9.0, logs=LOGS),
         events.Sample(t_s=3721.0, ram_bytes=1e9, device_temperature_c=61.0),
     )
-    arranger = window.controller.arranger
+    arranger = window.controller.arrangement_controller
     for key in ("log:loss", "log:mse", "device_temperature_c", "epoch:seconds"):
         arranger.add(key)
         arranger.change(key, smoothing=0.6, is_log=True)

@@ -51,7 +51,7 @@ def test_the_key_and_the_menu_show_the_selected_runs_map(window: DeskWindow):
     window.tell_events(told_model())
     work_out(window)
 
-    assert memory.panel._table.model().rowCount() == 5
+    assert memory.panel._table_view.model().rowCount() == 5
     assert memory.panel.totals._peak.text().startswith("\u2265")
     QTest.keyClick(memory.panel, Qt.Key.Key_Escape)
     assert not memory.is_open
@@ -84,23 +84,23 @@ def test_a_slider_moves_picture_and_peak_before_the_rest_is_worked_out(window: D
     memory = memory_of(window)
     memory.open_file(file_subject())
     work_out(window)
-    slider = memory.panel.side.controls._batch.slider
+    slider = memory.panel.if_sidebar.controls._batch.slider
     peaks = [memory.panel.totals._peak.text()]
 
     for _ in range(3):
         slider.setValue(slider.value() + 1)
-        assert not memory.desk.answer.is_whole
+        assert not memory.map_estimator.map_estimate.is_whole
         peaks.append(memory.panel.totals._peak.text())
 
     assert len(set(peaks)) == 4
     work_out(window)
-    assert memory.desk.answer.is_whole
+    assert memory.map_estimator.map_estimate.is_whole
 
 
 def test_menus_and_sizes_ask_about_another_training_and_go_back(window: DeskWindow):
     memory = memory_of(window)
     memory.open_file(file_subject())
-    controls = memory.panel.side.controls
+    controls = memory.panel.if_sidebar.controls
     assert not controls._reset.isVisible()
 
     controls._menus["optimizer"].chosen.emit("sgd")
@@ -108,11 +108,11 @@ def test_menus_and_sizes_ask_about_another_training_and_go_back(window: DeskWind
     controls._size.slider.setValue(0)
     work_out(window)
 
-    asked = memory.desk.asked
+    asked = memory.map_estimator.asked
     assert (asked.optimizer, asked.limit_bytes, asked.size) == ("sgd", 8 * GIB, 0)
-    assert memory.panel.side._fit.text().startswith("In 8")
+    assert memory.panel.if_sidebar._fit.text().startswith("In 8")
     controls._reset.click()
-    assert memory.desk.asked.optimizer == ""
+    assert memory.map_estimator.asked.optimizer == ""
     assert not controls._reset.isVisible()
 
 
@@ -128,7 +128,7 @@ def test_picture_and_table_choose_the_same_layer(window: DeskWindow):
     QTest.keyClick(icicle, Qt.Key.Key_Right)
 
     assert memory.panel._chosen_path() not in ("", first)
-    memory.panel._table.choose_row(0)
+    memory.panel._table_view.choose_row(0)
     assert icicle._path == "encoder/block1/conv1"
     assert "conv1" in icicle.accessibleDescription()
     tile = next(t for t in icicle._tiles if t.path == "encoder/block1/norm1")
@@ -172,13 +172,13 @@ def test_all_is_reached_in_a_small_window(window: DeskWindow, width: int, height
     memory.open_file(file_subject(title="a_file_with_a_name_that_is_very_long_indeed.keras"))
     work_out(window)
 
-    side = memory.panel.side
+    side = memory.panel.if_sidebar
     assert side.geometry().right() <= memory.panel.width()
     inside = side.widget()
     assert inside is not None
     assert inside.width() <= side.viewport().width()
     assert memory.panel.icicle.width() > 300
-    assert memory.panel.icicle.geometry().bottom() < memory.panel._table.geometry().top()
+    assert memory.panel.icicle.geometry().bottom() < memory.panel._table_view.geometry().top()
 
 
 def test_a_file_is_chosen_read_beside_the_window_and_shown(
@@ -198,7 +198,7 @@ def test_a_file_is_chosen_read_beside_the_window_and_shown(
     assert "process of its own" in memory_of(window).panel._text.text()
 
     wait_until(
-        lambda: (window.qt.processEvents(), memory_of(window).desk.layout is not None)[1],
+        lambda: (window.qt.processEvents(), memory_of(window).map_estimator.layout is not None)[1],
         deadline_s=DEADLINE_S,
     )
 
@@ -220,7 +220,7 @@ def test_a_keras_file_is_mapped_at_once_also_where_keras_is_missing(
     opening = ModelFileOpener(window.window, memory_of(window))
 
     opening.open(str(tmp_path / "small.keras"))
-    desk = memory_of(window).desk
+    desk = memory_of(window).map_estimator
     wait_until(
         lambda: (
             window.qt.processEvents(),
@@ -229,7 +229,7 @@ def test_a_keras_file_is_mapped_at_once_also_where_keras_is_missing(
         deadline_s=DEADLINE_S,
     )
 
-    assert desk.answer.found is not None
+    assert desk.map_estimate.found is not None
     opening.stop()
 
 

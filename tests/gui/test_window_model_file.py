@@ -31,7 +31,7 @@ class Opened:
         patch.setattr(f"{MODULE}.model_source_of", lambda *_, **__: ModelSource())
         patch.setattr("kmonitor.ui.memory.qt.model_file_controller.model_source_of", _refused)
         self.controller = ModelFileController(desk.window, desk.controller.memory, desk.look)
-        self.controller._opening.open(str(path))
+        self.controller._file_opener.open(str(path))
         desk.controller.memory.panel.details_requested.emit()
 
     @property
@@ -59,9 +59,9 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
 
 
 def test_the_file_is_inspected_without_a_framework(opened: Opened):
-    opened.until(lambda: opened.window._picture.facts)
+    opened.until(lambda: opened.window._file_state.facts)
 
-    told = {fact.title: fact.value for fact in opened.window._picture.facts}
+    told = {fact.title: fact.value for fact in opened.window._file_state.facts}
     assert told["Optimizer"] == "Adam"
     assert opened.window._model.rowCount() == 1
 
@@ -80,7 +80,7 @@ def test_each_way_is_measured_with_progress(opened: Opened, monkeypatch: pytest.
     assert opened.window.cost._measure.text() == "Cancel"
 
     go_on.set()
-    opened.until(lambda: opened.window.cost._picture.rows)
+    opened.until(lambda: opened.window.cost._cost_state.rows)
 
     assert opened.window.cost._measure.text() == "Measure"
     assert "load_model" in opened.window.cost._recommended.text()

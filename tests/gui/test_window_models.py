@@ -130,7 +130,7 @@ def test_columns_of_the_audit_are_measured_by_few_rows(monkeypatch: pytest.Monke
     desk = DeskWindow(with_charts=False)
     window = AuditWindow(desk.look, desk.window)
     lines = tuple(AuditLine(n, (str(n), "a", "b", "c", "d", "e"), "all") for n in range(400))
-    window.show_picture(AuditState(lines, "", {}))
+    window.show_state(AuditState(lines, "", {}))
     window.show()
     desk.settle()
     window.close()

@@ -44,12 +44,15 @@ def test_what_a_hub_recorded_is_noted_compared_and_deleted(
 ) -> None:
     first, second = _record(folders, "first", fits=2), _record(folders, "second", fits=3)
     app = start(with_hub=False)
-    qtbot.waitUntil(lambda: app.board is not None and len(app.desk.book) == 2, timeout=DEADLINE_MS)
+    qtbot.waitUntil(
+        lambda: app.charts_controller is not None and len(app.workspace.run_store) == 2,
+        timeout=DEADLINE_MS,
+    )
     history = app.controller.history
     history.open()
 
     history.panel.choose(first)
-    history.panel.strip.do("note")
+    history.panel.selection_bar.do("note")
     (dialog,) = app.window.findChildren(NoteDialog)
     dialog.findChildren(QPlainTextEdit)[0].setPlainText("the one to beat")
     save = next(b for b in dialog.findChildren(QPushButton) if b.text() == "Save")
@@ -57,25 +60,25 @@ def test_what_a_hub_recorded_is_noted_compared_and_deleted(
     qtbot.waitUntil(lambda: _note(app, first) == "the one to beat", timeout=DEADLINE_MS)
 
     history.comparison.open([first, second])
-    desk = history.comparison._desk
+    desk = history.comparison._comparison
     assert desk is not None
     desk.count("models")
-    qtbot.waitUntil(lambda: all(len(c.x) for c in desk.picture(300).curves), timeout=DEADLINE_MS)
-    assert desk.picture(300).x_range == (0.0, 3.0)
-    assert [float(curve.x[-1]) > 2.0 for curve in desk.picture(300).curves] == [False, True]
+    qtbot.waitUntil(lambda: all(len(c.x) for c in desk.state(300).curves), timeout=DEADLINE_MS)
+    assert desk.state(300).x_range == (0.0, 3.0)
+    assert [float(curve.x[-1]) > 2.0 for curve in desk.state(300).curves] == [False, True]
 
     history.open()
     history.panel.choose(second)
-    history.panel.strip.do("delete")
+    history.panel.selection_bar.do("delete")
     (box,) = app.window.findChildren(QMessageBox)
     yes = next(button for button in box.buttons() if button.text() == "Delete run")
     QTest.mouseClick(yes, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: app.desk.book.get(second) is None, timeout=DEADLINE_MS)
-    assert app.desk.edits.trouble == ""
+    qtbot.waitUntil(lambda: app.workspace.run_store.get(second) is None, timeout=DEADLINE_MS)
+    assert app.workspace.edits.trouble == ""
     with HubClient(ipc_endpoint(view_socket_path(folders))) as client:
         assert [(run.run, run.note) for run in client.runs()] == [(first, "the one to beat")]
 
 
 def _note(app: KmonitorApp, run: str) -> str:
-    known = app.desk.book.get(run)
+    known = app.workspace.run_store.get(run)
     return known.note if known is not None else ""

@@ -52,20 +52,20 @@ def test_a_study_takes_the_place_of_the_charts_and_gives_it_back(stage: Stage):
 
 def test_a_click_in_the_strip_opens_the_run_of_a_fold(stage: Stage):
     page = show(stage, MadeUpStudy(RUNNING))
-    spot = page.strip.box(2).center().toPoint()
+    spot = page.fold_grid.box(2).center().toPoint()
 
-    QTest.mouseMove(page.strip, spot)
-    QTest.mouseClick(page.strip, Qt.MouseButton.LeftButton, pos=spot)
+    QTest.mouseMove(page.fold_grid, spot)
+    QTest.mouseClick(page.fold_grid, Qt.MouseButton.LeftButton, pos=spot)
 
-    assert stage.desk.desk.book.selected == "fold2"
+    assert stage.desk.desk.run_store.selected == "fold2"
 
 
 def test_a_fold_that_told_nothing_opens_nothing(stage: Stage):
     page = show(stage, MadeUpStudy(RUNNING))
 
-    page.strip.opened.emit(8)
+    page.fold_grid.opened.emit(8)
 
-    assert stage.desk.desk.book.selected == STUDY
+    assert stage.desk.desk.run_store.selected == STUDY
 
 
 def test_the_strip_is_walked_by_keys(stage: Stage):
@@ -73,34 +73,34 @@ def test_the_strip_is_walked_by_keys(stage: Stage):
     page.take_focus()
 
     for _ in range(4):
-        QTest.keyClick(page.strip, Qt.Key.Key_Right)
-    QTest.keyClick(page.strip, Qt.Key.Key_Left)
-    assert page.strip.accessibleDescription().startswith("fold 3: Out of memory, try 2")
-    QTest.keyClick(page.strip, Qt.Key.Key_Return)
+        QTest.keyClick(page.fold_grid, Qt.Key.Key_Right)
+    QTest.keyClick(page.fold_grid, Qt.Key.Key_Left)
+    assert page.fold_grid.accessibleDescription().startswith("fold 3: Out of memory, try 2")
+    QTest.keyClick(page.fold_grid, Qt.Key.Key_Return)
 
-    assert stage.desk.desk.book.selected == "fold3"
+    assert stage.desk.desk.run_store.selected == "fold3"
 
 
 def test_a_row_of_the_ledger_and_a_bar_open_the_run_too(stage: Stage):
     page = show(stage, MadeUpStudy(["finished", "hang, finished"]))
-    page.table.choose_row(2)
+    page.table_view.choose_row(2)
 
-    QTest.keyClick(page.table, Qt.Key.Key_Return)
-    assert stage.desk.desk.book.selected == "fold1"
+    QTest.keyClick(page.table_view, Qt.Key.Key_Return)
+    assert stage.desk.desk.run_store.selected == "fold1"
     stage.desk.controller._on_run_tree_run_chosen(STUDY)
     chart = page.memory_chart
     QTest.mouseClick(
         chart, Qt.MouseButton.LeftButton, pos=QPoint(chart.width() // 4, chart.height() // 2)
     )
 
-    assert stage.desk.desk.book.selected == "fold0"
+    assert stage.desk.desk.run_store.selected == "fold0"
 
 
 def test_folds_and_bars_say_what_they_are_under_the_pointer(stage: Stage):
     page = show(stage, MadeUpStudy(RUNNING))
 
     for widget, spot in (
-        (page.strip, page.strip.box(4).center().toPoint()),
+        (page.fold_grid, page.fold_grid.box(4).center().toPoint()),
         (page.memory_chart, QPoint(page.memory_chart.width() // 2, 60)),
     ):
         event = QHelpEvent(QEvent.Type.ToolTip, spot, widget.mapToGlobal(spot))
@@ -130,7 +130,7 @@ def test_epochs_are_asked_for_once_while_the_study_is_looked_at(stage: Stage):
 def test_the_table_is_copied_as_text(stage: Stage):
     page = show(stage, MadeUpStudy(["hang, finished"]))
 
-    QTest.keyClick(page.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(page.table_view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
 
     lines = QApplication.clipboard().text().splitlines()
     assert lines[0].startswith("Fold\tTry\tState")
@@ -149,20 +149,20 @@ def test_the_guide_opens_at_its_page(stage: Stage):
 
 def test_tries_that_begin_are_added_and_the_selection_stays(stage: Stage):
     page = show(stage, MadeUpStudy(["running", "queued"]))
-    page.table.choose_row(1)
+    page.table_view.choose_row(1)
 
     show(stage, MadeUpStudy(["hang, running", "queued"]))
 
-    assert page.table.model().rowCount() == 3
-    assert page.table.currentIndex().row() == 1
+    assert page.table_view.model().rowCount() == 3
+    assert page.table_view.currentIndex().row() == 1
     show(stage, MadeUpStudy(["queued"], study={"folds": 1}))
-    assert page.table.model().rowCount() == 2
+    assert page.table_view.model().rowCount() == 2
 
 
 def test_what_changed_alone_is_painted_anew(stage: Stage, monkeypatch: pytest.MonkeyPatch):
     page = show(stage, MadeUpStudy(["finished"] * 3, study={"state": "finished"}))
     painted: list[str] = []
-    for part in (page.strip, page.metric_chart, page.memory_chart):
+    for part in (page.fold_grid, page.metric_chart, page.memory_chart):
         name = type(part).__name__
         monkeypatch.setattr(part, "update", lambda name=name: painted.append(name))
 
@@ -195,8 +195,8 @@ def test_any_number_of_folds_has_room_at_any_size(folds: int, size: tuple[int, i
         told(stage, study, with_epochs=False)
         page = page_of(stage)
 
-        last = page.strip.box(folds - 1)
-        assert page.strip.rect().contains(last.toRect())
+        last = page.fold_grid.box(folds - 1)
+        assert page.fold_grid.rect().contains(last.toRect())
         assert last.width() >= 10.0
         assert not page.horizontalScrollBar().maximum()
     finally:
@@ -220,6 +220,6 @@ def test_a_recorded_study_opens_from_the_history(stage: Stage):
 def test_every_control_is_named(stage: Stage):
     page = show(stage, MadeUpStudy(RUNNING))
 
-    for part in (page.strip, page.metric_chart, page.memory_chart, page.table):
+    for part in (page.fold_grid, page.metric_chart, page.memory_chart, page.table_view):
         assert part.accessibleName()
     assert all(button.accessibleName() for button in page.findChildren(QPushButton))

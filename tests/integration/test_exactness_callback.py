@@ -57,7 +57,7 @@ def assert_reloaded(monitor: Any, *, times: int, asked_by: str) -> None:
     records = [record.event for record in monitor.records]
     assert [(r.action, r.ok, r.why) for r in records] == [("reload", True, "")] * times
     assert all(asked_by in record.asked_by for record in records)
-    assert monitor._session.faults.counts() == {}
+    assert monitor._run_recorder.faults.counts() == {}
 
 
 @pytest.mark.full

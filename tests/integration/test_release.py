@@ -326,7 +326,7 @@ def test_nothing_is_released_when_frozen_objects_hide_who_holds_a_trace(
 def test_release_says_when_the_registry_cannot_be_read(
     framework: Framework, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setitem(framework.probed().unavailable, "collect", "hidden for a test")
+    monkeypatch.setitem(framework.info().unavailable, "collect", "hidden for a test")
 
     outcome = collect(framework, None)
 

@@ -105,8 +105,8 @@ def test_reload_by_request_changes_no_result(
 def test_after_a_reload_the_retrace_is_kept_out_of_the_step_times():
     monitor: Any = MonitorCallback(hub="off")
     told: list[Any] = []
-    tell = monitor._session._teller._emit
-    monitor._session._teller._emit = lambda event: (told.append(event), tell(event))
+    tell = monitor._run_recorder._fit_reporter._emit
+    monitor._run_recorder._fit_reporter._emit = lambda event: (told.append(event), tell(event))
 
     TRAINING.run(Ask(monitor, {(1, 2): ("reload", "batch")}), monitor)
 

@@ -118,8 +118,11 @@ def test_samples_name_the_source_of_what_they_hold_and_why_the_rest_is_absent(
     told: Told, monitor: Any
 ):
     samples = threading.Event()
-    emit = monitor._session._sampler._emit
-    monitor._session._sampler._emit = lambda e: (emit(e), isinstance(e, Sample) and samples.set())
+    emit = monitor._run_recorder._sampler._emit
+    monitor._run_recorder._sampler._emit = lambda e: (
+        emit(e),
+        isinstance(e, Sample) and samples.set(),
+    )
     fit(small_model(), monitor, Hook(lambda _: samples.wait(DEADLINE_S)))
 
     events = told(monitor)
@@ -456,11 +459,11 @@ def test_fault_of_ours_never_reaches_fit_and_is_told(monitor: Any, folders: Fold
     def broken(*_: Any) -> None:
         raise RuntimeError("a bug")
 
-    monitor._session._teller.epoch_ended = broken
+    monitor._run_recorder._fit_reporter.epoch_ended = broken
     fit(small_model(), monitor)
     RUNS.close()
 
-    assert monitor._session.faults.counts() == {"session.epoch_told": 2}
+    assert monitor._run_recorder.faults.counts() == {"session.epoch_told": 2}
     faults = [e for e in spooled_events(folders, monitor.run_id) if type(e).__name__ == "Fault"]
     assert len(faults) == 2
     assert "a bug" in (folders.logs / "agent.log").read_text()
@@ -468,7 +471,7 @@ def test_fault_of_ours_never_reaches_fit_and_is_told(monitor: Any, folders: Fold
 
 def test_forked_child_stays_silent(monitor: Any, told: Told):
     fit(small_model(), monitor, epochs=1)
-    before = len(monitor._session._fits)
+    before = len(monitor._run_recorder._fits)
 
     child = os.fork()
     if child == 0:
@@ -489,9 +492,9 @@ def test_a_closed_run_that_is_named_again_keeps_its_id_fits_and_the_apps_limits(
         monitor: Any = MonitorCallback(name, hub="off")
         ids.add(monitor.run_id)
         if len(ids) == 1:
-            monitor._session._limits.set_by_command(wanted, "app")
+            monitor._run_recorder._limits.set_by_command(wanted, "app")
         fit(model, monitor, epochs=1)
-        kept = monitor._session._limits.commanded()
+        kept = monitor._run_recorder._limits.commanded()
         del monitor
         gc.collect()
         assert (kept is not None) == (name == "one")

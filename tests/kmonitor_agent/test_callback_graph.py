@@ -39,7 +39,7 @@ told = callback_fits.told
 def test_a_pause_holds_the_training_and_a_reload_meanwhile_is_told_with_its_graph(
     monitor: Any, told: Told
 ):
-    performer = monitor._session._performer
+    performer = monitor._run_recorder._action_executor
     emit = performer._emit
     asked = iter(["reload", "resume"])
 
@@ -87,7 +87,7 @@ def test_graph_is_counted_as_soon_as_a_step_was_traced(monitor: Any, told: Told)
 
     class Look(keras.callbacks.Callback):
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-            graph = monitor._session._watched.graph
+            graph = monitor._run_recorder._watched.graph
             seen[batch] = graph.operations
             if batch == 3:
                 monitor.request("reload", at="batch")
@@ -104,7 +104,7 @@ def test_epochs_too_short_to_time_say_so_and_so_does_a_limit_on_them_once(told: 
     monitor: Any = MonitorCallback(
         "run", hub="off", limits=[Limit("step_time", 0.001)], sample_interval_s=0.05
     )
-    sampler, lock = monitor._session._sampler, threading.Lock()
+    sampler, lock = monitor._run_recorder._sampler, threading.Lock()
     sample = sampler.sample
 
     def sampled() -> None:

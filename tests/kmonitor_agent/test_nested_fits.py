@@ -149,7 +149,7 @@ def test_pause_holds_the_fit_that_runs_and_lets_it_go(monitor: Any, at: str):
 
     def resume() -> None:
         reached.wait(DEADLINE_S)
-        performer = monitor._session._performer
+        performer = monitor._run_recorder._action_executor
         held.append(wait_until(lambda: performer.is_paused))
         monitor.request("resume")
 

@@ -128,13 +128,13 @@ class _ByHand(AgentThread):
         """What the thread does again and again, once."""
         work = self._work
         if work is not None:
-            self.wake.set()  # else it would wait for the clock to go on
+            self.wakeup.set()  # else it would wait for the clock to go on
             self._turns.run(partial(work._guarded, work.turn))
             self._turns.run(partial(work._guarded, work._rest))
 
     @override
     def add(self, stream: RunStream) -> None:
-        self._work = self._work or AgentLoop(self, self.wake)
+        self._work = self._work or AgentLoop(self, self.wakeup)
         self._streams.append(stream)
         self.turn()
 

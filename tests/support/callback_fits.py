@@ -45,7 +45,7 @@ def told(folders: Folders) -> Callable[[Any], list[AnyEvent]]:
     """Ends a callback's run and reads what it told."""
 
     def read(callback: Any) -> list[AnyEvent]:
-        assert callback._session.faults.counts() == {}
+        assert callback._run_recorder.faults.counts() == {}
         RUNS.close()
         return spooled_events(folders, callback.run_id)
 

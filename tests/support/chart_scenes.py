@@ -37,7 +37,7 @@ def nine_charts(stage: Stage) -> QWidget:
 def smoothed(stage: Stage) -> QWidget:
     """Smoothed, with a logarithmic axis."""
     _with_charts(stage, "log:loss", "log:accuracy")
-    arranger = stage.desk.controller.arranger
+    arranger = stage.desk.controller.arrangement_controller
     arranger.change("log:loss", smoothing=0.9, is_log=True)
     arranger.change("log:accuracy", smoothing=0.6)
     stage.desk.settle()
@@ -80,7 +80,7 @@ def _with_charts(stage: Stage, *keys: str) -> QWidget:
         )
     stage.tell(*events)
     for key in keys:
-        stage.desk.controller.arranger.add(key)
+        stage.desk.controller.arrangement_controller.add(key)
         stage.desk.settle()
         stage.desk.answer()
     stage.tell(*events)

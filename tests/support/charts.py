@@ -57,7 +57,7 @@ def shown_chart(qtbot: QtBot, first: ChartState | None = None) -> LiveChart:
     qtbot.addWidget(chart)
     chart.resize(*SIZE)
     if first is not None:
-        chart.set_picture(first)
+        chart.set_state(first)
     chart.show()
     QApplication.processEvents()
     return chart

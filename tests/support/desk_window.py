@@ -72,7 +72,7 @@ class DeskWindow:
         self.theme.choose(theme)
         self.language = LanguageController(self.qt)
         self.language.speak((settings or WindowSettings()).language)
-        self.desk = Workspace(ask=self._ask, clock=SystemClock(), user="tester")
+        self.desk = Workspace(request=self._ask, clock=SystemClock(), user="tester")
         self.window = MainWindow(self.look)
         self.window.resize(*size)
         self.demo = DemoLauncher(find_folders())
@@ -88,7 +88,7 @@ class DeskWindow:
     def load_charts(self) -> ChartsController:
         """As the app does after the shell is shown."""
         self.board = ChartsController(self.window.charts, self.desk, self._ask, self.look)
-        self.controller.attach_board(self.board)
+        self.controller.attach_controller(self.board)
         return self.board
 
     def connect(self) -> None:

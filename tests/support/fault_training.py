@@ -95,7 +95,7 @@ def _clear(place: Path, order: dict[str, Any]) -> None:
     if order["fit"] in ("leave", "take_up"):
         shared = place / "supervised"
         shared.mkdir(mode=0o700)
-        supervision.Supervision(shared).set_terms(
+        supervision.Supervision(shared).set_settings(
             supervision.SupervisorSettings(supervisor=os.getpid())
         )
 
@@ -199,7 +199,7 @@ class Training:
     def _write(self) -> None:
         SITES.is_armed = False
         records: list[Any] = [] if self._monitor is None else list(self._monitor.records)
-        faults = {} if self._monitor is None else self._monitor._session.faults.counts()
+        faults = {} if self._monitor is None else self._monitor._run_recorder.faults.counts()
         written = {
             "result": self._result,
             "raised": self._raised,

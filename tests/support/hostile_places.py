@@ -183,11 +183,11 @@ def _save(folders: Folders) -> None:
 
 def _supervision(folders: Folders) -> None:
     supervision = Supervision(folders.state / "restarts" / "one")
-    supervision.terms()
+    supervision.settings()
     supervision.runs()
-    supervision.leaving()
+    supervision.request()
     supervision.has_state()
-    supervision.set_terms(SupervisorSettings(1))
+    supervision.set_settings(SupervisorSettings(1))
     supervision.run_id("a run")
     supervision.begin_next()
 

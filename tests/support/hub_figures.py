@@ -39,8 +39,8 @@ def told(found: Snapshot, now_s: float | None = None) -> dict[tuple[str, ...], f
     """Values by the exposed name of the figure and its labels, run ids left out."""
     now_s = found.taken_s if now_s is None else now_s
     return {
-        (point.figure.exposed, *point.labels[1:])
-        if point.figure.labels[:1] == ("run",)
-        else (point.figure.exposed, *point.labels): point.value
+        (point.metric_definition.exposed, *point.labels[1:])
+        if point.metric_definition.labels[:1] == ("run",)
+        else (point.metric_definition.exposed, *point.labels): point.value
         for point in points(found, now_s)
     }

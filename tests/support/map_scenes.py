@@ -20,7 +20,7 @@ def map_of_file(stage: Stage) -> QWidget:
     """A model file, with a device chosen."""
     stage.live()
     stage.desk.controller.memory.open_file(file_subject())
-    stage.desk.controller.memory.desk.choose(limit_bytes=8 * GIB, batch=64)
+    stage.desk.controller.memory.map_estimator.choose(limit_bytes=8 * GIB, batch=64)
     return _worked_out(stage)
 
 
@@ -86,7 +86,7 @@ def load_cost(stage: Stage) -> QWidget:
     shown = _file_window(stage)
     desk = LoadCostStore()
     desk.finish(COSTS)
-    shown.cost.show_picture(desk.picture())
+    shown.cost.show_state(desk.state())
     shown.show_file(model_file_state(FILE))
     return stage.only(ModelFileWindow)
 
@@ -97,7 +97,7 @@ def load_cost_running(stage: Stage) -> QWidget:
     desk = LoadCostStore()
     desk.begin()
     desk.progress(4, 15)
-    shown.cost.show_picture(desk.picture())
+    shown.cost.show_state(desk.state())
     shown.show_file(reading_file())
     return stage.only(ModelFileWindow)
 
@@ -108,7 +108,7 @@ def load_cost_refused(stage: Stage) -> QWidget:
     desk = LoadCostStore()
     why = "small_resnet.keras cannot be read as a model: it is damaged or no .keras file."
     desk.refuse(why, "")
-    shown.cost.show_picture(desk.picture())
+    shown.cost.show_state(desk.state())
     shown.show_file(refused_file(why, ""))
     return stage.only(ModelFileWindow)
 
@@ -136,7 +136,7 @@ FILE: Final = ModelFile(
     keras_version="3.15.1",
     saved="2026-09-20@11:02:41",
     precision=("float32",),
-    compiled=CompileSettings(
+    compile_settings=CompileSettings(
         "Adam",
         {"name": "adam", "learning_rate": 0.001, "beta_1": 0.9, "beta_2": 0.999},
         "sparse_categorical_crossentropy",
@@ -182,7 +182,7 @@ def gpu_readings() -> list[events.Event]:
 def _worked_out(stage: Stage) -> QWidget:
     memory = stage.desk.controller.memory
     memory._begin()
-    memory.desk.finish()
+    memory.map_estimator.finish()
     stage.desk.settle()
     return stage.window
 

@@ -40,8 +40,8 @@ def bring_home(app: KmonitorApp, loop: WatchedLoop, say: Callable[[str], None]) 
         say: Starts and ends a run of its own: "start", "end".
     """
     _close_all(app)
-    loop.until(lambda: app.desk.link.is_live, "the hub")
-    known = {run.run for run in app.desk.book.runs()}
+    loop.until(lambda: app.workspace.link.is_live, "the hub")
+    known = {run.run for run in app.workspace.run_store.runs()}
     say("start")
     loop.until(lambda: any(_begun(app, known)), "an epoch of the new run")
     run = next(_begun(app, known))
@@ -50,7 +50,7 @@ def bring_home(app: KmonitorApp, loop: WatchedLoop, say: Callable[[str], None]) 
     _close_all(app)
     app.window.resize(1280, 760)
     app.window.records.show_tab("events")
-    app.controller.arranger.reset()  # cards that were added are the user's, and no leak
+    app.controller.arrangement_controller.reset()  # cards that were added are the user's, and no leak
     if app._hosts is not None:
         # Each has threads of its own for as long as it is shown.
         for address in [address for address in app._hosts.bridges() if address]:
@@ -84,20 +84,20 @@ def counted(app: KmonitorApp) -> Calm:
 
 def _begun(app: KmonitorApp, known: set[str]) -> Iterator[str]:
     """Runs that are not known and have ended an epoch."""
-    runs = app.desk.book.runs()
+    runs = app.workspace.run_store.runs()
     return (run.run for run in runs if run.run not in known and run.epochs_done)
 
 
 def _has_ended(app: KmonitorApp, run: str) -> bool:
-    summary = app.desk.book.get(run)
+    summary = app.workspace.run_store.get(run)
     return summary is not None and has_ended(summary)
 
 
 def _open_all(app: KmonitorApp, loop: WatchedLoop, run: str) -> None:
     parts = app.controller
     parts.commands.request("collect", "")
-    loop.until(lambda: app.desk.reclaims.rows(run), "the record")
-    record = app.desk.reclaims.rows(run)[0].row
+    loop.until(lambda: app.workspace.reclaims.rows(run), "the record")
+    record = app.workspace.reclaims.rows(run)[0].row
     pages: dict[str, Callable[[], object]] = {
         "history": parts.history.open,
         "memory map": parts.memory.open,
@@ -121,9 +121,9 @@ def _open_all(app: KmonitorApp, loop: WatchedLoop, run: str) -> None:
 
 def _show_device(app: KmonitorApp, run: str) -> None:
     # Its lines stay as they were last shown; this run has no map that could lead there.
-    summary, memory = app.desk.book.get(run), app.controller.memory
+    summary, memory = app.workspace.run_store.get(run), app.controller.memory
     assert summary is not None
-    memory.panel.split.show_picture(run_device_split(app.desk, summary, memory.desk))
+    memory.panel.split.show_state(run_device_split(app.workspace, summary, memory.map_estimator))
 
 
 def _close_all(app: KmonitorApp) -> None:

@@ -73,8 +73,10 @@ class RandomUser:
         self.loop = loop
         self._fleet = fleet
         self._monkey = Monkey(app, seed, folder)
-        loop.until(lambda: app.board is not None and app.board.is_loaded, "charts")
-        loop.until(lambda: len(app.desk.book) == len(RUNS), "all runs")
+        loop.until(
+            lambda: app.charts_controller is not None and app.charts_controller.is_loaded, "charts"
+        )
+        loop.until(lambda: len(app.workspace.run_store) == len(RUNS), "all runs")
         loop.listen()
 
     def play(self, actions: int) -> None:

@@ -70,7 +70,7 @@ class Script:
     @property
     def faults(self) -> dict[str, int]:
         """Faults of our own."""
-        return self._monitor._session.faults.counts()
+        return self._monitor._run_recorder.faults.counts()
 
 
 def _asking(monitor: Any, restarts: set[int], kills: set[int], result: Path) -> Any:

@@ -259,7 +259,7 @@ def compare(stage: Stage) -> QWidget:
     stage.desk.controller.history.open()
     table = stage.desk.controller.history.panel.findChildren(QTableView)[0]
     table.selectAll()
-    stage.desk.controller.history.panel.strip.do("compare")
+    stage.desk.controller.history.panel.selection_bar.do("compare")
     stage.desk.settle()
     stage.desk.answer()
     stage.desk.settle()
@@ -270,7 +270,7 @@ def note(stage: Stage) -> QWidget:
     stage.live(note="the paper's learning rate")
     stage.desk.controller.history.open()
     stage.desk.settle()
-    stage.desk.controller.history.panel.strip.do("note")
+    stage.desk.controller.history.panel.selection_bar.do("note")
     return stage.only(NoteDialog)
 
 
@@ -278,7 +278,7 @@ def deletion(stage: Stage) -> QWidget:
     stage.live(state="finished", actions=[], stored_bytes=10**8)
     stage.desk.controller.history.open()
     stage.desk.settle()
-    stage.desk.controller.history.panel.strip.do("delete")
+    stage.desk.controller.history.panel.selection_bar.do("delete")
     stage.desk.settle()
     box = QApplication.activeModalWidget()
     assert box is not None
@@ -299,7 +299,7 @@ def alerts(stage: Stage) -> QWidget:
     folder = Path(os.environ["KMONITOR_HOME"])
     controller = AlertController(stage.desk.window, stage.desk.desk, folder)
     if stage.desk.board is not None:
-        controller.attach_board(stage.desk.board)
+        controller.attach_controller(stage.desk.board)
     stage.kept.append(controller)
     controller.open()
     stage.desk.settle()
@@ -335,7 +335,7 @@ def audit(stage: Stage) -> QWidget:
         )
     ]
     book.take(AuditReply(ask=asked[-1], rows=rows))
-    listed.show_picture(book.picture(NOW_WALL_S))
+    listed.show_state(book.state(NOW_WALL_S))
     listed.show()
     return stage.only(AuditWindow)
 

@@ -121,7 +121,7 @@ def open_everything(stage: Stage) -> None:
     parts.history.open()
     desk.settle()
     parts.history.panel.findChildren(QTableView)[0].selectAll()
-    parts.history.panel.strip.do("compare")
+    parts.history.panel.selection_bar.do("compare")
     desk.settle()
     parts.history.close()
     parts.preferences.open()

@@ -179,7 +179,7 @@ def run_plan(plan: Plan) -> Ended:
         histories=histories,
         run=monitor.run_id if monitor else "",
         records=[str(record) for record in monitor.records] if monitor else [],
-        faults=monitor._session.faults.counts() if monitor else {},
+        faults=monitor._run_recorder.faults.counts() if monitor else {},
         seconds=time.perf_counter() - began,
     )
 

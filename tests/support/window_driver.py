@@ -83,7 +83,11 @@ def main(argument: str) -> None:
 
 def _drag_and_wait(qt: QApplication, app: KmonitorApp, errand: Errand, done: Done) -> None:
     done.shell_s = app.shell_s
-    _until(qt, lambda: app.board is not None and app.board.is_loaded, "charts loaded")
+    _until(
+        qt,
+        lambda: app.charts_controller is not None and app.charts_controller.is_loaded,
+        "charts loaded",
+    )
     _until(qt, lambda: _look(app) == "offered", "a limit on offer")
     done.looks.append(_look(app))
     run = _current(app)
@@ -106,30 +110,32 @@ def _drag_and_wait(qt: QApplication, app: KmonitorApp, errand: Errand, done: Don
 
 
 def _look(app: KmonitorApp) -> str:
-    assert app.board is not None
-    limit = app.board.presenter.picture("graph", 600).limit
+    assert app.charts_controller is not None
+    limit = app.charts_controller.presenter.state("graph", 600).limit
     return limit.look if limit else ""
 
 
 def _flags(app: KmonitorApp) -> list[str]:
-    assert app.board is not None
-    return [flag.text for flag in app.board.presenter.picture("graph", 600).flags if flag.ok]
+    assert app.charts_controller is not None
+    return [
+        flag.text for flag in app.charts_controller.presenter.state("graph", 600).flags if flag.ok
+    ]
 
 
 def _log(app: KmonitorApp) -> list[str]:
-    return [row.line.text for row in app.desk.log.rows()]
+    return [row.line.text for row in app.workspace.log.rows()]
 
 
 def _current(app: KmonitorApp) -> RunSummary:
-    run = app.desk.book.current()
+    run = app.workspace.run_store.current()
     assert run is not None
     return run
 
 
 def _drag_to(qt: QApplication, app: KmonitorApp, value: float) -> None:
     """Press on the grip, move in small steps with the button held, let go at a value."""
-    assert app.board is not None
-    chart = app.board.chart("graph")
+    assert app.charts_controller is not None
+    chart = app.charts_controller.chart("graph")
     grip = chart.findChild(LimitHandle)
     assert isinstance(grip, LimitHandle)
     frame = chart._scene.frame

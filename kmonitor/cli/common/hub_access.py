@@ -94,9 +94,9 @@ def _loss_named(
         raise route_lost(host, remedy) from exc
 
 
-def _show_working(working: ReplyPending | None) -> None:
+def _show_working(pending: ReplyPending | None) -> None:
     show_waiting(
-        "" if working is None else with_plain_spaces(working_text(working.done, working.of))
+        "" if pending is None else with_plain_spaces(working_text(pending.done, pending.of))
     )
 
 

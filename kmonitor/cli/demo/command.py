@@ -38,7 +38,7 @@ from kmonitor_agent.wire.local.folders import find_folders
 
 
 def print_comparison(
-    shown: DemoEvidence,
+    evidence: DemoEvidence,
     monitored: Sequence[FoldDone],
     plain: Sequence[FoldDone] | None,
     *,
@@ -47,7 +47,7 @@ def print_comparison(
     """Print models side by side, the peak, the growth, and what each reload gave back.
 
     Args:
-        shown: What the hub stored.
+        evidence: What the hub stored.
         monitored: Models trained with kmonitor.
         plain: The same without; None if they were not trained.
         run: Run id.
@@ -56,7 +56,7 @@ def print_comparison(
     if plain:
         _say_side_by_side(monitored, plain)
         print_text()
-    for words in _sentences(shown, monitored, plain):
+    for words in _sentences(evidence, monitored, plain):
         print_text(with_plain_spaces(words))
     print_text(f"Look again at any time: kmonitor show {run[:8]}")
     print_text()
@@ -84,7 +84,7 @@ def _size_cells(fold: FoldDone) -> tuple[str, str, str]:
 
 
 def _sentences(
-    shown: DemoEvidence, monitored: Sequence[FoldDone], plain: Sequence[FoldDone] | None
+    evidence: DemoEvidence, monitored: Sequence[FoldDone], plain: Sequence[FoldDone] | None
 ) -> list[str]:
     sentences: list[str] = []
     if plain:
@@ -95,12 +95,12 @@ def _sentences(
         )
     if monitored:
         sentences.append(
-            f"With it the graph peaked at {count_text(shown.peak_operations)} operations and "
+            f"With it the graph peaked at {count_text(evidence.peak_operations)} operations and "
             f"ended at {count_text(monitored[-1].operations)}."
         )
-    sentences += [record_summary(record) for record in shown.reloads]
-    if shown.reloads:
-        n = shown.epochs_after
+    sentences += [record_summary(record) for record in evidence.reloads]
+    if evidence.reloads:
+        n = evidence.epochs_after
         sentences.append(f"{n} more {'epoch' if n == 1 else 'epochs'} followed the first reload.")
     return sentences
 

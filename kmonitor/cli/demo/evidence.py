@@ -53,25 +53,25 @@ def evidence_in_events(events: Sequence[AnyEvent]) -> DemoEvidence:
 
 
 def missing(
-    shown: DemoEvidence, monitored: Sequence[FoldDone], plain: Sequence[FoldDone] | None
+    evidence: DemoEvidence, monitored: Sequence[FoldDone], plain: Sequence[FoldDone] | None
 ) -> list[str]:
     """What should have been seen and was not, in sentences; empty when all is well.
 
     Args:
-        shown: Of the monitored run.
+        evidence: Of the monitored run.
         monitored: Its models.
         plain: Those of the training without kmonitor; None when it was not run.
     """
     lacking: list[str] = []
     if not _grows(monitored[:2] if plain is None else plain):
         lacking.append("growth: the graph did not grow from model to model on this TensorFlow")
-    if not shown.crossings:
+    if not evidence.crossings:
         lacking.append("crossing: the graph size never passed its limit")
-    if shown.failed:
-        lacking.append(f"record: a reload failed: {shown.failed[0].why or 'nothing came back'}")
-    if not shown.reloads:
+    if evidence.failed:
+        lacking.append(f"record: a reload failed: {evidence.failed[0].why or 'nothing came back'}")
+    if not evidence.reloads:
         lacking.append("record: no reload was recorded")
-    elif not shown.epochs_after:
+    elif not evidence.epochs_after:
         lacking.append("record: no epoch ended after the reload")
     if plain is not None:
         lacking += _differences(monitored, plain)

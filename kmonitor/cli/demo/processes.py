@@ -112,11 +112,11 @@ class DemoProcess:
                     self._take(from_line(line))
         self._reports.put((self, None))
 
-    def _take(self, told: AnyDemoReport | None) -> None:
-        if isinstance(told, FoldDone):
-            self.folds.append(told)
-        if told is not None:
-            self._reports.put((self, told))
+    def _take(self, report: AnyDemoReport | None) -> None:
+        if isinstance(report, FoldDone):
+            self.folds.append(report)
+        if report is not None:
+            self._reports.put((self, report))
 
 
 def _environment() -> dict[str, str]:

@@ -246,25 +246,25 @@ def _hub(folders: Folders) -> Iterator[Finding]:
     yield from _figures(told)
 
 
-def _figures(told: HubReply) -> Iterator[Finding]:
+def _figures(reply: HubReply) -> Iterator[Finding]:
     """Whether others can read the hub's figures, and who that is."""
-    if told.prometheus:
-        is_local = is_loopback(told.prometheus)
+    if reply.prometheus:
+        is_local = is_loopback(reply.prometheus)
         who = "every user of this host" if is_local else "whoever reaches that port"
-        found = f"{told.prometheus} has no login: {who} may read names and figures of runs"
+        found = f"{reply.prometheus} has no login: {who} may read names and figures of runs"
         remedy = "" if is_local else "to show them on this host alone: --prometheus 127.0.0.1:9188"
         yield Finding("figures", "ok" if is_local else "note", found, remedy)
-    if told.otlp:
-        yield Finding("figures", "ok", f"they are sent to {told.otlp}")
+    if reply.otlp:
+        yield Finding("figures", "ok", f"they are sent to {reply.otlp}")
 
 
-def _answering(told: HubReply, folders: Folders) -> Finding:
-    found = f"version {told.version} answers, process {told.pid}, {pluralized(told.agents, 'training')}"
-    if told.version != kmonitor.__version__:
+def _answering(reply: HubReply, folders: Folders) -> Finding:
+    found = f"version {reply.version} answers, process {reply.pid}, {pluralized(reply.agents, 'training')}"
+    if reply.version != kmonitor.__version__:
         remedy = "kmonitor hub stop (the next command starts this version's hub)"
         return Finding("hub", "note", f"{found}; this program is {kmonitor.__version__}", remedy)
-    if told.faults:
-        faults = ", ".join(f"{part} {count}" for part, count in sorted(told.faults.items()))
+    if reply.faults:
+        faults = ", ".join(f"{part} {count}" for part, count in sorted(reply.faults.items()))
         return Finding("hub", "note", f"{found}; faults: {faults}", f"see {folders.logs}")
     return Finding("hub", "ok", found)
 

@@ -82,9 +82,9 @@ def examine_hosts(folders: Folders, name: str | None = None) -> list[Finding]:
     Raises:
         Expected: The address cannot be used.
     """
-    book = HostStore(folders)
-    hosts = book.hosts() if name is None else [known_host(folders, name)]
-    found = [Finding("hosts", "bad", book.trouble)] if book.trouble else []
+    store = HostStore(folders)
+    hosts = store.hosts() if name is None else [known_host(folders, name)]
+    found = [Finding("hosts", "bad", store.trouble)] if store.trouble else []
     # Of many hosts one may well be off, and nothing is wrong here.
     state: FindingLevel = "note" if name is None else "bad"
     if not hosts:
@@ -93,7 +93,7 @@ def examine_hosts(folders: Folders, name: str | None = None) -> list[Finding]:
         return found + list(pool.map(partial(_host, folders, state), hosts))
 
 
-def _host(folders: Folders, state: FindingLevel, host: RememberedHost) -> Finding:
+def _host(folders: Folders, level: FindingLevel, host: RememberedHost) -> Finding:
     subject = f"host {host.called}"
     stop = threading.Event()
     timer = threading.Timer(HOST_S, stop.set)
@@ -102,14 +102,14 @@ def _host(folders: Folders, state: FindingLevel, host: RememberedHost) -> Findin
         found = check_host(folders, host, stop=stop)
     except ConnectCancelled:
         what = f"{host.address} took longer than {HOST_S:g} s to answer"
-        return Finding(subject, state, what, f"see how long this takes: ssh {host.address} true")
+        return Finding(subject, level, what, f"see how long this takes: ssh {host.address} true")
     except HostError as exc:
         step = _STEPS.get(exc.code, "its hub")
-        return Finding(subject, state, f"{step}: {exc.what.rstrip('.')}", exc.remedy)
+        return Finding(subject, level, f"{step}: {exc.what.rstrip('.')}", exc.remedy)
     except UserError as exc:
-        return Finding(subject, state, exc.what.rstrip("."), exc.remedy)
+        return Finding(subject, level, exc.what.rstrip("."), exc.remedy)
     except (NotPrivate, OSError) as exc:
-        return Finding(subject, state, str(exc))
+        return Finding(subject, level, str(exc))
     finally:
         timer.cancel()
     what = f"reached; kmonitor {found.version} answers on {found.host}, process {found.pid}"

@@ -173,14 +173,14 @@ def print_listen_address(folders: Folders) -> None:
         print_text("No key may connect yet: kmonitor authorize KEY --role ROLE --name NAME")
 
 
-def print_metrics_addresses(told: HubReply) -> None:
+def print_metrics_addresses(reply: HubReply) -> None:
     """Where others find the hub's figures, and that nobody is asked for a password there."""
-    if told.prometheus:
+    if reply.prometheus:
         print_text(
-            f"Figures for Prometheus, for whoever reaches it, without a login: {told.prometheus}"
+            f"Figures for Prometheus, for whoever reaches it, without a login: {reply.prometheus}"
         )
-    if told.otlp:
-        print_text(f"Figures are sent to: {terminal_safe(told.otlp)}")
+    if reply.otlp:
+        print_text(f"Figures are sent to: {terminal_safe(reply.otlp)}")
 
 
 @app.command
@@ -263,12 +263,12 @@ def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
     return DONE
 
 
-def _keep_now(folders: Folders, told: HubReply | None) -> Keep:
+def _keep_now(folders: Folders, reply: HubReply | None) -> Keep:
     """What counts until something else is set: what the hub read before the file was damaged."""
     try:
         return stored_keep(folders)
     except KeepUnreadable:
-        return Keep() if told is None else Keep(told.keep_days, told.keep_bytes)
+        return Keep() if reply is None else Keep(reply.keep_days, reply.keep_bytes)
 
 
 @app.command(name="install-unit")
@@ -330,24 +330,24 @@ def keep_text(days: float, n_bytes: int) -> str:
     return f"Kept: {', '.join(parts)}; pinned and living runs in any case."
 
 
-def print_hub_problems(told: HubReply, *, is_far: bool = False) -> None:
+def print_hub_problems(reply: HubReply, *, is_far: bool = False) -> None:
     """What is wrong with a hub that answers, to standard error; of one elsewhere, where it is."""
-    where = f"on {told.host}: " if is_far else ""
-    for trouble in told.troubles:
+    where = f"on {reply.host}: " if is_far else ""
+    for trouble in reply.troubles:
         print_stderr(terminal_safe(f"kmonitor: {where}{trouble}."))
 
 
-def hub_status_text(told: HubReply) -> str:
+def hub_status_text(reply: HubReply) -> str:
     """One line about a hub that answered."""
-    up_s = max(0.0, time.time() - told.started_wall_s)
+    up_s = max(0.0, time.time() - reply.started_wall_s)
     text = (
-        f"Hub {told.version} answers: process {told.pid}, up {duration_text(up_s)}, "
-        f"{pluralized(told.agents, 'training')} and {pluralized(told.viewers, 'viewer')} connected, "
-        f"{pluralized(told.rows, 'event')} in {bytes_text(told.database_bytes)}"
+        f"Hub {reply.version} answers: process {reply.pid}, up {duration_text(up_s)}, "
+        f"{pluralized(reply.agents, 'training')} and {pluralized(reply.viewers, 'viewer')} connected, "
+        f"{pluralized(reply.rows, 'event')} in {bytes_text(reply.database_bytes)}"
     )
-    if told.keep_days or told.keep_bytes:
-        text += f". {keep_text(told.keep_days, told.keep_bytes)}"
-        text += f" {pluralized(told.runs_removed, 'run')} removed for that since it started"
+    if reply.keep_days or reply.keep_bytes:
+        text += f". {keep_text(reply.keep_days, reply.keep_bytes)}"
+        text += f" {pluralized(reply.runs_removed, 'run')} removed for that since it started"
     return with_plain_spaces(text)
 
 

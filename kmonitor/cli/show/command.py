@@ -137,11 +137,11 @@ class EventFollower:
                 self._note(row)
                 self._tell(row)
 
-    def go_on_over(self, way: HubRoute, lost: UserError) -> None:
+    def go_on_over(self, route: HubRoute, lost: UserError) -> None:
         """The same after the way to the hub was lost, over a new one each time.
 
         Args:
-            way: Where the hub is.
+            route: Where the hub is.
             lost: How the way was lost.
 
         Raises:
@@ -154,16 +154,16 @@ class EventFollower:
             if not self._is_waiting:
                 self._is_waiting = True
                 pause_s, end_s = _FIRST_PAUSE_S, time.monotonic() + _STOPPED_S
-                _say_that_it_waits(way, lost)
+                _say_that_it_waits(route, lost)
             threading.Event().wait(pause_s)
             pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
-            if way.is_stopped:
+            if route.is_stopped:
                 pause_s = _FIRST_PAUSE_S
                 if time.monotonic() > end_s:
                     raise _stays_stopped()
                 continue
             try:
-                with way.open() as client:
+                with route.open() as client:
                     self.go_on(client)
             except ROUTE_LOST as exc:
                 lost = exc
@@ -215,8 +215,8 @@ class EventFollower:
             print_stderr("kmonitor: The hub answers again; it goes on.")
 
 
-def _say_that_it_waits(way: HubRoute, lost: UserError) -> None:
-    if way.is_stopped:
+def _say_that_it_waits(route: HubRoute, lost: UserError) -> None:
+    if route.is_stopped:
         print_stderr(
             f"kmonitor: Your hub was stopped. Another one is waited for, {_STOPPED_S:g} s."
         )
@@ -262,25 +262,25 @@ def show(
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
-    way = HubRoute(host, folder, hub)
-    following: EventFollower | None = None
+    route = HubRoute(host, folder, hub)
+    follower: EventFollower | None = None
     try:
-        with way.open() as client:
+        with route.open() as client:
             chosen = choose_run(client.runs(), run)
             rows = list(client.all_rows(chosen.run, _KINDS))
             if follow_it:  # from here on a hub that is lost is waited for
                 tell = _new_row_teller(chosen, json=json)
-                following = EventFollower(chosen.run, rows, _KINDS, tell)
+                follower = EventFollower(chosen.run, rows, _KINDS, tell)
             if json:
                 _say_as_json(client, chosen, rows, as_lines=follow_it)
             else:
                 _say_in_words(client, chosen, rows)
-            if following is not None:
-                following.go_on(client)
+            if follower is not None:
+                follower.go_on(client)
     except ROUTE_LOST as exc:
-        if following is None:
+        if follower is None:
             raise
-        following.go_on_over(way, exc)
+        follower.go_on_over(route, exc)
     return DONE
 
 

@@ -284,7 +284,7 @@ class Authorizer:
         self._keys = keys
         self._faults = faults
         self._clock = clock
-        self._allowance = SendQuota()
+        self._send_quota = SendQuota()
 
     def who(self, identity: bytes) -> Peer | None:
         """Who is behind an identity by the list as it is now; None: nobody any more."""
@@ -331,7 +331,7 @@ class Authorizer:
 
     def _is_within(self, peer: Peer, frames: list[bytes]) -> bool:
         n_bytes = sum(len(frame) for frame in frames)
-        return self._allowance.take(peer.key, n_bytes, self._clock.monotonic_s())
+        return self._send_quota.take(peer.key, n_bytes, self._clock.monotonic_s())
 
 
 def _tag(frames: list[bytes]) -> str:

@@ -109,7 +109,7 @@ class HubEndpoints:
 
     Attributes:
         keys: Who may connect over the network.
-        gate: Judges who may send what.
+        authorizer: Judges who may send what.
         on_ended: Told which keys' sessions are over.
     """
 
@@ -127,7 +127,7 @@ class HubEndpoints:
         """
         self.on_ended: Callable[[set[str]], None] = _nothing
         self.keys = KeyList(keys_folder(folders), faults)
-        self.gate = Authorizer(self.keys, faults, clock)
+        self.authorizer = Authorizer(self.keys, faults, clock)
         self._folders, self._context = folders, context
         self._faults, self._clock = faults, clock
         self._agents = RouterSocket(context, ingest_socket_path(folders))
@@ -156,7 +156,7 @@ class HubEndpoints:
             NetworkRefused: Not there, or not safely.
         """
         self._direct = NetworkAccess(self._context, bind, self._folders, self.keys, self._faults)
-        self._direct.tell_refused(lambda key: self.gate.refusals.of_stranger(key, "connect"))
+        self._direct.tell_refused(lambda key: self.authorizer.refusals.of_stranger(key, "connect"))
 
     def watch(self, wake: int) -> None:
         """Begin to wait for all of them, and for this file descriptor."""
@@ -207,7 +207,7 @@ class HubEndpoints:
 
     def look_at_keys(self) -> None:
         """Take over what changed in the list of keys, and end what is to end."""
-        self.gate.refusals.step()
+        self.authorizer.refusals.step()
         changed = self.keys.look_again()
         if changed:
             self.end_sessions(changed)
@@ -234,13 +234,13 @@ class HubEndpoints:
             return near.send(identity, message)
         return self._direct is not None and self._direct.send(identity, message)
 
-    def _serve(self, door: RouterSocket, peer: Peer, name: str, handle: Handle) -> None:
+    def _serve(self, socket: RouterSocket, peer: Peer, name: str, handle: Handle) -> None:
         for _ in range(_MAX_AT_ONCE):
-            frames = door.receive()
+            frames = socket.receive()
             if frames is None:
                 return
             with self._faults.guarded(name):
-                if self.gate.admit(peer, frames, name, door.send):
+                if self.authorizer.admit(peer, frames, name, socket.send):
                     handle(frames)
 
     def _serve_direct(self, direct: NetworkAccess, ingest: Handle, views: Handle) -> None:
@@ -250,8 +250,8 @@ class HubEndpoints:
             if frames is None:
                 return
             with self._faults.guarded("direct"):
-                peer = self.gate.who(frames[0])
-                if self.gate.admit(peer, frames, "direct", direct.send):
+                peer = self.authorizer.who(frames[0])
+                if self.authorizer.admit(peer, frames, "direct", direct.send):
                     is_agent = peer is not None and peer.role == "agent"
                     (ingest if is_agent else views)(frames)
 

@@ -230,7 +230,7 @@ _REFUSED: Final = (
 )
 
 
-def verify_refusal(door: NetworkEndpoint, zap: ZapHandler, hub: KeyPair) -> None:
+def verify_refusal(endpoint: NetworkEndpoint, zap: ZapHandler, hub: KeyPair) -> None:
     """See that strangers stay outside, or refuse to listen.
 
     Raises:
@@ -239,7 +239,7 @@ def verify_refusal(door: NetworkEndpoint, zap: ZapHandler, hub: KeyPair) -> None
     stranger = KeyPair(*zmq.curve_keypair())
     zap.tried.add(stranger.public_text)
     for who, keys in (("a key that nobody let in", stranger), ("no key", None)):
-        outcome = _try(door.bound, zap, hub.public, keys)
+        outcome = _try(endpoint.bound, zap, hub.public, keys)
         if outcome == "refused":
             continue
         raise NetworkRefused(
@@ -325,24 +325,24 @@ class NetworkAccess:
         self._zap = ZapHandler(context, keys, faults)
         self._is_open = False
         try:
-            self._door = NetworkEndpoint(context, address, own)
+            self._network_endpoint = NetworkEndpoint(context, address, own)
         except NetworkRefused:
             self._zap.close()
             raise
         self._is_open = True
         try:
-            verify_refusal(self._door, self._zap, own)
+            verify_refusal(self._network_endpoint, self._zap, own)
         except BaseException:
             self.close()
             raise
-        bound = self._door.bound
+        bound = self._network_endpoint.bound
         host = socket.gethostname() if bound.ip.is_unspecified else bound.host
         self.url = DirectAddress(host, bound.port, own.public_text).url
 
     @property
     def unsent(self) -> int:
         """Messages dropped because their receiver was too slow."""
-        return self._door.unsent
+        return self._network_endpoint.unsent
 
     def tell_refused(self, told: Callable[[str], None]) -> None:
         """Have somebody told of each key that may not connect."""
@@ -352,7 +352,7 @@ class NetworkAccess:
         """Have the loop wake for what comes."""
         poller.register(self._zap.socket, zmq.POLLIN)
         if self._is_open:
-            poller.register(self._door.socket, zmq.POLLIN)
+            poller.register(self._network_endpoint.socket, zmq.POLLIN)
 
     def answer_handshakes(self) -> None:
         """Let in who is on the list."""
@@ -360,17 +360,17 @@ class NetworkAccess:
 
     def receive(self) -> list[bytes] | None:
         """As `NetworkEndpoint.receive`."""
-        return self._door.receive() if self._is_open else None
+        return self._network_endpoint.receive() if self._is_open else None
 
     def send(self, identity: bytes, message: msgspec.Struct) -> bool:
         """As `NetworkEndpoint.send`."""
-        return self._is_open and self._door.send(identity, message)
+        return self._is_open and self._network_endpoint.send(identity, message)
 
     def rebind(self) -> bool:
         """End every connection and listen anew; False if the address was taken meanwhile."""
         self._is_open = False
         try:
-            self._door.rebind()
+            self._network_endpoint.rebind()
         except zmq.ZMQError:
             return False
         self._is_open = True
@@ -380,7 +380,7 @@ class NetworkAccess:
         """Close the door, then its keeper."""
         if self._is_open:
             self._is_open = False
-            self._door.close()
+            self._network_endpoint.close()
         self._zap.close()
 
 

@@ -41,22 +41,22 @@ _ALIVE_S = 3.0
 class AgentService:
     """Owned by the hub's main thread."""
 
-    def __init__(self, ledger: HubEventLog, faults: HubFaults, clock: Clock, send: Send) -> None:
-        self.sessions = AgentConnections()
-        self._ledger = ledger
+    def __init__(self, log: HubEventLog, faults: HubFaults, clock: Clock, send: Send) -> None:
+        self.agent_connections = AgentConnections()
+        self._event_log = log
         self._faults = faults
         self._clock = clock
         self._send = send
-        self._intake = MessageReader("ingest", faults, send)
+        self._message_reader = MessageReader("ingest", faults, send)
         self._behind: set[str] = set()
 
     def handle(self, frames: list[bytes]) -> None:
         """Serve one message: routing id and two frames."""
-        message = self._intake.read(unpack_from_agent, frames)
+        message = self._message_reader.read(unpack_from_agent, frames)
         if message is None:
             return
         identity = frames[0]
-        self.sessions.hear_socket(identity, self._clock.monotonic_s())
+        self.agent_connections.hear_socket(identity, self._clock.monotonic_s())
         match message:
             case Hello():
                 self._hello(identity, message)
@@ -74,44 +74,46 @@ class AgentService:
 
     def end_sessions(self, keys: set[str]) -> None:
         """Forget who came with these keys."""
-        for session in self.sessions.all():
+        for session in self.agent_connections.all():
             if sender_key(session.identity) in keys:
-                self.sessions.drop(session)
+                self.agent_connections.drop(session)
 
     def acknowledge(self) -> None:
         """After a commit: confirm what is stored, and fetch what was turned away before it."""
-        for session in self.sessions.all():
-            record = self._ledger.registry.get(session.run)
+        for session in self.agent_connections.all():
+            record = self._event_log.registry.get(session.run)
             if record is not None:
                 with self._faults.guarded("acknowledge", of=session.run):
                     self._acknowledge(session, record)
 
-    def _acknowledge(self, session: AgentConnection, record: RunRecord) -> None:
-        if session.run in self._behind:
-            self._behind.discard(session.run)
-            self._send(session.identity, HelloAgain(run=session.run, acked=record.accepted))
-        elif record.accepted > session.acked:
-            session.acked = record.accepted
-            self._send(session.identity, Ack(run=session.run, acked=record.accepted))
+    def _acknowledge(self, connection: AgentConnection, record: RunRecord) -> None:
+        if connection.run in self._behind:
+            self._behind.discard(connection.run)
+            self._send(connection.identity, HelloAgain(run=connection.run, acked=record.accepted))
+        elif record.accepted > connection.acked:
+            connection.acked = record.accepted
+            self._send(connection.identity, Ack(run=connection.run, acked=record.accepted))
 
     def send_commands(self) -> None:
         """Send queued commands whose turn it is, and end those whose time is up."""
         now_s = self._clock.monotonic_s()
-        for entry, left_s in self._ledger.book.due(now_s):
-            session = self.sessions.of_run(entry.run)
+        for entry, left_s in self._event_log.command_queue.due(now_s):
+            session = self.agent_connections.of_run(entry.run)
             if session is not None and session.boot == entry.boot:
                 self._send_command(session, entry, left_s)
-        for entry, state, why in self._ledger.book.overdue(now_s):
-            self._ledger.settle(entry, state, why)
+        for entry, state, why in self._event_log.command_queue.overdue(now_s):
+            self._event_log.settle(entry, state, why)
 
-    def _send_command(self, session: AgentConnection, entry: CommandEntry, left_s: float) -> None:
+    def _send_command(
+        self, connection: AgentConnection, entry: CommandEntry, left_s: float
+    ) -> None:
         if entry.was_sent:
-            self._send(session.identity, as_command(entry, left_s))
+            self._send(connection.identity, as_command(entry, left_s))
             return
         # That it may have reached the agent must be known to the next hub too.
-        self._ledger.book.mark_sent(entry)
+        self._event_log.command_queue.mark_sent(entry)
         message = as_command(entry, left_s)
-        self._ledger.then(lambda: self._send(session.identity, message))
+        self._event_log.then(lambda: self._send(connection.identity, message))
 
     def _hello(self, identity: bytes, hello: Hello) -> None:
         oldest, newest = MINOR_VERSIONS
@@ -127,26 +129,26 @@ class AgentService:
             return
         if self._is_refused(identity, hello.run) or not self._take_session(identity, hello):
             return
-        record = self._ledger.registry.get(hello.run)
+        record = self._event_log.registry.get(hello.run)
         # A run is known from its first event on: hellos alone take no memory.
         if hello.first > 1 + (0 if record is None else record.accepted):
             record = self._record(identity, hello.run)
             origin = Origin(
                 hello.boot, hello.host, hello.pid, hello.pid_namespace, hello.start_wall
             )
-            self._ledger.take_gap(record, hello.first - 1, origin)
-        session = self.sessions.of_run(hello.run)
+            self._event_log.take_gap(record, hello.first - 1, origin)
+        session = self.agent_connections.of_run(hello.run)
         # What is taken but not yet committed is not confirmed by a welcome either.
         if session is not None:
-            self._ledger.then(lambda: self._welcome(session, minor))
+            self._event_log.then(lambda: self._welcome(session, minor))
 
     def _is_refused(self, identity: bytes, run: str) -> bool:
         """Whether a key from the network may not tell of this run; it is told so."""
         key = sender_key(identity)
         if not key:
             return False  # all that is here is this user's
-        record = self._ledger.registry.get(run)
-        session = self.sessions.of_run(run)
+        record = self._event_log.registry.get(run)
+        session = self.agent_connections.of_run(run)
         if record is not None:
             is_foreign = record.owner != key
         else:
@@ -156,25 +158,25 @@ class AgentService:
             text = "this run was begun with another key, and only that one may go on with it"
             error = ErrorMessage(code="unauthorised", text=text, fatal=True, run=run)
             self._send(identity, error)
-        elif record is None and self._ledger.registry.count_of(key) >= MAX_RUNS_PER_KEY:
+        elif record is None and self._event_log.registry.count_of(key) >= MAX_RUNS_PER_KEY:
             is_foreign = True
             text = f"this key has told of {MAX_RUNS_PER_KEY} runs; delete some"
             self._send(identity, ErrorMessage(code="quota", text=text, retry_ms=30_000, run=run))
         return is_foreign
 
     def _record(self, identity: bytes, run: str) -> RunRecord:
-        record = self._ledger.registry.get(run)
+        record = self._event_log.registry.get(run)
         if record is None:
-            record = self._ledger.registry.get_or_add(run)
+            record = self._event_log.registry.get_or_add(run)
             record.owner = sender_key(identity)
         return record
 
     def _take_session(self, identity: bytes, hello: Hello) -> bool:
         now_s = self._clock.monotonic_s()
-        current = self.sessions.of_run(hello.run)
+        current = self.agent_connections.of_run(hello.run)
         if hello.ships and self._may_not_ship(identity, hello.run, current):
             return False
-        if not self.sessions.has_room(identity, hello.run):
+        if not self.agent_connections.has_room(identity, hello.run):
             text = f"{MAX_RUNS_PER_SOCKET} runs of this process are connected already"
             error = ErrorMessage(code="quota", text=text, retry_ms=30_000, run=hello.run)
             self._send(identity, error)
@@ -187,15 +189,15 @@ class AgentService:
                 self._send(identity, error)
                 return False
             self._send(current.identity, error)
-        session = AgentConnection(identity, hello.run, hello.boot, hello.start_wall, now_s)
-        session.ships = hello.ships
-        self.sessions.add(session)
+        connection = AgentConnection(identity, hello.run, hello.boot, hello.start_wall, now_s)
+        connection.ships = hello.ships
+        self.agent_connections.add(connection)
         self._behind.discard(hello.run)
         return True
 
     def _may_not_ship(self, identity: bytes, run: str, current: AgentConnection | None) -> bool:
         """Whether a run is not to be taken from a folder now; who ships it is told why."""
-        if self._ledger.registry.was_deleted(run):
+        if self._event_log.registry.was_deleted(run):
             text = "it was removed from this hub"
             error = ErrorMessage(code="invalid", text=text, fatal=True, run=run)
             self._send(identity, error)
@@ -211,30 +213,30 @@ class AgentService:
         self._send(identity, error)
         return True
 
-    def _welcome(self, session: AgentConnection, minor: int) -> None:
-        session.acked = self._confirmed(self._ledger.registry.get(session.run))
+    def _welcome(self, connection: AgentConnection, minor: int) -> None:
+        connection.acked = self._confirmed(self._event_log.registry.get(connection.run))
         welcome = Welcome(
-            run=session.run,
-            hub=self._ledger.database.hub,
-            boot=session.boot,
+            run=connection.run,
+            hub=self._event_log.database.hub,
+            boot=connection.boot,
             proto=minor,
-            acked=session.acked,
+            acked=connection.acked,
             ping_ms=PING_MS,
             max_batch=MAX_BATCH_EVENTS,
         )
-        self._send(session.identity, welcome)
+        self._send(connection.identity, welcome)
 
     def _batch(self, identity: bytes, batch: Batch) -> None:
-        session = self.sessions.on_socket(identity, batch.run)
+        session = self.agent_connections.on_socket(identity, batch.run)
         if session is None or session.boot != batch.boot:
-            record = self._ledger.registry.get(batch.run)
+            record = self._event_log.registry.get(batch.run)
             self._send(identity, HelloAgain(run=batch.run, acked=self._confirmed(record)))
             return
         record = self._record(identity, batch.run)
         if batch.first > record.accepted + 1:
             self._send(identity, HelloAgain(run=batch.run, acked=self._confirmed(record)))
             return
-        if self._ledger.is_full:
+        if self._event_log.is_full:
             # Nothing can be committed now; the agent keeps it and hears of it when it can.
             self._behind.add(batch.run)
             self._faults.record("ingest: full", batch.run)
@@ -243,7 +245,7 @@ class AgentService:
         if n_known:
             self._compare_known(record, batch, n_known)
         if n_known == len(batch.events):
-            self._ledger.then(
+            self._event_log.then(
                 lambda: self._send(identity, Ack(run=batch.run, acked=record.accepted))
             )
             return
@@ -261,17 +263,19 @@ class AgentService:
             return
         if record.seen:
             record.seen = record.seen_why = ""
-        self._ledger.take(record, taken)
+        self._event_log.take(record, taken)
 
     def _compare_known(self, record: RunRecord, batch: Batch, n_known: int) -> None:
-        stored = self._ledger.database.bodies(record.key, batch.first, batch.first + n_known - 1)
+        stored = self._event_log.database.bodies(
+            record.key, batch.first, batch.first + n_known - 1
+        )
         for seq, body in enumerate(batch.events[:n_known], batch.first):
             if seq in stored and stored[seq] != body:
                 what = f"{seq}: kept the first"
                 self._faults.record("ingest: conflict", what, of=record.run)
 
     def _ping(self, identity: bytes, ping: Ping) -> None:
-        session = self.sessions.on_socket(identity, ping.run)
+        session = self.agent_connections.on_socket(identity, ping.run)
         if session is None and ping.run:
             self._send(identity, HelloAgain(run=ping.run, acked=0))
             return
@@ -285,9 +289,9 @@ class AgentService:
         self._send(identity, pong)
 
     def _confirmed(self, record: RunRecord | None) -> int:
-        return 0 if record is None else self._ledger.confirmed(record)
+        return 0 if record is None else self._event_log.confirmed(record)
 
     def _bye(self, identity: bytes, bye: Bye) -> None:
-        session = self.sessions.on_socket(identity, bye.run)
+        session = self.agent_connections.on_socket(identity, bye.run)
         if session is not None:
-            self.sessions.drop(session)
+            self.agent_connections.drop(session)

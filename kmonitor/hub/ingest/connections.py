@@ -45,17 +45,17 @@ class AgentConnections:
     def __len__(self) -> int:
         return len(self._by_run)
 
-    def add(self, session: AgentConnection) -> AgentConnection | None:
+    def add(self, connection: AgentConnection) -> AgentConnection | None:
         """Take a session; returns the one of the same run that it replaces, if any."""
-        old = self._by_run.get(session.run)
+        old = self._by_run.get(connection.run)
         if old is not None:
             self.drop(old)
         elif len(self._by_run) >= MAX_CONNECTIONS:
             self.drop(min(self._by_run.values(), key=lambda s: s.heard_s))
-        runs = self._by_socket.setdefault(session.identity, {})
-        runs[session.run] = session
-        self._by_run[session.run] = session
-        self.hear(session, session.heard_s)
+        runs = self._by_socket.setdefault(connection.identity, {})
+        runs[connection.run] = connection
+        self._by_run[connection.run] = connection
+        self.hear(connection, connection.heard_s)
         return old
 
     def has_room(self, identity: bytes, run: str) -> bool:
@@ -63,10 +63,10 @@ class AgentConnections:
         runs = self._by_socket.get(identity, {})
         return run in runs or len(runs) < MAX_RUNS_PER_SOCKET
 
-    def hear(self, session: AgentConnection, now_s: float) -> None:
+    def hear(self, connection: AgentConnection, now_s: float) -> None:
         """Note that something came from it."""
-        session.heard_s = now_s
-        self._heard_s[session.run] = now_s
+        connection.heard_s = now_s
+        self._heard_s[connection.run] = now_s
 
     def hear_socket(self, identity: bytes, now_s: float) -> None:
         """Note that something came from a socket: all its runs' process lives."""
@@ -89,15 +89,15 @@ class AgentConnections:
         """Every session."""
         return list(self._by_run.values())
 
-    def drop(self, session: AgentConnection) -> None:
+    def drop(self, connection: AgentConnection) -> None:
         """Forget a session."""
-        runs = self._by_socket.get(session.identity, {})
-        if runs.get(session.run) is session:
-            del runs[session.run]
+        runs = self._by_socket.get(connection.identity, {})
+        if runs.get(connection.run) is connection:
+            del runs[connection.run]
         if not runs:
-            self._by_socket.pop(session.identity, None)
-        if self._by_run.get(session.run) is session:
-            self._by_run.pop(session.run)
+            self._by_socket.pop(connection.identity, None)
+        if self._by_run.get(connection.run) is connection:
+            self._by_run.pop(connection.run)
 
     def expire(self, now_s: float, live: set[str]) -> None:
         """Forget sessions from which nothing came for a minute; they will say hello again.

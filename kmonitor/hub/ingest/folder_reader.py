@@ -30,7 +30,7 @@ _STEP_EVERY_S = 0.1
 
 @dataclass(slots=True)
 class _Watched:
-    tail: SpoolReader
+    spool_reader: SpoolReader
     due_s: float
     gave_s: float
     is_read: bool = False
@@ -39,9 +39,9 @@ class _Watched:
 class FolderReader:
     """Owned by the hub's main thread; each `step` takes some 20 ms, as far as the disk does."""
 
-    def __init__(self, root: Path, ledger: HubEventLog, faults: HubFaults, clock: Clock) -> None:
+    def __init__(self, root: Path, log: HubEventLog, faults: HubFaults, clock: Clock) -> None:
         self._root = root
-        self._ledger = ledger
+        self._event_log = log
         self._faults = faults
         self._clock = clock
         self._trouble = SpoolTrouble(root)
@@ -57,7 +57,7 @@ class FolderReader:
             self._scan(now_s)
         if not self._due:
             self._due.extend(run for run, each in self._watched.items() if each.due_s <= now_s)
-        while self._due and now_s - begin_s < _STEP_S and not self._ledger.is_full:
+        while self._due and now_s - begin_s < _STEP_S and not self._event_log.is_full:
             self._look(self._watched[self._due.popleft()], now_s)
             now_s = self._clock.monotonic_s()
 
@@ -77,7 +77,7 @@ class FolderReader:
 
     def _scan(self, now_s: float) -> None:
         try:
-            known = {each.tail.folder for each in self._watched.values()}
+            known = {each.spool_reader.folder for each in self._watched.values()}
             found = spools_below(self._root, known=known, refused=self._name)
         except OSError as exc:
             self._faults.record("folder", exc)
@@ -102,7 +102,7 @@ class FolderReader:
         is_calm = now_s - watched.gave_s > _CALM_AFTER_S
         watched.due_s = now_s + (_CALM_EVERY_S if is_calm else _LOOK_EVERY_S)
         try:
-            piece = watched.tail.read(_STEP_EVENTS)
+            piece = watched.spool_reader.read(_STEP_EVENTS)
         except OSError as exc:
             self._faults.record("folder", exc)
             watched.is_read = True  # as far as it goes
@@ -114,16 +114,16 @@ class FolderReader:
         watched.gave_s = now_s
         if not piece.is_last:
             watched.due_s = now_s
-        self._take(watched.tail.run, piece)
+        self._take(watched.spool_reader.run, piece)
 
-    def _take(self, run: str, piece: SpoolChunk) -> None:
-        record = self._ledger.registry.get_or_add(run)
+    def _take(self, run: str, chunk: SpoolChunk) -> None:
+        record = self._event_log.registry.get_or_add(run)
         record.is_shipped = True
-        first = piece.events[0]
+        first = chunk.events[0]
         if first.seq > record.accepted + 1:
             facts = first.facts
             origin = None if facts is None else Origin.of(facts)
-            self._ledger.take_gap(record, first.seq - 1, origin)
-        self._ledger.take(record, take_spooled(run, piece.events, self._faults))
+            self._event_log.take_gap(record, first.seq - 1, origin)
+        self._event_log.take(record, take_spooled(run, chunk.events, self._faults))
         if record.seen:
             record.seen = record.seen_why = ""

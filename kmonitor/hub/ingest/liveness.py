@@ -220,25 +220,25 @@ class Liveness:
 
     def __init__(
         self,
-        ledger: HubEventLog,
-        sessions: AgentConnections,
+        log: HubEventLog,
+        connections: AgentConnections,
         processes: ProcessWatch,
         clock: Clock,
         *,
-        deaths: OomKillWatch | None = None,
+        watch: OomKillWatch | None = None,
     ) -> None:
         self.is_settled: Callable[[RunRecord], bool] = _yes
-        self._ledger = ledger
-        self._sessions = sessions
+        self._event_log = log
+        self._agent_connections = connections
         self._processes = processes
         self._clock = clock
         self._started_s = clock.monotonic_s()
-        self._deaths = deaths or OomKillWatch(clock)
+        self._deaths = watch or OomKillWatch(clock)
         self._awaited: dict[str, tuple[int, float]] = {}
 
     def is_gone(self, record: RunRecord) -> bool:
         """Whether the run's process is seen to be dead, though it may not be called lost yet."""
-        session = self._sessions.of_run(record.run)
+        session = self._agent_connections.of_run(record.run)
         if session is not None and session.boot != record.boot:
             return False  # the next process said hello, and has yet to tell its pid
         is_local = self._processes.can_see(record.host, record.boot, record.pid_namespace)
@@ -252,14 +252,14 @@ class Liveness:
 
     def look(self) -> None:
         """Judge every run that is not over."""
-        live = [record for record in self._ledger.registry.live() if record.is_known]
+        live = [record for record in self._event_log.registry.live() if record.is_known]
         for record in live:
             self._judge(record)
         self._deaths.keep_only([record.run for record in live])
 
     def _judge(self, record: RunRecord) -> None:
         now_s = self._clock.monotonic_s()
-        heard_s = self._sessions.last_heard_s(record.run)
+        heard_s = self._agent_connections.last_heard_s(record.run)
         quiet_s = now_s - (self._started_s if heard_s is None else heard_s)
         if record.is_shipped:
             self._judge_shipped(record, now_s)
@@ -286,7 +286,7 @@ class Liveness:
             self._deaths.count(record)
 
     def _judge_shipped(self, record: RunRecord, now_s: float) -> None:
-        if self._sessions.of_run(record.run) is not None:
+        if self._agent_connections.of_run(record.run) is not None:
             return  # more of it is coming just now
         quiet_s = self._clock.wall_s() - record.last_wall_s
         is_gone = self.is_gone(record)
@@ -299,7 +299,7 @@ class Liveness:
 
     def is_abandoned(self, record: RunRecord) -> bool:
         """Whether a silent run's process cannot be seen, and told nothing for an hour."""
-        if record.seen != "silent" or self._sessions.of_run(record.run) is not None:
+        if record.seen != "silent" or self._agent_connections.of_run(record.run) is not None:
             return False
         if self._processes.can_see(record.host, record.boot, record.pid_namespace):
             return False
@@ -307,9 +307,9 @@ class Liveness:
 
     def _all_is_taken(self, record: RunRecord, now_s: float) -> bool:
         # A session outlives its process, and keeps the spool from being taken from the disk.
-        session = self._sessions.of_run(record.run)
+        session = self._agent_connections.of_run(record.run)
         if session is not None:
-            self._sessions.drop(session)
+            self._agent_connections.drop(session)
         if self.is_settled(record):
             return True
         accepted, since_s = self._awaited.get(record.run, (-1, now_s))
@@ -328,7 +328,7 @@ class Liveness:
                 record.cause = "time limit"
                 why = f"{_GONE}; {_AT_LIMIT}"
             self._see(record, "lost", why)
-            self._ledger.run_is_lost(record, f"the run is lost: {why}")
+            self._event_log.run_is_lost(record, f"the run is lost: {why}")
 
     def _silence(self, record: RunRecord, quiet_s: float, *, is_gone: bool) -> str:
         # In steps, so that a silent run is not told anew every second.
@@ -348,7 +348,7 @@ class Liveness:
     def _see(self, record: RunRecord, seen: Literal["", "silent", "lost"], why: str) -> None:
         if (record.seen, record.seen_why) != (seen, why):
             record.seen, record.seen_why = seen, why
-            self._ledger.registry.touch(record)
+            self._event_log.registry.touch(record)
 
 
 def _unseen(record: RunRecord, processes: ProcessWatch) -> str:

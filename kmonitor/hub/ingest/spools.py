@@ -119,19 +119,19 @@ class SpoolIngest:
     def __init__(
         self,
         root: Path,
-        ledger: HubEventLog,
-        sessions: AgentConnections,
+        log: HubEventLog,
+        connections: AgentConnections,
         faults: HubFaults,
         clock: Clock,
-        doubt: WallClockCheck,
+        check: WallClockCheck,
     ) -> None:
         self.is_far: Callable[[SessionFacts], bool] = _no
         self._root = root
-        self._ledger = ledger
-        self._sessions = sessions
+        self._event_log = log
+        self._agent_connections = connections
         self._faults = faults
         self._clock = clock
-        self._doubt = doubt
+        self._clock_check = check
         self._waiting: deque[str] = deque()
         self._looked_s: dict[str, float] = {}
         self._held_bytes: dict[str, int] = {}
@@ -165,7 +165,7 @@ class SpoolIngest:
             self._scan_s = now_s + _SCAN_EVERY_S
             self._scan(now_s)
             self._has_scanned = True
-        while now_s - begin_s < _STEP_S and not self._ledger.is_full:
+        while now_s - begin_s < _STEP_S and not self._event_log.is_full:
             if self._shipment is not None:
                 self._ship(self._shipment)
             elif self._waiting:
@@ -197,7 +197,7 @@ class SpoolIngest:
     def _awaits_the_living(self) -> bool:
         if self._clock.monotonic_s() - self._began_s > _AWAITED_S:
             return False
-        return any(self._sessions.of_run(run) is None for run in self._living)
+        return any(self._agent_connections.of_run(run) is None for run in self._living)
 
     def close(self) -> None:
         """Let go of the spool at hand; what it still holds is taken by the next hub."""
@@ -206,7 +206,7 @@ class SpoolIngest:
             self._shipment = None
 
     def _scan(self, now_s: float) -> None:
-        self._doubt.believes()  # asked so often that it sees time pass
+        self._clock_check.believes()  # asked so often that it sees time pass
         named = {folder.name for folder in spooled_runs(self._root)}
         found = {name for name in named if is_id(name)}
         for name in sorted(named - found):
@@ -229,10 +229,10 @@ class SpoolIngest:
             return -1  # gone, or not to be read now
 
     def _begin(self, run: str, now_s: float) -> None:
-        session = self._sessions.of_run(run)
+        session = self._agent_connections.of_run(run)
         if session is not None and now_s - session.heard_s <= _QUIET_S:
             return  # its agent sends what the spool holds
-        if self._ledger.registry.was_deleted(run):
+        if self._event_log.registry.was_deleted(run):
             return
         spool: RunSpool | None = None
         try:
@@ -243,11 +243,11 @@ class SpoolIngest:
                 self._living.add(run)  # its process lives; asked again with the next scan
                 return
             if session is not None:
-                self._sessions.drop(session)
+                self._agent_connections.drop(session)
             self._living.discard(run)
             self._looked_s[run] = now_s
             self._held_bytes[run] = self._bytes_of(run)
-            record = self._ledger.registry.get_or_add(run)
+            record = self._event_log.registry.get_or_add(run)
             events = spool.events(after=record.accepted)
             self._shipment = _Shipment(spool, record, events)
         except OSError as exc:
@@ -272,8 +272,8 @@ class SpoolIngest:
             first = part[0]
             if first.seq > record.accepted + 1:
                 origin = None if first.facts is None else Origin.of(first.facts)
-                self._ledger.take_gap(record, first.seq - 1, origin)
-            self._ledger.take(record, take_spooled(record.run, part, self._faults))
+                self._event_log.take_gap(record, first.seq - 1, origin)
+            self._event_log.take(record, take_spooled(record.run, part, self._faults))
 
     def _refuse(self, run: str, exc: OSError) -> None:
         # What can be had of it was had: whether the run has ended is judged without the rest.
@@ -287,7 +287,7 @@ class SpoolIngest:
         spool, record = shipment.spool, shipment.record
         if record.is_known and record.accepted < spool.acked:
             # Some hub had them, this one does not, and the spool was cut before them.
-            self._ledger.take_gap(record, spool.acked, None)
+            self._event_log.take_gap(record, spool.acked, None)
         seq = record.accepted
 
         def confirm() -> None:
@@ -295,7 +295,7 @@ class SpoolIngest:
             try:
                 if spool.acked != seq:
                     spool.mark_acked(seq)
-                if self._doubt.believes():
+                if self._clock_check.believes():
                     spool.expire(self._clock.wall_s())
                 spool.remove_if_empty()
             except OSError as exc:
@@ -306,7 +306,7 @@ class SpoolIngest:
                 spool.close()
 
         # Only what is committed may be forgotten by the disk.
-        self._ledger.then(confirm)
+        self._event_log.then(confirm)
 
 
 def _without_jumps(events: list[SpooledEvent]) -> list[list[SpooledEvent]]:

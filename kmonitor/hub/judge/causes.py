@@ -60,7 +60,7 @@ class GrowthExplanation:
 
     Attributes:
         cause: What grows.
-        sureness: How much is known.
+        confidence: How much is known.
         because: Counters that grew with memory and speak for it; may be empty.
         function: The function with most new traces, or the line of the script that allocated most,
             if the cause is about such and it is known.
@@ -70,7 +70,7 @@ class GrowthExplanation:
     """
 
     cause: Cause
-    sureness: Confidence
+    confidence: Confidence
     because: tuple[CounterGrowth, ...] = ()
     function: str | None = None
     advice: tuple[Remedy, ...] = ()

@@ -94,7 +94,7 @@ _LATELY: Final = 6
 
 
 def forecast_nearest_limit(
-    metric: VerdictMetric, run: RunUnits, units: Sequence[Unit], per: UnitKind
+    metric: VerdictMetric, run: RunUnits, units: Sequence[Unit], kind: UnitKind
 ) -> LimitForecast | None:
     """When the nearest limit is met; None if none is known, or growth does not lead there.
 
@@ -102,9 +102,9 @@ def forecast_nearest_limit(
         metric: Of a run that grows.
         run: What is known of the run.
         units: Those that were measured.
-        per: What they are.
+        kind: What they are.
     """
-    values = highest_of(metric, units, per)
+    values = highest_of(metric, units, kind)
     ahead = _limit_ahead(metric, run, float(values[-1]))
     if ahead is None:
         return None

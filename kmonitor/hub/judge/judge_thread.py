@@ -155,14 +155,14 @@ class JudgeResult:
     Attributes:
         run: Run id.
         verdicts: To be stored; may be empty.
-        question: Whom it answers; None: nobody asked.
+        pending_request: Whom it answers; None: nobody asked.
         told: The answer for them.
         fault: What failed; None if nothing did.
     """
 
     run: str
     verdicts: tuple[Verdict, ...] = ()
-    question: PendingRequest | None = None
+    pending_request: PendingRequest | None = None
     told: VerdictsReply | ErrorMessage | None = None
     fault: Exception | None = None
 
@@ -194,7 +194,7 @@ class JudgeThread:
         self._waiting: OrderedDict[str, int] = OrderedDict()
         self._open = PendingRequests(_MAX_ASKED)
         self._asked: deque[tuple[PendingRequest, int]] = deque()
-        self._found: deque[JudgeResult] = deque()
+        self._judge_result: deque[JudgeResult] = deque()
         self._judges: OrderedDict[int, RunJudge] = OrderedDict()
         self._thread = threading.Thread(
             target=self._main, name="kmonitor-hub-verdicts", daemon=True
@@ -222,14 +222,14 @@ class JudgeThread:
             self._news.notify()
 
     def ask(
-        self, identity: bytes, asked: VerdictsRequest, run_key: int, n_events: int = 0
+        self, identity: bytes, request: VerdictsRequest, run_key: int, n_events: int = 0
     ) -> bool:
         """Take a question, once; False when too many wait."""
-        if self._open.has(identity, asked):
+        if self._open.has(identity, request):
             return True
         if self._open.is_full:
             return False
-        question = self._open.add(identity, asked, n_events)
+        question = self._open.add(identity, request, n_events)
         with self._news:
             self._asked.append((question, run_key))
             self._news.notify()
@@ -242,16 +242,16 @@ class JudgeThread:
     def take_found(self) -> list[JudgeResult]:
         """What was found since."""
         found: list[JudgeResult] = []
-        while self._found:
-            found.append(self._found.popleft())
-            if found[-1].question is not None:
-                self._open.end(found[-1].question)
+        while self._judge_result:
+            found.append(self._judge_result.popleft())
+            if found[-1].pending_request is not None:
+                self._open.end(found[-1].pending_request)
         return found
 
     @property
     def has_found(self) -> bool:
         """Whether something waits to be taken."""
-        return bool(self._found)
+        return bool(self._judge_result)
 
     def _main(self) -> None:
         run_reader_thread("verdicts", self._open_reader, self._is_stopping, self._turn)
@@ -282,34 +282,34 @@ class JudgeThread:
             if found.verdicts or found.fault is not None:
                 self._put(found)
 
-    def _put(self, found: JudgeResult) -> None:
-        self._found.append(found)
+    def _put(self, result: JudgeResult) -> None:
+        self._judge_result.append(result)
         self._wake()
 
     def _answer(
-        self, connection: StoreConnection, question: PendingRequest, run_key: int
+        self, connection: StoreConnection, request: PendingRequest, run_key: int
     ) -> JudgeResult:
-        run, ask = question.asked.run, question.asked.ask
-        found = self._look(connection, run, run_key, question)
+        run, ask = request.asked.run, request.asked.ask
+        found = self._look(connection, run, run_key, request)
         if found.fault is not None:
             retry_ms = _RETRY_MS if isinstance(found.fault, RETRYABLE_ERRORS) else 0
             text = f"the run could not be judged: {found.fault}"
             told = ErrorMessage(code="busy", text=text, retry_ms=retry_ms, ask=ask)
-            return JudgeResult(run, question=question, told=told, fault=found.fault)
+            return JudgeResult(run, pending_request=request, told=told, fault=found.fault)
         answer = VerdictsReply(ask=ask, run=run, verdicts=self._judges[run_key].now())
-        return JudgeResult(run, found.verdicts, question, answer)
+        return JudgeResult(run, found.verdicts, request, answer)
 
     def _look(
         self,
         connection: StoreConnection,
         run: str,
         run_key: int,
-        question: PendingRequest | None = None,
+        request: PendingRequest | None = None,
     ) -> JudgeResult:
         try:
             judge = self._judges.setdefault(run_key, RunJudge())
             self._judges.move_to_end(run_key)
-            self._read(connection, run_key, judge, question)
+            self._read(connection, run_key, judge, request)
             verdicts = tuple(judge.judge())
             while len(self._judges) > _MAX_JUDGES:
                 self._judges.popitem(last=False)
@@ -323,7 +323,7 @@ class JudgeThread:
         connection: StoreConnection,
         run_key: int,
         judge: RunJudge,
-        question: PendingRequest | None,
+        request: PendingRequest | None,
     ) -> None:
         head = newest_row(connection, run_key)
         if not judge.row:
@@ -331,8 +331,8 @@ class JudgeThread:
         while judge.row < head and not self._is_stopping.is_set():
             n_samples = read_part(connection, run_key, judge, head)
             self._open.beat += 1
-            if question is not None:
-                question.done += n_samples
+            if request is not None:
+                request.done += n_samples
 
 
 # Judging.
@@ -343,40 +343,40 @@ class JudgeDispatcher:
 
     def __init__(
         self,
-        ledger: HubEventLog,
-        desk: JudgeThread,
+        log: HubEventLog,
+        thread: JudgeThread,
         faults: HubFaults,
         send: Callable[[bytes, msgspec.Struct], object],
     ) -> None:
-        self._ledger = ledger
-        self._desk = desk
+        self._event_log = log
+        self._judge_thread = thread
         self._faults = faults
         self._send = send
         self._dropped = 0
 
     def after_commit(self) -> None:
         """Have the runs looked at whose units have ended and are stored."""
-        runs, self._ledger.unit_ended = self._ledger.unit_ended, set()
+        runs, self._event_log.unit_ended = self._event_log.unit_ended, set()
         for run in runs:
-            record = self._ledger.registry.get(run)
+            record = self._event_log.registry.get(run)
             if record is not None:
-                self._desk.look(run, record.key)
-        if self._desk.dropped > self._dropped:
-            self._dropped = self._desk.dropped
+                self._judge_thread.look(run, record.key)
+        if self._judge_thread.dropped > self._dropped:
+            self._dropped = self._judge_thread.dropped
             self._faults.record("verdicts: behind", f"{self._dropped} looks dropped")
 
     def take(self) -> None:
         """Store and answer what was found."""
-        for found in self._desk.take_found():
+        for found in self._judge_thread.take_found():
             self._store(found)
-            if found.question is not None and found.told is not None:
-                self._send(found.question.identity, found.told)
+            if found.pending_request is not None and found.told is not None:
+                self._send(found.pending_request.identity, found.told)
 
-    def _store(self, found: JudgeResult) -> None:
-        if found.fault is not None:
-            self._faults.record("verdicts", found.fault)
-        record = self._ledger.registry.get(found.run)
+    def _store(self, result: JudgeResult) -> None:
+        if result.fault is not None:
+            self._faults.record("verdicts", result.fault)
+        record = self._event_log.registry.get(result.run)
         if record is None:
             return  # deleted meanwhile
-        for verdict in found.verdicts:
-            self._ledger.take_verdict(record, verdict)
+        for verdict in result.verdicts:
+            self._event_log.take_verdict(record, verdict)

@@ -68,15 +68,15 @@ class JudgementDetails:
 
     Attributes:
         metric: Of which metric.
-        per: What a unit is.
-        verdict: The judgement.
+        unit_kind: What a unit is.
+        judgement: The judgement.
         units: Those that were measured, the judgement's indices count them.
         unit: Number of the run's newest unit.
     """
 
     metric: VerdictMetric
-    per: UnitKind
-    verdict: Judgement
+    unit_kind: UnitKind
+    judgement: Judgement
     units: Sequence[Unit]
     unit: int
 
@@ -87,24 +87,24 @@ def state_of(seed: VerdictState) -> GrowthState:
 
 
 def verdict_event(
-    judged: JudgementDetails, found: GrowthExplanation | None, forecast: LimitForecast | None
+    details: JudgementDetails, found: GrowthExplanation | None, forecast: LimitForecast | None
 ) -> Verdict:
     """The event; its `t_s` is a run time, until the hub knows which process it belongs to.
 
     Args:
-        judged: The verdict.
+        details: The verdict.
         found: What grows, if it was looked for.
         forecast: When a limit is met.
     """
-    units, growth = judged.units, judged.verdict.growth
+    units, growth = details.units, details.judgement.growth
     because = () if found is None else found.because
     told = Verdict(
         t_s=units[-1].ended_s,
-        metric=judged.metric,
-        state=_state(judged.verdict, because, len(units)),
-        per="fit" if judged.per is UnitKind.FIT else "epoch",
+        metric=details.metric,
+        state=_state(details.judgement, because, len(units)),
+        per="fit" if details.unit_kind is UnitKind.FIT else "epoch",
         units=len(units),
-        unit=judged.unit,
+        unit=details.unit,
         to_s=units[-1].ended_s,
         from_s=units[0].began_s,
         forecast=forecast,
@@ -131,7 +131,7 @@ def _with_cause(told: Verdict, found: GrowthExplanation, stride: float) -> Verdi
     return replace(
         told,
         cause=found.cause.name.lower(),
-        sureness=found.sureness.name.lower(),
+        sureness=found.confidence.name.lower(),
         name=(found.function or "")[:_LONGEST_NAME],
         changed=found.changed[:_LONGEST_NAME],
         grew_with=[_told(one, 1.0 if one.kind in ONCE else stride) for one in found.because][:32],
@@ -167,13 +167,13 @@ def turns(before: Verdict | None, now: Verdict) -> bool:
     return before.state != now.state
 
 
-def _state(verdict: Judgement, because: Sequence[CounterGrowth], n_units: int) -> VerdictState:
-    is_explained = verdict.state is GrowthState.GROWING and any(
+def _state(judgement: Judgement, because: Sequence[CounterGrowth], n_units: int) -> VerdictState:
+    is_explained = judgement.state is GrowthState.GROWING and any(
         one.kind is CounterKind.PYTHON_BYTES for one in because
     )
     if is_explained and n_units >= UNITS_TO_SUSPECT:
         return "suspected"  # by what *Diagnose* found: no series that the judgement could see
-    return _STATES[verdict.state]
+    return _STATES[judgement.state]
 
 
 def _told(one: CounterGrowth, stride: float) -> CorrelatedGrowth:
@@ -294,18 +294,18 @@ class RunJudge:
         if verdict.state in ALARMED and is_older and before is not None:
             # It stands over a start or reload: its evidence is that of before.
             return msgspec.structs.replace(before, unit=units[-1].number, forecast=None)
-        judged = JudgementDetails(metric, self._per, verdict, measured, units[-1].number)
+        details = JudgementDetails(metric, self._per, verdict, measured, units[-1].number)
         forecast = None
         if verdict.state in ALARMED:
             forecast = forecast_nearest_limit(metric, self._units, measured, self._per)
-        found = self._diagnosis(metric, verdict, counters, units[-1])
-        return verdict_event(judged, found, forecast)
+        found = self._explanation(metric, verdict, counters, units[-1])
+        return verdict_event(details, found, forecast)
 
-    def _diagnosis(
-        self, metric: VerdictMetric, verdict: Judgement, counters: list[Counter], newest: Unit
+    def _explanation(
+        self, metric: VerdictMetric, judgement: Judgement, counters: list[Counter], newest: Unit
     ) -> GrowthExplanation | None:
-        growth = verdict.growth
-        if verdict.state not in ALARMED or growth is None:
+        growth = judgement.growth
+        if judgement.state not in ALARMED or growth is None:
             return self._of_first_epoch(metric)
         is_per_fit = self._per is UnitKind.FIT
         if metric == "step_time":
@@ -313,7 +313,7 @@ class RunJudge:
             grown = (counter_growth(counter, growth) for counter in counters)
             found = [one for one in grown if one is not None]
             return explain_slowdown(found, newest.changed, is_per_fit=is_per_fit)
-        grew_with = list(verdict.grew_with)
+        grew_with = list(judgement.grew_with)
         if metric == "ram":
             grew_with += allocation_growth(self._units.allocated, growth)
         return explain_growth(
@@ -329,7 +329,7 @@ class RunJudge:
             return None
         epochs = self._units.done[UnitKind.EPOCH]
         later = [unit.low["ram"] for unit in islice(epochs, 1, _LATER + 1) if "ram" in unit.low]
-        return explain_first_unit(self._units.first_epoch.found(later))
+        return explain_first_unit(self._units.epoch_samples.found(later))
 
 
 def _next(

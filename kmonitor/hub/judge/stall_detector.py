@@ -40,13 +40,13 @@ class Stall:
     """A silence that is longer than what was learned.
 
     Attributes:
-        place: Where.
+        fit_stage: Where.
         since_s: When the last step was seen, seconds.
         silent_s: How long no step was made, seconds.
         longest_s: The longest pause at this place before, seconds; to the interval of looks.
     """
 
-    place: FitStage
+    fit_stage: FitStage
     since_s: float
     silent_s: float
     longest_s: float
@@ -162,16 +162,16 @@ class StallDetector:
         if not self._is_excused:
             self._learn(FitStage.BEGIN, t_s, int(self._is_settled))
 
-    def _learn(self, place: FitStage, t_s: float, times: int) -> None:
-        self._longest_s[place] = max(t_s - self._since_s, self._longest_s.get(place, 0.0))
-        self._seen[place] = self._seen.get(place, 0) + times
+    def _learn(self, stage: FitStage, t_s: float, times: int) -> None:
+        self._longest_s[stage] = max(t_s - self._since_s, self._longest_s.get(stage, 0.0))
+        self._seen[stage] = self._seen.get(stage, 0) + times
 
     @property
     def _is_settled(self) -> bool:
         return self._made >= _SETTLED * self._per_call
 
     def _judged(self, t_s: float, epoch: int) -> Stall | None:
-        place = self._place(epoch)
+        place = self._stage(epoch)
         if place is None or self._seen.get(place, 0) < _LEAST_SEEN[place]:
             return None
         longest_s, silent_s = self._longest_s[place], t_s - self._since_s
@@ -183,7 +183,7 @@ class StallDetector:
             return None
         return Stall(place, self._since_s, silent_s, longest_s)
 
-    def _place(self, epoch: int) -> FitStage | None:
+    def _stage(self, epoch: int) -> FitStage | None:
         if not self._is_settled:
             return None if self._is_excused else FitStage.BEGIN
         if epoch != self._at[0]:

@@ -31,7 +31,7 @@ _WHOLE_S: Final = 10.0
 
 @dataclass(slots=True)
 class _Followed:
-    silence: StallDetector = field(default_factory=StallDetector)
+    stall_detector: StallDetector = field(default_factory=StallDetector)
     is_action_due: bool = False
 
 
@@ -42,9 +42,9 @@ class StallMonitor:
     silence that was told stands until a step is made.
     """
 
-    def __init__(self, ledger: HubEventLog) -> None:
+    def __init__(self, log: HubEventLog) -> None:
         """Nothing was heard yet."""
-        self._ledger = ledger
+        self._event_log = log
         self._runs: dict[str, _Followed] = {}
 
     def heard(self, record: RunRecord, event: AnyEvent | None) -> None:
@@ -69,7 +69,7 @@ class StallMonitor:
     def _train(
         self, record: RunRecord, event: FitStarted | EpochEnded | FitEnded, t_s: float
     ) -> None:
-        silence = self._of(record).silence
+        silence = self._of(record).stall_detector
         if isinstance(event, EpochEnded):
             silence.end_epoch(event.steps)
             return
@@ -95,8 +95,8 @@ class StallMonitor:
         _clear(record)
         if isinstance(event, SessionStarted):
             followed = self._of(record)
-            followed.silence.end_fit()
-            followed.silence.interval_s = event.sample_interval_s
+            followed.stall_detector.end_fit()
+            followed.stall_detector.interval_s = event.sample_interval_s
             followed.is_action_due = False
         elif record.is_over:
             self._runs.pop(record.run, None)
@@ -112,7 +112,7 @@ class StallMonitor:
         if record.phase != "training" or not event.fit or followed.is_action_due:
             self._excuse(record, t_s)
             return
-        silence, was = followed.silence, record.stalled_since_s
+        silence, was = followed.stall_detector, record.stalled_since_s
         if not silence.is_in_fit:
             silence.join_fit(t_s, event.epoch, event.step, steps=record.steps)
             return
@@ -120,15 +120,15 @@ class StallMonitor:
         if stall is not None:
             record.stalled_since_s, record.stalled_why = stall.since_s, _words(stall)
             if was is None:
-                self._ledger.notify(record, t_s, "warning", "no_steps", record.stalled_why)
+                self._event_log.notify(record, t_s, "warning", "no_steps", record.stalled_why)
         elif was is not None and silence.is_moving:
             _clear(record)
             text = f"steps are made again, after {t_s - was:.0f} s without one"
-            self._ledger.notify(record, t_s, "info", "steps_again", text)
+            self._event_log.notify(record, t_s, "info", "steps_again", text)
 
     def _excuse(self, record: RunRecord, t_s: float) -> None:
         _clear(record)
-        self._of(record).silence.excuse(t_s)
+        self._of(record).stall_detector.excuse(t_s)
 
 
 def _clear(record: RunRecord) -> None:
@@ -137,5 +137,5 @@ def _clear(record: RunRecord) -> None:
 
 def _words(stall: Stall) -> str:
     longest = f"{stall.longest_s:.2g}" if stall.longest_s < _WHOLE_S else f"{stall.longest_s:.0f}"
-    where = f"{stall.place.value}, where the longest pause was {longest} s"
+    where = f"{stall.fit_stage.value}, where the longest pause was {longest} s"
     return f"no step for {stall.silent_s:.0f} s {where}"

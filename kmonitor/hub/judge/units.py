@@ -158,7 +158,7 @@ class RunUnits:
         vram_of: What VRAM is a part of, bytes; None if nobody says.
         allocated: Bytes that Python allocated in one epoch by the last *Diagnose*, and the line
             that allocated most; None: nobody looked, in this process.
-        first_epoch: What memory did in the first epoch since the last start or reload.
+        epoch_samples: What memory did in the first epoch since the last start or reload.
     """
 
     def __init__(self) -> None:
@@ -169,7 +169,7 @@ class RunUnits:
         self.is_cgroup = False
         self.vram_of: float | None = None
         self.allocated: tuple[float, str] | None = None
-        self.first_epoch = FirstEpochSamples()
+        self.epoch_samples = FirstEpochSamples()
         self._epochs_ended = 0
         self._fresh: dict[UnitKind, int] = dict.fromkeys(_JUDGED, 0)
         self._open: dict[UnitKind, Unit] = {per: Unit(1, 0.0) for per in _JUDGED}
@@ -179,10 +179,10 @@ class RunUnits:
         self._steps_s: list[float] = []
         self._kind: tuple[int, int | None] = (0, None)
 
-    def take_fresh(self, per: UnitKind) -> int:
+    def take_fresh(self, kind: UnitKind) -> int:
         """How many units were completed since this was asked last."""
-        fresh, self._fresh[per] = self._fresh[per], 0
-        return min(fresh, len(self.done[per]))
+        fresh, self._fresh[kind] = self._fresh[kind], 0
+        return min(fresh, len(self.done[kind]))
 
     def add(self, t_s: float, event: Event) -> None:
         """One event of the run, in order.
@@ -201,7 +201,7 @@ class RunUnits:
             case EpochStarted():
                 self._complete_epoch()
                 self._open[UnitKind.EPOCH].began_s = t_s
-                self.first_epoch.begin(t_s)
+                self.epoch_samples.begin(t_s)
             case EpochEnded():
                 self._epoch_ended(t_s, event)
             case FitStarted():
@@ -225,7 +225,7 @@ class RunUnits:
             for unit in self._open.values() if len(values) else ():
                 unit.measured(level, float(values.min()), float(values.max()))
         if "ram_bytes" in columns:
-            self.first_epoch.samples(t_s, columns["ram_bytes"])
+            self.epoch_samples.samples(t_s, columns["ram_bytes"])
         newest = {name: _there(columns.get(name))[-1:].tolist() for name in SAMPLED}
         self._children_bytes = (newest["ram_children_bytes"] or [self._children_bytes])[0]
         self.vram_of = (newest["vram_of_bytes"] or [self.vram_of])[0]
@@ -274,7 +274,7 @@ class RunUnits:
     def _epoch_ended(self, t_s: float, event: EpochEnded) -> None:
         self._complete_epoch()
         self._epochs_ended += 1
-        self.first_epoch.end(t_s)
+        self.epoch_samples.end(t_s)
         for each in self._open.values():
             each.epoch_ended(event, self._children_bytes)
         unit = self._open[UnitKind.EPOCH]
@@ -304,12 +304,12 @@ class RunUnits:
         self._add(UnitKind.FIT, unit)
         self._open[UnitKind.FIT] = Unit(self.fits_ended + 1, t_s)
 
-    def _add(self, per: UnitKind, unit: Unit) -> None:
-        self.done[per].append(unit)
-        self._fresh[per] += 1
+    def _add(self, kind: UnitKind, unit: Unit) -> None:
+        self.done[kind].append(unit)
+        self._fresh[kind] += 1
 
     def _begin_anew(self, t_s: float) -> None:
-        self.first_epoch = FirstEpochSamples()
+        self.epoch_samples = FirstEpochSamples()
         self._children_bytes = math.nan
         for per in _JUDGED:
             self.done[per].clear()
@@ -342,7 +342,7 @@ _OF_MEMORY: Final[dict[CounterKind, Callable[[Unit], float]]] = {
 }
 
 
-def values_of(metric: VerdictMetric, units: Sequence[Unit], per: UnitKind) -> Floats:
+def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> Floats:
     """What the trend is looked for in, one value a unit; NaN where not measured, `[n]`.
 
     Of memory the smallest sample; of the graph its size at the end; of steps their time, in a
@@ -355,14 +355,14 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], per: UnitKind) -> Fl
             return _array(unit.operations for unit in units)
         case "step_time":
             step_s = _array(unit.step_s for unit in units)
-            return step_s if per is UnitKind.EPOCH else _as_one_kind(step_s, units)
+            return step_s if kind is UnitKind.EPOCH else _as_one_kind(step_s, units)
 
 
-def highest_of(metric: VerdictMetric, units: Sequence[Unit], per: UnitKind) -> Floats:
+def highest_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> Floats:
     """What meets a limit first, one value a unit: of memory the largest sample, `[n]`."""
     if metric in {"ram", "vram"}:
         return _array(unit.high.get(metric, np.nan) for unit in units)
-    return values_of(metric, units, per)
+    return values_of(metric, units, kind)
 
 
 def counters_of(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:

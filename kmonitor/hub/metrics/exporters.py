@@ -32,8 +32,8 @@ class MetricsExporters:
     def __init__(self, faults: HubFaults) -> None:
         """Open none yet. Args: `faults`: where faults are counted."""
         self._faults = faults
-        self._book = RunMetricsStore()
-        self._shelf = SnapshotHolder()
+        self._metrics_store = RunMetricsStore()
+        self._snapshot_holder = SnapshotHolder()
         self._page: PrometheusPage | None = None
         self._sender: OtlpSender | None = None
         self._endpoint = ""
@@ -59,7 +59,7 @@ class MetricsExporters:
             from kmonitor.hub.metrics.prometheus import PrometheusPage  # noqa: PLC0415 - an extra
         except ImportError as exc:
             raise _not_installed("--prometheus", "prometheus-client", "prometheus", exc) from exc
-        self._page = PrometheusPage(address, self._shelf)
+        self._page = PrometheusPage(address, self._snapshot_holder)
         who = "every user of this host" if address.ip.is_loopback else "whoever reaches this port"
         tell = LOG.info if address.ip.is_loopback else LOG.warning
         tell("figures are served at %s without a login: %s may read them", self._page.url, who)
@@ -75,18 +75,18 @@ class MetricsExporters:
             from kmonitor.hub.metrics.otlp import OtlpSender  # noqa: PLC0415 - an extra
         except ImportError as exc:
             raise _not_installed("--otlp", "the OpenTelemetry SDK", "otlp", exc) from exc
-        self._sender = OtlpSender(endpoint, self._shelf, hub=hub, host=host)
+        self._sender = OtlpSender(endpoint, self._snapshot_holder, hub=hub, host=host)
         self._endpoint = endpoint
         LOG.info("figures are sent to %s", endpoint)
 
     def heard(self, record: RunRecord, event: AnyEvent | None) -> None:
         """The hub took an event of a run."""
         with self._faults.guarded("figures"):
-            self._book.heard(record, event)
+            self._metrics_store.heard(record, event)
 
     def publish(self, hub: HubSnapshot, registry: RunRegistry, now_s: float) -> None:
         """Lay out what is known now. Args: `now_s`: monotonic time."""
-        self._shelf.lay(self._book.snapshot(hub, registry.all(), now_s))
+        self._snapshot_holder.lay(self._metrics_store.snapshot(hub, registry.all(), now_s))
 
     def trouble(self) -> str:
         """What is wrong with a way out, without a full stop; empty: nothing."""

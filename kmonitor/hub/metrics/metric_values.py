@@ -27,12 +27,12 @@ class Point:
     """One value.
 
     Attributes:
-        figure: Of which figure.
+        metric_definition: Of which figure.
         labels: Values of its labels, in their order.
         value: In its unit.
     """
 
-    figure: MetricDefinition
+    metric_definition: MetricDefinition
     labels: tuple[str, ...]
     value: float
 
@@ -121,12 +121,12 @@ def _logs(run: RunSnapshot, labels: tuple[str, str]) -> Iterator[Point]:
         yield Point(metric_table.EPOCH_LOG, (*labels, name), value)
 
 
-def _reclaims(tally: ReclaimTotals, labels: tuple[str, str]) -> Iterator[Point]:
-    for about, count in tally.times.items():
+def _reclaims(totals: ReclaimTotals, labels: tuple[str, str]) -> Iterator[Point]:
+    for about, count in totals.times.items():
         yield Point(metric_table.RECLAIMS, (*labels, *about), count)
-    if tally.times:
-        yield Point(metric_table.RECLAIMED, labels, tally.freed_bytes)
-        yield Point(metric_table.RECLAIMING, labels, tally.seconds)
+    if totals.times:
+        yield Point(metric_table.RECLAIMED, labels, totals.freed_bytes)
+        yield Point(metric_table.RECLAIMING, labels, totals.seconds)
 
 
 # Shelf.
@@ -168,5 +168,5 @@ def points_by_metric(found: Iterable[Point]) -> dict[MetricDefinition, list[Poin
     """Values by their figure, in the table's order as far as they came in it."""
     families: dict[MetricDefinition, list[Point]] = {}
     for point in found:
-        families.setdefault(point.figure, []).append(point)
+        families.setdefault(point.metric_definition, []).append(point)
     return families

@@ -54,7 +54,7 @@ class OtlpSender:
     def __init__(
         self,
         endpoint: str,
-        shelf: SnapshotHolder,
+        holder: SnapshotHolder,
         *,
         hub: str,
         host: str,
@@ -64,15 +64,15 @@ class OtlpSender:
 
         Args:
             endpoint: The collector's address for metrics, with its path.
-            shelf: Has what is sent.
+            holder: Has what is sent.
             hub: The hub's id.
             host: Name of this host.
             every_s: Time between two sendings, seconds.
         """
         self.trouble = ""
-        self._endpoint, self._shelf, self._every_s = endpoint, shelf, every_s
+        self._endpoint, self._snapshot_holder, self._every_s = endpoint, holder, every_s
         self._sent = {"done": 0, "failed": 0}
-        shelf.lay_exports(self._sent)
+        holder.lay_exports(self._sent)
         self._started_ns = time.time_ns()
         self._words = _SdkWords()
         self._resource = Resource.create(
@@ -105,7 +105,7 @@ class OtlpSender:
     def _main(self) -> None:
         wait_s = 0.0
         while not self._is_over.wait(wait_s):
-            found = self._shelf.points()
+            found = self._snapshot_holder.points()
             wait_s = self._every_s if found else min(0.1, self._every_s)
             if found:
                 self._send(found)
@@ -119,7 +119,7 @@ class OtlpSender:
         if self._is_over.is_set() and not is_done:
             return  # cut short by the hub's own end
         self._sent["done" if is_done else "failed"] += 1
-        self._shelf.lay_exports(self._sent)
+        self._snapshot_holder.lay_exports(self._sent)
         self._tell(why[:_MOST_WORDS] if not is_done else "")
 
     def _tell(self, why: str) -> None:
@@ -144,11 +144,11 @@ class OtlpSender:
         scope = ScopeMetrics(InstrumentationScope("kmonitor", VERSION), metrics, "")
         return MetricsData([ResourceMetrics(self._resource, [scope], "")])
 
-    def _metric(self, figure: MetricDefinition, some: list[Point], now_ns: int) -> Metric:
-        is_counter = figure.kind == "counter"
+    def _metric(self, definition: MetricDefinition, some: list[Point], now_ns: int) -> Metric:
+        is_counter = definition.kind == "counter"
         values = [
             NumberDataPoint(
-                attributes=dict(zip(figure.labels, point.labels, strict=True)),
+                attributes=dict(zip(definition.labels, point.labels, strict=True)),
                 start_time_unix_nano=self._started_ns if is_counter else 0,
                 time_unix_nano=now_ns,
                 value=float(point.value),  # a whole number would be of another type
@@ -158,7 +158,7 @@ class OtlpSender:
         data = Gauge(values)
         if is_counter:
             data = Sum(values, AggregationTemporality.CUMULATIVE, is_monotonic=True)
-        return Metric(figure.name, figure.about, figure.unit, data)
+        return Metric(definition.name, definition.about, definition.unit, data)
 
 
 class _SdkWords(logging.Handler):

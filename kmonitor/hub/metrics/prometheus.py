@@ -46,18 +46,18 @@ class PrometheusPage:
         url: Where the page is.
     """
 
-    def __init__(self, bind: BindAddress, shelf: SnapshotHolder) -> None:
+    def __init__(self, bind: BindAddress, holder: SnapshotHolder) -> None:
         """Listen, and serve from now on.
 
         Args:
             bind: Where; port 0: any that is free.
-            shelf: Has what is shown.
+            holder: Has what is shown.
 
         Raises:
             ExporterRefused: It cannot listen there.
         """
         try:
-            self._server = _Server(bind, shelf)
+            self._server = _Server(bind, holder)
         except OSError as exc:
             raise ExporterRefused(
                 f"--prometheus cannot listen on {bind.host}:{bind.port}: {exc.strerror or exc}.",
@@ -84,9 +84,9 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, bind: BindAddress, shelf: SnapshotHolder) -> None:
+    def __init__(self, bind: BindAddress, holder: SnapshotHolder) -> None:
         self.address_family = AF_INET if bind.ip.version == 4 else AF_INET6  # noqa: PLR2004
-        self.shelf = shelf
+        self.snapshot_holder = holder
         self.is_local = bind.ip.is_loopback
         self._room = threading.BoundedSemaphore(_MOST_AT_ONCE)
         self._writing = threading.Lock()
@@ -108,7 +108,7 @@ class _Server(ThreadingHTTPServer):
             written_s, text = self._written.get(kind, (-math.inf, b""))
             now_s = monotonic()
             if not text or now_s - written_s >= _WRITE_EVERY_S:
-                found = self.shelf.points()
+                found = self.snapshot_holder.points()
                 families: Any = _Families(found)
                 text = encode(families) if found else b""
                 self._written[kind] = now_s, text

@@ -193,7 +193,7 @@ class RunMetricsStore:
         return Snapshot(
             taken_s=now_s,
             hub=hub,
-            runs=tuple(self._run_now(record) for record in living[:MOST_RUNS]),
+            runs=tuple(self._run_snapshot(record) for record in living[:MOST_RUNS]),
             left_out=max(0, len(living) - MOST_RUNS),
             states=Counter(record.state for record in known),
             events=self._events,
@@ -206,7 +206,7 @@ class RunMetricsStore:
             found = self._kept[record.run] = _Kept()
         return found
 
-    def _run_now(self, record: RunRecord) -> RunSnapshot:
+    def _run_snapshot(self, record: RunRecord) -> RunSnapshot:
         kept = self._of(record)
         source = record.sources.get("vram_bytes")
         is_silent = record.state == "silent"

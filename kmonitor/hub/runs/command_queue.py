@@ -103,16 +103,16 @@ class CommandQueue:
         self._keep_final(entry)
         return entry
 
-    def add(self, asked: CommandRequest, wall_s: float, refusal: str = "") -> CommandEntry:
+    def add(self, request: CommandRequest, wall_s: float, refusal: str = "") -> CommandEntry:
         """Take a command: queued, or refused at once for the reason `refusal`."""
         entry = CommandEntry(
-            id=asked.id,
-            run=asked.run,
-            boot=asked.boot,
-            name=asked.name,
-            args=asked.args,
-            ttl_s=asked.ttl_s,
-            asked_by=asked.asked_by,
+            id=request.id,
+            run=request.run,
+            boot=request.boot,
+            name=request.name,
+            args=request.args,
+            ttl_s=request.ttl_s,
+            asked_by=request.asked_by,
             asked_wall_s=wall_s,
         )
         self._open[entry.id] = entry

@@ -174,7 +174,7 @@ class HubEventLog:
 
     Attributes:
         registry: All runs.
-        book: All commands.
+        command_queue: All commands.
         database: Where they are kept.
         head: Newest row id that is committed: what desktops may see.
         unit_ended: Runs of which an epoch or a fit has ended; who judges them takes them out.
@@ -195,7 +195,7 @@ class HubEventLog:
         self.database = database
         self.registry = RunRegistry(database.next_key)
         self.registry.load(read_runs(database, faults), database.deleted_runs())
-        self.book = CommandQueue(
+        self.command_queue = CommandQueue(
             database.open_commands(), lambda exc: faults.record("store: command", exc)
         )
         self._faults = faults
@@ -306,7 +306,7 @@ class HubEventLog:
 
     def settle(self, entry: CommandEntry, state: CommandState, why: str = "") -> None:
         """Move a command on and write down how it ended."""
-        if self.book.advance(entry, state, why) and entry.is_final:
+        if self.command_queue.advance(entry, state, why) and entry.is_final:
             self._audit_end(entry)
 
     def run_is_lost(self, record: RunRecord, why: str) -> None:
@@ -439,7 +439,7 @@ class HubEventLog:
         changes = self._pending
         # After a failure older copies are still here; each try would add one more of each.
         changes.runs = _newest([*changes.runs, *self.registry.take_dirty()])
-        changes.commands = _newest([*changes.commands, *self.book.take_dirty()])
+        changes.commands = _newest([*changes.commands, *self.command_queue.take_dirty()])
         changes.deleted += self.registry.take_deleted()
         started_s = self._clock.monotonic_s()
         try:
@@ -463,15 +463,15 @@ class HubEventLog:
             (*REJECTED_ROW_ERRORS, *CONFLICT_ERRORS) if self._is_lenient else REJECTED_ROW_ERRORS
         )
 
-    def _write_all(self, changes: WriteBatch) -> None:
+    def _write_all(self, batch: WriteBatch) -> None:
         """Write everything, but for rows that no database takes: those are named and left out.
 
         Raises: as `Database.write`; what is not written yet is what then waits.
         """
         try:
-            self.database.write(changes)
+            self.database.write(batch)
         except self._never_taken as exc:
-            parts = self._parts(changes, exc)
+            parts = self._parts(batch, exc)
         else:
             return
         # By halves: which row it is the database does not say.
@@ -487,14 +487,14 @@ class HubEventLog:
             except self._never_taken as exc:
                 parts = self._parts(part, exc) + parts
 
-    def _parts(self, changes: WriteBatch, exc: Exception) -> list[WriteBatch]:
+    def _parts(self, batch: WriteBatch, exc: Exception) -> list[WriteBatch]:
         """What is to be tried of what could not be written: less each time."""
-        if changes.n_rows > 1:
-            return changes.halves()
-        if not changes.events:
-            self._faults.record("store: refused", exc, of=_named(changes))
+        if batch.n_rows > 1:
+            return batch.halves()
+        if not batch.events:
+            self._faults.record("store: refused", exc, of=_named(batch))
             return []
-        row, key, seq, t_s, wall_s, kind, _body = changes.events[0]
+        row, key, seq, t_s, wall_s, kind, _body = batch.events[0]
         run = self.registry.id_of(key) or "a run that is gone"
         self._faults.record("store: refused", exc, of=f"event {seq} of {run}")
         if kind == "lost":
@@ -513,18 +513,18 @@ class HubEventLog:
             or pending.commands
             or pending.deleted
             or self.registry.is_dirty
-            or self.book.is_dirty
+            or self.command_queue.is_dirty
         )
 
     def _progress(self, event: CommandProgress, row: int) -> None:
-        entry = self.book.get(event.id)
+        entry = self.command_queue.get(event.id)
         if entry is None:
             return  # asked by the script itself
-        if self.book.advance(entry, event.state, event.why, row) and entry.is_final:
+        if self.command_queue.advance(entry, event.state, event.why, row) and entry.is_final:
             self._audit_end(entry)
 
     def _boot_is_over(self, record: RunRecord, why: str) -> None:
-        for entry in self.book.open_of(record.run):
+        for entry in self.command_queue.open_of(record.run):
             if entry.boot != record.boot or entry.name == "restart":
                 continue  # a restart is reported by the process that follows
             if entry.state == "queued" and not entry.was_sent:
@@ -537,15 +537,15 @@ class HubEventLog:
         self.audit(entry.asked_by, f"command {entry.name}", entry.run, entry.id, result)
 
 
-def _named(changes: WriteBatch) -> str:
+def _named(batch: WriteBatch) -> str:
     """Whose the one row is that is not an event."""
-    if changes.runs:
-        return f"run {changes.runs[0][1]}"
-    if changes.commands:
-        return f"command {changes.commands[0][0]}"
-    if changes.blocks:
-        return f"samples of run number {changes.blocks[0].run_key}"
-    return "audit" if changes.audit else "deletion"
+    if batch.runs:
+        return f"run {batch.runs[0][1]}"
+    if batch.commands:
+        return f"command {batch.commands[0][0]}"
+    if batch.blocks:
+        return f"samples of run number {batch.blocks[0].run_key}"
+    return "audit" if batch.audit else "deletion"
 
 
 def _newest(rows: Iterable[_Row]) -> list[_Row]:

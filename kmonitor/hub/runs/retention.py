@@ -26,33 +26,33 @@ class Retention:
 
     def __init__(
         self,
-        ledger: HubEventLog,
+        log: HubEventLog,
         keep: Keep,
         clock: Clock,
         is_abandoned: Callable[[RunRecord], bool],
-        doubt: WallClockCheck,
+        check: WallClockCheck,
     ) -> None:
         """Nothing is removed before the first `step`.
 
         Args:
-            ledger: What the hub knows.
+            log: What the hub knows.
             keep: What is kept.
             clock: Time.
             is_abandoned: Whether a run that has not ended may go all the same.
-            doubt: Whether the clock may be believed.
+            check: Whether the clock may be believed.
         """
         self.removed = 0
-        self._ledger = ledger
+        self._event_log = log
         self.keep = keep
         self._clock = clock
         self._is_abandoned = is_abandoned
-        self._doubt = doubt
+        self._clock_check = check
         self._is_unsure = False
 
     def step(self) -> None:
         """Remove one run if one has to go, or give some room back to the disk."""
-        database = self._ledger.database
-        if database.is_away or database.is_sweeping() or self._ledger.registry.is_deleting:
+        database = self._event_log.database
+        if database.is_away or database.is_sweeping() or self._event_log.registry.is_deleting:
             return
         found = self._next_to_go()
         if found is None:
@@ -60,8 +60,8 @@ class Retention:
             return
         record, why = found
         LOG.info("removed run %s (%r): %s", record.run, record.name, why)
-        self._ledger.audit("hub", "delete", record.run, record.name, why)
-        self._ledger.registry.delete(record)
+        self._event_log.audit("hub", "delete", record.run, record.name, why)
+        self._event_log.registry.delete(record)
         self.removed += 1
 
     def _next_to_go(self) -> tuple[RunRecord, str] | None:
@@ -75,13 +75,13 @@ class Retention:
         if keep.days and self._believes_clock() and age_s > keep.days * _DAY_S:
             return oldest, f"it ended {age_s / _DAY_S:.0f} days ago, {keep.days:g} are kept"
         if keep.n_bytes:
-            used = self._ledger.used_bytes
+            used = self._event_log.used_bytes
             if used > keep.n_bytes:
                 return oldest, f"{used} bytes are stored, {keep.n_bytes} are kept"
         return None
 
     def _believes_clock(self) -> bool:
-        believes = self._doubt.believes()
+        believes = self._clock_check.believes()
         if not believes and not self._is_unsure:
             LOG.info("no run is removed for its age for a day: the clock stepped or is unknown")
         self._is_unsure = not believes
@@ -90,6 +90,6 @@ class Retention:
     def _removable(self) -> list[RunRecord]:
         return [
             record
-            for record in self._ledger.registry.all()
+            for record in self._event_log.registry.all()
             if not record.pinned and (record.is_over or self._is_abandoned(record))
         ]

@@ -38,16 +38,16 @@ class TeamRuns:
 
     def __init__(
         self,
-        ledger: HubEventLog,
+        log: HubEventLog,
         clock: Clock,
         *,
         every_s: float = TEAM_LOOK_EVERY_S,
     ) -> None:
         """Args: `every_s`: seconds from one look to the next."""
-        self._ledger = ledger
+        self._event_log = log
         self._clock = clock
         self._every_s = every_s
-        self._own = HubIdRange.around(ledger.database.next_key)
+        self._own = HubIdRange.around(log.database.next_key)
         self._known: dict[int, int] = {}
         self._found: deque[_Found] = deque()
         self._is_stopping = threading.Event()
@@ -65,7 +65,7 @@ class TeamRuns:
 
     def take(self) -> None:
         """Show what was found since, and mark what is told of no more."""
-        registry = self._ledger.registry
+        registry = self._event_log.registry
         while self._found:
             found = self._found.popleft()
             registry.drop_others(found.gone)
@@ -80,7 +80,7 @@ class TeamRuns:
                 registry.show_other(record)
 
     def _main(self) -> None:
-        reader = self._ledger.database.open_reader
+        reader = self._event_log.database.open_reader
         run_reader_thread("runs of other hubs", reader, self._is_stopping, self._turn)
 
     def _turn(self, connection: StoreConnection) -> None:

@@ -47,17 +47,17 @@ class EventVerifier:
         is_broken: The database's own structure is damaged.
     """
 
-    def __init__(self, ledger: HubEventLog, spools: Path, faults: HubFaults, clock: Clock) -> None:
+    def __init__(self, log: HubEventLog, spools: Path, faults: HubFaults, clock: Clock) -> None:
         self.restored = self.marked = 0
         self.is_broken = False
-        self._ledger, self._database = ledger, ledger.database
+        self._ledger, self._database = log, log.database
         self._spools, self._faults, self._clock = spools, faults, clock
         self._begin()
         self._rows = -1
         self._not_before_s = 0.0
 
     def _begin(self) -> None:
-        self._row = self._database.span.first
+        self._row = self._database.id_range.first
         self._head = self._database.head
         # The newest row of each run so far: what a missing or damaged one stands behind.
         self._before: dict[int, NewEvent] = {}
@@ -163,7 +163,7 @@ class EventVerifier:
     def _fill(self, record: RunRecord, first: int, last: int, before_row: int) -> None:
         """Events of a run that are not there any more: from its spool, else one row a gap."""
         before = self._before.get(record.key)
-        after_row = self._database.span.first if before is None else before[0]
+        after_row = self._database.id_range.first if before is None else before[0]
         wall_s = record.started_wall_s if before is None else before[4]
         spooled = spooled_bodies(self._spools / record.run, first, min(last, first + _MOST_FILLED))
         found = _with_gaps(spooled, first, last, self._time_before(record))
@@ -217,8 +217,8 @@ def _with_gaps(
     expected = first
     for seq in [*sorted(bodies), last + 1]:
         if seq > expected:
-            lost = LostEvents(t_s=t_s, first=expected, last=seq - 1, why=DAMAGED)
-            found.append((seq - 1, encode_event(lost)))
+            events = LostEvents(t_s=t_s, first=expected, last=seq - 1, why=DAMAGED)
+            found.append((seq - 1, encode_event(events)))
         if seq in bodies:
             found.append((seq, bodies[seq]))
         expected = seq + 1

@@ -139,8 +139,8 @@ def newest_row(connection: StoreConnection, number: int) -> int:
         connection: Any connection on the hub's database.
         number: A run's key, or a row.
     """
-    span = HubIdRange.around(number)
+    id_range = HubIdRange.around(number)
     found = connection.execute(
-        "SELECT max(row) FROM events WHERE row BETWEEN ? AND ?", (span.first, span.last)
+        "SELECT max(row) FROM events WHERE row BETWEEN ? AND ?", (id_range.first, id_range.last)
     ).fetchone()
-    return int(found[0] or span.first)
+    return int(found[0] or id_range.first)

@@ -24,7 +24,7 @@ MAX_AUDIT_ROWS: Final = 200_000
 
 
 def read_audit(
-    connection: StoreConnection, span: HubIdRange, before: int, limit: int
+    connection: StoreConnection, id_range: HubIdRange, before: int, limit: int
 ) -> tuple[list[AuditRow], bool]:
     """Rows of a hub older than row `before` (0: from the newest), newest first.
 
@@ -34,7 +34,7 @@ def read_audit(
     found = connection.execute(
         "SELECT id, wall_s, who, what, run, subject, result FROM audit"
         " WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?",
-        (span.first, before - 1 if before else span.last, limit + 1),
+        (id_range.first, before - 1 if before else id_range.last, limit + 1),
     )
     rows: list[AuditRow] = []
     n_bytes = 0
@@ -47,20 +47,20 @@ def read_audit(
     return rows, False
 
 
-def bound_audit(connection: StoreConnection, span: HubIdRange) -> None:
+def bound_audit(connection: StoreConnection, id_range: HubIdRange) -> None:
     """Forget a hub's oldest rows beyond the bound."""
-    newest = newest_audit(connection, span)
+    newest = newest_audit(connection, id_range)
     connection.execute(
-        "DELETE FROM audit WHERE id BETWEEN ? AND ?", (span.first, newest - MAX_AUDIT_ROWS)
+        "DELETE FROM audit WHERE id BETWEEN ? AND ?", (id_range.first, newest - MAX_AUDIT_ROWS)
     )
 
 
-def newest_audit(connection: StoreConnection, span: HubIdRange) -> int:
+def newest_audit(connection: StoreConnection, id_range: HubIdRange) -> int:
     """Number of a hub's newest row; the span's first if there is none."""
     found = connection.execute(
-        "SELECT max(id) FROM audit WHERE id BETWEEN ? AND ?", (span.first, span.last)
+        "SELECT max(id) FROM audit WHERE id BETWEEN ? AND ?", (id_range.first, id_range.last)
     ).fetchone()
-    return int(found[0] or span.first)
+    return int(found[0] or id_range.first)
 
 
 _PUT_EVENT = f"INSERT INTO events ({SUMMED}) VALUES (?,?,?,?,?,?,?,?)"  # noqa: S608 - constant
@@ -138,7 +138,7 @@ class Database(ABC):
         hub: The hub's id; a new database has a new one.
         head: Newest row id ever stored; ids are never used twice.
         next_key: The next new run's key.
-        span: This hub's numbers.
+        id_range: This hub's numbers.
         is_shared: Whether other hubs store here too.
         is_away: Whether it cannot be reached now; what is asked of it fails with `StoreUnavailable`.
     """
@@ -148,10 +148,10 @@ class Database(ABC):
     next_key: int
     is_shared = False
 
-    def __init__(self, connection: StoreConnection, span: HubIdRange) -> None:
-        """Args: `connection`: the one that writes. `span`: of this hub."""
+    def __init__(self, connection: StoreConnection, id_range: HubIdRange) -> None:
+        """Args: `connection`: the one that writes. `id_range`: of this hub."""
         self._connection = connection
-        self.span = span
+        self.id_range = id_range
 
     @property
     def is_away(self) -> bool:
@@ -190,11 +190,11 @@ class Database(ABC):
     def close(self) -> None:
         """Let go of it; what was written stays."""
 
-    def _prepare(self, changes: WriteBatch) -> None:  # noqa: B027 - nothing, where none is ever lost
-        """Take out of `changes` what an earlier attempt has written without saying so."""
+    def _prepare(self, batch: WriteBatch) -> None:  # noqa: B027 - nothing, where none is ever lost
+        """Take out of `batch` what an earlier attempt has written without saying so."""
 
     @abstractmethod
-    def _transaction(self, changes: WriteBatch) -> AbstractContextManager[None]:
+    def _transaction(self, batch: WriteBatch) -> AbstractContextManager[None]:
         """Commit what is done inside, and the newest row's number, or nothing of it."""
 
     @abstractmethod
@@ -206,7 +206,7 @@ class Database(ABC):
 
     def _load(self, head: int) -> None:
         """Look where this hub's numbers have got to; `head` as it is remembered."""
-        span = self.span
+        span = self.id_range
         self.head = max(head, newest_row(self._connection, span.first))
         self.next_key = 1 + max(
             self._newest("SELECT max(key) FROM runs WHERE key BETWEEN ? AND ?"),
@@ -214,7 +214,7 @@ class Database(ABC):
         )
         self._audit = newest_audit(self._connection, span)
 
-    def write(self, changes: WriteBatch) -> None:
+    def write(self, batch: WriteBatch) -> None:
         """Commit all of it or nothing.
 
         Raises:
@@ -222,22 +222,22 @@ class Database(ABC):
             READ_ANEW: Nothing was written: rows are there of which this hub knows nothing.
             NEVER_TAKEN: Nothing was written: a value of one row is none of its column's.
         """
-        self._prepare(changes)
-        audit = [(self._audit + n, *row) for n, row in enumerate(changes.audit, 1)]
-        with self._transaction(changes):
+        self._prepare(batch)
+        audit = [(self._audit + n, *row) for n, row in enumerate(batch.audit, 1)]
+        with self._transaction(batch):
             run_all = self._connection.executemany
-            self._put_events(changes.events)
-            run_all("DELETE FROM events WHERE row = ?", changes.joined)
-            run_all(_PUT_RUN, changes.runs)
-            self._put_commands(changes.commands)
+            self._put_events(batch.events)
+            run_all("DELETE FROM events WHERE row = ?", batch.joined)
+            run_all(_PUT_RUN, batch.runs)
+            self._put_commands(batch.commands)
             run_all(_PUT_AUDIT, audit)
-            write_blocks(self._connection, changes.blocks)
-            for key, _, _ in changes.deleted:
+            write_blocks(self._connection, batch.blocks)
+            for key, _, _ in batch.deleted:
                 self._connection.execute("DELETE FROM runs WHERE key = ?", (key,))
-            run_all(_PUT_DELETED, changes.deleted)
+            run_all(_PUT_DELETED, batch.deleted)
         self._audit += len(audit)
-        if changes.events:
-            self.head = changes.events[-1][0]
+        if batch.events:
+            self.head = batch.events[-1][0]
 
     def runs(self) -> Iterator[tuple[int, object, object, object]]:
         """(key, run, record, largest seq) of every run of this hub, as they are stored."""
@@ -266,27 +266,27 @@ class Database(ABC):
         )
         return [(run, whole(change)) for run, change in found if is_id(str(run))]
 
-    def page(self, wanted: PageRequest) -> Page:
+    def page(self, request: PageRequest) -> Page:
         """One page of rows; of one hub's after the other's where runs of several are wanted."""
-        by_hub: dict[HubIdRange, list[int]] = {} if wanted.run_keys else {self.span: []}
-        for key in sorted(wanted.run_keys):
+        by_hub: dict[HubIdRange, list[int]] = {} if request.run_keys else {self.id_range: []}
+        for key in sorted(request.run_keys):
             by_hub.setdefault(HubIdRange.around(key), []).append(key)
         for n, (span, keys) in enumerate(by_hub.items(), 1):
-            head = self.head if span == self.span else newest_row(self._connection, span.first)
-            if wanted.cursor < head:
+            head = self.head if span == self.id_range else newest_row(self._connection, span.first)
+            if request.cursor < head:
                 page = read_event_page(
-                    self._connection, replace(wanted, run_keys=tuple(keys)), head
+                    self._connection, replace(request, run_keys=tuple(keys)), head
                 )
                 return replace(page, more=page.more or n < len(by_hub))
-        return Page([], wanted.cursor, more=False)
+        return Page([], request.cursor, more=False)
 
     def audit_rows(self, before: int, limit: int) -> tuple[list[AuditRow], bool]:
         """What was done, newest first, and whether there is more; as `read_audit`."""
-        return read_audit(self._connection, self.span, before, limit)
+        return read_audit(self._connection, self.id_range, before, limit)
 
     def bound_audit(self) -> None:
         """Forget the oldest of what was done, beyond a bound."""
-        bound_audit(self._connection, self.span)
+        bound_audit(self._connection, self.id_range)
 
     def bodies(self, run_key: int, first: int, last: int) -> dict[int, bytes]:
         """Stored bodies by seq, `first` to `last` included."""
@@ -333,9 +333,9 @@ class Database(ABC):
 
     def mend(self, rewritten: Sequence[NewEvent], added: Sequence[NewEvent]) -> None:
         """Write rows in the place of damaged ones, and at free row ids; all of it or nothing."""
-        changes = WriteBatch()
-        self._prepare(changes)
-        with self._transaction(changes):
+        batch = WriteBatch()
+        self._prepare(batch)
+        with self._transaction(batch):
             self._connection.executemany(
                 "UPDATE events SET t_s = ?, wall_s = ?, kind = ?, body = ?, crc = ? WHERE row = ?",
                 [(*each[3:], each[0]) for each in summed(rewritten)],
@@ -370,8 +370,8 @@ class Database(ABC):
 
     @property
     def _ends(self) -> tuple[int, int]:
-        return self.span.first, self.span.last
+        return self.id_range.first, self.id_range.last
 
     def _newest(self, query: str) -> int:
         found = self._connection.execute(query, self._ends).fetchone()
-        return int(found[0] or self.span.first)
+        return int(found[0] or self.id_range.first)

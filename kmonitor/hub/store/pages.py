@@ -47,45 +47,45 @@ class PageRequest:
     kinds: tuple[str, ...] = ()
 
 
-def read_event_page(connection: StoreConnection, wanted: PageRequest, head: int) -> Page:
+def read_event_page(connection: StoreConnection, request: PageRequest, head: int) -> Page:
     """One page of at most `wanted.limit` rows and `MAX_BATCH_BYTES`.
 
     Args:
         connection: Any connection on the hub's database.
-        wanted: Which rows.
+        request: Which rows.
         head: Newest row id that is stored by the hub whose rows are wanted.
     """
-    if wanted.cursor >= head:
-        return Page([], wanted.cursor, more=False)
-    wanted = replace(wanted, cursor=max(wanted.cursor, HubIdRange.around(head).first))
-    if len(wanted.run_keys) != 1:
-        return _window_page(connection, wanted, head)
-    run_key = wanted.run_keys[0]
-    if wanted.kinds:
-        rows = _rows_of_kinds(connection, run_key, wanted)
+    if request.cursor >= head:
+        return Page([], request.cursor, more=False)
+    request = replace(request, cursor=max(request.cursor, HubIdRange.around(head).first))
+    if len(request.run_keys) != 1:
+        return _window_page(connection, request, head)
+    run_key = request.run_keys[0]
+    if request.kinds:
+        rows = _rows_of_kinds(connection, run_key, request)
     else:
-        rows = _rows_of_run(connection, run_key, wanted)
+        rows = _rows_of_run(connection, run_key, request)
     # A row behind the newest is none that was ever stored by this hub.
-    rows = _within_bytes([row for row in rows if row[0] <= head][: wanted.limit])
+    rows = _within_bytes([row for row in rows if row[0] <= head][: request.limit])
     if not rows:
         return Page([], head, more=False)
     return Page(rows, rows[-1][0], more=rows[-1][0] < head)
 
 
-def _window_page(connection: StoreConnection, wanted: PageRequest, head: int) -> Page:
-    end = min(head, wanted.cursor + _WINDOW_ROWS)
+def _window_page(connection: StoreConnection, request: PageRequest, head: int) -> Page:
+    end = min(head, request.cursor + _WINDOW_ROWS)
     where = ["row > ?", "row <= ?"]
-    values: list[object] = [wanted.cursor, end]
-    if wanted.run_keys:
-        where.append(f"run_key IN ({_marks(wanted.run_keys)})")
-        values += wanted.run_keys
-    if wanted.kinds:
-        where.append(f"kind IN ({_marks(wanted.kinds)})")
-        values += wanted.kinds
+    values: list[object] = [request.cursor, end]
+    if request.run_keys:
+        where.append(f"run_key IN ({_marks(request.run_keys)})")
+        values += request.run_keys
+    if request.kinds:
+        where.append(f"kind IN ({_marks(request.kinds)})")
+        values += request.kinds
     query = f"SELECT {SUMMED} FROM events WHERE {' AND '.join(where)} ORDER BY row LIMIT ?"  # noqa: S608 - placeholders only
-    found = _checked(connection.execute(query, [*values, wanted.limit]))
+    found = _checked(connection.execute(query, [*values, request.limit]))
     rows = _within_bytes(found)
-    is_cut = len(rows) == wanted.limit or len(rows) < len(found)
+    is_cut = len(rows) == request.limit or len(rows) < len(found)
     if is_cut:
         return Page(rows, rows[-1][0], more=rows[-1][0] < head)
     return Page(rows, *_behind(connection, end, head))
@@ -102,37 +102,37 @@ def _behind(connection: StoreConnection, end: int, head: int) -> tuple[int, bool
 
 
 def _rows_of_run(
-    connection: StoreConnection, run_key: int, wanted: PageRequest
+    connection: StoreConnection, run_key: int, request: PageRequest
 ) -> list[StoredRow]:
-    after_seq = seq_at_row(connection, run_key, wanted.cursor)
+    after_seq = seq_at_row(connection, run_key, request.cursor)
     found = connection.execute(
         f"SELECT {SUMMED} FROM events WHERE run_key = ? AND seq > ? ORDER BY seq LIMIT ?",  # noqa: S608 - constant
-        (run_key, after_seq, wanted.limit),
+        (run_key, after_seq, request.limit),
     )
     rows = _checked(found)
     # The hub's own rows, a few at most, have negative numbers.
     found = connection.execute(
         f"SELECT {SUMMED} FROM events WHERE run_key = ? AND seq < 0 AND row > ?",  # noqa: S608 - constant
-        (run_key, wanted.cursor),
+        (run_key, request.cursor),
     )
     own = _checked(found)
     return sorted(rows + own) if own else rows
 
 
 def _rows_of_kinds(
-    connection: StoreConnection, run_key: int, wanted: PageRequest
+    connection: StoreConnection, run_key: int, request: PageRequest
 ) -> list[StoredRow]:
     # One limited query a kind, merged: `kind IN (...)` would sort all rows behind the cursor.
     one = (
         f"SELECT * FROM (SELECT {SUMMED} FROM events"  # noqa: S608 - constant
         " WHERE run_key = ? AND kind = ? AND row > ? ORDER BY row LIMIT ?) AS one"
     )
-    kinds = list(dict.fromkeys(wanted.kinds))
+    kinds = list(dict.fromkeys(request.kinds))
     values: list[object] = []
     for kind in kinds:
-        values += [run_key, kind, wanted.cursor, wanted.limit]
+        values += [run_key, kind, request.cursor, request.limit]
     query = " UNION ALL ".join([one] * len(kinds)) + " ORDER BY 1 LIMIT ?"
-    return _checked(connection.execute(query, [*values, wanted.limit]))
+    return _checked(connection.execute(query, [*values, request.limit]))
 
 
 def seq_at_row(connection: StoreConnection, run_key: int, row: int) -> int:

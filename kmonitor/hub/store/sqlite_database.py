@@ -129,12 +129,12 @@ class SqliteDatabase(Database):
 
     @override
     @contextmanager
-    def _transaction(self, changes: WriteBatch) -> Generator[None]:
+    def _transaction(self, batch: WriteBatch) -> Generator[None]:
         self._file.execute("BEGIN IMMEDIATE")
         try:
             yield
-            if changes.events:
-                head = changes.events[-1][0]
+            if batch.events:
+                head = batch.events[-1][0]
                 self._file.execute("UPDATE facts SET value = ? WHERE name = 'head'", (head,))
             self._file.execute("COMMIT")
         except BaseException:
@@ -152,7 +152,7 @@ class SqliteDatabase(Database):
 
     def _stored_head(self) -> int:
         stored = self._fact_or_new("head", 0)
-        if stored.isdecimal() and int(stored) in self.span:
+        if stored.isdecimal() and int(stored) in self.id_range:
             return int(stored)
         LOG.error("%s remembers %.40r as its newest row: it is looked for", self.path, stored)
         self._new_fact("head", 0)

@@ -27,41 +27,44 @@ Reply = Callable[[msgspec.Struct], object]
 class AccessService:
     """Owned by the hub's main thread."""
 
-    def __init__(self, doors: HubEndpoints, ledger: HubEventLog, clock: Clock) -> None:
-        self._doors = doors
-        self._keys = doors.keys
-        self._ledger = ledger
+    def __init__(self, endpoints: HubEndpoints, log: HubEventLog, clock: Clock) -> None:
+        self._hub_endpoints = endpoints
+        self._keys = endpoints.keys
+        self._event_log = log
         self._clock = clock
 
     def serve(self, peer: Peer, asked: KeysRequest | AuditRequest, reply: Reply) -> None:
         """Answer an operator, once what was changed is written down."""
         match asked:
             case AuditRequest():
-                rows, more = self._ledger.database.audit_rows(asked.before, asked.limit)
+                rows, more = self._event_log.database.audit_rows(asked.before, asked.limit)
                 reply(AuditReply(ask=asked.ask, rows=rows, more=more))
             case KeysRequest():
                 told = self._change(peer, asked)
                 # The list is a file of its own: a full database delays only the audit.
-                self._ledger.flush()
+                self._event_log.flush()
                 reply(told)
             case _:
                 assert_never(asked)
 
-    def _change(self, peer: Peer, asked: KeysRequest) -> KeysReply | ErrorMessage:
-        self._doors.look_at_keys()  # who asks may just have mended the file by hand
+    def _change(self, peer: Peer, request: KeysRequest) -> KeysReply | ErrorMessage:
+        self._hub_endpoints.look_at_keys()  # who asks may just have mended the file by hand
         try:
-            if asked.authorize is not None:
-                self._authorize(peer, asked.authorize)
-            if asked.revoke and not self._revoke(peer, asked.revoke):
-                text = f'no key is called "{asked.revoke}", and none is that key'
-                return _error(asked, "not_found", text)
+            if request.authorize is not None:
+                self._authorize(peer, request.authorize)
+            if request.revoke and not self._revoke(peer, request.revoke):
+                text = f'no key is called "{request.revoke}", and none is that key'
+                return _error(request, "not_found", text)
         except UserError as exc:
-            return _error(asked, "invalid", exc.what)
+            return _error(request, "invalid", exc.what)
         except (OSError, NotPrivate) as exc:
-            return _error(asked, "invalid", f"the list of keys cannot be written: {exc}")
+            return _error(request, "invalid", f"the list of keys cannot be written: {exc}")
         fault = "" if self._keys.fault is None else str(self._keys.fault)
         return KeysReply(
-            ask=asked.ask, keys=self._keys.all(), address=self._doors.address, fault=fault
+            ask=request.ask,
+            keys=self._keys.all(),
+            address=self._hub_endpoints.address,
+            fault=fault,
         )
 
     def _authorize(self, peer: Peer, wanted: KeyGrant) -> None:
@@ -70,20 +73,20 @@ class AccessService:
             return  # asked twice
         self._keys.grant(msgspec.structs.replace(wanted, since_wall_s=self._clock.wall_s()))
         was = "" if before is None else f", was {before.name}, {before.role}"
-        self._ledger.audit(
+        self._event_log.audit(
             peer.who, "authorize", "", f"{wanted.name} {wanted.key}", f"role {wanted.role}{was}"
         )
         if before is not None and before.role != wanted.role:
-            self._doors.end_sessions({wanted.key})
+            self._hub_endpoints.end_sessions({wanted.key})
 
     def _revoke(self, peer: Peer, name_or_key: str) -> bool:
         gone = self._keys.revoke(name_or_key)
         if gone is None:
             return False
-        self._ledger.audit(peer.who, "revoke", "", f"{gone.name} {gone.key}", "done")
-        self._doors.end_sessions({gone.key})
+        self._event_log.audit(peer.who, "revoke", "", f"{gone.name} {gone.key}", "done")
+        self._hub_endpoints.end_sessions({gone.key})
         return True
 
 
-def _error(asked: KeysRequest, code: Literal["invalid", "not_found"], text: str) -> ErrorMessage:
-    return ErrorMessage(code=code, text=text, ask=asked.ask)
+def _error(request: KeysRequest, code: Literal["invalid", "not_found"], text: str) -> ErrorMessage:
+    return ErrorMessage(code=code, text=text, ask=request.ask)

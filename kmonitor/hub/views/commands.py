@@ -18,58 +18,58 @@ class CommandService:
         is_gone: Asked of a run that is not over: whether its process is seen to be dead.
     """
 
-    def __init__(self, ledger: HubEventLog, clock: Clock) -> None:
+    def __init__(self, log: HubEventLog, clock: Clock) -> None:
         self.is_gone: Callable[[RunRecord], bool] = _no
-        self._ledger = ledger
+        self._event_log = log
         self._clock = clock
 
-    def take(self, asked: CommandRequest) -> Callable[[], CommandReply | ErrorMessage]:
+    def take(self, request: CommandRequest) -> Callable[[], CommandReply | ErrorMessage]:
         """Take a command, or one asked again; returns what tells where it then stands."""
-        entry = self._known(asked.id)
+        entry = self._known(request.id)
         if entry is None:
-            record = self._ledger.registry.get(asked.run)
-            if self._ledger.registry.is_of_another(asked.run):
-                return lambda: _command_error(asked, "invalid", OF_ANOTHER)
+            record = self._event_log.registry.get(request.run)
+            if self._event_log.registry.is_of_another(request.run):
+                return lambda: _command_error(request, "invalid", OF_ANOTHER)
             if record is None:
-                return lambda: _command_error(asked, "not_found", "this hub knows no such run")
-            entry = self._add(asked)
+                return lambda: _command_error(request, "not_found", "this hub knows no such run")
+            entry = self._add(request)
             if entry is None:
                 return lambda: _command_error(
-                    asked, "invalid", f"{self._ledger.trouble}; nothing was asked"
+                    request, "invalid", f"{self._event_log.trouble}; nothing was asked"
                 )
-        elif (entry.run, entry.name) != (asked.run, asked.name):
-            return lambda: _command_error(asked, "invalid", "this id belongs to another command")
-        return lambda: CommandReply(ask=asked.ask, status=entry.status())
+        elif (entry.run, entry.name) != (request.run, request.name):
+            return lambda: _command_error(request, "invalid", "this id belongs to another command")
+        return lambda: CommandReply(ask=request.ask, status=entry.status())
 
-    def _add(self, asked: CommandRequest) -> CommandEntry | None:
+    def _add(self, request: CommandRequest) -> CommandEntry | None:
         """The command in the book; None if it cannot be written: it is not done later either."""
-        book, refusal = self._ledger.book, self._refusal(asked)
+        book, refusal = self._event_log.command_queue, self._refusal(request)
         result = f"refused: {refusal}" if refusal else "queued"
-        is_added = self._ledger.attempt(
-            lambda: book.add(asked, self._clock.wall_s(), refusal),
-            lambda: book.forget(asked.id),
-            [(asked.asked_by, f"command {asked.name}", asked.run, asked.id, result)],
+        is_added = self._event_log.attempt(
+            lambda: book.add(request, self._clock.wall_s(), refusal),
+            lambda: book.forget(request.id),
+            [(request.asked_by, f"command {request.name}", request.run, request.id, result)],
         )
-        return book.get(asked.id) if is_added else None
+        return book.get(request.id) if is_added else None
 
     def _known(self, command: str) -> CommandEntry | None:
-        found = self._ledger.book.get(command)
+        found = self._event_log.command_queue.get(command)
         if found is not None:
             return found
-        body = self._ledger.database.command(command)
-        return None if body is None else self._ledger.book.remember(body)
+        body = self._event_log.database.command(command)
+        return None if body is None else self._event_log.command_queue.remember(body)
 
-    def _refusal(self, asked: CommandRequest) -> str:
-        record = self._ledger.registry.get(asked.run)
+    def _refusal(self, request: CommandRequest) -> str:
+        record = self._event_log.registry.get(request.run)
         if record is None or record.is_over:
             return "the training has ended"
-        if asked.boot != record.boot:
+        if request.boot != record.boot:
             return "the training was restarted in a new process since this was asked"
         if self.is_gone(record):
             return "the training's process is gone"
-        if record.is_shipped or asked.name not in record.actions:
-            return _cannot(record, asked.name)
-        if len(self._ledger.book.open_of(asked.run)) >= MAX_OPEN_PER_RUN:
+        if record.is_shipped or request.name not in record.actions:
+            return _cannot(record, request.name)
+        if len(self._event_log.command_queue.open_of(request.run)) >= MAX_OPEN_PER_RUN:
             return f"{MAX_OPEN_PER_RUN} commands are waiting already"
         return ""
 
@@ -83,9 +83,9 @@ def _cannot(record: RunRecord, name: str) -> str:
 
 
 def _command_error(
-    asked: CommandRequest, code: Literal["not_found", "invalid"], text: str
+    request: CommandRequest, code: Literal["not_found", "invalid"], text: str
 ) -> ErrorMessage:
-    return ErrorMessage(code=code, text=text, ask=asked.ask)
+    return ErrorMessage(code=code, text=text, ask=request.ask)
 
 
 def _no(_record: RunRecord) -> bool:

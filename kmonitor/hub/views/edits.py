@@ -21,41 +21,43 @@ class EditService:
         is_read_only: Nothing can be changed here.
     """
 
-    def __init__(self, ledger: HubEventLog) -> None:
+    def __init__(self, log: HubEventLog) -> None:
         self.is_abandoned: Callable[[RunRecord], bool] = _no
         self.is_read_only = False
-        self._ledger = ledger
+        self._event_log = log
 
-    def take(self, who: str, asked: EditRequest) -> EditReply | ErrorMessage:
+    def take(self, who: str, request: EditRequest) -> EditReply | ErrorMessage:
         """Change a run, or say why not; what is told as done is written down.
 
         Args:
             who: Whose wish it is, for the audit.
-            asked: The wish.
+            request: The wish.
         """
-        record = self._ledger.registry.get(asked.run)
-        if self._ledger.registry.is_of_another(asked.run):
-            return _edit_error(asked, "invalid", OF_ANOTHER)
+        record = self._event_log.registry.get(request.run)
+        if self._event_log.registry.is_of_another(request.run):
+            return _edit_error(request, "invalid", OF_ANOTHER)
         if record is None:
-            return _edit_error(asked, "not_found", "this hub knows no such run")
+            return _edit_error(request, "not_found", "this hub knows no such run")
         if self.is_read_only:
             text = "a folder is only looked at here; nothing in it is changed"
-            return _edit_error(asked, "invalid", text)
-        if asked.delete and not (record.is_over or self.is_abandoned(record)):
+            return _edit_error(request, "invalid", text)
+        if request.delete and not (record.is_over or self.is_abandoned(record)):
             return _edit_error(
-                asked, "invalid", "its training still runs, or is silent: stop it first"
+                request, "invalid", "its training still runs, or is silent: stop it first"
             )
-        if not self._is_done(who, record, asked):
-            return _edit_error(asked, "invalid", f"{self._ledger.trouble}; nothing was changed")
-        return EditReply(ask=asked.ask, run=asked.run)
+        if not self._is_done(who, record, request):
+            return _edit_error(
+                request, "invalid", f"{self._event_log.trouble}; nothing was changed"
+            )
+        return EditReply(ask=request.ask, run=request.run)
 
-    def _is_done(self, who: str, record: RunRecord, asked: EditRequest) -> bool:
+    def _is_done(self, who: str, record: RunRecord, request: EditRequest) -> bool:
         """Whether it is written; where it is not, it is not done later either."""
         run, name = record.run, record.name
-        rows = [(who, what, run, name, result) for what, result in _deeds(asked)]
-        registry = self._ledger.registry
-        if asked.delete:
-            return self._ledger.attempt(
+        rows = [(who, what, run, name, result) for what, result in _deeds(request)]
+        registry = self._event_log.registry
+        if request.delete:
+            return self._event_log.attempt(
                 lambda: registry.delete(record), lambda: registry.restore(record), rows
             )
         before = (record.name, record.renamed, record.note, record.pinned)
@@ -63,36 +65,36 @@ class EditService:
         def undo() -> None:
             record.name, record.renamed, record.note, record.pinned = before
 
-        return self._ledger.attempt(lambda: self._change(record, asked), undo, rows)
+        return self._event_log.attempt(lambda: self._change(record, request), undo, rows)
 
-    def _change(self, record: RunRecord, asked: EditRequest) -> None:
-        if asked.name is not None:
-            record.name, record.renamed = asked.name, True
-        if asked.note is not None:
-            record.note = asked.note
-        if asked.pin is not None:
-            record.pinned = asked.pin
-        self._ledger.registry.touch(record)
+    def _change(self, record: RunRecord, request: EditRequest) -> None:
+        if request.name is not None:
+            record.name, record.renamed = request.name, True
+        if request.note is not None:
+            record.note = request.note
+        if request.pin is not None:
+            record.pinned = request.pin
+        self._event_log.registry.touch(record)
 
 
-def _deeds(asked: EditRequest) -> list[tuple[str, str]]:
+def _deeds(request: EditRequest) -> list[tuple[str, str]]:
     """What is done, and with what result, as the audit has it."""
-    if asked.delete:
+    if request.delete:
         return [("delete", "done")]
     deeds: list[tuple[str, str]] = []
-    if asked.name is not None:
-        deeds.append(("rename", asked.name))
-    if asked.note is not None:
-        deeds.append(("note", asked.note))
-    if asked.pin is not None:
-        deeds.append(("pin" if asked.pin else "unpin", "done"))
+    if request.name is not None:
+        deeds.append(("rename", request.name))
+    if request.note is not None:
+        deeds.append(("note", request.note))
+    if request.pin is not None:
+        deeds.append(("pin" if request.pin else "unpin", "done"))
     return deeds
 
 
 def _edit_error(
-    asked: EditRequest, code: Literal["not_found", "invalid"], text: str
+    request: EditRequest, code: Literal["not_found", "invalid"], text: str
 ) -> ErrorMessage:
-    return ErrorMessage(code=code, text=text, ask=asked.ask)
+    return ErrorMessage(code=code, text=text, ask=request.ask)
 
 
 def _no(_record: RunRecord) -> bool:

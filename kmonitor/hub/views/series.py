@@ -55,16 +55,16 @@ class _Job:
     """A question, and how far the thread is with it.
 
     Attributes:
-        question: It, as the main thread knows it.
-        asked: Its words.
+        pending_request: It, as the main thread knows it.
+        series_request: Its words.
         run_key: Of this run.
         sources: Of the columns that it asks for.
         head: Row up to which it is answered; None: not begun.
         columns: The run's, from then on.
     """
 
-    question: PendingRequest
-    asked: SeriesRequest
+    pending_request: PendingRequest
+    series_request: SeriesRequest
     run_key: int
     sources: list[FieldSource]
     head: int | None = None
@@ -135,18 +135,18 @@ class SeriesThread:
     def ask(
         self,
         identity: bytes,
-        asked: SeriesRequest,
+        request: SeriesRequest,
         run_key: int,
         sources: list[FieldSource],
         n_events: int = 0,
     ) -> bool:
         """Take a question, once; False when too many wait."""
-        if self._open.has(identity, asked):
+        if self._open.has(identity, request):
             return True
         if self._open.is_full:
             return False
-        question = self._open.add(identity, asked, n_events)
-        self._jobs.put(_Job(question, asked, run_key, sources))
+        question = self._open.add(identity, request, n_events)
+        self._jobs.put(_Job(question, request, run_key, sources))
         return True
 
     def late(self) -> list[tuple[bytes, ReplyPending]]:
@@ -205,7 +205,7 @@ class SeriesThread:
         told = self._answer(connection, job)
         self._open.beat += 1
         if told is not None:
-            self._answers.append((job.question, told))
+            self._answers.append((job.pending_request, told))
         self._wake()
         return told is not None
 
@@ -215,32 +215,37 @@ class SeriesThread:
             return _told(columns, job) if columns.row >= (job.head or 0) else None
         except Exception as exc:  # noqa: BLE001 - a thread's main: one chart must not end all
             is_fault = not isinstance(exc, RETRYABLE_ERRORS)
-            LOG.warning("series of %s: %s", job.asked.run, exc, exc_info=is_fault)
+            LOG.warning("series of %s: %s", job.series_request.run, exc, exc_info=is_fault)
             self._cache.pop(job.run_key, None)
             for other in self._long:
                 if other.run_key == job.run_key:
                     other.columns = None
             text = f"the series could not be read: {exc}"[:MAX_TEXT]
             retry_ms = _RETRY_MS if isinstance(exc, RETRYABLE_ERRORS) else 0
-            return ErrorMessage(code="busy", text=text, retry_ms=retry_ms, ask=job.asked.ask)
+            return ErrorMessage(
+                code="busy", text=text, retry_ms=retry_ms, ask=job.series_request.ask
+            )
 
     def _outline(self, connection: StoreConnection, job: _Job) -> None:
         """Answer a question from some of the samples, if that is wanted and all take long."""
-        n_events, head = job.question.n_events, job.head or 0
-        if not job.asked.outline or n_events - job.question.done <= self._outline_over:
+        n_events, head = job.pending_request.n_events, job.head or 0
+        if (
+            not job.series_request.outline
+            or n_events - job.pending_request.done <= self._outline_over
+        ):
             return
         outline = RunColumns(job.run_key)
         connection.execute("BEGIN")
         try:
-            n = outline.outline(connection, head, job.asked.columns, _OUTLINE_SAMPLES)
+            n = outline.outline(connection, head, job.series_request.columns, _OUTLINE_SAMPLES)
         except Exception as exc:  # noqa: BLE001 - it is read as a whole anyway
-            LOG.warning("no outline of %s: %s", job.asked.run, exc)
+            LOG.warning("no outline of %s: %s", job.series_request.run, exc)
             return
         finally:
             connection.execute("COMMIT")
         n_left = n_events - (outline.n_samples - n)
         one_of = max(2, round(n_left / max(1, n)))
-        self._answers.append((job.question, _told(outline, job, one_of)))
+        self._answers.append((job.pending_request, _told(outline, job, one_of)))
         self._wake()
 
     def _columns_of(self, connection: StoreConnection, job: _Job) -> RunColumns:
@@ -249,7 +254,9 @@ class SeriesThread:
             self._update(connection, columns, job)
         except DamagedBlocks as exc:
             LOG.warning(
-                "packed samples of %s are damaged (%s): read as events", job.asked.run, exc
+                "packed samples of %s are damaged (%s): read as events",
+                job.series_request.run,
+                exc,
             )
             columns = RunColumns(job.run_key, is_packed_wanted=False)
             self._update(connection, columns, job)
@@ -265,11 +272,11 @@ class SeriesThread:
         try:
             if job.head is None:
                 job.head = newest_row(connection, columns.run_key)
-            wanted, n_samples = job.asked.columns, self._block_samples
+            wanted, n_samples = job.series_request.columns, self._block_samples
             read = columns.update(connection, job.head, wanted, n_samples)
         finally:
             connection.execute("COMMIT")
-        job.question.done = columns.n_samples
+        job.pending_request.done = columns.n_samples
         if read is not None and len(read.t_s) == n_samples and columns.is_packed_wanted:
             self._blocks.append(read.packed())
 
@@ -306,10 +313,12 @@ def _next_block(
 def _told(columns: RunColumns, job: _Job, one_of: int = 1) -> SeriesReply:
     epochs = columns.epochs
     return SeriesReply(
-        ask=job.asked.ask,
-        run=job.asked.run,
+        ask=job.series_request.ask,
+        run=job.series_request.run,
         row=columns.row,
-        columns=[_column(columns, job.asked, name) for name in job.asked.columns],
+        columns=[
+            _column(columns, job.series_request, name) for name in job.series_request.columns
+        ],
         sources=job.sources,
         epoch_t_s=_floats(np.array(epochs.starts[-_MOST_EPOCHS:])),
         epoch_end_t_s=_floats(np.array(epochs.ends[-_MOST_EPOCHS:])),
@@ -319,15 +328,15 @@ def _told(columns: RunColumns, job: _Job, one_of: int = 1) -> SeriesReply:
     )
 
 
-def _column(columns: RunColumns, asked: SeriesRequest, name: str) -> ThinnedColumn:
+def _column(columns: RunColumns, request: SeriesRequest, name: str) -> ThinnedColumn:
     t_s, values = columns.points(name)
-    first = int(np.searchsorted(t_s, asked.from_s))
-    last = len(t_s) if asked.to_s is None else int(np.searchsorted(t_s, asked.to_s, "right"))
+    first = int(np.searchsorted(t_s, request.from_s))
+    last = len(t_s) if request.to_s is None else int(np.searchsorted(t_s, request.to_s, "right"))
     t_s, values = t_s[first:last], values[first:last]
-    thinned = thin_series(t_s, values, asked.buckets)
+    thinned = thin_series(t_s, values, request.buckets)
     if len(thinned[0]):
         breaks_t_s = columns.breaks_t_s(name)
-        is_asked = breaks_t_s <= (math.inf if asked.to_s is None else asked.to_s)
+        is_asked = breaks_t_s <= (math.inf if request.to_s is None else request.to_s)
         thinned = with_gaps(*thinned, breaks_t_s[is_asked])
     return ThinnedColumn(
         name=name, t_s=_floats(thinned[0]), values=_floats(thinned[1]), n_raw=last - first
@@ -360,8 +369,8 @@ class SamplePacker:
     One block is under way at a time, so that none is packed twice.
     """
 
-    def __init__(self, ledger: HubEventLog, series: SeriesThread, clock: Clock) -> None:
-        self._ledger = ledger
+    def __init__(self, log: HubEventLog, series: SeriesThread, clock: Clock) -> None:
+        self._event_log = log
         self._series = series
         self._clock = clock
         self._is_under_way = False
@@ -374,7 +383,7 @@ class SamplePacker:
         """Have the next block packed when it is time; called each `LOOK_EVERY_S`."""
         if self._is_under_way:
             return
-        now_s, rows = self._clock.monotonic_s(), self._ledger.registry.rows
+        now_s, rows = self._clock.monotonic_s(), self._event_log.registry.rows
         if rows != self._rows and now_s < self._not_before_s:
             return
         self._rows, self._not_before_s = rows, now_s + BUSY_EVERY_S
@@ -386,8 +395,8 @@ class SamplePacker:
     def take(self) -> None:
         """Take what was packed; whenever the thread of the series has something."""
         for block in self._series.take_blocks():
-            if not self._ledger.trouble:  # packed again when it can be written
-                self._ledger.take_block(block)
+            if not self._event_log.trouble:  # packed again when it can be written
+                self._event_log.take_block(block)
         packed = self._series.take_packed()
         if packed is None:
             return
@@ -395,9 +404,9 @@ class SamplePacker:
         for run_key in too_few:
             self._looked_at[run_key] = self._rows_then.get(run_key, 0)
         if block is not None:
-            self._ledger.take_block(block)
+            self._event_log.take_block(block)
             # The next look must find it committed; while nothing arrives it follows at once.
-            self._ledger.then(self._go_on)
+            self._event_log.then(self._go_on)
         else:
             self._is_under_way = False
 
@@ -408,7 +417,7 @@ class SamplePacker:
     def _candidates(self) -> list[int]:
         self._rows_then = {
             record.key: record.rows
-            for record in self._ledger.registry.all()
+            for record in self._event_log.registry.all()
             if record.rows - self._looked_at.get(record.key, 0) >= BLOCK_SAMPLES
         }
         return list(self._rows_then)

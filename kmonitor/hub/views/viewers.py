@@ -59,7 +59,7 @@ class SeriesProvider(Protocol):
     def ask(
         self,
         identity: bytes,
-        asked: SeriesRequest,
+        request: SeriesRequest,
         run_key: int,
         sources: list[FieldSource],
         n_events: int,
@@ -71,7 +71,7 @@ class SeriesProvider(Protocol):
 class VerdictProvider(Protocol):
     """Who judges runs, on a thread of its own."""
 
-    def ask(self, identity: bytes, asked: VerdictsRequest, run_key: int, n_events: int) -> bool:
+    def ask(self, identity: bytes, request: VerdictsRequest, run_key: int, n_events: int) -> bool:
         """Take a question, once; False when too many wait."""
         ...
 
@@ -92,7 +92,7 @@ class ViewerService:
 
     def __init__(
         self,
-        ledger: HubEventLog,
+        log: HubEventLog,
         series: SeriesProvider,
         faults: HubFaults,
         clock: Clock,
@@ -103,15 +103,15 @@ class ViewerService:
         self.on_access_asked: Callable[[bytes, KeysRequest | AuditRequest], None] = _nobody
         self.troubles: Callable[[], list[str]] = list
         self.who: Callable[[bytes], Peer | None] = _this_user
-        self._ledger = ledger
+        self._event_log = log
         self._series = series
         self._faults = faults
         self._clock = clock
         self._send = send
-        self.commands = CommandService(ledger, clock)
-        self.edits = EditService(ledger)
+        self.commands = CommandService(log, clock)
+        self.edits = EditService(log)
         self.judges: VerdictProvider | None = None
-        self._intake = MessageReader("view", faults, send)
+        self._message_reader = MessageReader("view", faults, send)
         self._heard_s: dict[bytes, float] = {}
         # Only who stays connected pings.
         self._pinging: set[bytes] = set()
@@ -131,7 +131,7 @@ class ViewerService:
 
     def handle(self, frames: list[bytes]) -> None:
         """Serve one message: routing id and two frames."""
-        message = self._intake.read(unpack_from_desktop, frames)
+        message = self._message_reader.read(unpack_from_desktop, frames)
         if message is None:
             return
         identity = frames[0]
@@ -157,7 +157,7 @@ class ViewerService:
                 self._forget(identity)
 
     def _news(self) -> ChangeHint:
-        ledger = self._ledger
+        ledger = self._event_log
         return ChangeHint(
             head=ledger.head,
             change=ledger.registry.change,
@@ -222,18 +222,18 @@ class ViewerService:
             mono, wall = self._clock.monotonic_s(), self._clock.wall_s()
             self._send(identity, Pong(n=message.n, mono=mono, wall=wall))
 
-    def _runs(self, asked: RunsRequest) -> RunsReply:
-        registry = self._ledger.registry
-        since = asked.since_change
+    def _runs(self, request: RunsRequest) -> RunsReply:
+        registry = self._event_log.registry
+        since = request.since_change
         records, more = registry.changed_since(since)
         summaries, n_told = self._summaries(records)
         more = more or n_told < len(records)
         change = records[n_told - 1].change if more else registry.change
         return RunsReply(
-            ask=asked.ask,
-            hub=self._ledger.database.hub,
+            ask=request.ask,
+            hub=self._event_log.database.hub,
             change=change,
-            head=self._ledger.head,
+            head=self._event_log.head,
             version=VERSION,
             host=self.host,
             runs=sorted(summaries, key=lambda summary: summary.started_wall_s),
@@ -255,30 +255,30 @@ class ViewerService:
                 found.append(summary)
         return found, len(records)
 
-    def _rows(self, asked: RowsRequest) -> RowsReply:
-        registry = self._ledger.registry
-        head = self._ledger.head
-        records = [registry.find(run) for run in asked.runs]
+    def _rows(self, request: RowsRequest) -> RowsReply:
+        registry = self._event_log.registry
+        head = self._event_log.head
+        records = [registry.find(run) for run in request.runs]
         keys = tuple(record.key for record in records if record is not None)
-        told = RowsReply(
-            ask=asked.ask,
-            hub=self._ledger.database.hub,
-            cursor=max(asked.cursor, head) if asked.runs else asked.cursor,
+        reply = RowsReply(
+            ask=request.ask,
+            hub=self._event_log.database.hub,
+            cursor=max(request.cursor, head) if request.runs else request.cursor,
             rows=[],
             more=False,
             head=head,
         )
-        if asked.runs and not keys:
-            return told  # none of these runs is known
-        page = self._ledger.database.page(
-            PageRequest(asked.cursor, asked.limit, keys, tuple(asked.kinds))
+        if request.runs and not keys:
+            return reply  # none of these runs is known
+        page = self._event_log.database.page(
+            PageRequest(request.cursor, request.limit, keys, tuple(request.kinds))
         )
         rows: list[EventRow] = []
         for row, key, seq, t_s, body in page.rows:
             run = registry.id_of(key)
             if run is not None:  # else deleted, and not yet swept
                 rows.append(self._row(row, run, seq, t_s, body))
-        return msgspec.structs.replace(told, cursor=page.cursor, rows=rows, more=page.more)
+        return msgspec.structs.replace(reply, cursor=page.cursor, rows=rows, more=page.more)
 
     def _row(self, row: int, run: str, seq: int, t_s: float, body: bytes) -> EventRow:
         seq = max(0, seq)
@@ -287,44 +287,50 @@ class ViewerService:
             body = encode_lost_event(seq, t_s, DAMAGED)
         return EventRow(row=row, run=run, seq=seq, t_s=t_s, body=body)
 
-    def _ask_series(self, identity: bytes, asked: SeriesRequest) -> None:
-        record = self._ledger.registry.find(asked.run)
+    def _ask_series(self, identity: bytes, request: SeriesRequest) -> None:
+        record = self._event_log.registry.find(request.run)
         if record is None:
-            self._refuse(identity, asked.ask, "not_found", "this hub knows no such run")
+            self._refuse(identity, request.ask, "not_found", "this hub knows no such run")
             return
-        wanted = {_source_field(column) for column in asked.columns}
+        wanted = {_source_field(column) for column in request.columns}
         # A column of whole epochs has the source of the field that it is of.
         wanted |= {column.removeprefix("epoch:") for column in wanted}
         sources = [source for field, source in record.sources.items() if field in wanted]
-        if not self._series.ask(identity, asked, record.key, sources, record.rows):
+        if not self._series.ask(identity, request, record.key, sources, record.rows):
             text = "too many charts are being drawn at once"
-            self._send(identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=asked.ask))
+            self._send(
+                identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=request.ask)
+            )
 
-    def _ask_verdicts(self, identity: bytes, asked: VerdictsRequest) -> None:
-        record = self._ledger.registry.find(asked.run)
+    def _ask_verdicts(self, identity: bytes, request: VerdictsRequest) -> None:
+        record = self._event_log.registry.find(request.run)
         if record is None:
-            self._refuse(identity, asked.ask, "not_found", "this hub knows no such run")
-        elif self.judges is None or not self.judges.ask(identity, asked, record.key, record.rows):
+            self._refuse(identity, request.ask, "not_found", "this hub knows no such run")
+        elif self.judges is None or not self.judges.ask(
+            identity, request, record.key, record.rows
+        ):
             text = "too many runs are being judged at once"
-            self._send(identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=asked.ask))
+            self._send(
+                identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=request.ask)
+            )
 
-    def _command(self, identity: bytes, asked: CommandRequest) -> None:
+    def _command(self, identity: bytes, request: CommandRequest) -> None:
         peer = self._peer(identity)
         # From this host it is this user's own word; from the network only the key is proven.
-        asked_by = peer.who if peer.is_far else asked.asked_by or peer.who
-        answer = self.commands.take(msgspec.structs.replace(asked, asked_by=asked_by))
-        if self._ledger.flush():
+        asked_by = peer.who if peer.is_far else request.asked_by or peer.who
+        answer = self.commands.take(msgspec.structs.replace(request, asked_by=asked_by))
+        if self._event_log.flush():
             # A state that a desktop has seen must outlive this process.
             self._send(identity, answer())
             return
         told = answer()
         if not isinstance(told, ErrorMessage):
-            text = f"{self._ledger.trouble}; where the command stands is told afterwards"
-            told = ErrorMessage(code="busy", text=text, retry_ms=1000, ask=asked.ask)
+            text = f"{self._event_log.trouble}; where the command stands is told afterwards"
+            told = ErrorMessage(code="busy", text=text, retry_ms=1000, ask=request.ask)
         self._send(identity, told)
 
-    def _edit(self, identity: bytes, asked: EditRequest) -> None:
-        told = self.edits.take(self._peer(identity).who, asked)
+    def _edit(self, identity: bytes, request: EditRequest) -> None:
+        told = self.edits.take(self._peer(identity).who, request)
         self._send(identity, told)
 
     def _peer(self, identity: bytes) -> Peer:

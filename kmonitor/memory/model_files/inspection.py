@@ -96,7 +96,7 @@ class ModelFile(msgspec.Struct, frozen=True):
         saved: When, as the file says it; empty if it does not.
         precision: Dtype policies of its layers, each once; "int8_from_float32" for weights that
             were quantized.
-        compiled: None if it was saved uncompiled, or the file has weights alone.
+        compile_settings: None if it was saved uncompiled, or the file has weights alone.
         layers: Those with arrays.
         parameters: Number of weights.
         weight_bytes: What they take in the file.
@@ -114,7 +114,7 @@ class ModelFile(msgspec.Struct, frozen=True):
     backend: str = ""
     saved: str = ""
     precision: tuple[str, ...] = ()
-    compiled: CompileSettings | None = None
+    compile_settings: CompileSettings | None = None
     layers: tuple[StoredLayer, ...] = ()
     parameters: int = 0
     weight_bytes: int = 0
@@ -150,7 +150,7 @@ def _of_archive(path: Path, n_bytes: int) -> ModelFile:
             file_bytes=n_bytes,
             keras_version=_text(metadata.get("keras_version")),
             saved=_text(metadata.get("date_saved")),
-            compiled=_compiled(_mapping(archive.config.get("compile_config"))),
+            compile_settings=_compiled(_mapping(archive.config.get("compile_config"))),
         ),
         archive.config,
         contents,
@@ -162,7 +162,7 @@ def _of_json(path: Path, n_bytes: int) -> ModelFile:
     if not isinstance(config.get("class_name"), str):
         raise damaged(path, "it is a JSON file, but it names no class of model")
     compiled = _compiled(_mapping(config.get("compile_config")))
-    file = ModelFile(path=str(path), form="json", file_bytes=n_bytes, compiled=compiled)
+    file = ModelFile(path=str(path), form="json", file_bytes=n_bytes, compile_settings=compiled)
     return _told(file, config, Hdf5Contents())
 
 
@@ -185,7 +185,7 @@ def _of_hdf5(path: Path, n_bytes: int) -> ModelFile:
             file_bytes=n_bytes,
             keras_version=told.get("keras_version", ""),
             backend=told.get("backend", ""),
-            compiled=_compiled(compiled),
+            compile_settings=_compiled(compiled),
         ),
         config,
         contents,

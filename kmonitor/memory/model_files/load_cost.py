@@ -36,7 +36,7 @@ class LoadCost(msgspec.Struct, frozen=True):
     """What one way takes, of all its processes.
 
     Attributes:
-        way: See `WAYS`.
+        loading_method: See `WAYS`.
         peak_bytes: Highest resident set, above that with the framework imported; the median.
         kept_bytes: What stays of it; the median.
         seconds: Of the load alone; the least: what else runs only ever adds to it.
@@ -46,7 +46,7 @@ class LoadCost(msgspec.Struct, frozen=True):
         error: Why this way does not work; empty if it does.
     """
 
-    way: LoadingMethod
+    loading_method: LoadingMethod
     peak_bytes: int = 0
     kept_bytes: int = 0
     seconds: float = 0.0
@@ -144,7 +144,7 @@ def measure(
 
 def recommend(costs: Sequence[LoadCost]) -> Recommendation:
     """The way with the lowest peak for each purpose; what stays decides between equals."""
-    usable = [each for each in costs if not each.error and each.way != "built"]
+    usable = [each for each in costs if not each.error and each.loading_method != "built"]
     able = [each for each in usable if each.can_train_on]
     return Recommendation(_least(usable), _least(able))
 
@@ -166,22 +166,22 @@ def _warm(path: Path) -> None:
 
 
 def _one(
-    path: Path, source: ModelSource, way: LoadingMethod, is_given_up: Callable[[], bool]
+    path: Path, source: ModelSource, method: LoadingMethod, is_given_up: Callable[[], bool]
 ) -> _LoadReply:
-    asked = {"file": str(path.absolute()), "way": way, "source": source}
+    asked = {"file": str(path.absolute()), "way": method, "source": source}
     try:
         return answer_of(_CHILD, asked, _LoadReply, "loads the model", is_given_up)
     except UserError as exc:
         return _LoadReply(error=exc.what)
 
 
-def _medians(way: LoadingMethod, told: Sequence[_LoadReply]) -> LoadCost:
+def _medians(method: LoadingMethod, told: Sequence[_LoadReply]) -> LoadCost:
     error = next((each.error for each in told if each.error), "")
     if error:
-        return LoadCost(way, error=error)
+        return LoadCost(method, error=error)
     optimizer: Optimizer = told[0].optimizer
     return LoadCost(
-        way=way,
+        loading_method=method,
         peak_bytes=int(statistics.median(each.peak_bytes for each in told)),
         kept_bytes=int(statistics.median(each.kept_bytes for each in told)),
         seconds=min(each.seconds for each in told),
@@ -193,4 +193,4 @@ def _medians(way: LoadingMethod, told: Sequence[_LoadReply]) -> LoadCost:
 
 def _least(costs: Sequence[LoadCost]) -> LoadingMethod | None:
     found = min(costs, key=lambda each: (each.peak_bytes, each.kept_bytes), default=None)
-    return None if found is None else found.way
+    return None if found is None else found.loading_method

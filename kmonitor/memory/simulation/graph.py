@@ -78,7 +78,7 @@ class PreparedOperation:
     """One operation.
 
     Attributes:
-        way: What it does with memory.
+        memory_use: What it does with memory.
         kind: Name.
         inputs: Values that it reads.
         outputs: Values that it makes: (value, bytes).
@@ -93,7 +93,7 @@ class PreparedOperation:
         taken: The buffers of its workspace while it runs.
     """
 
-    way: MemoryUse
+    memory_use: MemoryUse
     kind: str
     inputs: list[int]
     outputs: list[tuple[int, int]]
@@ -143,7 +143,7 @@ def prepare(graph: StepGraph, extents: Sequence[SizeFormula], batch: int) -> Pre
         for before in each.of.after:
             ready[before].next.append(place)
         if each.kind in operation_kinds.SAME_IF_AS_LARGE and _is_same(each, by_value):
-            each.way = MemoryUse.VIEW
+            each.memory_use = MemoryUse.VIEW
         each.seconds += _seconds(each, by_value)
     results = [first[place] + output for place, output in graph.results]
     for value in results:
@@ -162,7 +162,7 @@ def _operation(
     rate = _SLOWLY_PER_S if operation.kind in operation_kinds.SLOW else _MULTIPLICATIONS_PER_S
     work = sizes[operation.work] / rate if operation.work >= 0 else 0.0
     return PreparedOperation(
-        way=way,
+        memory_use=way,
         kind=operation.kind,
         inputs=[first[before] + output for before, output in operation.inputs],
         outputs=outputs,
@@ -183,7 +183,7 @@ def _is_same(each: PreparedOperation, by_value: list[int]) -> bool:
 
 
 def _seconds(each: PreparedOperation, by_value: list[int]) -> float:
-    if each.way in _IDLE and each.kind not in operation_kinds.ADDED:
+    if each.memory_use in _IDLE and each.kind not in operation_kinds.ADDED:
         return _CALL_S
     moved = sum(size for _, size in each.outputs)
     moved += sum(by_value[value] for value in each.inputs)

@@ -150,7 +150,7 @@ class SimulatedHeap:
         self._unseen = unseen_below_bytes
         self._changes: list[tuple[int, int]] | None = [] if follows_forward else None
         self._fullest = 0
-        self._chunks = ChunkAllocator()
+        self._chunk_allocator = ChunkAllocator()
         self._chunk: list[int] = []
         self._tied: dict[int, int] = {}
         self._forward_bytes = 0
@@ -161,11 +161,11 @@ class SimulatedHeap:
         if n_bytes <= 0 or n_bytes < self._unseen:
             return NOTHING
         number = len(self._chunk)
-        self._chunk.append(self._chunks.take(n_bytes))
+        self._chunk.append(self._chunk_allocator.take(n_bytes))
         self.references.append(references)
         self.bytes.append(n_bytes)
         self.owners.append(owner)
-        self.peak_bytes = max(self.peak_bytes, self._chunks.in_use_bytes)
+        self.peak_bytes = max(self.peak_bytes, self._chunk_allocator.in_use_bytes)
         self._follow(number, NOTHING, owner)
         return number
 
@@ -211,7 +211,7 @@ class SimulatedHeap:
         left = self.references[buffer] + more
         self.references[buffer] = left
         if left <= 0:
-            self._chunks.give_back(self._chunk[buffer])
+            self._chunk_allocator.give_back(self._chunk[buffer])
             self._chunk[buffer] = NOTHING
             self._follow(buffer, self.owners[buffer], NOTHING)
             if buffer in self._tied:
@@ -219,7 +219,7 @@ class SimulatedHeap:
 
     def forget_peak(self) -> None:
         """Count the highest anew, from now."""
-        self.peak_bytes = self._chunks.in_use_bytes
+        self.peak_bytes = self._chunk_allocator.in_use_bytes
 
 
 def _is_forward(owner: int) -> bool:

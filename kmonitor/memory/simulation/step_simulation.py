@@ -43,21 +43,21 @@ class HeapEffects:
             MemoryUse.CONSTANT: self._keep,
         }
 
-    def begin(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
+    def begin(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         """Take what it needs, and settle what its outputs are."""
-        begins = self._begins.get(ready.way)
+        begins = self._begins.get(operation.memory_use)
         if begins is not None:
-            begins(ready, values, readers)
+            begins(operation, values, readers)
 
-    def end(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
+    def end(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         """Let go of what it read, and of what nobody will read."""
-        for value in ready.inputs:
+        for value in operation.inputs:
             self.release(values[value])
-        for each in ready.taken:
+        for each in operation.taken:
             self.heap.hold(each, -1)
-        ready.taken = []
-        if ready.way is MemoryUse.NEW or ready.way is MemoryUse.REUSE:
-            for value, _ in ready.outputs:
+        operation.taken = []
+        if operation.memory_use is MemoryUse.NEW or operation.memory_use is MemoryUse.REUSE:
+            for value, _ in operation.outputs:
                 if not readers[value]:
                     self.hold(values[value], 0)
 
@@ -87,74 +87,83 @@ class HeapEffects:
         """One that was to read it has."""
         self.hold(value, -1)
 
-    def _fresh(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
-        ready.taken = [self.heap.new(each, 1, ready.owner) for each in ready.workspace]
-        for value, size in ready.outputs:
-            values[value] = self.heap.new(size, readers[value], ready.owner)
-        if ready.beside:
-            self.heap.tie(self.heap.new(ready.beside, 1, ready.owner), values[ready.outputs[0][0]])
+    def _fresh(
+        self, operation: PreparedOperation, values: list[Value], readers: list[int]
+    ) -> None:
+        operation.taken = [self.heap.new(each, 1, operation.owner) for each in operation.workspace]
+        for value, size in operation.outputs:
+            values[value] = self.heap.new(size, readers[value], operation.owner)
+        if operation.beside:
+            self.heap.tie(
+                self.heap.new(operation.beside, 1, operation.owner),
+                values[operation.outputs[0][0]],
+            )
 
-    def _view(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
-        for number, (value, _) in enumerate(ready.outputs):
-            seen = values[ready.inputs[min(number, len(ready.inputs) - 1)]]
+    def _view(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
+        for number, (value, _) in enumerate(operation.outputs):
+            seen = values[operation.inputs[min(number, len(operation.inputs) - 1)]]
             values[value] = seen
             if readers[value]:
                 self.hold(seen, readers[value])
 
-    def _reuse(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
-        for value, size in ready.outputs:
-            seen = self._reusable(ready, values, size)
+    def _reuse(
+        self, operation: PreparedOperation, values: list[Value], readers: list[int]
+    ) -> None:
+        for value, size in operation.outputs:
+            seen = self._reusable(operation, values, size)
             if seen == NOTHING:
-                values[value] = self.heap.new(size, readers[value], ready.owner)
+                values[value] = self.heap.new(size, readers[value], operation.owner)
             else:
                 values[value] = seen
-                self.heap.give(seen, ready.owner, readers[value])
+                self.heap.give(seen, operation.owner, readers[value])
 
-    def _reusable(self, ready: PreparedOperation, values: list[Value], size: int) -> int:
+    def _reusable(self, operation: PreparedOperation, values: list[Value], size: int) -> int:
         heap = self.heap
-        for read in ready.inputs:
+        for read in operation.inputs:
             seen = values[read]
             if (isinstance(seen, int) and seen >= 0 and heap.references[seen] == 1
                     and heap.bytes[seen] == size):  # fmt: skip
                 return seen
         return NOTHING
 
-    def _read(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
-        place = self._variable(values[ready.inputs[0]])
-        value, _ = ready.outputs[0]
+    def _read(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
+        place = self._variable(values[operation.inputs[0]])
+        value, _ = operation.outputs[0]
         values[value] = NOTHING if place is None else self._variables[place]
         self.hold(values[value], readers[value])
 
-    def _name(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
+    def _name(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         del readers
-        values[ready.outputs[0][0]] = HANDLES - ready.of.variable
+        values[operation.outputs[0][0]] = HANDLES - operation.of.variable
 
-    def _give(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
+    def _give(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         """Who gave a tensor keeps it for the whole step."""
-        value, size = ready.outputs[0]
+        value, size = operation.outputs[0]
         if value in self._data:
             values[value] = self._data[value]
             self.hold(values[value], readers[value])
         else:
-            values[value] = self.heap.new(size, readers[value] + 1, ready.owner)
+            values[value] = self.heap.new(size, readers[value] + 1, operation.owner)
 
-    def _keep(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
+    def _keep(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         """A constant is made once and stays."""
-        value, size = ready.outputs[0] if ready.outputs else (0, 0)
+        value, size = operation.outputs[0] if operation.outputs else (0, 0)
         if size:
             if value not in self._constants:
                 self._constants[value] = self.heap.new(size, 1, NOTHING)
             values[value] = self._constants[value]
             self.hold(values[value], readers[value])
 
-    def _write(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
+    def _write(
+        self, operation: PreparedOperation, values: list[Value], readers: list[int]
+    ) -> None:
         del readers
-        place = self._variable(values[ready.inputs[0]])
+        place = self._variable(values[operation.inputs[0]])
         if place is None:
             return
         old, heap = self._variables[place], self.heap
-        if ready.way is MemoryUse.ASSIGN:
-            new = values[ready.inputs[1]]
+        if operation.memory_use is MemoryUse.ASSIGN:
+            new = values[operation.inputs[1]]
             if old >= 0 and isinstance(new, int) and new >= 0:
                 heap.hold(new, 1)
                 self._variables[place] = new
@@ -166,76 +175,82 @@ class HeapEffects:
     def _variable(self, value: Value) -> int | None:
         return HANDLES - value if isinstance(value, int) and value <= HANDLES else None
 
-    def _list(self, ready: PreparedOperation, values: list[Value], readers: list[int]) -> None:
-        kind, value = ready.kind, ready.outputs[0][0]
+    def _list(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
+        kind, value = operation.kind, operation.outputs[0][0]
         if kind in operation_kinds.LIST_RESERVES:
             values[value] = TensorList(readers[value])
         elif kind in operation_kinds.LIST_FILLS:
             values[value] = filled = TensorList(readers[value])
-            source = ready.inputs[0]
+            source = operation.inputs[0]
             size = self._size_of(values[source])
-            parts = max(1, ready.of.trips or 1)
+            parts = max(1, operation.of.trips or 1)
             if size // parts >= 1:
-                filled.buffers = [(self.heap.new(size // parts, 1, ready.owner), NOTHING)
+                filled.buffers = [(self.heap.new(size // parts, 1, operation.owner), NOTHING)
                                   for _ in range(parts)]  # fmt: skip
         else:
-            self._change_list(ready, values, readers)
+            self._change_list(operation, values, readers)
 
     def _change_list(
-        self, ready: PreparedOperation, values: list[Value], readers: list[int]
+        self, operation: PreparedOperation, values: list[Value], readers: list[int]
     ) -> None:
-        kind, value = ready.kind, ready.outputs[0][0]
-        parts = values[ready.inputs[0]]
+        kind, value = operation.kind, operation.outputs[0][0]
+        parts = values[operation.inputs[0]]
         if not isinstance(parts, TensorList):
-            self._fresh(ready, values, readers)
+            self._fresh(operation, values, readers)
             return
         if kind in operation_kinds.LIST_LOOKS:
-            self._look(ready, parts, values, readers)
+            self._look(operation, parts, values, readers)
             return
         own = self._own(parts)
         values[value] = own
         self.hold(own, readers[value])
         if kind in operation_kinds.LIST_TAKES:
-            self._put(own, values[ready.inputs[-1]], ready)
+            self._put(own, values[operation.inputs[-1]], operation)
             return
-        popped, size = ready.outputs[1]
+        popped, size = operation.outputs[1]
         if own.buffers:
             buffer, more = own.buffers.pop()
             self.heap.hold(more, -1)
             self.hold(buffer, readers[popped] - 1)
             values[popped] = buffer
         else:
-            values[popped] = self.heap.new(size, readers[popped], ready.owner)
+            values[popped] = self.heap.new(size, readers[popped], operation.owner)
 
-    def _own(self, parts: TensorList) -> TensorList:
+    def _own(self, tensor_list: TensorList) -> TensorList:
         """The list itself where nobody else reads it, else a copy that shares its elements."""
-        if parts.references == 1:
-            return parts
+        if tensor_list.references == 1:
+            return tensor_list
         copy = TensorList()
-        copy.buffers = list(parts.buffers)
+        copy.buffers = list(tensor_list.buffers)
         for pair in copy.buffers:
             for buffer in pair:
                 self.hold(buffer, 1)
         return copy
 
-    def _put(self, parts: TensorList, value: Value, ready: PreparedOperation) -> None:
+    def _put(self, tensor_list: TensorList, value: Value, operation: PreparedOperation) -> None:
         if isinstance(value, TensorList) or value < 0:
             return
         self.hold(value, 1)
         # The same tensor in each turn is one.
-        is_same = bool(parts.buffers) and parts.buffers[-1][0] == value
-        size = 0 if is_same else self.heap.bytes[value] * (ready.of.trips or 0)
-        parts.buffers.append((value, self.heap.new(size, 1, ready.owner) if size else NOTHING))
+        is_same = bool(tensor_list.buffers) and tensor_list.buffers[-1][0] == value
+        size = 0 if is_same else self.heap.bytes[value] * (operation.of.trips or 0)
+        tensor_list.buffers.append(
+            (value, self.heap.new(size, 1, operation.owner) if size else NOTHING)
+        )
 
     def _look(
-        self, ready: PreparedOperation, parts: TensorList, values: list[Value], readers: list[int]
+        self,
+        operation: PreparedOperation,
+        tensor_list: TensorList,
+        values: list[Value],
+        readers: list[int],
     ) -> None:
-        value, size = ready.outputs[0]
-        if parts.buffers:
-            values[value] = parts.buffers[0][0]
+        value, size = operation.outputs[0]
+        if tensor_list.buffers:
+            values[value] = tensor_list.buffers[0][0]
             self.hold(values[value], readers[value])
         else:
-            values[value] = self.heap.new(size, readers[value], ready.owner)
+            values[value] = self.heap.new(size, readers[value], operation.owner)
 
     def _size_of(self, value: Value) -> int:
         return self.heap.bytes[value] if isinstance(value, int) and value >= 0 else 0
@@ -317,7 +332,7 @@ class _Run:
         self.effects.end_step()
 
     def _given(self) -> list[PreparedOperation]:
-        return [each for each in self.operations if each.way is MemoryUse.GIVEN]
+        return [each for each in self.operations if each.memory_use is MemoryUse.GIVEN]
 
 
 class _Threads:
@@ -423,19 +438,19 @@ class Simulation:
         unseen_below_bytes: int = 0,
         *,
         plays: int = PLAYS,
-        graphs: PreparedGraphCache | None = None,
+        cache: PreparedGraphCache | None = None,
     ) -> None:
         """`unseen_below_bytes`: smaller tensors are not counted, as by the meter of a CPU.
 
-        `graphs` are the program's, where another simulation has them too.
+        `cache` are the program's, where another simulation has them too.
         """
         self._plays = plays
         self.program = program
         self._unseen = unseen_below_bytes
-        self._graphs = graphs or PreparedGraphCache(program)
+        self._graphs = cache or PreparedGraphCache(program)
         self._outcomes: dict[int, SimulatedPeak] = {}
 
-    def outcome(self, batch: int) -> SimulatedPeak:
+    def peak(self, batch: int) -> SimulatedPeak:
         """What a step of a batch takes."""
         if batch not in self._outcomes:
             self._outcomes[batch] = self._played(batch)

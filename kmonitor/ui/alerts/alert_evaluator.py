@@ -29,7 +29,7 @@ class Alert:
         title: Whose: the run's or host's name.
         host: Where the run is, or the host's name; empty: not known.
         text: What happened, in a sentence.
-        gravity: How bad it is.
+        severity: How bad it is.
         wall_s: When it happened, UTC.
         unseen: How many of the same were not told since the one before, in its cool-down.
     """
@@ -40,7 +40,7 @@ class Alert:
     title: str
     host: str
     text: str
-    gravity: Severity
+    severity: Severity
     wall_s: float
     unseen: int = 0
 
@@ -60,7 +60,7 @@ class Alert:
             "title": self.title,
             "host": self.host,
             "text": self.sentence,
-            "gravity": self.gravity,
+            "gravity": self.severity,
             "wall_s": self.wall_s,
         }
 

@@ -142,11 +142,11 @@ def _hint(source: str, device_absent: str) -> str:
     return " \u00b7 ".join(part for part in (device_absent, words) if part)
 
 
-def _note(metric: LimitMetric, now: MetricReading) -> str:
-    if now.value is None:
+def _note(metric: LimitMetric, reading: MetricReading) -> str:
+    if reading.value is None:
         return ""
-    if now.of is not None:
-        return tr("of {amount}").format(amount=round_amount(metric, now.of))
+    if reading.of is not None:
+        return tr("of {amount}").format(amount=round_amount(metric, reading.of))
     match metric:
         case "graph":
             return tr("operations in live traces")
@@ -158,9 +158,9 @@ def _note(metric: LimitMetric, now: MetricReading) -> str:
             return ""
 
 
-def _absent_text(run: RunSummary, metric: LimitMetric, now: MetricReading) -> str:
-    if now.absent:
-        return said(now.absent)
+def _absent_text(run: RunSummary, metric: LimitMetric, reading: MetricReading) -> str:
+    if reading.absent:
+        return said(reading.absent)
     if has_ended(run):
         return tr("The run ended before it was measured.")
     match metric:

@@ -137,14 +137,14 @@ class _Made:
 class ExtraCharts:
     """Makes pictures for the selected run and those shown with it; main thread only."""
 
-    def __init__(self, desk: Workspace, feed: ChartFeed, charts: StandardCharts) -> None:
+    def __init__(self, workspace: Workspace, feed: ChartFeed, charts: StandardCharts) -> None:
         """Args: `charts`: Says what part of time is shown, over what."""
-        self._desk = desk
+        self._workspace = workspace
         self._feed = feed
         self._charts = charts
         self._made: dict[tuple[str, str, bool], _Made] = {}
 
-    def picture(self, kind: ChartKind, setup: ChartSetup, width_px: int) -> ChartState:
+    def state(self, kind: ChartKind, setup: ChartSetup, width_px: int) -> ChartState:
         """The chart.
 
         Args:
@@ -152,21 +152,21 @@ class ExtraCharts:
             setup: How it is drawn.
             width_px: How wide the range is drawn.
         """
-        run, x_kind = self._desk.book.current(), self._charts.x_kind
+        run, x_kind = self._workspace.run_store.current(), self._charts.x_kind
         if run is None:
             return ChartState(unit=kind.unit, x_kind=x_kind, x_range=(0.0, 1.0))
-        window = VisibleRange(x_kind, *self._charts.x_range(), width_px)
+        visible_range = VisibleRange(x_kind, *self._charts.x_range(), width_px)
         curves = [
             curve
-            for summary in self._desk.book.shown()
-            for curve in self._curves_of(summary, kind, setup, window)
+            for summary in self._workspace.run_store.shown()
+            for curve in self._curves_of(summary, kind, setup, visible_range)
         ]
         has_points = any(len(curve.x) for curve in curves)
         store = self._feed.store
         return ChartState(
             unit=kind.unit,
             x_kind=x_kind,
-            x_range=(window.x_from, window.x_to),
+            x_range=(visible_range.x_from, visible_range.x_to),
             curves=tuple(curves),
             flags=self._feed.flags.flags(run.run, store, x_kind) if has_points else (),
             epoch_marks=store.epoch_marks(run.run, x_kind),
@@ -181,7 +181,7 @@ class ExtraCharts:
 
     def card(self, kind: ChartKind, setup: ChartSetup) -> ChartCardState | None:
         """The words above the chart; None while there is no run."""
-        run = self._desk.book.current()
+        run = self._workspace.run_store.current()
         if run is None:
             return None
         store, title = self._feed.store, chart_title(kind.key)
@@ -191,7 +191,7 @@ class ExtraCharts:
         value = NOT_KNOWN if now is None else amount_text(now, kind.unit)
         is_within = bool(kind.within) and column == kind.within
         notes = [self._validation(run, kind), drawn_as(setup, is_within=is_within)]
-        age = "" if has_ended(run) else self._desk.age_text(run.run)
+        age = "" if has_ended(run) else self._workspace.age_text(run.run)
         note = age or ", ".join(each for each in notes if each)
         rate = best_value_label(store, run.run, kind) if now is not None else NO_RATE
         return ChartCardState(
@@ -216,19 +216,19 @@ class ExtraCharts:
     ) -> CrosshairCard:
         """What stands beside the crosshair, read off the curves as they are drawn."""
         lines = [
-            self._crosshair_line(curve, kind, setup, x)
-            for curve in self.picture(kind, setup, width_px).curves
+            self._crosshair_row(curve, kind, setup, x)
+            for curve in self.state(kind, setup, width_px).curves
             if not curve.faint
         ]
         return CrosshairCard(x_position_text(x, self._charts.x_kind), tuple(lines), is_shown)
 
     def _curves_of(
-        self, run: RunSummary, kind: ChartKind, setup: ChartSetup, window: VisibleRange
+        self, run: RunSummary, kind: ChartKind, setup: ChartSetup, visible_range: VisibleRange
     ) -> list[CurveState]:
-        book = self._desk.book
+        book = self._workspace.run_store
         is_selected = run.run == book.selected
         column = self._column(run.run, kind, setup)
-        x, y = self._feed.points(run.run, column, window)
+        x, y = self._feed.points(run.run, column, visible_range)
         plain = CurveState(
             run=run.run,
             label=run.name,
@@ -237,14 +237,14 @@ class ExtraCharts:
             y=self._drawn(run.run, column, y, setup),
             dashed=book.is_dashed(run.run),
             selected=is_selected,
-            stale=not self._desk.is_reached(run.run) and not has_ended(run),
+            stale=not self._workspace.is_reached(run.run) and not has_ended(run),
         )
         curves = [plain]
         if setup.smoothing > 0.0 and is_selected:
             raw = self._drawn(run.run, column, y, ChartSetup(setup.key, is_log=setup.is_log))
             curves.insert(0, replace(plain, label="", y=raw, selected=False, faint=True))
         for second in kind.columns[1:]:
-            x, y = self._feed.points(run.run, second, window)
+            x, y = self._feed.points(run.run, second, visible_range)
             drawn = self._drawn(run.run, second, y, setup)
             beside = replace(plain, label="", x=x, y=drawn, selected=False)
             beside = replace(beside, dashed=not plain.dashed, dotted=plain.dashed)
@@ -276,11 +276,11 @@ class ExtraCharts:
         is_first = store.last_value(run, plain) is None
         return kind.within if setup.is_within or is_first else plain
 
-    def _crosshair_line(
+    def _crosshair_row(
         self, curve: CurveState, kind: ChartKind, setup: ChartSetup, x: float
     ) -> CrosshairRow:
         value = _value_at(curve, x)
-        name = self._desk.book.get(curve.run)
+        name = self._workspace.run_store.get(curve.run)
         label = curve.label or tr("{run}, validation").format(run=name.name if name else "")
         if value is None:
             return CrosshairRow(curve.hue, label, None, tr("no data"))
@@ -296,13 +296,13 @@ class ExtraCharts:
         return tr("validation {value}").format(value=amount_text(values[0], kind.unit))
 
     def _source(self, run: RunSummary, kind: ChartKind) -> str:
-        told = self._desk.readings(run.run).source(kind.key.removeprefix("epoch:"))
+        told = self._workspace.readings(run.run).source(kind.key.removeprefix("epoch:"))
         return source_text(kind, told)
 
     def _empty_text(self, run: RunSummary, kind: ChartKind) -> str:
         if not self._feed.is_loaded(run.run):
             return self._feed.loading_text(run.run)
-        told = self._desk.readings(run.run).source(kind.key.removeprefix("epoch:"))
+        told = self._workspace.readings(run.run).source(kind.key.removeprefix("epoch:"))
         if told is not None and told.absent:
             return said(told.absent)
         if has_ended(run):

@@ -168,10 +168,10 @@ class ChartFeed:
         flags: Their actions.
     """
 
-    def __init__(self, ask: SendRequest) -> None:
+    def __init__(self, request: SendRequest) -> None:
         self.store = SeriesStore()
         self.flags = FlagStore()
-        self._ask = ask
+        self._send_request = request
         self._asked: dict[int, _Question] = {}
         self._wanted: dict[str, tuple[str, ...]] = {}
         self._held: dict[str, set[str]] = {}
@@ -202,15 +202,15 @@ class ChartFeed:
         for run in self._covered:
             self._ask_more(run)
 
-    def points(self, run: str, column: str, window: VisibleRange) -> Points:
+    def points(self, run: str, column: str, visible_range: VisibleRange) -> Points:
         """A column thinned to a window; asked for in detail where what is held is too coarse.
 
         What is held is drawn until the answer is there.
         """
-        span_s = self.store.coarse_span_s(run, column, window)
+        span_s = self.store.coarse_span_s(run, column, visible_range)
         if span_s is not None and span_s != self._refused.get(run):
             self._look_closer(run, column, span_s)
-        return self.store.points(run, column, window)
+        return self.store.points(run, column, visible_range)
 
     def have(self, runs: Iterable[str]) -> set[str]:
         """Columns in which anything was read, in any of these runs, as far as is known."""
@@ -238,40 +238,40 @@ class ChartFeed:
         elif row.row > self._covered.get(row.run, row.row):
             self.store.tell(row.run, row.t_s, _as_sampled(event))
 
-    def take_series(self, told: SeriesReply) -> None:
+    def take_series(self, reply: SeriesReply) -> None:
         """Take columns that were asked here, then the rows that came meanwhile."""
-        if told.one_of > 1:
-            self._take_outline(told)
-        elif (question := self._asked.pop(told.ask, None)) is not None:
-            self._take_whole(question, told)
+        if reply.one_of > 1:
+            self._take_outline(reply)
+        elif (question := self._asked.pop(reply.ask, None)) is not None:
+            self._take_whole(question, reply)
 
-    def _take_whole(self, question: _Question, told: SeriesReply) -> None:
+    def _take_whole(self, question: _Question, reply: SeriesReply) -> None:
         run = question.run
         self._outlines.pop(run, None)
         self._working.pop(run, None)
         if question.span_s is not None:
-            self.store.look_closer(told, question.span_s)
+            self.store.look_closer(reply, question.span_s)
             return
-        self.store.backfill(told)
-        self._have.setdefault(run, set()).update(told.have)
+        self.store.backfill(reply)
+        self._have.setdefault(run, set()).update(reply.have)
         if question.meanwhile is not None:
             # Columns that were held already leave out what they have; epochs begin anew.
             for row, event in question.meanwhile:
-                if row.row > told.row:
+                if row.row > reply.row:
                     self.store.tell(run, row.t_s, _as_sampled(event))
             return
-        self._covered[run] = told.row
+        self._covered[run] = reply.row
         for row, event in self._waiting.pop(run, ()):
             self.take_event(row, event, is_live=True)
         self._ask_more(run)
 
-    def _take_outline(self, told: SeriesReply) -> None:
-        question = self._asked.get(told.ask)
+    def _take_outline(self, reply: SeriesReply) -> None:
+        question = self._asked.get(reply.ask)
         if question is None or question.run in self._outlines or self.is_loaded(question.run):
             return
-        self._outlines[question.run] = told.one_of
-        self.store.backfill(told)
-        self._have.setdefault(question.run, set()).update(told.have)
+        self._outlines[question.run] = reply.one_of
+        self.store.backfill(reply)
+        self._have.setdefault(question.run, set()).update(reply.have)
 
     def outline_text(self, run: str, column: str) -> str:
         """What is to be said of a chart while it is an outline; else empty."""
@@ -280,11 +280,11 @@ class ChartFeed:
             return ""
         return tr("outline: 1 of {n} samples so far").format(n=count_text(one_of))
 
-    def hear_working(self, working: ReplyPending) -> None:
+    def hear_pending(self, pending: ReplyPending) -> None:
         """The hub is at work on an answer."""
-        question = self._asked.get(working.ask)
+        question = self._asked.get(pending.ask)
         if question is not None:
-            self._working[question.run] = working
+            self._working[question.run] = pending
 
     def refuse(self, ask: int) -> None:
         """The hub could not answer: ask again when the run is shown again."""
@@ -336,20 +336,20 @@ class ChartFeed:
 
     def _ask_for(self, question: _Question) -> None:
         self._held.setdefault(question.run, set()).update(question.columns)
-        asked = SeriesRequest(
+        request = SeriesRequest(
             ask=0,
             run=question.run,
             columns=list(question.columns),
             buckets=_BUCKETS,
             outline=question.meanwhile is None,
         )
-        self._asked[self._ask(asked)] = question
+        self._asked[self._send_request(request)] = question
 
     def _look_closer(self, run: str, column: str, span_s: Span) -> None:
         if any(each.run == run and each.span_s is not None for each in self._asked.values()):
             return  # While one zooms on, the answer to the last question comes first.
         columns = dict.fromkeys((column, *self.store.thinned(run)))
-        asked = SeriesRequest(
+        request = SeriesRequest(
             ask=0,
             run=run,
             columns=list(columns)[:_MOST_ASKED],
@@ -357,7 +357,7 @@ class ChartFeed:
             to_s=span_s[1] if math.isfinite(span_s[1]) else None,
             buckets=_BUCKETS,
         )
-        self._asked[self._ask(asked)] = _Question(run, (), span_s=span_s)
+        self._asked[self._send_request(request)] = _Question(run, (), span_s=span_s)
 
     def _ask_more(self, run: str) -> None:
         held = self._held.get(run, set())

@@ -203,9 +203,12 @@ class _RunSeries:
         closer = self.closer.series(column, span_s) if self.closer is not None else None
         return self.columns.get(column) if closer is None else closer
 
-    def span_s(self, window: VisibleRange) -> Span:
+    def span_s(self, visible_range: VisibleRange) -> Span:
         """The run times that a window shows, as far as the run has come."""
-        axis, edges = self.axis(window.kind), np.array((window.x_from, window.x_to))
+        axis, edges = (
+            self.axis(visible_range.kind),
+            np.array((visible_range.x_from, visible_range.x_to)),
+        )
         from_s, to_s = edges if axis is None else axis.t_s_of(edges)
         return max(0.0, float(from_s)), min(self.newest_s, float(to_s))
 
@@ -221,42 +224,42 @@ class SeriesStore:
     def __init__(self) -> None:
         self._runs: dict[str, _RunSeries] = {}
 
-    def backfill(self, told: SeriesReply) -> None:
+    def backfill(self, reply: SeriesReply) -> None:
         """Take columns and epochs from the hub."""
-        held = self._runs.setdefault(told.run, _RunSeries())
-        for column in told.columns:
+        held = self._runs.setdefault(reply.run, _RunSeries())
+        for column in reply.columns:
             series = held.columns.setdefault(column.name, GrowingSeries())
             t_s, values = column_points(column)
             series.splice(t_s, values)
             series.is_thinned |= is_thinned(column)
             if len(t_s):
                 _reached(held, float(t_s[-1]))
-        starts, ends = unpack_doubles(told.epoch_t_s), unpack_doubles(told.epoch_end_t_s)
+        starts, ends = unpack_doubles(reply.epoch_t_s), unpack_doubles(reply.epoch_end_t_s)
         if len(starts) != len(ends) or not np.isfinite(starts).all() or np.isinf(ends).any():
             return  # none of ours told that
         held.epochs.take(starts, ends)
-        n_fits = len(told.fit_of_epoch) // 4
-        _take_models(held, starts, ends, np.frombuffer(told.fit_of_epoch, "<i4", count=n_fits))
+        n_fits = len(reply.fit_of_epoch) // 4
+        _take_models(held, starts, ends, np.frombuffer(reply.fit_of_epoch, "<i4", count=n_fits))
         # The last epoch may have ended after the last sample.
         for t_s in (*starts[-1:], *ends[-1:]):
             if not np.isnan(t_s):
                 _reached(held, float(t_s))
 
-    def look_closer(self, told: SeriesReply, span_s: Span) -> None:
+    def look_closer(self, reply: SeriesReply, span_s: Span) -> None:
         """Take what the hub told of a stretch, in the place of the one before.
 
         Args:
-            told: Its columns; epochs are known.
+            reply: Its columns; epochs are known.
             span_s: What was asked about.
         """
-        held = self._runs.get(told.run)
+        held = self._runs.get(reply.run)
         if held is not None:
             held.drawn.clear()
             held.closer = ZoomedSeries(
-                span_s, {one.name: column_series(one) for one in told.columns}
+                span_s, {one.name: column_series(one) for one in reply.columns}
             )
 
-    def coarse_span_s(self, run: str, column: str, window: VisibleRange) -> Span | None:
+    def coarse_span_s(self, run: str, column: str, visible_range: VisibleRange) -> Span | None:
         """The stretch to ask the hub about, to show what was; None: it is shown.
 
         Up to infinity where it reaches to the newest moment.
@@ -264,7 +267,7 @@ class SeriesStore:
         held = self._runs.get(run)
         if held is None or column not in held.columns or not held.columns[column].is_thinned:
             return None
-        span_s = held.span_s(window)
+        span_s = held.span_s(visible_range)
         series = held.series(column, span_s)
         asked_s = span_to_request(series, span_s) if series is not None else None
         if asked_s is not None and asked_s[1] >= held.newest_s:
@@ -314,24 +317,26 @@ class SeriesStore:
         held = self._runs.get(run)
         return held is not None and (not column or column in held.columns)
 
-    def points(self, run: str, column: str, window: VisibleRange) -> Points:
+    def points(self, run: str, column: str, visible_range: VisibleRange) -> Points:
         """A column thinned to a window; the same arrays again while nothing changed."""
         held = self._runs.get(run)
         series = held.columns.get(column) if held is not None else None
         if held is None or series is None:
             return _EMPTY
         if held.closer is not None:
-            series = held.series(column, held.span_s(window)) or series
-        is_of_epochs, axis = column.startswith(EPOCH_PREFIX), held.axis(window.kind)
+            series = held.series(column, held.span_s(visible_range)) or series
+        is_of_epochs, axis = column.startswith(EPOCH_PREFIX), held.axis(visible_range.kind)
         versions = (
             held.epochs.version if is_of_epochs else 0,
             axis.version if axis is not None else 0,
         )
-        key = (window, series.version, versions)
+        key = (visible_range, series.version, versions)
         known = held.drawn.get(column)
         if known is not None and known[0] == key:
             return known[1]
-        edges = bucket_edges(window.x_from, window.x_to, width_px=window.width_px)
+        edges = bucket_edges(
+            visible_range.x_from, visible_range.x_to, width_px=visible_range.width_px
+        )
         if axis is not None:
             edges = axis.t_s_of(edges)
         t_s, y = thin_to_buckets(series.t_s, series.values, edges)

@@ -88,7 +88,7 @@ class ForecastBuilder:
                 wanted = max(wanted, late)
         return min(1.05 * wanted, _MOST_AHEAD * known)
 
-    def picture(self, verdict: Verdict | None, column: str, newest: float) -> ForecastState | None:
+    def state(self, verdict: Verdict | None, column: str, newest: float) -> ForecastState | None:
         """The forecast of one chart; None where there is none.
 
         Args:
@@ -156,10 +156,10 @@ class StandardCharts:
         evidence_of: The metric whose verdict is opened; its window is shaded.
     """
 
-    def __init__(self, desk: Workspace, feed: ChartFeed) -> None:
+    def __init__(self, workspace: Workspace, feed: ChartFeed) -> None:
         self.x_kind: XKind = "epochs"
         self.evidence_of: LimitMetric | None = None
-        self._desk = desk
+        self._workspace = workspace
         self._feed = feed
         self._range: tuple[float, float] | None = None
         self._rates: dict[LimitMetric, tuple[float, RateLabel]] = {}
@@ -204,7 +204,7 @@ class StandardCharts:
         Args:
             run: Of which run that is drawn; None: the selected one.
         """
-        current = self._desk.book.current()
+        current = self._workspace.run_store.current()
         run = run or (current.run if current is not None else None)
         if run is None or self._range is None:
             return None
@@ -212,28 +212,28 @@ class StandardCharts:
         begin, end = (store.t_s_of(run, x, kind) for x in self._range)
         return begin, end
 
-    def picture(self, metric: LimitMetric, width_px: int) -> ChartState:
+    def state(self, metric: LimitMetric, width_px: int) -> ChartState:
         """The chart of one metric.
 
         Args:
             metric: Which.
             width_px: How wide the range is drawn.
         """
-        run = self._desk.book.current()
+        run = self._workspace.run_store.current()
         unit = METRIC_UNITS[metric]
         if run is None:
             return ChartState(unit=unit, x_kind=self.x_kind, x_range=(0.0, 1.0))
-        window = VisibleRange(self.x_kind, *self.x_range(), width_px)
-        curves = self._curves(metric, window)
+        visible_range = VisibleRange(self.x_kind, *self.x_range(), width_px)
+        curves = self._curves(metric, visible_range)
         highest = _highest(curves[:1]) or _highest(curves)
         limit = self._limit(run, metric, highest)
-        verdict = self._desk.verdicts.get(run.run, metric)
+        verdict = self._workspace.verdicts.get(run.run, metric)
         maker = self._forecasts(run)
         is_opened = verdict is not None and metric == self.evidence_of
         return ChartState(
             unit=unit,
             x_kind=self.x_kind,
-            x_range=(window.x_from, window.x_to),
+            x_range=(visible_range.x_from, visible_range.x_to),
             curves=curves,
             y_range=_range_below(limit, highest, curves),
             limit=limit,
@@ -242,7 +242,7 @@ class StandardCharts:
             gaps=self._gaps(run, metric),
             empty_text=self._empty_text(run, metric),
             title=card_title(run, metric),
-            forecast=maker.picture(
+            forecast=maker.state(
                 verdict, self._feed.column(run.run, metric), self._known_range()[1]
             ),
             evidence=maker.evidence(verdict) if is_opened and verdict is not None else None,
@@ -255,42 +255,43 @@ class StandardCharts:
             metric: Which.
             now_s: Monotonic time: rates are reckoned once a second.
         """
-        run = self._desk.book.current()
+        run = self._workspace.run_store.current()
         if run is None:
             return None
-        verdict = self._desk.verdicts.get(run.run, metric)
+        verdict = self._workspace.verdicts.get(run.run, metric)
         cleared_s = self._feed.flags.last_clearing_s(run.run)
         since = verdict if verdict and verdict.to_s >= cleared_s else None
         picture = chart_card_state(
             self._as_charted(run),
             metric,
             rate=judged_rate(since, self._rate(run, metric, now_s)),
-            line=self._desk.limits.line(run, metric),
+            line=self._workspace.limits.line(run, metric),
             is_connected=self._can_ask(run),
             device_absent=self._device_absent(run),
         )
-        judged = verdict_label(run, verdict, now_wall_s=self._desk.now_wall_s())
+        judged = verdict_label(run, verdict, now_wall_s=self._workspace.now_wall_s())
         words = [picture.description, judged.text, judged.forecast]
         picture = replace(
             picture, verdict=judged, description=", ".join(word for word in words if word)
         )
-        age = "" if has_ended(run) else self._desk.age_text(run.run)
+        age = "" if has_ended(run) else self._workspace.age_text(run.run)
         note = age or self._feed.outline_text(run.run, self._feed.column(run.run, metric))
         return replace(picture, note=note) if note else picture
 
     def crosshair(self, metric: LimitMetric, x: float, *, is_shown: bool) -> CrosshairCard:
         """What stands beside the crosshair on one chart."""
         lines = tuple(
-            self._crosshair_line(summary, metric, x) for summary in self._desk.book.shown()
+            self._crosshair_row(summary, metric, x)
+            for summary in self._workspace.run_store.shown()
         )
         return CrosshairCard(x_position_text(x, self.x_kind), lines, is_shown)
 
     def dry_run(self) -> tuple[str, ...]:
         """What the limits of the selected run would have done in what was measured of it."""
-        run = self._desk.book.current()
+        run = self._workspace.run_store.current()
         found: list[str] = []
         for metric in METRIC_UNITS if run is not None else ():
-            line = self._desk.limits.line(run, metric) if run is not None else None
+            line = self._workspace.limits.line(run, metric) if run is not None else None
             if run is None or line is None:
                 continue
             column = self._feed.column(run.run, metric)
@@ -308,10 +309,10 @@ class StandardCharts:
         return tuple(found)
 
     def _can_ask(self, run: RunSummary) -> bool:
-        return self._desk.is_reached(run.run) and not self._desk.why_no_command(run.run)
+        return self._workspace.is_reached(run.run) and not self._workspace.why_no_command(run.run)
 
     def _device_absent(self, run: RunSummary) -> str:
-        source = self._desk.readings(run.run).source("device_used_bytes")
+        source = self._workspace.readings(run.run).source("device_used_bytes")
         return said(source.absent) if source is not None else ""
 
     def _as_charted(self, run: RunSummary) -> RunSummary:
@@ -322,32 +323,32 @@ class StandardCharts:
         now = msgspec.structs.replace(run.step_time, value=value, absent="")
         return msgspec.structs.replace(run, step_time=now)
 
-    def _crosshair_line(self, run: RunSummary, metric: LimitMetric, x: float) -> CrosshairRow:
+    def _crosshair_row(self, run: RunSummary, metric: LimitMetric, x: float) -> CrosshairRow:
         column = self._feed.column(run.run, metric)
         value = self._feed.store.value_at(run.run, column, x, self.x_kind)
         text = tr("no data") if value is None else amount_text(value, METRIC_UNITS[metric])
-        return CrosshairRow(self._desk.book.hue(run.run), run.name, value, text)
+        return CrosshairRow(self._workspace.run_store.hue(run.run), run.name, value, text)
 
     def _full_range(self) -> tuple[float, float]:
         start, end = self._known_range()
-        run = self._desk.book.current()
+        run = self._workspace.run_store.current()
         if run is None:
             return start, end
-        verdicts = self._desk.verdicts.of_run(run.run)
+        verdicts = self._workspace.verdicts.of_run(run.run)
         return start, end + self._forecasts(run).ahead(verdicts, end - start)
 
     def _forecasts(self, run: RunSummary) -> ForecastBuilder:
         return ForecastBuilder(self._feed.store, run, self.x_kind)
 
     def _known_range(self) -> tuple[float, float]:
-        run = self._desk.book.current()
+        run = self._workspace.run_store.current()
         return self._feed.store.full_range([run.run] if run else [], self.x_kind)
 
-    def _curves(self, metric: LimitMetric, window: VisibleRange) -> tuple[CurveState, ...]:
-        book, curves = self._desk.book, list[CurveState]()
+    def _curves(self, metric: LimitMetric, visible_range: VisibleRange) -> tuple[CurveState, ...]:
+        book, curves = self._workspace.run_store, list[CurveState]()
         for summary in book.shown():
             column = self._feed.column(summary.run, metric)
-            x, y = self._feed.points(summary.run, column, window)
+            x, y = self._feed.points(summary.run, column, visible_range)
             curves.append(
                 CurveState(
                     run=summary.run,
@@ -357,7 +358,7 @@ class StandardCharts:
                     y=y,
                     dashed=book.is_dashed(summary.run),
                     selected=summary.run == book.selected,
-                    stale=not self._desk.is_reached(summary.run) and not has_ended(summary),
+                    stale=not self._workspace.is_reached(summary.run) and not has_ended(summary),
                 )
             )
         return tuple(curves)
@@ -365,7 +366,7 @@ class StandardCharts:
     def _limit(
         self, run: RunSummary, metric: LimitMetric, highest: float | None
     ) -> LimitLineState | None:
-        line = self._desk.limits.line(run, metric)
+        line = self._workspace.limits.line(run, metric)
         can_set = self._can_ask(run) and not has_ended(run) and "set_limits" in run.actions
         if line is not None:
             return _limit_picture(line, can_set=can_set)

@@ -41,8 +41,8 @@ _ORDER: Final[tuple[VerdictMetric, ...]] = ("ram", "vram", "graph", "step_time")
 class CompareTable:
     """Looks runs, columns and verdicts up and words them; main thread only."""
 
-    def __init__(self, desk: Workspace, feed: ChartFeed) -> None:
-        self._desk = desk
+    def __init__(self, workspace: Workspace, feed: ChartFeed) -> None:
+        self._workspace = workspace
         self._feed = feed
 
     def rows(self, runs: Sequence[RunSummary], *, only_differences: bool) -> list[CompareRow]:
@@ -75,7 +75,7 @@ class CompareTable:
                 rows.append(_row(title, last))
                 title = tr("{metric}, peak").format(metric=name)
                 rows.append(_row(title, peak))
-            verdicts = [self._desk.verdicts.get(run.run, metric) for run in runs]
+            verdicts = [self._workspace.verdicts.get(run.run, metric) for run in runs]
             slopes = [_slope(verdict) for verdict in verdicts]
             title = tr("{metric}, slope").format(metric=name)
             rows.append(_row(title, slopes))
@@ -122,10 +122,10 @@ class CompareTable:
         return CompareCell(seconds_text(float(np.median(values))))
 
     def _about(self, runs: Sequence[RunSummary]) -> list[CompareRow]:
-        now_wall_s = self._desk.now_wall_s()
+        now_wall_s = self._workspace.now_wall_s()
         states = [
             run_state_label(
-                run, now_wall_s=now_wall_s, is_connected=self._desk.is_reached(run.run)
+                run, now_wall_s=now_wall_s, is_connected=self._workspace.is_reached(run.run)
             )
             for run in runs
         ]

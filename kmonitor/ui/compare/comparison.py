@@ -76,12 +76,12 @@ class Comparison:
         metric: What is drawn.
     """
 
-    def __init__(self, desk: Workspace, feed: ChartFeed, ask: SendRequest) -> None:
+    def __init__(self, workspace: Workspace, feed: ChartFeed, request: SendRequest) -> None:
         self.x_kind: XKind = "epochs"
         self.metric: LimitMetric = "ram"
-        self._desk = desk
+        self._workspace = workspace
         self._feed = feed
-        self._ask = ask
+        self._send_request = request
         self._shown = _Shown()
 
     def compare(self, runs: Sequence[str]) -> None:
@@ -89,7 +89,7 @@ class Comparison:
         self._shown = _Shown({run: at for at, run in enumerate(runs[:MAX_COMPARED])})
         for run in self._shown.hues:
             # The answer is kept with all other verdicts.
-            self._ask(VerdictsRequest(ask=0, run=run))
+            self._send_request(VerdictsRequest(ask=0, run=run))
 
     def leave_out(self, run: str) -> None:
         """Compare this one no more; the others keep their hues."""
@@ -97,7 +97,7 @@ class Comparison:
 
     def runs(self) -> list[RunSummary]:
         """Those that are compared and still known."""
-        known = (self._desk.book.get(run) for run in self._shown.hues)
+        known = (self._workspace.run_store.get(run) for run in self._shown.hues)
         return [run for run in known if run is not None]
 
     def hue(self, run: str) -> int:
@@ -125,7 +125,7 @@ class Comparison:
         """Show the whole range again."""
         self._shown.x_range = None
 
-    def picture(self, width_px: int) -> ChartState:
+    def state(self, width_px: int) -> ChartState:
         """The chart.
 
         Args:
@@ -134,13 +134,15 @@ class Comparison:
         runs = self.runs()
         # Asks once a run, and again where a hub was too busy to answer.
         self._feed.show_runs(runs)
-        window = VisibleRange(self.x_kind, *(self._shown.x_range or self._full_range()), width_px)
+        visible_range = VisibleRange(
+            self.x_kind, *(self._shown.x_range or self._full_range()), width_px
+        )
         names = self._names()
         return ChartState(
             unit=METRIC_UNITS[self.metric],
             x_kind=self.x_kind,
-            x_range=(window.x_from, window.x_to),
-            curves=tuple(self._curve(run, names[run.run], window) for run in runs),
+            x_range=(visible_range.x_from, visible_range.x_to),
+            curves=tuple(self._curve(run, names[run.run], visible_range) for run in runs),
             empty_text=self._empty_text(runs),
             title=tr("Comparison, {metric}").format(metric=metric_name(self.metric)),
         )
@@ -148,7 +150,7 @@ class Comparison:
     def crosshair(self, x: float) -> CrosshairCard:
         """What stands beside the crosshair."""
         names = self._names()
-        lines = tuple(self._crosshair_line(run, names[run.run], x) for run in self.runs())
+        lines = tuple(self._crosshair_row(run, names[run.run], x) for run in self.runs())
         return CrosshairCard(x_position_text(x, self.x_kind), lines)
 
     def description(self) -> str:
@@ -162,23 +164,23 @@ class Comparison:
         return f"{metric_name(self.metric)}: {', '.join(parts)}"
 
     def _names(self) -> dict[str, str]:
-        return distinct_run_names(self.runs(), now_wall_s=self._desk.now_wall_s())
+        return distinct_run_names(self.runs(), now_wall_s=self._workspace.now_wall_s())
 
     def _entry(self, run: RunSummary, name: str) -> LegendEntry:
         lines = [name, run.host]
         if not self._feed.is_loaded(run.run):
             lines.append(
                 tr("Loading\u2026")
-                if self._desk.is_reached(run.run)
+                if self._workspace.is_reached(run.run)
                 else tr("The hub is not reached.")
             )
         return LegendEntry(run.run, name, self.hue(run.run), "\n".join(lines))
 
-    def _curve(self, run: RunSummary, name: str, window: VisibleRange) -> CurveState:
-        x, y = self._feed.points(run.run, self._column(run), window)
+    def _curve(self, run: RunSummary, name: str, visible_range: VisibleRange) -> CurveState:
+        x, y = self._feed.points(run.run, self._column(run), visible_range)
         return CurveState(run.run, name, self.hue(run.run), x, y, strong=True)
 
-    def _crosshair_line(self, run: RunSummary, name: str, x: float) -> CrosshairRow:
+    def _crosshair_row(self, run: RunSummary, name: str, x: float) -> CrosshairRow:
         value = self._feed.store.value_at(run.run, self._column(run), x, self.x_kind)
         unit = METRIC_UNITS[self.metric]
         text = tr("no data") if value is None else amount_text(value, unit)

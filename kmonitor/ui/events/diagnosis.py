@@ -144,7 +144,7 @@ class DiagnosisStore:
             return None
         return next((whole for whole in self.rows(run) if whole >= row), None)
 
-    def picture(self, run: str, row: int | None, *, run_name: str) -> DiagnosisState | None:
+    def state(self, run: str, row: int | None, *, run_name: str) -> DiagnosisState | None:
         """One diagnosis of a run; None if it is not known.
 
         Args:

@@ -78,9 +78,9 @@ def last_minute_start_s(run: RunSummary) -> float:
     return max(0.0, run.duration_s - _ASKED_S)
 
 
-def read_last_minute(told: SeriesReply) -> LastMinute | None:
+def read_last_minute(reply: SeriesReply) -> LastMinute | None:
     """The last minute of an answer with `COLUMNS`; None where fewer than two samples are."""
-    columns = {column.name: _points(column.t_s, column.values) for column in told.columns}
+    columns = {column.name: _points(column.t_s, column.values) for column in reply.columns}
     t_s, values = columns.get("ram_bytes", ((), ()))
     if not t_s:
         return None
@@ -204,8 +204,8 @@ def run_end_state(
 class RunEndStore:
     """Last minutes of runs that ended, asked for when one is looked at; main thread only."""
 
-    def __init__(self, ask: SendRequest) -> None:
-        self._ask = ask
+    def __init__(self, request: SendRequest) -> None:
+        self._send_request = request
         self._minutes: dict[str, LastMinute | None] = {}
         self._open: dict[int, str] = {}
 
@@ -220,18 +220,18 @@ class RunEndStore:
                 from_s=last_minute_start_s(run),
                 buckets=4000,
             )
-            self._open[self._ask(question)] = run.run
+            self._open[self._send_request(question)] = run.run
 
     def get(self, run: str) -> LastMinute | None:
         """What is known."""
         return self._minutes.get(run)
 
-    def take(self, told: SeriesReply) -> bool:
+    def take(self, reply: SeriesReply) -> bool:
         """Take an answer; False: it is to a question of others."""
-        run = self._open.pop(told.ask, None)
+        run = self._open.pop(reply.ask, None)
         if run is None:
             return False
-        self._minutes[run] = read_last_minute(told)
+        self._minutes[run] = read_last_minute(reply)
         return True
 
     def refuse(self, ask: int) -> None:

@@ -56,17 +56,17 @@ class HistoryFilter:
 
     Attributes:
         words: All must occur in name, host, model, note, job, id or date of the start.
-        since: When it started; "older": more than 30 days ago.
-        ending: How it ended, or that it did not; "failed": not as the training wanted.
-        judged: What is said of any metric, as the list words it; "quiet": nothing grows.
+        start_filter: When it started; "older": more than 30 days ago.
+        end_filter: How it ended, or that it did not; "failed": not as the training wanted.
+        verdict_filter: What is said of any metric, as the list words it; "quiet": nothing grows.
         host: Name of a host; empty: all.
         is_pinned: Only those that are pinned.
     """
 
     words: str = ""
-    since: StartFilter = "any"
-    ending: EndFilter = "any"
-    judged: VerdictFilter = "any"
+    start_filter: StartFilter = "any"
+    end_filter: EndFilter = "any"
+    verdict_filter: VerdictFilter = "any"
     host: str = ""
     is_pinned: bool = False
 
@@ -131,14 +131,14 @@ class RunHistory:
         """Order by this column from now on."""
         self.sorted_by, self.is_falling = column, is_falling
 
-    def rows(self, book: RunStore, *, now_wall_s: float) -> list[HistoryRow]:
+    def rows(self, store: RunStore, *, now_wall_s: float) -> list[HistoryRow]:
         """Those that are wanted, in order.
 
         Args:
-            book: All that are known.
+            store: All that are known.
             now_wall_s: Now, UTC.
         """
-        self._renew(book)
+        self._renew(store)
         words = [(word, parse_date_range(word)) for word in self.wanted.words.casefold().split()]
         found = [row for row in self._rows.values() if self._fits(row, words, now_wall_s)]
         return self._in_order(found)
@@ -160,10 +160,10 @@ class RunHistory:
             return tr("No run fits what is asked for. Clear the filters to see all of them.")
         return tr("No runs yet. Each training with MonitorCallback() will be listed here.")
 
-    def _renew(self, book: RunStore) -> None:
+    def _renew(self, store: RunStore) -> None:
         before, self._rows = self._rows, {}
         places: dict[str, KnownHub] = {}
-        for summary, at in book.placed():
+        for summary, at in store.placed():
             place = places.get(at)
             if place is None:
                 place = places[at] = self._place_of(at)
@@ -187,9 +187,9 @@ class RunHistory:
         return (
             (not wanted.is_pinned or run.pinned)
             and (not wanted.host or row.host == wanted.host)
-            and (wanted.since == "any" or _started(run, wanted.since, now_wall_s))
-            and (wanted.ending == "any" or _ended(run, wanted.ending))
-            and (wanted.judged == "any" or _is_judged(run, wanted.judged))
+            and (wanted.start_filter == "any" or _started(run, wanted.start_filter, now_wall_s))
+            and (wanted.end_filter == "any" or _ended(run, wanted.end_filter))
+            and (wanted.verdict_filter == "any" or _is_judged(run, wanted.verdict_filter))
             and (not words or self._says(row, words))
         )
 
@@ -251,15 +251,15 @@ def _text(row: HistoryRow) -> str:
     return " ".join(parts).casefold()
 
 
-def _started(run: RunSummary, since: StartFilter, now_wall_s: float) -> bool:
+def _started(run: RunSummary, start_filter: StartFilter, now_wall_s: float) -> bool:
     age_s = now_wall_s - run.started_wall_s
-    if since == "older":
+    if start_filter == "older":
         return age_s > _SPANS_S["month"]
-    return age_s <= _SPANS_S[since]
+    return age_s <= _SPANS_S[start_filter]
 
 
-def _ended(run: RunSummary, ending: EndFilter) -> bool:
-    match ending:
+def _ended(run: RunSummary, end_filter: EndFilter) -> bool:
+    match end_filter:
         case "any":
             return True
         case "running":
@@ -270,12 +270,12 @@ def _ended(run: RunSummary, ending: EndFilter) -> bool:
             return has_ended(run) and run.state not in _FAILED
 
 
-def _is_judged(run: RunSummary, judged: VerdictFilter) -> bool:
-    if judged == "any":
+def _is_judged(run: RunSummary, verdict_filter: VerdictFilter) -> bool:
+    if verdict_filter == "any":
         return True
-    if judged == "quiet":
+    if verdict_filter == "quiet":
         return not run.verdicts
-    return judged in {_said_of(metric, state) for metric, state in run.verdicts.items()}
+    return verdict_filter in {_said_of(metric, state) for metric, state in run.verdicts.items()}
 
 
 def _said_of(metric: str, state: str) -> VerdictFilter | None:

@@ -62,27 +62,31 @@ class HistorySelectionState:
     actions: tuple[HistoryAction, ...]
 
 
-def history_selection_state(desk: Workspace, runs: Sequence[RunSummary]) -> HistorySelectionState:
+def history_selection_state(
+    workspace: Workspace, runs: Sequence[RunSummary]
+) -> HistorySelectionState:
     """The strip for these runs.
 
     Args:
-        desk: Knows what may be changed where.
+        workspace: Knows what may be changed where.
         runs: Those that are selected; may be none.
     """
-    why_not = first_edit_blocked_reason(desk, runs)
+    why_not = first_edit_blocked_reason(workspace, runs)
     return HistorySelectionState(
         title=_title(runs),
         text=_text(runs),
         why_not=why_not,
-        trouble=desk.edits.trouble,
+        trouble=workspace.edits.trouble,
         actions=_actions(runs, why_not),
     )
 
 
-def first_edit_blocked_reason(desk: Workspace, runs: Sequence[RunSummary]) -> str:
+def first_edit_blocked_reason(workspace: Workspace, runs: Sequence[RunSummary]) -> str:
     """Why one of these runs cannot be changed from here; empty where all can."""
-    one_a_hub = {desk.book.at(run.run): run.run for run in runs}.values()
-    reasons = (edit_blocked_reason(desk.link_of(run), desk.hub_name(run)) for run in one_a_hub)
+    one_a_hub = {workspace.run_store.at(run.run): run.run for run in runs}.values()
+    reasons = (
+        edit_blocked_reason(workspace.link_of(run), workspace.hub_name(run)) for run in one_a_hub
+    )
     return next((why for why in reasons if why), "")
 
 

@@ -99,7 +99,7 @@ class AuditStore:
         """Whether an answer was to a question of this list; then the picture has changed."""
         return any(desk.take(told) for desk in self._desks.values())
 
-    def picture(self, now_wall_s: float, only: str = ALL) -> AuditState:
+    def state(self, now_wall_s: float, only: str = ALL) -> AuditState:
         """What to show now.
 
         Args:

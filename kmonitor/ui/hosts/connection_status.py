@@ -82,17 +82,17 @@ class ConnectionStatus:
         """Whether the hub is reached."""
         return self.state == "live"
 
-    def connected(self, told: HubReply) -> None:
+    def connected(self, reply: HubReply) -> None:
         """The hub answered."""
         self.state, self._trouble = "live", ""
-        self.heard(told)
+        self.heard(reply)
 
-    def heard(self, told: HubReply) -> None:
+    def heard(self, reply: HubReply) -> None:
         """What the hub says of itself now."""
-        self.hub = told
+        self.hub = reply
         # What was mended and comes again is worth a word again.
-        self._read &= set(told.troubles)
-        self._told = [text for text in told.troubles if text not in self._read]
+        self._read &= set(reply.troubles)
+        self._told = [text for text in reply.troubles if text not in self._read]
 
     def disconnected(self, why: str, *, since_wall_s: float, retry_wall_s: float) -> None:
         """The hub does not answer.

@@ -81,11 +81,11 @@ class Host:
             self._what, self._remedy = what, remedy
         self._stage, self._retry_wall_s = stage, retry_wall_s
 
-    def connected(self, told: HubReply, now_wall_s: float) -> None:
+    def connected(self, reply: HubReply, now_wall_s: float) -> None:
         """Its hub answered."""
         self._stage, self._what, self._remedy, self._is_read = "open", "", "", False
-        self._skew_s = told.wall_s - now_wall_s
-        self.link.connected(told)
+        self._skew_s = reply.wall_s - now_wall_s
+        self.link.connected(reply)
 
     def dismiss(self) -> None:
         """The user has read why it is not reached, or what its hub says."""

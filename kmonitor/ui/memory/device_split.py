@@ -63,9 +63,9 @@ class ResidentMemory:
 class _Split:
     """Takes the readings apart; what one does not tell stays with its neighbour."""
 
-    def __init__(self, readings: RunReadings, resident: ResidentMemory, backend: str) -> None:
+    def __init__(self, readings: RunReadings, memory: ResidentMemory, backend: str) -> None:
         self._readings = readings
-        self._resident = resident
+        self._resident_memory = memory
         self._backend = backend
         self.parts: list[BarPart] = []
         self.rows: list[DeviceSplitRow] = []
@@ -101,21 +101,21 @@ class _Split:
         self._others()
 
     def _in_use(self) -> None:
-        in_use, resident = self.in_use, self._resident.n_bytes
+        in_use, resident = self.in_use, self._resident_memory.n_bytes
         source = self.source("allocator_in_use_bytes")
         if in_use is None:
             self.lack(tr("In use by the framework"), source)
             return
         if resident is None:
             self.add(_HUES["resident"], tr("In use by the framework"), in_use, source)
-            self.lack(tr("Of it resident and transient"), self._resident.source)
+            self.lack(tr("Of it resident and transient"), self._resident_memory.source)
             return
         kept = min(resident, in_use)
         self.add(
             _HUES["resident"],
             tr("In use, resident: weights, optimizer, states"),
             kept,
-            self._resident.source,
+            self._resident_memory.source,
         )
         self.add(_HUES["transient"], tr("In use, transient: this moment of the step"),
                  in_use - kept, source)  # fmt: skip
@@ -165,16 +165,16 @@ class _Split:
 
 
 def device_split_state(
-    readings: RunReadings, resident: ResidentMemory, backend: str
+    readings: RunReadings, memory: ResidentMemory, backend: str
 ) -> DeviceSplitState:
     """What a run's device holds, as far as it can be read.
 
     Args:
         readings: The run's.
-        resident: What its weights and optimizer take.
+        memory: What its weights and optimizer take.
         backend: Keras backend of the run.
     """
-    split = _Split(readings, resident, backend)
+    split = _Split(readings, memory, backend)
     has_device = split.total is not None or split.used is not None
     split.take_apart()
     length = sum(part.n_bytes for part in split.parts)

@@ -111,7 +111,7 @@ class LoadCostStore:
         """The user wants it no more."""
         self._is_running, self._was_given_up = False, True
 
-    def picture(self) -> LoadCostState:
+    def state(self) -> LoadCostState:
         """What is shown now."""
         best = recommend(self._costs)
         text, tone = self._text()
@@ -161,7 +161,7 @@ class LoadCostStore:
 
 
 def _row(cost: LoadCost, best: Recommendation) -> CostRow:
-    title = said(LOADING_METHODS[cost.way])
+    title = said(LOADING_METHODS[cost.loading_method])
     if cost.error:
         words = tr("does not work: {why}").format(why=cost.error)
         return CostRow(title, (), "", words, "crit", "")
@@ -185,7 +185,7 @@ def _row(cost: LoadCost, best: Recommendation) -> CostRow:
             (best.predict, tr("best to predict")),
             (best.train, tr("best to train on")),
         )
-        if way == cost.way
+        if way == cost.loading_method
     ]
     words = f"{tr(_OPTIMIZERS[cost.optimizer])} \u00b7 {goes_on}"
     tone: Tone = "ok" if cost.can_train_on else "mute"

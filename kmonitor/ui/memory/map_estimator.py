@@ -61,14 +61,14 @@ class MapEstimator:
     Attributes:
         subject: Whose map it is; None: nobody's.
         asked: What is asked about it.
-        answer: What is known so far; curve, fit and advice of the question before stay until
+        map_estimate: What is known so far; curve, fit and advice of the question before stay until
             they are worked out anew.
     """
 
     def __init__(self) -> None:
         self.subject: MapSubject | None = None
         self.asked = WhatIf()
-        self.answer = MapEstimate()
+        self.map_estimate = MapEstimate()
         self._work: Generator[None] | None = None
 
     def show(self, subject: MapSubject) -> bool:
@@ -82,7 +82,7 @@ class MapEstimator:
             return False
         if before is None or before.key != subject.key or not before.sizes:
             self.asked = what_if_as_trained(subject)
-            self.answer = MapEstimate()
+            self.map_estimate = MapEstimate()
         else:
             has_own_batch = self.asked.batch == before.batch
             batch = subject.batch if has_own_batch else self.asked.batch
@@ -130,21 +130,23 @@ class MapEstimator:
         """Ask anew; the map itself is worked out at once."""
         self._work = None
         layout, subject = self.layout, self.subject
-        before = self.answer
-        self.answer = MapEstimate(points=before.points, fit=before.fit, advice=before.advice)
+        before = self.map_estimate
+        self.map_estimate = MapEstimate(points=before.points, fit=before.fit, advice=before.advice)
         if layout is None or subject is None:
-            self.answer = MapEstimate(why_not=subject.why_none if subject is not None else "")
+            self.map_estimate = MapEstimate(
+                why_not=subject.why_none if subject is not None else ""
+            )
             return
         plan = self.asked.plan(layout)
         measured = self._measured(layout)
         try:
             try:
-                self.answer.found = best_estimate(layout, plan, measured)
+                self.map_estimate.found = best_estimate(layout, plan, measured)
             except NotIdentifiable as exc:
-                self.answer.calibration, measured = said(exc.why), ()
-                self.answer.found = best_estimate(layout, plan)
+                self.map_estimate.calibration, measured = said(exc.why), ()
+                self.map_estimate.found = best_estimate(layout, plan)
         except OpenShape as exc:
-            self.answer = MapEstimate(why_not=_open_words(exc))
+            self.map_estimate = MapEstimate(why_not=_open_words(exc))
             return
         self._work = self._rest(layout, plan, measured)
 
@@ -154,10 +156,12 @@ class MapEstimator:
         if subject is None or not layout.calls:
             return ()
         if not subject.measured:
-            self.answer.calibration = subject.why_unmeasured
+            self.map_estimate.calibration = subject.why_unmeasured
             return ()
         if not is_as_trained(subject, self.asked):
-            self.answer.calibration = tr("what was measured is of another training than this")
+            self.map_estimate.calibration = tr(
+                "what was measured is of another training than this"
+            )
             return ()
         return subject.measured
 
@@ -165,7 +169,7 @@ class MapEstimator:
         self, layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]
     ) -> Generator[None]:
         """Fit, curve and advice, a little at a time."""
-        answer, subject = self.answer, self.subject
+        answer, subject = self.map_estimate, self.subject
         limit = device_limit_bytes(subject, self.asked) if subject is not None else None
         yield
         if limit is not None and layout.calls:
@@ -225,9 +229,9 @@ class MapPageState:
     has_file: bool
 
 
-def map_page_state(desk: MapEstimator) -> MapPageState:
+def map_page_state(estimator: MapEstimator) -> MapPageState:
     """The page for what is looked at."""
-    subject, found = desk.subject, desk.answer.found
+    subject, found = estimator.subject, estimator.map_estimate.found
     if subject is None:
         return MapPageState(
             title=tr("Memory map"),
@@ -239,13 +243,13 @@ def map_page_state(desk: MapEstimator) -> MapPageState:
             has_file=False,
         )
     is_run = subject.kind == "run"
-    layout = desk.layout
+    layout = estimator.layout
     kind = f" \u00b7 {layout.name} ({layout.kind})" if layout is not None else ""
     return MapPageState(
         title=subject.title,
         subtitle=(tr("Run") if is_run else tr("Model file")) + kind,
         is_filled=found is not None,
-        text=desk.answer.why_not,
+        text=estimator.map_estimate.why_not,
         remedy=subject.remedy,
         has_device=is_run,
         has_file=not is_run,

@@ -128,7 +128,7 @@ def _facts(found: ModelFile) -> list[FileFact]:
         (tr("Optimizer's state"), tr("{size} in {n} arrays").format(
             size=bytes_text(found.slot_bytes), n=count_text(found.slots))
             if found.slots else tr("none in the file")),
-        *_compiled(found.compiled),
+        *_compiled(found.compile_settings),
         (tr("Not Keras' own"), ", ".join(found.own_parts)),
     ]  # fmt: skip
     return [FileFact(title, value) for title, value in told if value]
@@ -139,13 +139,16 @@ def _versions(found: ModelFile) -> str:
     return ", ".join(part for part in (keras, found.backend) if part)
 
 
-def _compiled(compiled: CompileSettings | None) -> list[tuple[str, str]]:
-    if compiled is None:
+def _compiled(compile_settings: CompileSettings | None) -> list[tuple[str, str]]:
+    if compile_settings is None:
         return [(tr("Compiled"), tr("no, or the file does not say how"))]
     return [
-        (tr("Optimizer"), compiled.optimizer or tr("none")),
-        (tr("Its settings"), settings_text(compiled.settings)),
-        (tr("Loss"), compiled.loss or tr("none")),
-        (tr("Metrics"), ", ".join(compiled.metrics) or tr("none")),
-        (tr("jit_compile"), "" if compiled.jit_compile is None else str(compiled.jit_compile)),
+        (tr("Optimizer"), compile_settings.optimizer or tr("none")),
+        (tr("Its settings"), settings_text(compile_settings.settings)),
+        (tr("Loss"), compile_settings.loss or tr("none")),
+        (tr("Metrics"), ", ".join(compile_settings.metrics) or tr("none")),
+        (
+            tr("jit_compile"),
+            "" if compile_settings.jit_compile is None else str(compile_settings.jit_compile),
+        ),
     ]

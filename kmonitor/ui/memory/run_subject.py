@@ -23,17 +23,17 @@ _USUAL_LENGTH = 128
 """Of a sequence whose length the model leaves open, as of a file's."""
 
 
-def run_subject(desk: Workspace, run: RunSummary) -> MapSubject:
+def run_subject(workspace: Workspace, run: RunSummary) -> MapSubject:
     """Whose map is shown when a run is selected."""
-    layout = desk.models.layout(run.run)
+    layout = workspace.models.layout(run.run)
     if layout is not None and not layout.backend:
         layout = msgspec.structs.replace(layout, backend=run.backend)
     subject = MapSubject(
         key=run.run,
         title=run.name,
         kind="run",
-        batch=_batch(desk, run),
-        reading=_reading(desk, run.run),
+        batch=_batch(workspace, run),
+        measured_peak=_reading(workspace, run.run),
         limit_bytes=int(run.vram.of) if run.vram.of else None,
     )
     if layout is None:
@@ -44,7 +44,7 @@ def run_subject(desk: Workspace, run: RunSummary) -> MapSubject:
         subject,
         sizes=(SizedLayout("", layout),),
         why_one_size=tr("a run tells its model for one size; open the model's file for others"),
-        measured=desk.models.measured(layout, Plan(subject.batch)),
+        measured=workspace.models.measured(layout, Plan(subject.batch)),
     )
 
 
@@ -68,12 +68,14 @@ def _of_open_length(subject: MapSubject, layout: ModelLayout) -> MapSubject:
     )
 
 
-def run_device_split(desk: Workspace, run: RunSummary, of_map: MapEstimator) -> DeviceSplitState:
+def run_device_split(
+    workspace: Workspace, run: RunSummary, of_map: MapEstimator
+) -> DeviceSplitState:
     """What the device of a run holds."""
-    found = of_map.answer.found
+    found = of_map.map_estimate.found
     is_it = of_map.subject is not None and of_map.subject.key == run.run
     if found is None or not is_it:
-        resident = ResidentMemory(None, tr("the run has not told its model"))
+        memory = ResidentMemory(None, tr("the run has not told its model"))
     else:
         words = (
             tr("weights {weights} and optimizer {slots}, from the model's variables")
@@ -83,33 +85,33 @@ def run_device_split(desk: Workspace, run: RunSummary, of_map: MapEstimator) -> 
         text = words.format(
             weights=bytes_text(found.parameter_bytes), slots=bytes_text(found.slot_bytes)
         )
-        resident = ResidentMemory(found.resident_bytes, text)
-    return device_split_state(desk.readings(run.run), resident, run.backend)
+        memory = ResidentMemory(found.resident_bytes, text)
+    return device_split_state(workspace.readings(run.run), memory, run.backend)
 
 
-def with_measured(desk: Workspace, subject: MapSubject) -> MapSubject:
+def with_measured(workspace: Workspace, subject: MapSubject) -> MapSubject:
     """A file's subject, with what was measured of the same training in the runs known here."""
     if not subject.sizes:
         return subject
     layout = subject.sizes[subject.own].layout
-    return replace(subject, measured=desk.models.measured(layout, Plan(subject.batch)))
+    return replace(subject, measured=workspace.models.measured(layout, Plan(subject.batch)))
 
 
-def _batch(desk: Workspace, run: RunSummary) -> int:
-    fits = desk.models.fits(run.run)
+def _batch(workspace: Workspace, run: RunSummary) -> int:
+    fits = workspace.models.fits(run.run)
     told = fits[-1].batch if fits else None
     return run.batch_size or told or _USUAL_BATCH
 
 
-def _reading(desk: Workspace, run: str) -> MeasuredPeak:
+def _reading(workspace: Workspace, run: str) -> MeasuredPeak:
     """The peak of the newest fit's first steps; else the highest that was sampled."""
-    fits = desk.models.fits(run)
-    measured = fits[-1].measured if fits else None
+    fits = workspace.models.fits(run)
+    measured = fits[-1].peak_measurement if fits else None
     if measured is not None:
         words = tr("the framework's allocator on {device}, first {n} steps")
         source = words.format(device=measured.device or tr("the device"), n=measured.steps)
         return MeasuredPeak(measured.peak_bytes, source, measured.batch)
-    readings = desk.readings(run)
+    readings = workspace.readings(run)
     peak = readings.value("allocator_peak_bytes")
     source = readings.source("allocator_peak_bytes")
     told = "" if source is None else source.source or source.absent

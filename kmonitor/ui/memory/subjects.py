@@ -90,7 +90,7 @@ class MapSubject:
         batch: Examples a step as it is trained.
         measured: Of this training, to correct the estimate by.
         why_unmeasured: Why what was measured does not correct it; may be empty.
-        reading: The peak as it was measured.
+        measured_peak: The peak as it was measured.
         limit_bytes: What the framework's allocator may take; None: not known.
     """
 
@@ -107,7 +107,7 @@ class MapSubject:
     batch: int = 32
     measured: tuple[PeakMeasurement, ...] = ()
     why_unmeasured: str = ""
-    reading: MeasuredPeak = MeasuredPeak()
+    measured_peak: MeasuredPeak = MeasuredPeak()
     limit_bytes: int | None = None
 
 

@@ -166,15 +166,15 @@ def _bar_parts(found: MemoryMap) -> list[BarPart]:
 
 def _marks(subject: MapSubject, limit: int | None) -> list[TotalsMark]:
     marks: list[TotalsMark] = []
-    if subject.reading.peak_bytes:
-        marks.append(TotalsMark(subject.reading.peak_bytes, tr("measured"), "accent"))
+    if subject.measured_peak.peak_bytes:
+        marks.append(TotalsMark(subject.measured_peak.peak_bytes, tr("measured"), "accent"))
     if limit is not None:
         marks.append(TotalsMark(limit, tr("limit"), "crit"))
     return marks
 
 
 def _measured_words(subject: MapSubject) -> str:
-    reading = subject.reading
+    reading = subject.measured_peak
     if reading.peak_bytes is None:
         why = said(reading.source) if reading.source else tr("nothing ran")
         return tr("Not measured: {why}").format(why=why)

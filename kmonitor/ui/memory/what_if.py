@@ -67,19 +67,19 @@ class PeakReductionRow:
     tooltip: str
 
 
-def batch_curve(desk: MapEstimator) -> BatchCurve:
+def batch_curve(estimator: MapEstimator) -> BatchCurve:
     """The curve of what is asked about."""
-    points, subject = desk.answer.points, desk.subject
-    limit = device_limit_bytes(subject, desk.asked) if subject is not None else None
-    text, tone = batch_fit_summary(desk.answer.fit, limit)
-    layout = desk.layout
+    points, subject = estimator.map_estimate.points, estimator.subject
+    limit = device_limit_bytes(subject, estimator.asked) if subject is not None else None
+    text, tone = batch_fit_summary(estimator.map_estimate.fit, limit)
+    layout = estimator.layout
     if layout is not None and not layout.calls:
         text, tone = tr("How the peak grows with the batch is not known."), "mute"
     if len(points) < 2 or subject is None:  # noqa: PLR2004 - a line has two ends
         return BatchCurve(text=text, tone=tone)
     x_most = points[-1].batch
     y_most = _highest(points, limit)
-    found = desk.answer.found
+    found = estimator.map_estimate.found
     measured = [each for each in subject.measured if each.batch <= x_most]
     ticks = sorted({1, round(x_most / 2), x_most})
     return BatchCurve(
@@ -89,8 +89,8 @@ def batch_curve(desk: MapEstimator) -> BatchCurve:
             for p in points
             if p.high_bytes is not None
         ),
-        batch=(desk.asked.batch / x_most, found.peak_bytes / y_most)
-        if found is not None and desk.asked.batch <= x_most
+        batch=(estimator.asked.batch / x_most, found.peak_bytes / y_most)
+        if found is not None and estimator.asked.batch <= x_most
         else None,
         measured=tuple((m.batch / x_most, m.peak_bytes / y_most) for m in measured),
         limit=limit / y_most if limit is not None and limit <= y_most else None,
@@ -183,9 +183,9 @@ class WhatIfControlsState:
     can_reset: bool
 
 
-def what_if_controls_state(desk: MapEstimator) -> WhatIfControlsState | None:
+def what_if_controls_state(estimator: MapEstimator) -> WhatIfControlsState | None:
     """The controls of the page; None while there is no model."""
-    subject, layout, asked = desk.subject, desk.layout, desk.asked
+    subject, layout, asked = estimator.subject, estimator.layout, estimator.asked
     if subject is None or layout is None:
         return None
     batches = batch_choices(subject)

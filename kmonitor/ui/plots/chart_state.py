@@ -194,12 +194,12 @@ class ChartState:
         )
 
 
-def _words(picture: ChartState) -> tuple[object, ...]:
+def _words(state: ChartState) -> tuple[object, ...]:
     """All but curves and marks."""
     return (
-        *(picture.unit, picture.x_kind, picture.x_range, picture.y_range, picture.limit),
-        *(picture.flags, picture.gaps, picture.empty_text, picture.title),
-        *(picture.forecast, picture.evidence, picture.is_log),
+        *(state.unit, state.x_kind, state.x_range, state.y_range, state.limit),
+        *(state.flags, state.gaps, state.empty_text, state.title),
+        *(state.forecast, state.evidence, state.is_log),
     )
 
 

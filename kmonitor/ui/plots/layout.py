@@ -13,29 +13,29 @@ from kmonitor.ui.plots.chart_state import ChartState, CurveState, FloatArray
 _LEAST_MARK_GAP_PX: Final = 3.0
 
 
-def y_axis_of(picture: ChartState, height_px: float) -> Axis:
+def y_axis_of(state: ChartState, height_px: float) -> Axis:
     """The vertical axis that holds curves, limit and forecast.
 
     Args:
-        picture: What is shown.
+        state: What is shown.
         height_px: Height of the plot, pixels.
     """
-    if picture.y_range is not None:
-        lo, hi = spread_range(picture.y_range)
-        return axis_between(lo, hi, unit=picture.unit, height_px=height_px)
-    extremes = [e for curve in picture.curves for e in _extremes(curve.y)] or [0.0]
-    if picture.is_log:
+    if state.y_range is not None:
+        lo, hi = spread_range(state.y_range)
+        return axis_between(lo, hi, unit=state.unit, height_px=height_px)
+    extremes = [e for curve in state.curves for e in _extremes(curve.y)] or [0.0]
+    if state.is_log:
         return log_axis(min(extremes), max(extremes), height_px=height_px)
-    limit = picture.limit.value if picture.limit is not None else None
-    forecast = picture.forecast
+    limit = state.limit.value if state.limit is not None else None
+    forecast = state.forecast
     if forecast is not None:
-        end = forecast.y_at(picture.x_range[1])
+        end = forecast.y_at(state.x_range[1])
         extremes.append(end)
         if end >= forecast.limit:
             # Its words stand above it.
             limit = max(limit or 0.0, forecast.limit)
     return value_axis(
-        min(extremes), max(extremes), unit=picture.unit, height_px=height_px, limit=limit
+        min(extremes), max(extremes), unit=state.unit, height_px=height_px, limit=limit
     )
 
 
@@ -143,7 +143,7 @@ LEAST_PLOT_PX: Final = 40.0
 
 
 def lay_out_chart(
-    picture: ChartState,
+    state: ChartState,
     size: tuple[float, float],
     *,
     left: Callable[[Axis], float],
@@ -152,16 +152,16 @@ def lay_out_chart(
     """Frame, horizontal and vertical axis.
 
     Args:
-        picture: What is shown.
+        state: What is shown.
         size: Width and height of the whole, pixels.
         left: Margin that the labels of a vertical axis need, pixels.
         room: Of a width, how much the right end needs for names and dots, pixels.
     """
     height = max(size[1] - TOP_PX - BOTTOM_PX, LEAST_PLOT_PX)
-    y_axis = y_axis_of(picture, height)
+    y_axis = y_axis_of(state, height)
     margin = left(y_axis)
     width = max(size[0] - margin - RIGHT_PX, LEAST_PLOT_PX)
-    lo, hi = spread_range(picture.x_range)
+    lo, hi = spread_range(state.x_range)
     at_end = room(width)
     x_hi = hi + (hi - lo) * at_end / (width - at_end)
     frame = PlotFrame(
@@ -175,4 +175,4 @@ def lay_out_chart(
         y_hi=y_axis.hi,
         data_width=width - at_end,
     )
-    return frame, x_axis(picture.x_kind, lo, x_hi, width_px=width), y_axis
+    return frame, x_axis(state.x_kind, lo, x_hi, width_px=width), y_axis

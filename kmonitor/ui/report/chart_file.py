@@ -23,7 +23,7 @@ _LONGEST_TITLE: Final = 80
 
 
 def chart_file(
-    picture: ChartState,
+    state: ChartState,
     card: ChartCardState,
     palette: Palette,
     *,
@@ -33,7 +33,7 @@ def chart_file(
     """The SVG file of a chart.
 
     Args:
-        picture: The chart; a limit that is only offered is left out.
+        state: The chart; a limit that is only offered is left out.
         card: What its card says.
         palette: In which colours.
         run_name: Of the selected run.
@@ -42,7 +42,7 @@ def chart_file(
     ink, size = DrawingColours(palette), PICTURE_SIZE
     paper = tag("rect", width=size.width, height=size.height, style=f"fill:{palette.card}")
     chart = chart_parts(
-        picture,
+        state,
         ink,
         DrawingSize(size.width - 2 * _EDGE_PX, size.height - _CHART_FROM_PX - _EDGE_PX / 2),
     )
@@ -50,7 +50,7 @@ def chart_file(
         (
             paper,
             _words(card, palette, run_name),
-            _legend(picture, ink, palette),
+            _legend(state, ink, palette),
             tag("g", chart, transform=f"translate({_EDGE_PX:g} {_CHART_FROM_PX:g})"),
         )
     )
@@ -75,12 +75,12 @@ def _words(card: ChartCardState, palette: Palette, run_name: str) -> Markup:
     )
 
 
-def _legend(picture: ChartState, ink: DrawingColours, palette: Palette) -> Markup:
+def _legend(state: ChartState, colours: DrawingColours, palette: Palette) -> Markup:
     """Names of the runs beside their colours, as many as there is room for."""
-    if len(picture.curves) < 2:  # noqa: PLR2004 - one needs no telling apart
+    if len(state.curves) < 2:  # noqa: PLR2004 - one needs no telling apart
         return Markup()
     left, parts = _EDGE_PX, list[Markup]()
-    for curve in picture.curves:
+    for curve in state.curves:
         if curve.faint:
             continue
         beside = tr("validation, dotted") if curve.dotted else tr("validation, dashed")
@@ -89,7 +89,7 @@ def _legend(picture: ChartState, ink: DrawingColours, palette: Palette) -> Marku
         if left + width > PICTURE_SIZE.width - _EDGE_PX:
             break
         parts.append(_line(name, (left + 14.0, 68.0), f"fill:{palette.sub}", _BODY_PX))
-        parts.append(tag("circle", cx=left + 5.0, cy=64.0, r=4.0, style=_fill(curve, ink)))
+        parts.append(tag("circle", cx=left + 5.0, cy=64.0, r=4.0, style=_fill(curve, colours)))
         left += width
     return joined(parts)
 
@@ -98,5 +98,5 @@ def _line(text: str, at: tuple[float, float], style: str, px: float) -> Markup:
     return tag("text", text, x=at[0], y=at[1], style=style, font_size=px)
 
 
-def _fill(curve: CurveState, ink: DrawingColours) -> str:
-    return f"fill:{ink.colour('mute') if curve.stale else ink.series(curve.hue)}"
+def _fill(curve: CurveState, colours: DrawingColours) -> str:
+    return f"fill:{colours.colour('mute') if curve.stale else colours.series(curve.hue)}"

@@ -41,10 +41,10 @@ class SvgPen:
     """How lines, shapes and words are written.
 
     Attributes:
-        ink: In which colours.
+        drawing_colours: In which colours.
     """
 
-    ink: DrawingColours
+    drawing_colours: DrawingColours
 
     def line(
         self, begin: Point, end: Point, colour: str, *, dashes: str = "", opacity: float = 1.0
@@ -58,7 +58,7 @@ class SvgPen:
             dashes: Lengths of dashes and gaps; empty: none.
             opacity: 0..1.
         """
-        style = f"stroke:{self.ink.colour(colour)};stroke-width:1;stroke-opacity:{opacity:g}"
+        style = f"stroke:{self.drawing_colours.colour(colour)};stroke-width:1;stroke-opacity:{opacity:g}"
         if dashes:
             style += f";stroke-dasharray:{dashes}"
         (x1, y1), (x2, y2) = begin, end
@@ -73,13 +73,13 @@ class SvgPen:
             colour: By its name in the palette.
             opacity: 0..1.
         """
-        style = f"fill:{self.ink.colour(colour)};fill-opacity:{opacity:g}"
+        style = f"fill:{self.drawing_colours.colour(colour)};fill-opacity:{opacity:g}"
         (x, y), (width, height) = corner, size
         return tag("rect", x=x, y=y, width=width, height=height, style=style)
 
     def shape(self, corners: Sequence[Point], colour: str, *, opacity: float = 1.0) -> Markup:
         """A filled shape of straight edges."""
-        style = f"fill:{self.ink.colour(colour)};fill-opacity:{opacity:g}"
+        style = f"fill:{self.drawing_colours.colour(colour)};fill-opacity:{opacity:g}"
         return tag("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in corners), style=style)
 
     def text(
@@ -107,7 +107,7 @@ class SvgPen:
             text,
             x=at[0],
             y=at[1] + _MIDDLE_PART * px,
-            style=f"fill:{self.ink.colour(colour)}",
+            style=f"fill:{self.drawing_colours.colour(colour)}",
             text_anchor=anchor,
             font_size=px,
             font_weight=float(weight),
@@ -119,13 +119,13 @@ class ChartCanvas(SvgPen):
     """One drawing of a chart.
 
     Attributes:
-        picture: What is shown.
+        chart_state: What is shown.
         frame: Where.
         x_axis: Horizontal axis.
         y_axis: Vertical axis.
     """
 
-    picture: ChartState
+    chart_state: ChartState
     frame: PlotFrame
     x_axis: Axis
     y_axis: Axis
@@ -150,65 +150,67 @@ def svg_left_margin(axis: Axis) -> float:
     return max(24.0, max(text_width(text) for text in (*axis.texts, axis.unit)) + _TICK_GAP_PX + 2)
 
 
-def shading_markup(sheet: ChartCanvas) -> Markup:
+def shading_markup(canvas: ChartCanvas) -> Markup:
     """Stretches without data, and the window that a verdict rests on."""
-    bands = [_band(sheet, (gap.x_from, gap.x_to), "mute", gap.text) for gap in sheet.picture.gaps]
-    if sheet.picture.evidence is not None:
-        bands.append(_band(sheet, sheet.picture.evidence, "accent", ""))
+    bands = [
+        _band(canvas, (gap.x_from, gap.x_to), "mute", gap.text) for gap in canvas.chart_state.gaps
+    ]
+    if canvas.chart_state.evidence is not None:
+        bands.append(_band(canvas, canvas.chart_state.evidence, "accent", ""))
     return joined(bands)
 
 
-def backdrop_markup(sheet: ChartCanvas) -> Markup:
+def backdrop_markup(canvas: ChartCanvas) -> Markup:
     """Grid, numbers, and where epochs begin."""
-    return joined((_values(sheet), _epoch_marks(sheet), _x_texts(sheet)))
+    return joined((_values(canvas), _epoch_marks(canvas), _x_texts(canvas)))
 
 
-def _band(sheet: ChartCanvas, span: tuple[float, float], colour: str, words: str) -> Markup:
-    frame = sheet.frame
+def _band(canvas: ChartCanvas, span: tuple[float, float], colour: str, words: str) -> Markup:
+    frame = canvas.frame
     left, right = max(frame.left, frame.x_px(span[0])), min(frame.right, frame.x_px(span[1]))
     if right <= left:
         return Markup()
-    band = sheet.box((left, frame.top), (right - left, frame.height), colour, opacity=0.12)
+    band = canvas.box((left, frame.top), (right - left, frame.height), colour, opacity=0.12)
     return tag("g", tag("title", words), band) if words else band
 
 
-def _values(sheet: ChartCanvas) -> Markup:
-    frame, axis = sheet.frame, sheet.y_axis
+def _values(canvas: ChartCanvas) -> Markup:
+    frame, axis = canvas.frame, canvas.y_axis
     # With nothing to measure the scale is made up: lines, but no numbers.
-    has_scale = sheet.picture.has_points or sheet.picture.limit is not None
+    has_scale = canvas.chart_state.has_points or canvas.chart_state.limit is not None
     parts: list[Markup] = []
     right = frame.left - _TICK_GAP_PX
     for tick, text in zip(axis.ticks, axis.texts, strict=True):
         y = frame.y_px(tick)
-        parts.append(sheet.line((frame.left, y), (frame.right, y), "border"))
+        parts.append(canvas.line((frame.left, y), (frame.right, y), "border"))
         if has_scale and not (axis.unit and y < frame.top + _UNIT_BELOW_PX):
-            parts.append(sheet.text((right, y), text, anchor="end"))
+            parts.append(canvas.text((right, y), text, anchor="end"))
     if has_scale and axis.unit:
-        parts.append(sheet.text((right, frame.top + 2.0), axis.unit, anchor="end"))
+        parts.append(canvas.text((right, frame.top + 2.0), axis.unit, anchor="end"))
     return joined(parts)
 
 
-def _epoch_marks(sheet: ChartCanvas) -> Markup:
-    frame, marks = sheet.frame, sheet.picture.epoch_marks
+def _epoch_marks(canvas: ChartCanvas) -> Markup:
+    frame, marks = canvas.frame, canvas.chart_state.epoch_marks
     marks = marks[(marks >= frame.x_lo) & (marks <= frame.x_hi)]
     if not len(marks):
         return Markup()
     px = [frame.x_px(float(mark)) for mark in marks]
     px = px[:: mark_stride((px[-1] - px[0]) / len(px))]
     path = " ".join(f"M{x:.1f} {frame.bottom - _EPOCH_MARK_PX:.1f}v{_EPOCH_MARK_PX:g}" for x in px)
-    style = f"stroke:{sheet.ink.colour('mute')};stroke-width:1;stroke-opacity:0.6;fill:none"
+    style = f"stroke:{canvas.drawing_colours.colour('mute')};stroke-width:1;stroke-opacity:0.6;fill:none"
     return tag("path", d=path, style=style)
 
 
-def _x_texts(sheet: ChartCanvas) -> Markup:
-    frame, axis = sheet.frame, sheet.x_axis
+def _x_texts(canvas: ChartCanvas) -> Markup:
+    frame, axis = canvas.frame, canvas.x_axis
     parts: list[Markup] = []
     taken_to = 0.0
     for tick, text in zip(axis.ticks, axis.texts, strict=True):
         width = text_width(text)
         left = min(frame.x_px(tick) - width / 2.0, frame.right - width)
         if left >= taken_to:
-            parts.append(sheet.text((left, frame.bottom + 13.0), text))
+            parts.append(canvas.text((left, frame.bottom + 13.0), text))
             taken_to = left + width + 8.0
     return joined(parts)
 
@@ -220,10 +222,10 @@ _SHADE: Final = 0.14
 _DOT_PX: Final = 1.5
 
 
-def curves_markup(sheet: ChartCanvas) -> Markup:
+def curves_markup(canvas: ChartCanvas) -> Markup:
     """All of them, the selected one on top."""
-    in_order = sorted(sheet.picture.curves, key=is_on_top)
-    return joined(_curve(sheet, curve) for curve in in_order)
+    in_order = sorted(canvas.chart_state.curves, key=is_on_top)
+    return joined(_curve(canvas, curve) for curve in in_order)
 
 
 def is_on_top(curve: CurveState) -> bool:
@@ -244,11 +246,11 @@ def strokes(curve: CurveState, frame: PlotFrame) -> list[list[Point]]:
     ]
 
 
-def _curve(sheet: ChartCanvas, curve: CurveState) -> Markup:
-    ink = sheet.ink
+def _curve(canvas: ChartCanvas, curve: CurveState) -> Markup:
+    ink = canvas.drawing_colours
     colour = ink.colour("mute") if curve.stale else ink.series(curve.hue)
-    parts = strokes(curve, sheet.frame)
-    drawn = [_shade(sheet, part, colour) for part in parts] if curve.selected else []
+    parts = strokes(curve, canvas.frame)
+    drawn = [_shade(canvas, part, colour) for part in parts] if curve.selected else []
     width = 1.75 if curve.selected else 1.0
     style = f"fill:none;stroke:{colour};stroke-width:{width:g};stroke-linejoin:round"
     if curve.faint:
@@ -267,8 +269,8 @@ def _curve(sheet: ChartCanvas, curve: CurveState) -> Markup:
     return joined(drawn)
 
 
-def _shade(sheet: ChartCanvas, part: Sequence[Point], colour: str) -> Markup:
-    bottom = sheet.frame.bottom
+def _shade(canvas: ChartCanvas, part: Sequence[Point], colour: str) -> Markup:
+    bottom = canvas.frame.bottom
     around = [(part[0][0], bottom), *part, (part[-1][0], bottom)]
     return tag("path", d=f"{_path(around)}z", style=f"fill:{colour};fill-opacity:{_SHADE:g}")
 
@@ -309,13 +311,13 @@ _LIMIT_COLOURS: Final = {"in_force": "crit", "pending": "warn", "offered": "mute
 class _Flag:
     """A flag in its place."""
 
-    picture: FlagState
-    place: FlagPosition
+    flag_state: FlagState
+    flag_position: FlagPosition
 
 
-def forecast_markup(sheet: ChartCanvas) -> Markup:
+def forecast_markup(canvas: ChartCanvas) -> Markup:
     """The line to where a limit is met, and the band that it may lie in."""
-    told, frame = sheet.picture.forecast, sheet.frame
+    told, frame = canvas.chart_state.forecast, canvas.frame
     if told is None:
         return Markup()
     start = (frame.x_px(told.x), frame.y_px(told.y))
@@ -328,44 +330,44 @@ def forecast_markup(sheet: ChartCanvas) -> Markup:
     band = [start, upper]
     if upper[1] == meets[1]:
         band.append((min(late, frame.right), meets[1]))
-    parts = [sheet.shape([*band, lower], "warn", opacity=_BAND)]
-    style = f"stroke:{sheet.ink.colour('warn')};stroke-width:1.5;stroke-dasharray:5 4"
+    parts = [canvas.shape([*band, lower], "warn", opacity=_BAND)]
+    style = f"stroke:{canvas.drawing_colours.colour('warn')};stroke-width:1.5;stroke-dasharray:5 4"
     end = _until(start, meets, frame.right)
     parts.append(tag("line", x1=start[0], y1=start[1], x2=end[0], y2=end[1], style=style))
     if meets[0] <= frame.right:
-        parts.append(_diamond(sheet, meets))
-        parts.append(_limit_met(sheet, told.limit_text, start, meets))
+        parts.append(_diamond(canvas, meets))
+        parts.append(_limit_met(canvas, told.limit_text, start, meets))
     return joined(parts)
 
 
-def flags_markup(sheet: ChartCanvas) -> Markup:
+def flags_markup(canvas: ChartCanvas) -> Markup:
     """What was carried out, with its words where there is room."""
-    placed = _placed_flags(sheet)
+    placed = _placed_flags(canvas)
     # All poles first: none may cross another flag's label.
-    poles = [_pole(sheet, flag) for flag in placed]
-    return joined([*poles, *(_label(sheet, flag) for flag in placed if flag.place.width)])
+    poles = [_pole(canvas, flag) for flag in placed]
+    return joined([*poles, *(_label(canvas, flag) for flag in placed if flag.flag_position.width)])
 
 
-def limit_markup(sheet: ChartCanvas) -> Markup:
+def limit_markup(canvas: ChartCanvas) -> Markup:
     """The limit line with its words, clear of curve and flags where there is such a place."""
-    told, frame = sheet.picture.limit, sheet.frame
+    told, frame = canvas.chart_state.limit, canvas.frame
     if told is None:
         return Markup()
     y = min(max(frame.y_px(told.value), frame.top), frame.bottom)
     colour = _LIMIT_COLOURS[told.look]
-    line = sheet.line((frame.left, y), (frame.right, y), colour, dashes="2 3")
+    line = canvas.line((frame.left, y), (frame.right, y), colour, dashes="2 3")
     words = f"{told.text} \u2191" if told.value > frame.y_hi else told.text
-    left, middle = _limit_label(sheet, told, words, y)
+    left, middle = _limit_label(canvas, told, words, y)
     width = text_width(words)
-    veil = sheet.box((left - 2, middle - 7), (width + 4, _LABEL_PX), "card", opacity=0.75)
-    return joined((line, veil, sheet.text((left, middle), words, colour=colour, weight=500)))
+    veil = canvas.box((left - 2, middle - 7), (width + 4, _LABEL_PX), "card", opacity=0.75)
+    return joined((line, veil, canvas.text((left, middle), words, colour=colour, weight=500)))
 
 
-def newest_dots_markup(sheet: ChartCanvas) -> Markup:
+def newest_dots_markup(canvas: ChartCanvas) -> Markup:
     """The last value of each curve."""
-    frame, ink = sheet.frame, sheet.ink
+    frame, ink = canvas.frame, canvas.drawing_colours
     parts: list[Markup] = []
-    for curve in sorted(sheet.picture.curves, key=is_on_top):
+    for curve in sorted(canvas.chart_state.curves, key=is_on_top):
         at = last_there(curve, frame.x_hi)
         if at < 0 or not frame.x_lo <= float(curve.x[at]) <= frame.x_hi:
             continue
@@ -384,25 +386,25 @@ def _until(start: Point, end: Point, right: float) -> Point:
     return right, start[1] + part * (end[1] - start[1])
 
 
-def _diamond(sheet: ChartCanvas, at: Point) -> Markup:
+def _diamond(canvas: ChartCanvas, at: Point) -> Markup:
     x, y = at
     corners = [(x - _DIAMOND_PX, y), (x, y - _DIAMOND_PX), (x + _DIAMOND_PX, y)]
-    return sheet.shape([*corners, (x, y + _DIAMOND_PX)], "warn")
+    return canvas.shape([*corners, (x, y + _DIAMOND_PX)], "warn")
 
 
-def _limit_met(sheet: ChartCanvas, words: str, start: Point, meets: Point) -> Markup:
+def _limit_met(canvas: ChartCanvas, words: str, start: Point, meets: Point) -> Markup:
     """A limit that no line of the run's own stands for: dotted ahead, its words beside it."""
     if not words:
         return Markup()
     y, right = meets[1], meets[0] + _DIAMOND_PX
-    line = sheet.line((start[0], y), (sheet.frame.right, y), "warn", dashes="2 2")
-    at = max(right, sheet.frame.left + text_width(words))
-    return joined((line, sheet.text((at, y - 11.0), words, colour="warn", anchor="end")))
+    line = canvas.line((start[0], y), (canvas.frame.right, y), "warn", dashes="2 2")
+    at = max(right, canvas.frame.left + text_width(words))
+    return joined((line, canvas.text((at, y - 11.0), words, colour="warn", anchor="end")))
 
 
-def _placed_flags(sheet: ChartCanvas) -> list[_Flag]:
-    frame = sheet.frame
-    seen = [flag for flag in sheet.picture.flags if frame.x_lo <= flag.x <= frame.x_hi]
+def _placed_flags(canvas: ChartCanvas) -> list[_Flag]:
+    frame = canvas.frame
+    seen = [flag for flag in canvas.chart_state.flags if frame.x_lo <= flag.x <= frame.x_hi]
     loud = [flag for flag in seen if not flag.is_quiet]
     quiet = [flag for flag in seen if flag.is_quiet]
     places = flag_positions(
@@ -415,18 +417,18 @@ def _placed_flags(sheet: ChartCanvas) -> list[_Flag]:
     return placed + [_Flag(flag, place) for flag, place in zip(quiet, bare, strict=True)]
 
 
-def _pole(sheet: ChartCanvas, flag: _Flag) -> Markup:
-    x, frame = flag.place.x, sheet.frame
-    opacity = 1.0 if flag.place.width else 0.35
-    colour = "accent" if flag.picture.ok else "warn"
-    line = sheet.line((x, frame.top), (x, frame.bottom), colour, opacity=opacity)
-    return tag("g", tag("title", _one_line(flag.picture)), line)
+def _pole(canvas: ChartCanvas, flag: _Flag) -> Markup:
+    x, frame = flag.flag_position.x, canvas.frame
+    opacity = 1.0 if flag.flag_position.width else 0.35
+    colour = "accent" if flag.flag_state.ok else "warn"
+    line = canvas.line((x, frame.top), (x, frame.bottom), colour, opacity=opacity)
+    return tag("g", tag("title", _one_line(flag.flag_state)), line)
 
 
-def _label(sheet: ChartCanvas, flag: _Flag) -> Markup:
-    place, top = flag.place, sheet.frame.top
-    colour = "accent" if flag.picture.ok else "warn"
-    style = f"fill:{sheet.ink.colour(colour)}"
+def _label(canvas: ChartCanvas, flag: _Flag) -> Markup:
+    place, top = flag.flag_position, canvas.frame.top
+    colour = "accent" if flag.flag_state.ok else "warn"
+    style = f"fill:{canvas.drawing_colours.colour(colour)}"
     box = tag(
         "rect",
         x=place.left,
@@ -437,28 +439,32 @@ def _label(sheet: ChartCanvas, flag: _Flag) -> Markup:
         style=style,
     )
     middle = (place.left + place.width / 2.0, top + _FLAG_HEIGHT_PX / 2.0)
-    words = sheet.text(middle, flag.picture.text, colour="on_accent", anchor="middle", weight=600)
-    return tag("g", tag("title", _one_line(flag.picture)), box, words)
+    words = canvas.text(
+        middle, flag.flag_state.text, colour="on_accent", anchor="middle", weight=600
+    )
+    return tag("g", tag("title", _one_line(flag.flag_state)), box, words)
 
 
 def _one_line(flag: FlagState) -> str:
     return "; ".join(flag.tooltip.splitlines()) or flag.text
 
 
-def _limit_label(sheet: ChartCanvas, told: LimitLineState, words: str, y: float) -> Point:
+def _limit_label(canvas: ChartCanvas, told: LimitLineState, words: str, y: float) -> Point:
     """Left edge and middle of the words."""
-    frame = sheet.frame
+    frame = canvas.frame
     within: Span = (frame.left + 6.0, frame.right - 4.0)
-    placed = _placed_flags(sheet)
-    taken: list[Span] = [(flag.place.x - 1.0, flag.place.x + 1.0) for flag in placed]
+    placed = _placed_flags(canvas)
+    taken: list[Span] = [
+        (flag.flag_position.x - 1.0, flag.flag_position.x + 1.0) for flag in placed
+    ]
     above, below = y - 9.0, y + 9.0
     heights = (above, below) if above > frame.top else (below,)
     for middle in heights:
-        labels = [flag.place.span for flag in placed if flag.place.width]
+        labels = [flag.flag_position.span for flag in placed if flag.flag_position.width]
         is_among_labels = middle - 7.0 < frame.top + _FLAG_HEIGHT_PX
         band = (middle - 7.0, middle + 7.0)
         curved = [
-            span for each in sheet.picture.curves for span in spans_in_band(each, frame, band)
+            span for each in canvas.chart_state.curves for span in spans_in_band(each, frame, band)
         ]
         others = taken + curved + (labels if is_among_labels else [])
         left = free_left(text_width(words), within, others)
@@ -482,20 +488,20 @@ class DrawingSize:
 CHART_SIZE: Final = DrawingSize(600.0, 260.0)
 
 
-def chart_svg(picture: ChartState, ink: DrawingColours, *, about: str) -> Markup:
+def chart_svg(state: ChartState, colours: DrawingColours, *, about: str) -> Markup:
     """Draw a chart for a page.
 
     Args:
-        picture: What it shows.
-        ink: In which colours.
+        state: What it shows.
+        colours: In which colours.
         about: All of it in one sentence, for who cannot see it.
     """
-    return svg(picture.title, chart_parts(picture, ink, CHART_SIZE), CHART_SIZE, about=about)
+    return svg(state.title, chart_parts(state, colours, CHART_SIZE), CHART_SIZE, about=about)
 
 
-def chart_parts(picture: ChartState, ink: DrawingColours, size: DrawingSize) -> Markup:
+def chart_parts(state: ChartState, colours: DrawingColours, size: DrawingSize) -> Markup:
     """All that a chart of this size draws, from its upper left corner on."""
-    sheet = _sheet(picture, ink, size)
+    sheet = _sheet(state, colours, size)
     return joined(
         (
             shading_markup(sheet),
@@ -538,15 +544,15 @@ def svg(
     )
 
 
-def _sheet(picture: ChartState, ink: DrawingColours, size: DrawingSize) -> ChartCanvas:
+def _sheet(state: ChartState, colours: DrawingColours, size: DrawingSize) -> ChartCanvas:
     room = (size.width, size.height)
-    laid_out = lay_out_chart(picture, room, left=svg_left_margin, room=lambda _: _DOT_ROOM_PX)
-    return ChartCanvas(ink, picture, *laid_out)
+    laid_out = lay_out_chart(state, room, left=svg_left_margin, room=lambda _: _DOT_ROOM_PX)
+    return ChartCanvas(colours, state, *laid_out)
 
 
-def _empty(sheet: ChartCanvas) -> Markup:
-    picture, frame = sheet.picture, sheet.frame
+def _empty(canvas: ChartCanvas) -> Markup:
+    picture, frame = canvas.chart_state, canvas.frame
     if picture.has_points or not picture.empty_text:
         return Markup()
     middle = (frame.left + frame.width / 2.0, frame.top + frame.height / 2.0)
-    return sheet.text(middle, picture.empty_text, colour="sub", anchor="middle", px=12.0)
+    return canvas.text(middle, picture.empty_text, colour="sub", anchor="middle", px=12.0)

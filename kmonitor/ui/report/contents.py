@@ -61,7 +61,7 @@ class ReportLoader:
     """Answers each question of the desk's own at once; for one thread.
 
     Attributes:
-        desk: What is known of the run; it is the selected one, and the only one.
+        workspace: What is known of the run; it is the selected one, and the only one.
         charts: Its charts, in epochs where the run has some, else in seconds.
         metrics: Further ones, of what the training and the GPU told.
         kinds: Those that this run has.
@@ -73,11 +73,11 @@ class ReportLoader:
         self._run = run
         self._asked: deque[tuple[int, Message]] = deque()
         self._number = 0
-        self.desk = Workspace(ask=self._ask, clock=SystemClock(), user="")
+        self.workspace = Workspace(request=self._ask, clock=SystemClock(), user="")
         self._feed = ChartFeed(self._ask)
-        self.charts = StandardCharts(self.desk, self._feed)
-        self.desk.attach_charts(self._feed)
-        self.metrics = ExtraCharts(self.desk, self._feed, self.charts)
+        self.charts = StandardCharts(self.workspace, self._feed)
+        self.workspace.attach_charts(self._feed)
+        self.metrics = ExtraCharts(self.workspace, self._feed, self.charts)
         self._fill()
         self.kinds = [
             kind
@@ -91,12 +91,12 @@ class ReportLoader:
 
     def take_epochs(self, runs: Sequence[str]) -> None:
         """Let the desk's metrics of folds know the epochs of these runs."""
-        self.desk.fold_metrics.want(runs)
+        self.workspace.fold_metrics.want(runs)
         self._take_answers()
 
     def _fill(self) -> None:
         hub = self._client.hub()
-        told = RunsReply(
+        reply = RunsReply(
             ask=0,
             hub=hub.hub,
             change=self._run.change,
@@ -105,9 +105,9 @@ class ReportLoader:
             host=hub.host,
             runs=[self._run],
         )
-        self.desk.connected(hub)
-        self.desk.book.want(self._run.run)
-        self.desk.take(told)
+        self.workspace.connected(hub)
+        self.workspace.run_store.want(self._run.run)
+        self.workspace.take(reply)
         self._take_answers()
 
     def _take_answers(self) -> None:
@@ -115,7 +115,7 @@ class ReportLoader:
             number, question = self._asked.popleft()
             answer = self._answer(question)
             if answer is not None:
-                self.desk.take(msgspec.structs.replace(answer, ask=number))
+                self.workspace.take(msgspec.structs.replace(answer, ask=number))
 
     def _ask(self, message: Message) -> int:
         self._number += 1
@@ -180,8 +180,8 @@ def study_contents(client: HubClient, told: ReportLoader, study: RunSummary) -> 
         Expected: The hub does not answer.
     """
     folds = folds_of(study, client.runs())
-    record = told.desk.studies.get(study.run)
-    now_wall_s = study.last_wall_s if has_ended(study) else told.desk.now_wall_s()
+    record = told.workspace.studies.get(study.run)
+    now_wall_s = study.last_wall_s if has_ended(study) else told.workspace.now_wall_s()
     tries = attempts_by_fold(study, record, folds, now_wall_s=now_wall_s)
     bound = None if record.started is None else record.started.memory_bytes
     finished = {each[-1].fold for each in tries if each[-1].state == "finished"}
@@ -198,12 +198,12 @@ def study_contents(client: HubClient, told: ReportLoader, study: RunSummary) -> 
 def _metrics(
     told: ReportLoader, runs: Mapping[int, str], finished: Collection[int], noun: Noun
 ) -> list[FoldMetricState]:
-    metrics = told.desk.fold_metrics
+    metrics = told.workspace.fold_metrics
 
     def picture(name: str) -> FoldMetricState:
         metrics.metric = name
         size_px = (PLOT_WIDTH_PX, PLOT_HEIGHT_PX)
-        return metrics.picture(runs, finished, noun=noun, size_px=size_px)
+        return metrics.state(runs, finished, noun=noun, size_px=size_px)
 
     choices = picture("").choices[:_MOST_METRICS]
     return [drawn for name in choices if (drawn := picture(name)).mean]
@@ -218,7 +218,7 @@ class ReportChart:
     """One metric: the words of its card, and its chart."""
 
     card: ChartCardState
-    picture: ChartState
+    chart_state: ChartState
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,9 +279,9 @@ def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
         Expected: The hub does not answer.
     """
     told = ReportLoader(client, run)
-    desk, facts = told.desk, _facts(client, run.run)
+    desk, facts = told.workspace, _facts(client, run.run)
     # Names as panels show them: without letters that turn a line around.
-    shown = desk.book.current() or run
+    shown = desk.run_store.current() or run
     now_wall_s = desk.now_wall_s()
     return ReportContents(
         run=shown,
@@ -312,19 +312,19 @@ def _charts(told: ReportLoader) -> list[ReportChart]:
     charts: list[ReportChart] = []
     for metric in CARD_METRICS:
         card = told.charts.card(metric, now_s=0.0)
-        picture = told.charts.picture(metric, CHART_WIDTH_PX).without_offer()
+        picture = told.charts.state(metric, CHART_WIDTH_PX).without_offer()
         if card is not None:
             charts.append(ReportChart(card, picture))
     for kind in told.kinds:
         card = told.metrics.card(kind, ChartSetup(kind.key))
         if card is not None and not card.absent:
-            picture = told.metrics.picture(kind, ChartSetup(kind.key), CHART_WIDTH_PX)
+            picture = told.metrics.state(kind, ChartSetup(kind.key), CHART_WIDTH_PX)
             charts.append(ReportChart(card, picture))
     return charts
 
 
 def _verdicts(told: ReportLoader, run: RunSummary) -> list[EvidenceState]:
-    desk = told.desk
+    desk = told.workspace
     return [
         evidence_state(run, verdict, now_wall_s=desk.now_wall_s(), can_ask=True)
         for metric in CARD_METRICS

@@ -117,7 +117,7 @@ def _chart(chart: ReportChart) -> Markup:
         tag("div", tag("span", card.value, class_="value"), _rate(card.rate), class_="top"),
         _judged(card.verdict),
         *(tag("p", line, class_="mute") for line in card.hint.splitlines()),
-        chart_svg(chart.picture, DrawingColours(), about=card.description),
+        chart_svg(chart.chart_state, DrawingColours(), about=card.description),
         tag("p", source, class_="mute"),
         class_="card",
     )

@@ -28,47 +28,44 @@ _BAR_PART: Final = 0.74
 """Of a fold's room, that its bars take together."""
 
 
-def metric_svg(picture: FoldMetricState) -> Markup:
+def metric_svg(state: FoldMetricState) -> Markup:
     """Each fold thin, their mean, and one standard deviation around it."""
     pen = SvgPen(DrawingColours())
-    upper = [_place(x, high) for x, _, high in picture.band]
-    lower = [_place(x, low) for x, low, _ in reversed(picture.band)]
+    upper = [_place(x, high) for x, _, high in state.band]
+    lower = [_place(x, low) for x, low, _ in reversed(state.band)]
     parts = [
-        _heights(pen, picture.y_ticks),
-        _below(pen, ((tick.at, tick.text) for tick in picture.x_ticks)),
+        _heights(pen, state.y_ticks),
+        _below(pen, ((tick.at, tick.text) for tick in state.x_ticks)),
         pen.shape([*upper, *lower], "accent", opacity=0.16),
-        *(_line(pen, line, "sub", width=1.0, opacity=0.45) for line in picture.folds),
-        _line(pen, picture.mean, "accent", width=2.0),
+        *(_line(pen, line, "sub", width=1.0, opacity=0.45) for line in state.folds),
+        _line(pen, state.mean, "accent", width=2.0),
     ]
-    return svg(picture.metric, joined(parts), _SIZE, about=f"{picture.value}, {picture.text}")
+    return svg(state.metric, joined(parts), _SIZE, about=f"{state.value}, {state.text}")
 
 
-def memory_svg(picture: FoldMemoryState) -> Markup:
+def memory_svg(state: FoldMemoryState) -> Markup:
     """One bar a fold, two where a GPU was used, and the bound that they run under."""
     pen = SvgPen(DrawingColours())
-    slot = PLOT_WIDTH_PX / len(picture.bars)
-    parts = [_heights(pen, picture.y_ticks)]
-    parts += [_bars(pen, at, bar, picture) for at, bar in enumerate(picture.bars)]
+    slot = PLOT_WIDTH_PX / len(state.bars)
+    parts = [_heights(pen, state.y_ticks)]
+    parts += [_bars(pen, at, bar, state) for at, bar in enumerate(state.bars)]
     parts.append(
         _below(
             pen,
-            (
-                ((at + 0.5) * slot / PLOT_WIDTH_PX, str(b.fold))
-                for at, b in enumerate(picture.bars)
-            ),
+            (((at + 0.5) * slot / PLOT_WIDTH_PX, str(b.fold)) for at, b in enumerate(state.bars)),
         )
     )
-    if picture.bound is not None:
-        (left, y), (right, _) = _place(0.0, picture.bound), _place(1.0, picture.bound)
+    if state.bound is not None:
+        (left, y), (right, _) = _place(0.0, state.bound), _place(1.0, state.bound)
         parts.append(pen.line((left, y), (right, y), "crit", dashes="2 3"))
         # Beneath the line where there is no room above it.
         beside = y + 9.0 if y < _ABOVE_PX + 12.0 else y - 8.0
         parts.append(pen.text((right, beside), tr("bound"), colour="crit", anchor="end"))
-    return svg(picture.title, joined(parts), _SIZE, about=picture.text)
+    return svg(state.title, joined(parts), _SIZE, about=state.text)
 
 
-def _bars(pen: SvgPen, at: int, bar: FoldMemoryBar, picture: FoldMemoryState) -> Markup:
-    slot, n_hues = PLOT_WIDTH_PX / len(picture.bars), 1 + picture.has_vram
+def _bars(pen: SvgPen, at: int, bar: FoldMemoryBar, state: FoldMemoryState) -> Markup:
+    slot, n_hues = PLOT_WIDTH_PX / len(state.bars), 1 + state.has_vram
     wide = max(1.0, min(_MOST_BAR_PX, slot * _BAR_PART / n_hues))
     left = _LEFT_PX + slot * (at + 0.5) - wide * n_hues / 2.0
     parts = [tag("title", bar.tooltip)]
@@ -104,7 +101,7 @@ def _below(pen: SvgPen, ticks: Iterable[tuple[float, str]]) -> Markup:
 
 def _line(pen: SvgPen, curve: Curve, colour: str, *, width: float, opacity: float = 1.0) -> Markup:
     places = [_place(*point) for point in curve]
-    ink = pen.ink.colour(colour)
+    ink = pen.drawing_colours.colour(colour)
     if len(places) == 1:
         (x, y), style = places[0], f"fill:{ink};fill-opacity:{opacity:g}"
         return tag("circle", cx=x, cy=y, r=2.0, style=style)
@@ -172,25 +169,25 @@ def _charts(study: StudyContents) -> Markup:
     return tag("section", *parts)
 
 
-def _metric(picture: FoldMetricState) -> Markup:
+def _metric(state: FoldMetricState) -> Markup:
     return tag(
         "div",
-        tag("h3", picture.metric),
-        tag("div", tag("span", picture.value, class_="value"), class_="top"),
-        tag("p", picture.text, class_="mute"),
-        metric_svg(picture),
+        tag("h3", state.metric),
+        tag("div", tag("span", state.value, class_="value"), class_="top"),
+        tag("p", state.text, class_="mute"),
+        metric_svg(state),
         class_="card",
     )
 
 
-def _memory(picture: FoldMemoryState) -> Markup:
-    hues = tr("left RAM, right VRAM") if picture.has_vram else ""
+def _memory(state: FoldMemoryState) -> Markup:
+    hues = tr("left RAM, right VRAM") if state.has_vram else ""
     return tag(
         "div",
-        tag("h3", picture.title),
-        tag("div", tag("span", picture.text, class_="value"), class_="top"),
+        tag("h3", state.title),
+        tag("div", tag("span", state.text, class_="value"), class_="top"),
         tag("p", hues, class_="mute") if hues else "",
-        memory_svg(picture),
+        memory_svg(state),
         class_="card",
     )
 

@@ -219,7 +219,7 @@ class HostRow:
 
 
 def host_rows(
-    book: RunStore,
+    store: RunStore,
     *,
     search: str,
     now_wall_s: float,
@@ -233,28 +233,28 @@ def host_rows(
     made anew four times a second has no time for its charts.
 
     Args:
-        book: All runs.
+        store: All runs.
         search: Words that must all occur in name or host; empty: everything.
         now_wall_s: Now, UTC.
         is_connected: Whether this machine's hub is reached.
         hosts: Those that are connected over ssh, with or without runs.
         is_reached: Whether the hub of a run is reached; None: as this machine's.
     """
-    drawn = {summary.run for summary in book.shown()}
+    drawn = {summary.run for summary in store.shown()}
     names = {host.address: host.name for host in hosts}
     here: dict[str, list[RunRow]] = {}
     there: dict[str, list[RunRow]] = {}
     n_ended = 0
-    for summary in book.runs():
-        at = book.at(summary.run)
+    for summary in store.runs():
+        at = store.at(summary.run)
         if _matches(summary, search, names.get(at, "")):
             group = there.setdefault(at, []) if at else here.setdefault(summary.host, [])
             n_ended += has_ended(summary)
-            if has_ended(summary) and n_ended > MOST_ENDED and summary.run != book.selected:
+            if has_ended(summary) and n_ended > MOST_ENDED and summary.run != store.selected:
                 continue
             reached = is_reached(summary.run) if is_reached is not None else is_connected
             state = run_state_label(summary, now_wall_s=now_wall_s, is_connected=reached)
-            hue = book.hue(summary.run) if summary.run in drawn else None
+            hue = store.hue(summary.run) if summary.run in drawn else None
             group.append(_run_row(summary, state, hue))
     rows = [HostRow(host, _note(runs), tuple(runs)) for host, runs in here.items() if runs]
     rows += [
@@ -262,13 +262,13 @@ def host_rows(
         for host in hosts
         if host.address in there or _is_called(host, search)
     ]
-    return _in_groups(rows, book, search)
+    return _in_groups(rows, store, search)
 
 
-def _in_groups(hosts: Sequence[HostRow], book: RunStore, search: str) -> tuple[HostRow, ...]:
+def _in_groups(hosts: Sequence[HostRow], store: RunStore, search: str) -> tuple[HostRow, ...]:
     """Ranks of one launch below the row that stands for all, wherever they run."""
     known = {row.run: row for host in hosts for row in host.runs}
-    summaries = [summary for summary in book.runs() if summary.run in known]
+    summaries = [summary for summary in store.runs() if summary.run in known]
     groups, studies = groups_of(summaries), studies_of(summaries)
     if not groups and not studies:
         return tuple(hosts)
@@ -280,7 +280,7 @@ def _in_groups(hosts: Sequence[HostRow], book: RunStore, search: str) -> tuple[H
             if of is None:
                 rows.append(row)
             elif of.lead.run == row.run:
-                rows += _rows_below(of, known, book.selected, search)
+                rows += _rows_below(of, known, store.selected, search)
         if rows or host.address or not host.runs:
             grouped.append(replace(host, runs=tuple(rows)))
     return tuple(grouped)
@@ -336,21 +336,21 @@ def _study_rows(
 
 
 def empty_tree_text(
-    book: RunStore, search: str, *, is_connected: bool, has_trouble: bool = False
+    store: RunStore, search: str, *, is_connected: bool, has_trouble: bool = False
 ) -> str:
     """What stands in the tree when it has no rows.
 
     Args:
-        book: The runs.
+        store: The runs.
         search: What is searched for.
         is_connected: Whether the hub is reached.
         has_trouble: Whether it could not be started; then a banner says why.
     """
-    if has_trouble and not book.runs():
+    if has_trouble and not store.runs():
         return tr("Runs are shown once the hub can start.")
-    if not is_connected and not book.runs():
+    if not is_connected and not store.runs():
         return tr("Connecting to the hub\u2026")
-    if search and book.runs():
+    if search and store.runs():
         return tr("No run or host is called \u201c{search}\u201d.").format(search=search)
     return tr("No runs yet.")
 

@@ -51,8 +51,8 @@ class CommandStore:
     The follower repeats each with its id until the end is known.
     """
 
-    def __init__(self, ask: SendRequest, *, asked_by: str) -> None:
-        self._ask = ask
+    def __init__(self, request: SendRequest, *, asked_by: str) -> None:
+        self._send_request = request
         self._asked_by = asked_by[:200]
         self._commands: dict[str, SentCommand] = {}
 
@@ -72,17 +72,17 @@ class CommandStore:
             args=PlainArguments() if args is None else args,
             asked_by=self._asked_by,
         )
-        number = self._ask(message)
+        number = self._send_request(message)
         self._commands[message.id] = SentCommand(message, "queued", "", number)
         return message.id
 
-    def take(self, told: CommandReply) -> SentCommand | None:
+    def take(self, reply: CommandReply) -> SentCommand | None:
         """Note where a command stands; returns it if that is news."""
-        asked = self._commands.get(told.status.id)
-        if asked is None or asked.state == told.status.state:
+        asked = self._commands.get(reply.status.id)
+        if asked is None or asked.state == reply.status.state:
             return None
-        after = replace(asked, state=told.status.state, why=told.status.why)
-        self._commands[told.status.id] = after
+        after = replace(asked, state=reply.status.state, why=reply.status.why)
+        self._commands[reply.status.id] = after
         return after
 
     def refuse(self, error: ErrorMessage) -> SentCommand | None:

@@ -29,26 +29,26 @@ class RunStore:
     def __len__(self) -> int:
         return len(self._runs)
 
-    def take(self, told: RunsReply, at: str = "") -> bool:
+    def take(self, reply: RunsReply, at: str = "") -> bool:
         """Keep what was told; returns whether the selected run is now another one.
 
         Args:
-            told: Runs of one hub.
+            reply: Runs of one hub.
             at: The hub's host, by its address; empty: this machine.
         """
-        if told.hub != self._hubs.get(at, told.hub):
+        if reply.hub != self._hubs.get(at, reply.hub):
             self._drop(at)
-        self._hubs[at] = told.hub
-        new = [each for each in told.runs if each.run not in self._runs and not has_ended(each)]
-        for summary in told.runs:
+        self._hubs[at] = reply.hub
+        new = [each for each in reply.runs if each.run not in self._runs and not has_ended(each)]
+        for summary in reply.runs:
             if summary.is_elsewhere and self._is_kept_nearer(summary.run, at):
                 continue
             self._runs[summary.run] = _with_printable_names(summary)
             self._at[summary.run] = at
-        for run in told.deleted:
+        for run in reply.deleted:
             if self._at.get(run, at) == at:
                 self._runs.pop(run, None)
-        self.is_filled = self.is_filled or not (told.more or at)
+        self.is_filled = self.is_filled or not (reply.more or at)
         is_another = self._keep_selection(new)
         for summary in self.shown():
             self._place(summary.run)

@@ -172,9 +172,13 @@ def _metrics(summary: RunSummary) -> tuple[tuple[LimitMetric, MetricReading], ..
     )
 
 
-def _lowest_crossed(summary: RunSummary, metric: LimitMetric, now: MetricReading) -> float | None:
+def _lowest_crossed(
+    summary: RunSummary, metric: LimitMetric, reading: MetricReading
+) -> float | None:
     thresholds = [
-        threshold_value(limit, now.of) for limit in summary.limits if limit.metric == metric
+        threshold_value(limit, reading.of) for limit in summary.limits if limit.metric == metric
     ]
-    crossed = [t for t in thresholds if t is not None and now.value is not None and now.value > t]
+    crossed = [
+        t for t in thresholds if t is not None and reading.value is not None and reading.value > t
+    ]
     return min(crossed, default=None)

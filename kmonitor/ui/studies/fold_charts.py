@@ -68,12 +68,12 @@ class FoldMetricStore:
         metric: What is to be drawn; empty: the usual.
     """
 
-    def __init__(self, ask: SendRequest) -> None:
+    def __init__(self, request: SendRequest) -> None:
         self.metric = ""
-        self._ask = ask
+        self._send_request = request
         self._asked: dict[int, tuple[list[str], int]] = {}
         self._logs: dict[str, _Logs] = {}
-        self._picture = FoldMetricState()
+        self._metric_state = FoldMetricState()
         self._shown: tuple[object, ...] = ()
         self._changes = 0
 
@@ -92,14 +92,14 @@ class FoldMetricStore:
         for run in runs:
             self._logs.pop(run, None)
 
-    def take(self, told: RowsReply) -> bool:
+    def take(self, reply: RowsReply) -> bool:
         """Follow a page that was asked here; False if it was not."""
-        asked = self._asked.pop(told.ask, None)
+        asked = self._asked.pop(reply.ask, None)
         if asked is None:
             return False
         runs, page = asked
-        if told.more and page < _MOST_PAGES:
-            self._ask_page(runs, told.cursor, page + 1)
+        if reply.more and page < _MOST_PAGES:
+            self._ask_page(runs, reply.cursor, page + 1)
         return True
 
     def refuse(self, ask: int) -> None:
@@ -114,7 +114,7 @@ class FoldMetricStore:
             logs.by_epoch[event.fit, event.epoch] = dict(event.logs)
             self._changes += 1
 
-    def picture(
+    def state(
         self,
         runs: Mapping[int, str],
         finished: Collection[int],
@@ -135,11 +135,13 @@ class FoldMetricStore:
         if shown != self._shown:
             self._shown = shown
             logs = {fold: self._logs[run] for fold, run in runs.items() if run in self._logs}
-            self._picture = self._made(logs, finished, size_px, noun)
-        return self._picture
+            self._metric_state = self._made(logs, finished, size_px, noun)
+        return self._metric_state
 
     def _ask_page(self, runs: list[str], cursor: int, page: int) -> None:
-        number = self._ask(RowsRequest(ask=0, cursor=cursor, runs=runs, kinds=["epoch_end"]))
+        number = self._send_request(
+            RowsRequest(ask=0, cursor=cursor, runs=runs, kinds=["epoch_end"])
+        )
         self._asked[number] = (runs, page)
 
     def _made(

@@ -184,8 +184,8 @@ def _running(
     if has_ended(study):
         state = "interrupted" if study.state == "interrupted" else "lost"
     icon, word, tone = _LOOKS[state]
-    seen = record.seen(begun.fold, begun.attempt)
-    seconds = seen.now.seconds if seen is not None else None
+    seen = record.progress(begun.fold, begun.attempt)
+    seconds = seen.fold_progress.seconds if seen is not None else None
     if state == "running":
         told_wall_s = study.started_wall_s + seen.t_s if seen is not None else begun.began_wall_s
         since_s = min(_STALE_S, max(0.0, now_wall_s - told_wall_s))
@@ -201,10 +201,10 @@ def _running(
         why="" if state == "running" else tr("the study ended while it ran"),
         run=run.run if run is not None else "",
         seconds=seconds,
-        forecast_s=seen.now.forecast_s if is_on and seen is not None else None,
-        limit_s=seen.now.limit_s if is_on and seen is not None else None,
-        share=_share(run, None if seen is None else seen.now.share) if is_on else None,
-        ram_bytes=seen.now.held_bytes or None if seen is not None else None,
+        forecast_s=seen.fold_progress.forecast_s if is_on and seen is not None else None,
+        limit_s=seen.fold_progress.limit_s if is_on and seen is not None else None,
+        share=_share(run, None if seen is None else seen.fold_progress.share) if is_on else None,
+        ram_bytes=seen.fold_progress.held_bytes or None if seen is not None else None,
         vram_bytes=run.vram.value if run is not None and not run.vram.absent else None,
         device=begun.device,
         resumed=begun.resumed,

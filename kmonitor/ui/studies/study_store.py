@@ -21,11 +21,11 @@ class TimedFoldProgress:
     """The last that was told of a fold that runs.
 
     Attributes:
-        now: What.
+        fold_progress: What.
         t_s: Run time of the study when it was told, seconds.
     """
 
-    now: FoldProgress
+    fold_progress: FoldProgress
     t_s: float
 
 
@@ -90,11 +90,11 @@ class StudyRecord:
         near = [(begun.attempt, round(begun.began_wall_s) + by) for by in (-1, 0, 1)]
         return None if any(each in self._tries.get(fold, {}) for each in near) else begun
 
-    def seen(self, fold: int, attempt: int) -> TimedFoldProgress | None:
+    def progress(self, fold: int, attempt: int) -> TimedFoldProgress | None:
         """How far a try that runs was at last; None: nothing was told."""
         row, seen = self._now.get(fold, (0, None))
         begun_row = self._begun.get(fold, (0, None))[0]
-        if seen is None or row < begun_row or seen.now.attempt != attempt:
+        if seen is None or row < begun_row or seen.fold_progress.attempt != attempt:
             return None
         return seen
 

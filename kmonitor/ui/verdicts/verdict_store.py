@@ -11,8 +11,8 @@ from kmonitor_agent.wire.messages.unions import VerdictsReply, VerdictsRequest
 class VerdictStore:
     """Takes what is streamed, and asks how the selected run stands; main thread only."""
 
-    def __init__(self, ask: SendRequest) -> None:
-        self._ask = ask
+    def __init__(self, request: SendRequest) -> None:
+        self._send_request = request
         self._runs: dict[str, dict[str, Verdict]] = {}
         self._wanted = ""
         self._open: dict[int, str] = {}
@@ -46,11 +46,11 @@ class VerdictStore:
             self._ask_now()
         return False
 
-    def take(self, told: VerdictsReply) -> bool:
+    def take(self, reply: VerdictsReply) -> bool:
         """Take an answer; whether a verdict is now another one."""
-        if self._open.pop(told.ask, None) is not None and self._is_stale:
+        if self._open.pop(reply.ask, None) is not None and self._is_stale:
             self._ask_now()
-        changed = [self._keep(told.run, verdict) for verdict in told.verdicts]
+        changed = [self._keep(reply.run, verdict) for verdict in reply.verdicts]
         return any(changed)
 
     def refuse(self, ask: int) -> None:
@@ -70,7 +70,7 @@ class VerdictStore:
         self._is_stale = self._wanted in self._open.values()
         if self._wanted and not self._is_stale:
             question = VerdictsRequest(ask=0, run=self._wanted)
-            self._open[self._ask(question)] = self._wanted
+            self._open[self._send_request(question)] = self._wanted
 
     def _keep(self, run: str, verdict: Verdict) -> bool:
         known = self._runs.setdefault(run, {})

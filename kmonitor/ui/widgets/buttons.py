@@ -35,7 +35,7 @@ class MenuButton(QPushButton):
 
     def __init__(
         self,
-        look: Theme,
+        theme: Theme,
         name: str,
         choices: Mapping[str, str],
         parent: QWidget | None = None,
@@ -45,14 +45,14 @@ class MenuButton(QPushButton):
         """A button on which the first choice is chosen.
 
         Args:
-            look: The theme.
+            theme: The theme.
             name: What is chosen.
             choices: Titles by key.
             parent: Its parent.
             stands_out: Whether it looks set with any choice but the first.
         """
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
         self._name = name
         self._choices = dict(choices)
         self._stands_out = stands_out
@@ -61,7 +61,7 @@ class MenuButton(QPushButton):
         self.setProperty("kind", "filter")
         self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         self.clicked.connect(self._on_self_clicked)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
         self._show()
 
     def offer(self, choices: Mapping[str, str]) -> None:
@@ -128,7 +128,7 @@ class MenuButton(QPushButton):
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
-        self.setIcon(self._look.icon("more", "mute"))
+        self.setIcon(self._theme.icon("more", "mute"))
 
 
 # folder_button: The button *Open folder...*, wherever it stands.
@@ -223,15 +223,15 @@ class SegmentedControl(QFrame):
 class Switch(QAbstractButton):
     """A checkable button that looks like a switch with its text beside it."""
 
-    def __init__(self, look: Theme, text: str, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
         self.setText(text)
         self.setCheckable(True)
         self.setAccessibleName(text)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
 
     @override
     def sizeHint(self) -> QSize:
@@ -243,7 +243,7 @@ class Switch(QAbstractButton):
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
-        colours = self._look.palette
+        colours = self._theme.palette
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         track = QRectF(2, self.height() / 2 - 9, 32, 18)

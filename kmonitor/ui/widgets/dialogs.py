@@ -34,7 +34,7 @@ class NameDialog(QInputDialog):
 
     def __init__(
         self,
-        words: NameDialogText,
+        text: NameDialogText,
         value: str,
         parent: QWidget,
         *,
@@ -43,7 +43,7 @@ class NameDialog(QInputDialog):
         """Ask nothing before `open`.
 
         Args:
-            words: What it says.
+            text: What it says.
             value: What the field begins with.
             parent: The window above which it stands.
             most_letters: How long a name may be; None: as long as it likes.
@@ -51,10 +51,10 @@ class NameDialog(QInputDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setTextValue(value)
-        self.setWindowTitle(words.title)
-        self.setLabelText(words.label)
+        self.setWindowTitle(text.title)
+        self.setLabelText(text.label)
         for field in self.findChildren(QLineEdit):
-            field.setAccessibleName(words.name)
+            field.setAccessibleName(text.name)
             if most_letters is not None:
                 field.setMaxLength(most_letters)
             field.selectAll()
@@ -77,12 +77,12 @@ class ConfirmationBox(QMessageBox):
     """Asks; `accepted` fires on yes, and it is gone when it is closed."""
 
     def __init__(
-        self, picture: Confirmation, parent: QWidget, *, is_dangerous: bool = True
+        self, confirmation: Confirmation, parent: QWidget, *, is_dangerous: bool = True
     ) -> None:
         """Ask nothing before `open`.
 
         Args:
-            picture: What is asked; no is the default.
+            confirmation: What is asked; no is the default.
             parent: The window above which it stands.
             is_dangerous: Whether yes cannot be undone.
         """
@@ -90,13 +90,13 @@ class ConfirmationBox(QMessageBox):
         _prepare(self)
         # The default button is drawn bold, after the box has measured it plain: it gets more room.
         self.setObjectName("question")
-        yes = self.addButton(picture.yes, QMessageBox.ButtonRole.AcceptRole)
+        yes = self.addButton(confirmation.yes, QMessageBox.ButtonRole.AcceptRole)
         if is_dangerous:
             yes.setProperty("kind", "danger")
             repolish(yes)
-        self.setDefaultButton(self.addButton(picture.no, QMessageBox.ButtonRole.RejectRole))
-        self.setText(picture.title)
-        self.setInformativeText(picture.text)
+        self.setDefaultButton(self.addButton(confirmation.no, QMessageBox.ButtonRole.RejectRole))
+        self.setText(confirmation.title)
+        self.setInformativeText(confirmation.text)
 
 
 def message_box(what: str, remedy: str, parent: QWidget) -> QMessageBox:

@@ -113,14 +113,14 @@ _LINE_PX = 17
 class LegendRow(QWidget):
     """Spots with their words; breaks into lines where there is no room."""
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
         self._entries: tuple[tuple[str, int], ...] = ()
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
 
     def show_entries(self, entries: Sequence[tuple[str, int]]) -> None:
         """Show these words with these hues; below 0: what nobody has."""
@@ -149,7 +149,7 @@ class LegendRow(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self._font())
-        colours = self._look.palette
+        colours = self._theme.palette
         for (title, hue), box in zip(self._entries, self._places(self.width()), strict=True):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(colours.raised if hue < 0 else colours.series[hue]))

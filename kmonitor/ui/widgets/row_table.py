@@ -182,21 +182,21 @@ class RowTableView(QTableView):
 class CellDelegate(QStyledItemDelegate):
     """Paints a table's cells in the theme's colours."""
 
-    def __init__(self, look: Theme, cell_of: CellOf, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, cell_of: CellOf, parent: QWidget) -> None:
         """Of the table that owns it.
 
         Args:
-            look: The theme.
+            theme: The theme.
             cell_of: What is painted at an index.
             parent: The table.
         """
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
         self._cell_of = cell_of
 
     @override
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        colours = self._look.palette
+        colours = self._theme.palette
         cell = self._cell_of(index, colours)
         if cell is not None:
             _paint_cell(painter, option, index, cell, colours)

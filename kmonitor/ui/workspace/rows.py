@@ -35,12 +35,12 @@ class RowStores:
     """Takes rows; main thread only.
 
     Attributes:
-        log: Event log. reclaims: What was reclaimed. diagnoses: What was found.
+        log_state: Event log. reclaims: What was reclaimed. diagnoses: What was found.
         alerts: What the user is to be told. studies: What studies told of their folds.
     """
 
     def __init__(self) -> None:
-        self.log = EventLogState()
+        self.log_state = EventLogState()
         self.reclaims = ReclaimStore()
         self.diagnoses = DiagnosisStore()
         self.alerts = AlertEvaluator()
@@ -53,7 +53,7 @@ class RowStores:
 
     def forget(self, runs: Collection[str]) -> None:
         """Nothing is known of these runs."""
-        self.log.forget(runs)
+        self.log_state.forget(runs)
         self.reclaims.forget(runs)
         self.diagnoses.forget(runs)
         self.studies.forget(runs)
@@ -96,7 +96,7 @@ class RowStores:
         elif isinstance(event, Diagnosis):
             self.diagnoses.add(row.run, row.row, event, wall_s=wall_s)
         self.studies.take(row, event)
-        is_new = self.log.add(row.row, event, run=row.run, name=name, wall_s=wall_s)
+        is_new = self.log_state.add(row.row, event, run=row.run, name=name, wall_s=wall_s)
         if is_new or isinstance(event, Verdict):
             self.alerts.happened(row.run, name, host, event, wall_s=wall_s, now_wall_s=now_wall_s)
         return is_new
@@ -112,8 +112,8 @@ _MAX_PAGES = 40
 class RowBackfill:
     """Asks for log lines, sources and the last readings of runs; main thread only."""
 
-    def __init__(self, ask: SendRequest) -> None:
-        self._ask = ask
+    def __init__(self, request: SendRequest) -> None:
+        self._send_request = request
         self._pages: dict[int, tuple[str, int]] = {}
         self._readings: dict[int, str] = {}
         self._wanted: set[str] = set()
@@ -137,24 +137,24 @@ class RowBackfill:
             from_s=max(0.0, run.duration_s - _RECENT_S),
             buckets=100,
         )
-        self._readings[self._ask(columns)] = run.run
+        self._readings[self._send_request(columns)] = run.run
 
-    def take(self, told: RowsReply) -> bool:
+    def take(self, reply: RowsReply) -> bool:
         """Follow a page that was asked here; False if it was not."""
-        asked = self._pages.pop(told.ask, None)
+        asked = self._pages.pop(reply.ask, None)
         if asked is None:
             return False
         run, page = asked
-        if told.more and page < _MAX_PAGES:
-            self._ask_page(run, told.cursor, page + 1)
+        if reply.more and page < _MAX_PAGES:
+            self._ask_page(run, reply.cursor, page + 1)
         return True
 
-    def take_series(self, told: SeriesReply, readings: RunReadings) -> bool:
+    def take_series(self, reply: SeriesReply, readings: RunReadings) -> bool:
         """Take the last readings that were asked here; False if they were not."""
-        if told.ask not in self._readings:
+        if reply.ask not in self._readings:
             return False
-        del self._readings[told.ask]
-        for column in told.columns:
+        del self._readings[reply.ask]
+        for column in reply.columns:
             last = _last(column)
             if last is not None:
                 readings.take_value(column.name, last[1], last[0])
@@ -162,7 +162,7 @@ class RowBackfill:
 
     def _ask_page(self, run: str, cursor: int, page: int) -> None:
         kinds = [*dict.fromkeys((*LOG_KINDS, "sources", *MEMORY_KINDS, *STUDY_KINDS))]
-        number = self._ask(RowsRequest(ask=0, cursor=cursor, runs=[run], kinds=kinds))
+        number = self._send_request(RowsRequest(ask=0, cursor=cursor, runs=[run], kinds=kinds))
         self._pages[number] = (run, page)
 
 

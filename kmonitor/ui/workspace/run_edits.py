@@ -26,9 +26,9 @@ _NAMED_AT_MOST: Final = 4
 class RunEdits:
     """Sends edits and keeps what became of them; main thread only."""
 
-    def __init__(self, ask: SendRequest) -> None:
+    def __init__(self, request: SendRequest) -> None:
         self._refused: tuple[str, str] | None = None
-        self._ask = ask
+        self._send_request = request
         self._open: dict[int, tuple[EditRequest, str]] = {}
 
     @property
@@ -82,7 +82,7 @@ class RunEdits:
     def _send(self, run: RunSummary, edit: EditRequest) -> None:
         if not self._open:
             self._refused = None
-        self._open[self._ask(edit)] = (edit, run.name)
+        self._open[self._send_request(edit)] = (edit, run.name)
 
 
 def edit_blocked_reason(link: ConnectionStatus, host: str) -> str:

@@ -49,11 +49,11 @@ class SeriesSink(Protocol):
         """A decoded event of any run, live or from history."""
         ...
 
-    def take_series(self, told: SeriesReply) -> None:
+    def take_series(self, reply: SeriesReply) -> None:
         """An answer to a question for columns."""
         ...
 
-    def hear_working(self, working: ReplyPending) -> None:
+    def hear_pending(self, pending: ReplyPending) -> None:
         """An answer to a question for columns takes long."""
         ...
 
@@ -78,7 +78,7 @@ class Workspace:
     """Takes messages, keeps the parts up to date, and notes what changed; main thread only.
 
     Attributes:
-        book: The runs of all hubs. link: The connection to this machine's hub. hosts: Those to
+        run_store: The runs of all hubs. link: The connection to this machine's hub. hosts: Those to
             others. log: Event log. commands: What was asked from here.
         limits: Limits in force and asked for. reclaims: What was reclaimed. diagnoses: What was
             found. verdicts: What grows. models: What they train. ends: How runs ended. alerts:
@@ -87,22 +87,22 @@ class Workspace:
         changed: What changed since the window last looked; the window clears it.
     """
 
-    def __init__(self, *, ask: SendRequest, clock: Clock, user: str) -> None:
-        self.book = RunStore()
+    def __init__(self, *, request: SendRequest, clock: Clock, user: str) -> None:
+        self.run_store = RunStore()
         self.link = ConnectionStatus()
         self.hosts = HostList()
         self._rows = rows = RowStores()
-        self.log, self.alerts = rows.log, rows.alerts
+        self.log, self.alerts = rows.log_state, rows.alerts
         self.reclaims, self.diagnoses = rows.reclaims, rows.diagnoses
-        self.studies, self.fold_metrics = rows.studies, FoldMetricStore(ask)
-        self.verdicts = VerdictStore(ask)
+        self.studies, self.fold_metrics = rows.studies, FoldMetricStore(request)
+        self.verdicts = VerdictStore(request)
         self.models = ModelStore()
-        self.ends = RunEndStore(ask)
-        self.commands = CommandStore(ask, asked_by=user)
+        self.ends = RunEndStore(request)
+        self.commands = CommandStore(request, asked_by=user)
         self.limits = LimitStore(self.commands, user=user)
-        self.edits = RunEdits(ask)
+        self.edits = RunEdits(request)
         self.changed: set[Topic] = set()
-        self._history = RowBackfill(ask)
+        self._row_backfill = RowBackfill(request)
         self._clock = clock
         self._hubs: dict[str, str] = {}
         self._seen: dict[str, set[str]] = {}
@@ -124,7 +124,7 @@ class Workspace:
 
     def link_of(self, run: str) -> ConnectionStatus:
         """The connection to the hub of a run."""
-        return self.link_at(self.book.at(run))
+        return self.link_at(self.run_store.at(run))
 
     def is_reached(self, run: str) -> bool:
         """Whether the hub of a run is reached."""
@@ -136,7 +136,7 @@ class Workspace:
 
     def hub_name(self, run: str) -> str:
         """What the host of a run's hub is called."""
-        host = self.hosts.get(self.book.at(run))
+        host = self.hosts.get(self.run_store.at(run))
         hub = self.link_of(run).hub
         return host.name if host is not None else hub.host if hub else ""
 
@@ -163,7 +163,7 @@ class Workspace:
         """Address of the host that the banner is about; `HERE`: of none."""
         if self.link.banner(now_wall_s) is not None:
             return HERE
-        host = self.hosts.troubled(self.book.at(self.book.selected or ""))
+        host = self.hosts.troubled(self.run_store.at(self.run_store.selected or ""))
         return host.address if host is not None else HERE
 
     def dismiss_banner(self, now_wall_s: float) -> None:
@@ -193,7 +193,7 @@ class Workspace:
         self.hosts.remove(address)
         self._forget(address)
         self._hubs.pop(address, None)
-        self.book.leave(address)
+        self.run_store.leave(address)
         self.changed |= {"link", "runs", "log", "series", "readings"}
         self._show_runs()
 
@@ -208,30 +208,30 @@ class Workspace:
             host.way(stage, what, remedy, retry_wall_s)
             self.changed |= {"link", "runs"}
 
-    def connected(self, told: HubReply, at: str = HERE) -> None:
+    def connected(self, reply: HubReply, at: str = HERE) -> None:
         """A hub answers; at this machine, or on the host of an address."""
         host = self.hosts.get(at)
         if host is None and at:
             return  # removed meanwhile
-        if self._is_known_elsewhere(told, at) and host is not None:
-            host.connected(told, self._clock.wall_s())
+        if self._is_known_elsewhere(reply, at) and host is not None:
+            host.connected(reply, self._clock.wall_s())
             self.changed |= {"link", "runs"}
             return
-        if told.hub != self._hubs.get(at):
+        if reply.hub != self._hubs.get(at):
             self._forget(at)
-            self._hubs[at] = told.hub
+            self._hubs[at] = reply.hub
         if host is not None:
             host.same_as = ""
-            host.connected(told, self._clock.wall_s())
+            host.connected(reply, self._clock.wall_s())
         else:
-            self.link.connected(told)
+            self.link.connected(reply)
         self.changed |= {"link", "runs", "log"}
         self._show_runs()
 
-    def condition(self, told: HubReply, at: str = HERE) -> None:
+    def condition(self, reply: HubReply, at: str = HERE) -> None:
         """What a hub that is connected says of itself has changed."""
         if not at or self.hosts.get(at) is not None:
-            self.link_at(at).heard(told)
+            self.link_at(at).heard(reply)
             self.changed.add("link")
 
     def disconnected(
@@ -269,7 +269,7 @@ class Workspace:
 
     def select(self, run: str) -> None:
         """Look at this run."""
-        if self.book.select(run):
+        if self.run_store.select(run):
             self.changed |= {"runs", "readings", "series"}
             self._show_runs()
 
@@ -280,7 +280,7 @@ class Workspace:
             name: What.
             args: How; None: in the usual way.
         """
-        run = self.book.current()
+        run = self.run_store.current()
         if run is not None and name in run.actions and not self.why_no_command(run.run):
             self.commands.send(run, name, args)
             self.changed.add("commands")
@@ -289,13 +289,13 @@ class Workspace:
     def is_first_start(self) -> bool:
         """Whether there is certainly no run yet."""
         hub = self.link.hub
-        known_empty = self.book.is_filled or (hub is not None and hub.rows == 0)
-        return not self.book.runs() and known_empty
+        known_empty = self.run_store.is_filled or (hub is not None and hub.rows == 0)
+        return not self.run_store.runs() and known_empty
 
-    def _is_known_elsewhere(self, told: HubReply, at: str) -> bool:
+    def _is_known_elsewhere(self, reply: HubReply, at: str) -> bool:
         """Whether a hub is reached by another address already; then that one tells of it."""
         host = self.hosts.get(at)
-        other = next((o for o, hub in self._hubs.items() if hub == told.hub and o != at), None)
+        other = next((o for o, hub in self._hubs.items() if hub == reply.hub and o != at), None)
         if other is None:
             return False
         known, here = self.hosts.get(other), tr("this machine")
@@ -307,7 +307,7 @@ class Workspace:
             known.same_as = host.name if host is not None else here
         self._hubs[at] = self._hubs.pop(other)
         self._seen.setdefault(at, set()).update(self._seen.pop(other, set()))
-        self.book.move(other, at)
+        self.run_store.move(other, at)
         return False
 
     def _forget(self, at: str) -> None:
@@ -315,29 +315,29 @@ class Workspace:
 
     def _forget_runs(self, runs: Collection[str]) -> None:
         self._rows.forget(runs)
-        for book in (self.verdicts, self.models, self._history, self.fold_metrics):
+        for book in (self.verdicts, self.models, self._row_backfill, self.fold_metrics):
             book.forget(runs)
         if self._charts is not None:
             self._charts.forget(runs)
 
-    def _take_runs(self, told: RunsReply, at: str) -> None:
-        self._seen.setdefault(at, set()).update(summary.run for summary in told.runs)
-        if self.book.take(told, at):
+    def _take_runs(self, reply: RunsReply, at: str) -> None:
+        self._seen.setdefault(at, set()).update(summary.run for summary in reply.runs)
+        if self.run_store.take(reply, at):
             self.changed.add("readings")
-        if told.deleted:
-            self._forget_runs(told.deleted)
+        if reply.deleted:
+            self._forget_runs(reply.deleted)
             self.changed.add("log")
-        for summary in told.runs:
+        for summary in reply.runs:
             self.limits.settle(summary)
         self.changed |= {"runs", "series"}
         self._show_runs()
 
-    def _take_rows(self, told: RowsReply, at: str) -> None:
-        self._seen.setdefault(at, set()).update(row.run for row in told.rows)
-        is_live = not (self._history.take(told) or self.fold_metrics.take(told))
+    def _take_rows(self, reply: RowsReply, at: str) -> None:
+        self._seen.setdefault(at, set()).update(row.run for row in reply.rows)
+        is_live = not (self._row_backfill.take(reply) or self.fold_metrics.take(reply))
         if is_live:
-            self.link.count_rows(len(told.rows))
-        for row in told.rows:
+            self.link.count_rows(len(reply.rows))
+        for row in reply.rows:
             try:
                 event = decode_event(row.body)
             except ProtocolError:
@@ -358,7 +358,7 @@ class Workspace:
             self.changed.add("series")
 
     def _note(self, row: EventRow, event: AnyEvent) -> bool:
-        summary, now_wall_s = self.book.get(row.run), self._clock.wall_s()
+        summary, now_wall_s = self.run_store.get(row.run), self._clock.wall_s()
         name = summary.name if summary else row.run[:8]
         wall_s = (summary.started_wall_s if summary else now_wall_s - row.t_s) + row.t_s
         host = summary.host if summary else ""
@@ -366,16 +366,16 @@ class Workspace:
             row, event, name=name, host=host, wall_s=wall_s, now_wall_s=now_wall_s
         )
 
-    def _take_series(self, told: SeriesReply) -> None:
-        readings = self.readings(told.run)
-        readings.add_sources(told.sources)
-        is_taken = self.ends.take(told) or self._history.take_series(told, readings)
+    def _take_series(self, reply: SeriesReply) -> None:
+        readings = self.readings(reply.run)
+        readings.add_sources(reply.sources)
+        is_taken = self.ends.take(reply) or self._row_backfill.take_series(reply, readings)
         if not is_taken and self._charts is not None:
-            self._charts.take_series(told)
+            self._charts.take_series(reply)
         self.changed |= {"series", "readings"}
 
-    def _take_command(self, told: CommandReply) -> None:
-        asked = self.commands.take(told)
+    def _take_command(self, reply: CommandReply) -> None:
+        asked = self.commands.take(reply)
         if asked is not None:
             self.limits.ended(asked)
             self.changed |= {"commands", "series"}
@@ -383,7 +383,7 @@ class Workspace:
     def _take_end(self, told: EditReply | ErrorMessage | ReplyPending) -> None:
         if isinstance(told, ReplyPending):
             if self._charts is not None:
-                self._charts.hear_working(told)
+                self._charts.hear_pending(told)
                 self.changed.add("series")
         elif self.edits.take(told):
             self.changed.add("runs")
@@ -406,13 +406,13 @@ class Workspace:
             self.changed |= {"series", "readings"}
 
     def _show_runs(self) -> None:
-        current = self.book.current()
+        current = self.run_store.current()
         ended = current.run if current is not None and has_ended(current) else ""
         if self.log.look_at(ended):
-            self._history.forget([ended])
-        shown = [run for run in self.book.shown() if self.is_reached(run.run)]
+            self._row_backfill.forget([ended])
+        shown = [run for run in self.run_store.shown() if self.is_reached(run.run)]
         for summary in shown[:1]:
-            self._history.want(summary)
+            self._row_backfill.want(summary)
             self.verdicts.want(summary.run)
         if self._charts is not None:
             self._charts.show_runs(shown)

@@ -59,13 +59,13 @@ class JaxFramework:
         self._programs = JaxPrograms(internals)
         self._allocator = JaxAllocator(internals)
         self._steps = Keras3JaxReclaim(internals, self._programs)
-        self._probed = FrameworkInfo(
+        self._framework_info = FrameworkInfo(
             backend="jax", versions=versions, unavailable=self._unavailable(internals)
         )
 
-    def probed(self) -> FrameworkInfo:
+    def info(self) -> FrameworkInfo:
         """What was found when JAX was first met."""
-        return self._probed
+        return self._framework_info
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
         """How this model is compiled."""

@@ -63,17 +63,17 @@ class Keras3FitData:
             return None
         return self.iterator._current_iterator is not None  # noqa: SLF001
 
-    def skip_epochs(self, epochs: int, *, goes_on: bool, began: IteratorStart | None) -> None:
+    def skip_epochs(self, epochs: int, *, goes_on: bool, start: IteratorStart | None) -> None:
         """See `FitData.skip_epochs`."""
         iterator = self.iterator
-        if goes_on and began is not None and self._lasts_and_draws():
-            for _ in range(began.epochs):
+        if goes_on and start is not None and self._lasts_and_draws():
+            for _ in range(start.epochs):
                 _run_through(iterator, "nothing")
-            self._begin_again(began)
-            for _ in range(epochs - began.epochs):
+            self._begin_again(start)
+            for _ in range(epochs - start.epochs):
                 _run_through(iterator, "all")
             return
-        eats = self._eats(goes_on=goes_on)
+        eats = self._taken(goes_on=goes_on)
         for _ in range(epochs):
             _run_through(iterator, eats)
 
@@ -121,16 +121,16 @@ class Keras3FitData:
             return False
         return not _is_tensorflows(iterator) or _adapter(iterator) == "PyDatasetAdapter"
 
-    def _begin_again(self, began: IteratorStart) -> None:
+    def _begin_again(self, start: IteratorStart) -> None:
         iterator = self.iterator
         iterator._current_iterator = None  # noqa: SLF001
         iterator._steps_seen = 0  # noqa: SLF001
-        if began.existed:
+        if start.existed:
             iterator._current_iterator = iter(iterator._get_iterator())  # noqa: SLF001
-        write_random_states(began.random)
-        self.write_generators(began.generators)
+        write_random_states(start.random)
+        self.write_generators(start.generators)
 
-    def _eats(self, *, goes_on: bool) -> BatchesTaken:
+    def _taken(self, *, goes_on: bool) -> BatchesTaken:
         iterator = self.iterator
         knows_length = bool(iterator.num_batches)
         lasts = iterator.steps_per_epoch is not None or not knows_length
@@ -195,23 +195,23 @@ def _least(iterator: Any) -> BatchesTaken:
     return "first" if is_lazy else "nothing"
 
 
-def _run_through(iterator: Any, eats: BatchesTaken) -> None:
+def _run_through(iterator: Any, taken: BatchesTaken) -> None:
     # As in `fit`, but that the step function eats the batches there. Running out of data is
     # told again when the epochs go on.
-    if eats == "first":
+    if taken == "first":
         next(iter(iterator._get_iterator()), None)  # noqa: SLF001
         return
     with warnings.catch_warnings(), contextlib.ExitStack() as ended:
         warnings.simplefilter("ignore")
         ended.enter_context(iterator.catch_stop_iteration())
-        for *_, batches in _steps(iterator, eats):
-            if eats == "all" and hasattr(batches, "__next__"):
+        for *_, batches in _steps(iterator, taken):
+            if taken == "all" and hasattr(batches, "__next__"):
                 for _ in range(iterator.steps_per_execution):
                     next(batches)
 
 
-def _steps(iterator: Any, eats: BatchesTaken) -> Any:
-    if eats == "nothing" and type(iterator).__name__ == "TorchEpochIterator":
+def _steps(iterator: Any, taken: BatchesTaken) -> Any:
+    if taken == "nothing" and type(iterator).__name__ == "TorchEpochIterator":
         return iterator._enumerate_iterator()  # noqa: SLF001 - its own `next` takes the batches
     # Keras 3.6 has no iterator there, and one number less in what it gives.
     return iterator if hasattr(iterator, "__iter__") else iterator.enumerate_epoch()

@@ -49,15 +49,15 @@ class TensorFlowFramework:
         self._inventory = GraphInventory(self._internals, self._retained)
         self._allocator = TensorFlowAllocator(self._internals)
         self._steps = make_steps(self._internals, self._retained, self._inventory)
-        self._probed = FrameworkInfo(
+        self._framework_info = FrameworkInfo(
             backend="tensorflow",
             versions=versions,
             unavailable=_unavailable(self._internals, self._retained),
         )
 
-    def probed(self) -> FrameworkInfo:
+    def info(self) -> FrameworkInfo:
         """What was found when TensorFlow was first met."""
-        return self._probed
+        return self._framework_info
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
         """How this model is compiled."""

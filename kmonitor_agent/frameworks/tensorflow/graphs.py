@@ -173,8 +173,8 @@ class GraphInventory:
         give = self._internals.eager_context
         return give() if give is not None else None
 
-    def _counted(self, retained: RegistryContents) -> GraphCount:
-        owners = _owners(self._facts, retained)
+    def _counted(self, contents: RegistryContents) -> GraphCount:
+        owners = _owners(self._facts, contents)
         tallies: dict[str, _Tally] = {}
         for name, facts in self._facts.items():
             trace = traced_name(name)
@@ -182,14 +182,14 @@ class GraphInventory:
             tally = tallies.setdefault(user_name, _Tally())
             tally.add(facts.operations, is_trace=bool(trace))
             tally.call(facts.arguments)
-        for graph in retained.orphans:
+        for graph in contents.orphans:
             tallies.setdefault(graph.name, _Tally()).add_orphan(graph.operations)
         return GraphCount(
             operations=sum(tally.operations for tally in tallies.values()),
             traces=sum(tally.traces for tally in tallies.values()),
             functions=len(self._facts),
-            retained=retained.dead_step_entries,
-            step_entries=retained.step_entries,
+            retained=contents.dead_step_entries,
+            step_entries=contents.step_entries,
             by_function=_largest(tallies),
             source=SOURCE,
         )
@@ -264,11 +264,11 @@ def called_functions(node: Any) -> Iterable[str]:
         yield from (function.name for function in value.list.func)
 
 
-def _owners(facts: Mapping[str, FunctionFacts], retained: RegistryContents) -> dict[str, str]:
+def _owners(facts: Mapping[str, FunctionFacts], contents: RegistryContents) -> dict[str, str]:
     # A branch belongs to the trace that calls it, through other branches.
     owners: dict[str, str] = {}
     todo = [(name, trace) for name in facts if (trace := traced_name(name))]
-    for graph in retained.orphans:
+    for graph in contents.orphans:
         owners.update(dict.fromkeys(graph.branches, graph.name))
         todo.extend((branch, graph.name) for branch in graph.branches)
     while todo:

@@ -206,14 +206,14 @@ class Keras3TensorFlowReclaim:
                     return _OTHER_STEP.format(name=name)
         return ""
 
-    def _is_same_again(self, model: KerasModel, name: str, arguments: TracedSignatures) -> bool:
+    def _is_same_again(self, model: KerasModel, name: str, signatures: TracedSignatures) -> bool:
         made = [make_spare_function(model, name)]
         try:
-            retrace(made[0], arguments)
+            retrace(made[0], signatures)
             is_it = self._is_same(getattr(model, name), made[0])
-            if is_it and sum(map(len, arguments)) <= _FEW:
+            if is_it and sum(map(len, signatures)) <= _FEW:
                 self._again[id(model), name] = made.pop()
-                self._arguments[id(model), name] = arguments
+                self._arguments[id(model), name] = signatures
             return is_it
         finally:
             self._let_go(made)

@@ -60,9 +60,9 @@ def step_arguments(step: Any) -> TracedSignatures:
     return [[each.structured_input_signature for each in traces] for traces in outer_traces(step)]
 
 
-def retrace(step: Any, arguments: TracedSignatures) -> None:
+def retrace(step: Any, signatures: TracedSignatures) -> None:
     """Trace a new step for what another was traced for."""
-    for function, many in zip(_outermost(step), arguments, strict=True):
+    for function, many in zip(_outermost(step), signatures, strict=True):
         for given, named in many:
             function.get_concrete_function(*given, **named)
 

@@ -349,12 +349,12 @@ class SizeFormulas:
         self.found: list[SizeFormula] = []
         self._places: dict[SizeFormula, int] = {}
 
-    def place(self, extent: SizeFormula) -> int:
+    def place(self, formula: SizeFormula) -> int:
         """Where an extent is; it is added if it is new."""
-        if extent not in self._places:
-            self._places[extent] = len(self.found)
-            self.found.append(extent)
-        return self._places[extent]
+        if formula not in self._places:
+            self._places[formula] = len(self.found)
+            self.found.append(formula)
+        return self._places[formula]
 
     def of_outputs(self, operations: Sequence[Any]) -> list[SizeFormula | None]:
         """Bytes of each output of one operation, seen at each of `TRIED`; None: unknown."""

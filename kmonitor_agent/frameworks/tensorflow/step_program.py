@@ -102,7 +102,7 @@ def _built(traced: Sequence[TracedStep], began_s: float) -> StepProgram:
         raise CannotTrace(f"the optimized step cannot be read: {exc}"[:500]) from exc
     return StepProgram(
         graphs=tuple(builder.graphs),
-        extents=tuple(builder.extents.found),
+        extents=tuple(builder.size_formulas.found),
         layers=tuple(builder.layers),
         variables=tuple(first.variables.values()),
         made=tuple((list(first.variables).index(name), drawn) for name, drawn in first.made),
@@ -158,7 +158,7 @@ class _Builder:
     def __init__(self, traced: TracedStep, graphs: Sequence[Any]) -> None:
         self._libraries = [_Library(each) for each in graphs]
         self.graphs: list[Any] = []
-        self.extents = SizeFormulas()
+        self.size_formulas = SizeFormulas()
         self.layers: list[str] = []
         self.unknown = 0
         self._names = _Names(traced, self.layers)
@@ -206,9 +206,9 @@ class _Builder:
             after=tuple(places[each.name] for each in operation.control_inputs
                         if each.name in places),
             sizes=self._sizes(pair),
-            work=self.extents.of_work(pair),
-            workspace=self.extents.of_workspace(pair),
-            beside=self.extents.beside(pair),
+            work=self.size_formulas.of_work(pair),
+            workspace=self.size_formulas.of_workspace(pair),
+            beside=self.size_formulas.beside(pair),
             layer=layer,
             phase=phase,
             variable=self._variables.get(operation.name, -1) if place == 0 else -1,
@@ -225,12 +225,12 @@ class _Builder:
     def _sizes(self, pair: Sequence[Any]) -> tuple[int, ...]:
         operation = pair[0]
         found: list[int] = []
-        for extent in self.extents.of_outputs(pair):
+        for extent in self.size_formulas.of_outputs(pair):
             told = extent
             if told is None:
                 told, is_known = self._assumed(operation)
                 self.unknown += not is_known
-            found.append(self.extents.place(told) if told.factor else -1)
+            found.append(self.size_formulas.place(told) if told.factor else -1)
         return tuple(found)
 
     def _assumed(self, operation: Any) -> tuple[SizeFormula, bool]:
@@ -241,7 +241,7 @@ class _Builder:
         if shaped is not None:
             return shaped, True
         sizes = [extent for each in operation.inputs if is_counted(each)
-                 for extent in self.extents.of_outputs([each.op, each.op])[each.value_index:][:1]
+                 for extent in self.size_formulas.of_outputs([each.op, each.op])[each.value_index:][:1]
                  if extent is not None]  # fmt: skip
         return max(sizes, key=lambda each: each.at(TRIED[1]), default=SizeFormula(0)), False
 

@@ -155,7 +155,7 @@ class WorkerGroup:
     is_chief: bool = True
     members: tuple[str, ...] = ()
 
-    def board(self, name: str) -> CoordinationStore:
+    def store(self, name: str) -> CoordinationStore:
         """Where they leave notes for each other.
 
         Args:
@@ -171,7 +171,7 @@ class WorkerGroup:
 class HasWorkerGroup(Protocol):
     """What reclaim steps may also know: the other workers, and that all can act as one."""
 
-    def workers(self, model: KerasModel) -> WorkerGroup:
+    def group(self, model: KerasModel) -> WorkerGroup:
         """Those that train this model."""
         ...
 

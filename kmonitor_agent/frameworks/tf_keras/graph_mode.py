@@ -82,17 +82,17 @@ class V1GraphFramework:
         self._package = package
         self._allocator = TensorFlowAllocator(find_internals())
         self._operations = _ScopeCounts()
-        self._probed = FrameworkInfo(
+        self._framework_info = FrameworkInfo(
             backend="tensorflow",
             versions=versions,
             unavailable={"collect": _NO_COLLECT, "reload": WHY_NOT},
         )
         if why := why_names_missing(package):
-            self._probed.unavailable["save"] = why
+            self._framework_info.unavailable["save"] = why
 
-    def probed(self) -> FrameworkInfo:
+    def info(self) -> FrameworkInfo:
         """What was found when TensorFlow was first met."""
-        return self._probed
+        return self._framework_info
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
         """How this model is compiled."""
@@ -354,11 +354,11 @@ class V1GraphRebuilder:
             return self._made(model, compiled, script)
 
     def _made(
-        self, model: KerasModel, compiled: CompileArguments | None, script: ModelFactory | None
+        self, model: KerasModel, arguments: CompileArguments | None, script: ModelFactory | None
     ) -> KerasModel:
         made = (
-            copy_model(model, compiled)
-            if compiled is not None
+            copy_model(model, arguments)
+            if arguments is not None
             else call_model_factory(cast("ModelFactory", script))
         )
         _make_step(made)

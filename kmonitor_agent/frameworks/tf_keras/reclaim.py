@@ -135,7 +135,7 @@ class TfKerasReclaim:
         """Clear unless this point of the program forbids it."""
         return why_not_clear_session(self._internals) or clear_keras2_session(self._package)
 
-    def workers(self, model: KerasModel) -> WorkerGroup:
+    def group(self, model: KerasModel) -> WorkerGroup:
         """See `tensorflow_workers.workers_of`."""
         return worker_group(model)
 

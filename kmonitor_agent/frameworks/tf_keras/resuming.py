@@ -45,9 +45,9 @@ class TfKerasFitData:
         """None: TensorFlow's iterators draw by seeds of their own."""
         return None
 
-    def skip_epochs(self, epochs: int, *, goes_on: bool, began: IteratorStart | None) -> None:
+    def skip_epochs(self, epochs: int, *, goes_on: bool, start: IteratorStart | None) -> None:
         """See `FitData.skip_epochs`."""
-        del began
+        del start
         adapter = self.handler._adapter  # noqa: SLF001 - private, looked for
         self.ended = epochs
         if adapter.should_recreate_iterator():

@@ -129,13 +129,13 @@ class TorchFramework:
         self._graphs = TorchGraphs()
         self._allocator = TorchAllocator(_keras_device())
         self._steps = Keras3TorchReclaim(self._graphs)
-        self._probed = FrameworkInfo(
+        self._framework_info = FrameworkInfo(
             backend="torch", versions=versions, unavailable=self._unavailable()
         )
 
-    def probed(self) -> FrameworkInfo:
+    def info(self) -> FrameworkInfo:
         """What was found when PyTorch was first met."""
-        return self._probed
+        return self._framework_info
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
         """How this model is compiled."""

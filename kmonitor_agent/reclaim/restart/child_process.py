@@ -93,7 +93,7 @@ class ScriptProcess:
                     continue
                 pid, status = os.waitpid(self.pid, os.WNOHANG)
                 if pid:
-                    return self._ended(status)
+                    return self._exit(status)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
 
@@ -105,24 +105,24 @@ class ScriptProcess:
         if number == signal.SIGTSTP:
             os.kill(os.getpid(), signal.SIGSTOP)
 
-    def _ended(self, status: int) -> ScriptExit:
+    def _exit(self, status: int) -> ScriptExit:
         code = os.waitstatus_to_exitcode(status)
         return ScriptExit(max(0, code), max(0, -code), self._asked)
 
 
-def exit_as(ended: ScriptExit) -> int:
+def exit_as(script_exit: ScriptExit) -> int:
     """End this process as the child ended: by the same signal, else the status to leave with."""
-    if not ended.signal:
-        return ended.status
+    if not script_exit.signal:
+        return script_exit.status
     sys.stdout.flush()
     sys.stderr.flush()
     # The child has left its memory dump, if it leaves one; ours tells nothing.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    if ended.signal not in {signal.SIGKILL, signal.SIGSTOP}:
-        signal.signal(ended.signal, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {ended.signal})
-    os.kill(os.getpid(), ended.signal)
-    return 128 + ended.signal  # a signal that ends no process here
+    if script_exit.signal not in {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(script_exit.signal, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {script_exit.signal})
+    os.kill(os.getpid(), script_exit.signal)
+    return 128 + script_exit.signal  # a signal that ends no process here
 
 
 def _next_signal() -> tuple[int, bool]:

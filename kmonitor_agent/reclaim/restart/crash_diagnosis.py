@@ -49,24 +49,30 @@ class ProcessDeath:
     why: str = ""
 
 
-def diagnose_exit(ended: ScriptExit, before: OomKillCounts, after: OomKillCounts) -> ProcessDeath:
+def diagnose_exit(
+    script_exit: ScriptExit, before: OomKillCounts, after: OomKillCounts
+) -> ProcessDeath:
     """Tell how a child ended.
 
     Args:
-        ended: What the system said.
+        script_exit: What the system said.
         before: Counters before it was started.
         after: Counters now.
     """
-    if not ended.signal:
+    if not script_exit.signal:
         return ProcessDeath(
-            "status", status=ended.status, why=f"it left with exit status {ended.status}"
+            "status",
+            status=script_exit.status,
+            why=f"it left with exit status {script_exit.status}",
         )
-    name = signal_name(ended.signal)
-    if ended.signal == signal.SIGKILL:
+    name = signal_name(script_exit.signal)
+    if script_exit.signal == signal.SIGKILL:
         return _killed(name, before, after)
-    if ended.asked == ended.signal:
+    if script_exit.asked == script_exit.signal:
         return ProcessDeath("signal", name, why=f"{name}, which was sent to kmonitor run")
-    told = _NAMED.get(signal.Signals(ended.signal)) if _is_known(ended.signal) else None
+    told = (
+        _NAMED.get(signal.Signals(script_exit.signal)) if _is_known(script_exit.signal) else None
+    )
     return ProcessDeath("signal", name, why=f"{name}: {told}" if told else name)
 
 

@@ -65,13 +65,13 @@ class ArrayStore:
         return len(self.arrays) - 1
 
 
-def to_json(value: object, shelf: ArrayStore, depth: int = 0) -> Any:
+def to_json(value: object, store: ArrayStore, depth: int = 0) -> Any:
     """A value as JSON knows it.
 
     Args:
         value: None, numbers, texts, lists, tuples, dicts, numpy's own, and the comparisons that
             Keras' callbacks keep as `monitor_op`.
-        shelf: Takes its arrays.
+        store: Takes its arrays.
         depth: How deep it stands.
 
     Raises:
@@ -80,17 +80,17 @@ def to_json(value: object, shelf: ArrayStore, depth: int = 0) -> Any:
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, np.generic) or is_array(value):
-        return _array_to_json(value, shelf)
+        return _array_to_json(value, store)
     if isinstance(value, int | float):
         return _number_to_json(value)
     if depth < _DEEPEST and isinstance(value, list | tuple | dict):
-        return _container_to_json(cast("Any", value), shelf, depth + 1)
+        return _container_to_json(cast("Any", value), store, depth + 1)
     if comparison := _comparison_name(value):
         return {"comparison": comparison}
     raise NotPlainAttribute(type(value).__name__)
 
 
-def from_json(found: Any, shelf: ArrayStore) -> Any:
+def from_json(found: Any, store: ArrayStore) -> Any:
     """The value again.
 
     Raises:
@@ -101,7 +101,7 @@ def from_json(found: Any, shelf: ArrayStore) -> Any:
     (kind, inner), *more = cast("dict[str, Any]", found).items()
     if more or kind not in _READERS:
         raise ValueError(f"a value of kind {kind}")
-    return _READERS[kind](inner, shelf)
+    return _READERS[kind](inner, store)
 
 
 def is_array(value: object) -> bool:
@@ -116,16 +116,16 @@ def _number_to_json(value: float) -> Any:
     return {"int": str(int(value))} if abs(int(value)) >= 1 << 53 else int(value)
 
 
-def _array_to_json(value: Any, shelf: ArrayStore) -> Any:
+def _array_to_json(value: Any, store: ArrayStore) -> Any:
     if value.dtype.hasobject or value.dtype.kind in "USVmM":
         raise NotPlainAttribute(f"{type(value).__name__} of {value.dtype}")
     if isinstance(value, np.generic):
-        return {"scalar": shelf.put(np.asarray(cast("Any", value)))}
-    return {"array": shelf.put(value)}
+        return {"scalar": store.put(np.asarray(cast("Any", value)))}
+    return {"array": store.put(value)}
 
 
-def _read_dict(inner: Any, shelf: ArrayStore) -> Any:
-    return {from_json(key, shelf): from_json(each, shelf) for key, each in inner}
+def _read_dict(inner: Any, store: ArrayStore) -> Any:
+    return {from_json(key, store): from_json(each, store) for key, each in inner}
 
 
 _READERS: Final[dict[str, Callable[[Any, ArrayStore], Any]]] = {
@@ -140,14 +140,14 @@ _READERS: Final[dict[str, Callable[[Any, ArrayStore], Any]]] = {
 }
 
 
-def _container_to_json(value: Any, shelf: ArrayStore, depth: int) -> Any:
+def _container_to_json(value: Any, store: ArrayStore, depth: int) -> Any:
     # A subclass (a named tuple, a Counter) could not be made again from its items alone.
     name = type(value).__name__
     if type(value) is dict:
         pairs: Any = value.items()  # pyright: ignore[reportUnknownVariableType]
-        return {"dict": [[to_json(part, shelf, depth) for part in pair] for pair in pairs]}
+        return {"dict": [[to_json(part, store, depth) for part in pair] for pair in pairs]}
     if type(value) in {list, tuple}:
-        return {name: [to_json(each, shelf, depth) for each in value]}
+        return {name: [to_json(each, store, depth) for each in value]}
     raise NotPlainAttribute(name)
 
 
@@ -298,11 +298,11 @@ class FitStateStore:
         Raises:
             SaveRefused: No room or no permission; the earlier state stays.
         """
-        shelf = ArrayStore()
-        plain = to_json(_as_dict(state), shelf)
+        array_store = ArrayStore()
+        plain = to_json(_as_dict(state), array_store)
         stored = [VariableToStore(each.path, each.n_bytes, each.variable) for each in variables]
         known = {id(each.variable) for each in stored}
-        stored += [VariableToStore("array", each.nbytes, each) for each in shelf.arrays]
+        stored += [VariableToStore("array", each.nbytes, each) for each in array_store.arrays]
         tag = CheckpointTag(state.run, state.fit, max(0, state.next_epoch - 1))
         store = CheckpointStore(self._store_folder(state.fit))
         saved = store.save(stored, lambda each: read(each) if id(each) in known else each, tag=tag)
@@ -379,8 +379,8 @@ class SavedFit:
             # The arrays stand behind the variables: how many of these there are, the JSON says.
             self._n_variables = len(untag_dict(document["state"])["variables"]["list"])
             self.checksum = header.checksum
-            shelf = ArrayStore(list(islice(self._values(), self._n_variables, None)))
-            self.state = _from_dict(from_json(document["state"], shelf))
+            store = ArrayStore(list(islice(self._values(), self._n_variables, None)))
+            self.state = _from_dict(from_json(document["state"], store))
         except (OSError, KeyError, TypeError, ValueError, IndexError) as exc:
             raise CannotResume(f"the saved state of a fit is damaged: {exc}") from exc
         except NotACheckpoint as exc:

@@ -84,7 +84,7 @@ class Supervisor:
 
     def __init__(
         self,
-        wanted: SupervisorOptions,
+        options: SupervisorOptions,
         *,
         folders: Folders,
         environ: Mapping[str, str],
@@ -93,7 +93,7 @@ class Supervisor:
         """Make the shared folder.
 
         Args:
-            wanted: What to run.
+            options: What to run.
             folders: Where kmonitor's files lie.
             environ: Environment of the script.
             tell: Takes a line for the user.
@@ -101,16 +101,16 @@ class Supervisor:
         Raises:
             CannotSupervise: The folder cannot be made.
         """
-        self._wanted = wanted
+        self._supervisor_options = options
         self._folders = folders
         self._tell = tell
-        self._resumes_left = wanted.resumes
+        self._resumes_left = options.resumes
         self._restarts = 0
         try:
             self._supervision = new_supervision(folders)
             # While we live: a later `kmonitor run` knows by it what is left over.
             self._lock = FolderLock.take(self._supervision.folder)
-            self._supervision.set_terms(_terms(wanted))
+            self._supervision.set_settings(_terms(options))
         except (OSError, NotPrivate) as exc:
             raise CannotSupervise(str(exc)) from exc
         self._environ = {**environ, SUPERVISED_VARIABLE: str(self._supervision.folder)}
@@ -132,20 +132,20 @@ class Supervisor:
     def _run_once(self) -> ScriptExit | None:
         before = read_oom_kills()
         self._supervision.begin_next()
-        ended = self._start().wait()
-        leaving = self._supervision.leaving()
-        if leaving is not None and ended.asked and not ended.signal:
+        script_exit = self._start().wait()
+        leaving = self._supervision.request()
+        if leaving is not None and script_exit.asked and not script_exit.signal:
             # It was on its way to be started again when it was told to end.
-            ended = ScriptExit(signal=ended.asked, asked=ended.asked)
+            script_exit = ScriptExit(signal=script_exit.asked, asked=script_exit.asked)
             leaving = None
-        death = diagnose_exit(ended, before, read_oom_kills())
-        goes_on = self._goes_on(ended, leaving)
-        self._tell_runs(death, ended, goes_on=goes_on)
+        death = diagnose_exit(script_exit, before, read_oom_kills())
+        goes_on = self._goes_on(script_exit, leaving)
+        self._tell_runs(death, script_exit, goes_on=goes_on)
         self._say(death, leaving, goes_on=goes_on)
-        return None if goes_on else ended
+        return None if goes_on else script_exit
 
     def _start(self) -> ScriptProcess:
-        argv = self._wanted.argv
+        argv = self._supervisor_options.argv
         try:
             return ScriptProcess(argv, self._environ)
         except FileNotFoundError as exc:
@@ -153,41 +153,41 @@ class Supervisor:
         except OSError as exc:
             raise ScriptCannotStart(f"{argv[0]}: {exc.strerror}", CANNOT_START) from exc
 
-    def _goes_on(self, ended: ScriptExit, leaving: RestartRequest | None) -> bool:
-        if ended.asked or not self._supervision.has_state():
+    def _goes_on(self, script_exit: ScriptExit, request: RestartRequest | None) -> bool:
+        if script_exit.asked or not self._supervision.has_state():
             return False
-        if leaving is not None and not ended.signal:
+        if request is not None and not script_exit.signal:
             return True
-        is_crash = bool(ended.signal or ended.status)
+        is_crash = bool(script_exit.signal or script_exit.status)
         if not is_crash or self._resumes_left <= 0:
             return False
         self._resumes_left -= 1
         return True
 
-    def _tell_runs(self, death: ProcessDeath, ended: ScriptExit, *, goes_on: bool) -> None:
+    def _tell_runs(self, death: ProcessDeath, script_exit: ScriptExit, *, goes_on: bool) -> None:
         for run in self._supervision.runs().values():
             record_death(
                 self._folders,
                 run,
                 death,
-                asked=bool(ended.asked),
+                asked=bool(script_exit.asked),
                 supervisor=os.getpid() if goes_on else 0,
             )
 
-    def _say(self, death: ProcessDeath, leaving: RestartRequest | None, *, goes_on: bool) -> None:
+    def _say(self, death: ProcessDeath, request: RestartRequest | None, *, goes_on: bool) -> None:
         if goes_on:
             self._restarts += 1
-            self._tell(self._restart_line(death, leaving))
+            self._tell(self._restart_line(death, request))
             if self._restarts == 1:
                 self._tell(f"kmonitor: {LIMITS_OF_RESUMING}")
         elif death.signal == "SIGKILL":
             self._tell(f"kmonitor: the script was killed. {_sentence(death.why)}")
 
-    def _restart_line(self, death: ProcessDeath, leaving: RestartRequest | None) -> str:
-        if leaving is not None:
-            by = f", asked by {leaving.asked_by}" if leaving.asked_by else ""
+    def _restart_line(self, death: ProcessDeath, request: RestartRequest | None) -> str:
+        if request is not None:
+            by = f", asked by {request.asked_by}" if request.asked_by else ""
             return f"kmonitor: starting the script again (restart {self._restarts}{by})."
-        left = f"{self._resumes_left} of {self._wanted.resumes} resumes left"
+        left = f"{self._resumes_left} of {self._supervisor_options.resumes} resumes left"
         return f"kmonitor: the script crashed: {death.why}. Starting it again; {left}."
 
     def _clean_up(self) -> None:
@@ -196,8 +196,8 @@ class Supervisor:
         shutil.rmtree(self._supervision.folder, ignore_errors=True)
 
 
-def _terms(wanted: SupervisorOptions) -> SupervisorSettings:
-    return SupervisorSettings(os.getpid(), wanted.resumes > 0, wanted.leave_within_s)
+def _terms(options: SupervisorOptions) -> SupervisorSettings:
+    return SupervisorSettings(os.getpid(), options.resumes > 0, options.leave_within_s)
 
 
 def _sentence(text: str) -> str:

@@ -67,13 +67,13 @@ class RayCluster:
     """A cluster that this process is connected to; for one thread.
 
     Attributes:
-        needs: What each fold asks of a node.
+        task_resources: What each fold asks of a node.
     """
 
     def __init__(self, ray: Any) -> None:
         """Keep Ray; folds need nothing yet."""
         self._ray = ray
-        self.needs = TaskResources(gpus=0, memory_bytes=0)
+        self.task_resources = TaskResources(gpus=0, memory_bytes=0)
         self._writes: list[Any] = []
 
     def need(self, memory: str | float | None) -> None:
@@ -87,15 +87,15 @@ class RayCluster:
         """
         nodes = self._nodes()
         gpus = int(any(node.get("GPU", 0.0) >= 1 for node in nodes))
-        needs = TaskResources(gpus, _asked_bytes(memory, nodes))
-        if not any(_fits(node, needs) for node in nodes):
+        resources = TaskResources(gpus, _asked_bytes(memory, nodes))
+        if not any(_fits(node, resources) for node in nodes):
             most = max((node.get("memory", 0.0) for node in nodes), default=0.0)
             raise FoldsRefused(
                 f"run_folds: no fold was begun: no node of the Ray cluster has a processor,"
-                f" {needs.gpus} GPU and memory={bytes_text(needs.memory_bytes)} for a fold; the"
+                f" {resources.gpus} GPU and memory={bytes_text(resources.memory_bytes)} for a fold; the"
                 f" most memory that a node lends is {bytes_text(most)}."
             )
-        self.needs = needs
+        self.task_resources = resources
 
     def send(self, work: Callable[[bytes], Any], data: bytes, name: str, node: str = "") -> Any:
         """Have a task begin when there is room; the stream of what it tells.
@@ -106,7 +106,7 @@ class RayCluster:
             name: As Ray's own tools show it.
             node: The node that has its files, if it lives; empty: any.
         """
-        needs = self.needs
+        needs = self.task_resources
         options: dict[str, Any] = {
             "num_cpus": needs.cpus,
             "num_gpus": needs.gpus,
@@ -285,8 +285,8 @@ def _asked_bytes(memory: str | float | None, nodes: Sequence[dict[str, float]]) 
     return int(spec.value or 0)
 
 
-def _fits(node: dict[str, float], needs: TaskResources) -> bool:
-    asked = {"CPU": needs.cpus, "GPU": needs.gpus, "memory": needs.memory_bytes}
+def _fits(node: dict[str, float], resources: TaskResources) -> bool:
+    asked = {"CPU": resources.cpus, "GPU": resources.gpus, "memory": resources.memory_bytes}
     return all(node.get(name, 0.0) >= each for name, each in asked.items())
 
 

@@ -21,7 +21,7 @@ class AttemptJobFactory:
 
     def __init__(
         self,
-        wanted: StudyOptions,
+        options: StudyOptions,
         facts: StudyFacts,
         folder: Path,
         memory: str | float | None,
@@ -30,7 +30,7 @@ class AttemptJobFactory:
         """Read what all tasks get.
 
         Args:
-            wanted: What is to be done.
+            options: What is to be done.
             facts: What the study is.
             folder: The study's.
             memory: As `run_folds` was told.
@@ -39,12 +39,12 @@ class AttemptJobFactory:
         Raises:
             OSError: The script cannot be read.
         """
-        self._wanted = wanted
+        self._study_options = options
         self._facts = facts
         self._folder = folder
         self._memory = memory
         self._gpus = gpus
-        self._scripts = _scripts(wanted.source)
+        self._scripts = _scripts(options.source)
         self._host = host_id()
 
     def of(self, fold: int, attempt: int, runs: Mapping[str, str], *, keeps: bool) -> AttemptJob:
@@ -64,9 +64,9 @@ class AttemptJobFactory:
             fold=fold,
             folds=self._facts.folds,
             attempt=attempt,
-            saves=self._wanted.retries > 0,
+            saves=self._study_options.retries > 0,
             keeps=keeps,
-            source=self._wanted.source,
+            source=self._study_options.source,
             scripts=self._scripts,
             argv=sys.argv,
             path=sys.path,
@@ -77,7 +77,7 @@ class AttemptJobFactory:
             splits=self._splits(fold),
             runs=dict(runs),
             memory=self._memory,
-            timeout_s=self._wanted.time.given_s,
+            timeout_s=self._study_options.time.given_s,
             gpus=self._gpus,
         )
 

@@ -80,30 +80,30 @@ class AttemptFolders:
                 file.unlink(missing_ok=True)
 
 
-def prepare_node(errand: AttemptJob) -> AttemptFolders:
+def prepare_node(job: AttemptJob) -> AttemptFolders:
     """Find or make an attempt's places, and have this process be like the study's.
 
     Raises:
         OSError: They cannot be made.
         NotPrivate: Others may enter them.
     """
-    own = make_studies_folder(find_folders()) / errand.study
+    own = make_studies_folder(find_folders()) / job.study
     make_private_folder(own)
-    has_folder = _is_study(Path(errand.folder), errand.study)
-    paths = StudyPaths(Path(errand.folder) if has_folder else own)
+    has_folder = _is_study(Path(job.folder), job.study)
+    paths = StudyPaths(Path(job.folder) if has_folder else own)
     if not has_folder:
-        _make(paths, errand)
-    is_here = has_folder and errand.host == host_id()
-    name = f"{errand.fold}-{errand.attempt}"
+        _make(paths, job)
+    is_here = has_folder and job.host == host_id()
+    name = f"{job.fold}-{job.attempt}"
     verdict = own / "verdicts" / name
     verdict.unlink(missing_ok=True)
     spool = None if is_here else own / "spool" / name
-    hub = os.environ.get(HUB_VARIABLE, "") or errand.hub
+    hub = os.environ.get(HUB_VARIABLE, "") or job.hub
     if hub != "off":
         spool = None
-    _be_like(errand, is_here=is_here, hub=hub, spool=spool)
-    scripts = {} if is_here else errand.scripts
-    return AttemptFolders(paths, has_folder, _source(errand.source, scripts, own), verdict, spool)
+    _be_like(job, is_here=is_here, hub=hub, spool=spool)
+    scripts = {} if is_here else job.scripts
+    return AttemptFolders(paths, has_folder, _source(job.source, scripts, own), verdict, spool)
 
 
 def host_id() -> str:
@@ -134,36 +134,36 @@ def _is_study(folder: Path, study: str) -> bool:
     return facts.id == study
 
 
-def _make(paths: StudyPaths, errand: AttemptJob) -> None:
+def _make(paths: StudyPaths, job: AttemptJob) -> None:
     for folder in (paths.value_file(0).parent, paths.output_file(0).parent):
         make_folder(folder)
-    paths.output_file(errand.fold).unlink(missing_ok=True)  # the study has what was printed before
-    paths.value_file(errand.fold).unlink(missing_ok=True)
+    paths.output_file(job.fold).unlink(missing_ok=True)  # the study has what was printed before
+    paths.value_file(job.fold).unlink(missing_ok=True)
     splits = splits_folder(paths.path)
     make_folder(splits)
-    for name, data in errand.splits.items():
+    for name, data in job.splits.items():
         write_private(splits / name, data)
-    if errand.runs:
-        make_private_folder(paths.resume_folder(errand.fold).parent)
-        make_private_folder(paths.resume_folder(errand.fold))
-        Supervision(paths.resume_folder(errand.fold)).know_runs(errand.runs)
+    if job.runs:
+        make_private_folder(paths.resume_folder(job.fold).parent)
+        make_private_folder(paths.resume_folder(job.fold))
+        Supervision(paths.resume_folder(job.fold)).know_runs(job.runs)
 
 
-def _be_like(errand: AttemptJob, *, is_here: bool, hub: str, spool: Path | None) -> None:
+def _be_like(job: AttemptJob, *, is_here: bool, hub: str, spool: Path | None) -> None:
     for name in framework_environment(os.environ):
         del os.environ[name]
-    os.environ.update(errand.environ)
+    os.environ.update(job.environ)
     if is_here:
         for name in kmonitor_environment(os.environ):
             del os.environ[name]
-        os.environ.update(errand.places)
-        os.chdir(errand.cwd)
-        sys.path[:] = errand.path
+        os.environ.update(job.places)
+        os.chdir(job.cwd)
+        sys.path[:] = job.path
     else:
         os.environ[HUB_VARIABLE] = hub
         if spool is not None:
             os.environ[SPOOL_VARIABLE] = str(spool)
-    sys.argv[:] = errand.argv
+    sys.argv[:] = job.argv
 
 
 def _source(source: FunctionSource, scripts: Mapping[str, bytes], own: Path) -> FunctionSource:

@@ -47,12 +47,12 @@ class RayAttempt:
         fold: Index.
         attempt: From 1.
         stream: What its task tells, as Ray gives it.
-        arrived: Where it runs; None while it waits for room.
-        verdict: What the study ended it for; None: nothing.
+        attempt_started: Where it runs; None while it waits for room.
+        stop_order: What the study ended it for; None: nothing.
     """
 
     def __init__(
-        self, fold: int, attempt: int, stream: Any, known: LearnedTimes, bound: TimeBound
+        self, fold: int, attempt: int, stream: Any, times: LearnedTimes, bound: TimeBound
     ) -> None:
         """Follow a task that was just sent.
 
@@ -60,17 +60,17 @@ class RayAttempt:
             fold: Index.
             attempt: From 1.
             stream: Of the task.
-            known: What other folds taught.
+            times: What other folds taught.
             bound: How long an attempt may take.
         """
         self.fold = fold
         self.attempt = attempt
         self.stream = stream
-        self.arrived: AttemptStarted | None = None
-        self.verdict: StopOrder | None = None
-        self._known = known
+        self.attempt_started: AttemptStarted | None = None
+        self.stop_order: StopOrder | None = None
+        self._learned_times = times
         self._bound = bound
-        self._now: AttemptProgress | None = None
+        self._attempt_progress: AttemptProgress | None = None
         self._heard_s = 0.0
         self._judged_s = 0.0
         self._began_wall_s = time.time()
@@ -78,65 +78,71 @@ class RayAttempt:
     @property
     def is_ready(self) -> bool:
         """Whether its function was found."""
-        return self._now is not None and self._now.is_ready
+        return self._attempt_progress is not None and self._attempt_progress.is_ready
 
     @property
     def share(self) -> float | None:
         """Part of its work that is done; None: not known."""
-        return None if self._now is None else self._now.share
+        return None if self._attempt_progress is None else self._attempt_progress.share
 
     @property
     def resident_bytes(self) -> int:
         """Of all its processes, when it last told."""
-        return 0 if self._now is None else self._now.resident_bytes
+        return 0 if self._attempt_progress is None else self._attempt_progress.resident_bytes
 
     @property
     def device(self) -> str:
         """Its GPU there; empty without."""
-        return "" if self._now is None else self._now.device
+        return "" if self._attempt_progress is None else self._attempt_progress.device
 
     @property
     def resumed(self) -> bool:
         """It went on where the attempt before was killed."""
-        return self._now is not None and self._now.resumed
+        return self._attempt_progress is not None and self._attempt_progress.resumed
 
     @property
     def is_overdue(self) -> bool:
         """Whether its task did not act on the verdict."""
-        return self.verdict is not None and time.monotonic() - self._judged_s > _OBEYS_WITHIN_S
+        return self.stop_order is not None and time.monotonic() - self._judged_s > _OBEYS_WITHIN_S
 
-    def arrive(self, arrived: AttemptStarted) -> None:
+    def arrive(self, started: AttemptStarted) -> None:
         """Its task runs."""
-        self.arrived, self._began_wall_s = arrived, time.time()
+        self.attempt_started, self._began_wall_s = started, time.time()
 
-    def heard(self, now: AttemptProgress) -> None:
+    def heard(self, progress: AttemptProgress) -> None:
         """It told how far it is."""
-        self._now, self._heard_s = now, time.monotonic()
+        self._attempt_progress, self._heard_s = progress, time.monotonic()
 
     def elapsed_s(self, now_s: float) -> float:
         """Since it began; 0 while it waits."""
-        return 0.0 if self._now is None else self._now.elapsed_s + now_s - self._heard_s
+        return (
+            0.0
+            if self._attempt_progress is None
+            else self._attempt_progress.elapsed_s + now_s - self._heard_s
+        )
 
     def limit_s(self, now_s: float) -> float | None:
         """How long it may take, seconds; None: not known yet."""
-        elapsed_s, finished_s = self.elapsed_s(now_s), self._known.finished_s
+        elapsed_s, finished_s = self.elapsed_s(now_s), self._learned_times.finished_s
         return self._bound.limit_s(elapsed_s, self.share, finished_s, self.attempt)
 
     def judge(self, now_s: float) -> StopOrder | None:
         """By what the other folds taught: what it is to be ended for; told once."""
-        now = self._now
-        if now is None or self.verdict is not None:
+        now = self._attempt_progress
+        if now is None or self.stop_order is not None:
             return None
         limit_s = None if self._bound.given_s is not None else self.limit_s(now_s)
-        quiet = SilenceJudgement(now.phase, now.silent_s, StepGaps(now.habits), self._known.habits)
+        judgement = SilenceJudgement(
+            now.phase, now.silent_s, StepGaps(now.habits), self._learned_times.step_gaps
+        )
         if limit_s is not None and now.elapsed_s > limit_s:
-            self.verdict = StopOrder(
-                *quiet.overdue(limit_s, now.elapsed_s, self._known.finished_s)
+            self.stop_order = StopOrder(
+                *judgement.overdue(limit_s, now.elapsed_s, self._learned_times.finished_s)
             )
-        elif why := quiet.hang():
-            self.verdict = StopOrder("hang", why)
+        elif why := judgement.hang():
+            self.stop_order = StopOrder("hang", why)
         self._judged_s = now_s
-        return self.verdict
+        return self.stop_order
 
     def ended_by(self, cause: AttemptCause, why: str) -> Attempt:
         """How it ended, where its task cannot tell.
@@ -145,7 +151,7 @@ class RayAttempt:
             cause: As Ray says; the study's own verdict goes before it.
             why: In words.
         """
-        now, verdict = self._now, self.verdict
+        now, verdict = self._attempt_progress, self.stop_order
         if verdict is not None and cause == "killed":
             cause, why = verdict.cause, verdict.why
         return Attempt(
@@ -159,7 +165,7 @@ class RayAttempt:
             device=self.device,
             resumed=self.resumed,
             began_wall_s=self._began_wall_s,
-            node="" if self.arrived is None else self.arrived.host,
+            node="" if self.attempt_started is None else self.attempt_started.host,
         )
 
 
@@ -246,29 +252,29 @@ class RayRunner:
 
     def __init__(
         self,
-        wanted: StudyOptions,
+        options: StudyOptions,
         cluster: RayCluster,
-        errands: AttemptJobFactory,
-        account: FoldQueue,
+        factory: AttemptJobFactory,
+        queue: FoldQueue,
         places: Folders,
     ) -> None:
         """Keep the parts.
 
         Args:
-            wanted: What is to be done; of `at_once` many tasks some may wait for room.
+            options: What is to be done; of `at_once` many tasks some may wait for room.
             cluster: Where.
-            errands: What each task is told.
-            account: What was done.
+            factory: What each task is told.
+            queue: What was done.
             places: Where this host's spools lie.
         """
-        self._wanted = wanted
+        self._study_options = options
         self._cluster = cluster
-        self._errands = errands
-        self._account = account
-        self._folder = account.folder
+        self._job_factory = factory
+        self._fold_queue = queue
+        self._folder = queue.folder
         self._places = places
-        self._carrier = SpoolRelay(places.spool)
-        self._attempts = account.folder.tried()
+        self._spool_relay = SpoolRelay(places.spool)
+        self._attempts = queue.folder.tried()
         self._away: list[RayAttempt] = []
         self._ending: list[Any] = []
         self._unpacking: dict[int, FileReceiver] = {}
@@ -283,7 +289,7 @@ class RayRunner:
             KeyboardInterrupt: Ctrl+C; everything is ended and noted.
             OSError: The ledger cannot be written; everything is ended.
         """
-        account = self._account
+        account = self._fold_queue
         try:
             while account.queue or self._away:
                 self._fill()
@@ -291,63 +297,63 @@ class RayRunner:
                     self._hear(next(each for each in self._away if each.stream is stream))
                 self._ending = self._cluster.unended(self._ending)
                 self._judge()
-                self._carrier.step()
-                begun = [each for each in self._away if each.arrived is not None]
-                account.listener.move(account.done, begun, account.known.finished_s)
+                self._spool_relay.step()
+                begun = [each for each in self._away if each.attempt_started is not None]
+                account.listener.move(account.done, begun, account.learned_times.finished_s)
         except BaseException:
             self._end_all()
             raise
         finally:
-            self._carrier.close()
+            self._spool_relay.close()
         self._cluster.unended(self._ending, _ENDS_WITHIN_S)
 
     def _fill(self) -> None:
-        queue = self._account.queue
-        while queue and len(self._away) < self._wanted.at_once:
+        queue = self._fold_queue.queue
+        while queue and len(self._away) < self._study_options.at_once:
             self._send(queue.popleft())
 
     def _send(self, fold: int) -> None:
         attempt = self._attempts[fold] + 1
-        keeps = self._account.has_tries_left(fold)
-        errand = self._errands.of(fold, attempt, self._runs.get(fold, {}), keeps=keeps)
-        name, node = f"{self._wanted.source.name} fold {fold}", self._nodes.get(fold, "")
+        keeps = self._fold_queue.has_tries_left(fold)
+        errand = self._job_factory.of(fold, attempt, self._runs.get(fold, {}), keeps=keeps)
+        name, node = f"{self._study_options.source.name} fold {fold}", self._nodes.get(fold, "")
         stream = self._cluster.send(run_attempt, encode_for_task(errand), name, node)
-        known, bound = self._account.known, self._wanted.time
+        known, bound = self._fold_queue.learned_times, self._study_options.time
         self._away.append(RayAttempt(fold, attempt, stream, known, bound))
         self._unpacking[fold] = FileReceiver(self._folder, fold)
 
-    def _hear(self, away: RayAttempt) -> None:
+    def _hear(self, attempt: RayAttempt) -> None:
         try:
-            data = self._cluster.next_of(away.stream)
+            data = self._cluster.next_of(attempt.stream)
             message = None if data is None else decode_task_message(data)
         except TaskFailed as failed:
-            self._fail(away, failed)
+            self._fail(attempt, failed)
             return
         match message:
             case AttemptStarted():
-                away.arrive(message)
+                attempt.arrive(message)
             case AttemptProgress():
-                away.heard(message)
-                self._runs[away.fold] = message.runs
+                attempt.heard(message)
+                self._runs[attempt.fold] = message.runs
             case TrainingEvents():
-                self._carrier.take(message)
+                self._spool_relay.take(message)
             case FilePart():
-                self._keep(functools.partial(self._unpacking[away.fold].take, message))
+                self._keep(functools.partial(self._unpacking[attempt.fold].take, message))
             case AttemptEnded():
-                self._over(away, message)
+                self._ended(attempt, message)
             case None:
-                self._away.remove(away)
+                self._away.remove(attempt)
 
-    def _over(self, away: RayAttempt, over: AttemptEnded) -> None:
+    def _ended(self, ray_attempt: RayAttempt, ended: AttemptEnded) -> None:
         """What remains of the stream is its end, which is read when it comes."""
-        if over.refused and not self._has_begun():
-            raise FoldsRefused(over.refused)
-        self._keep(self._unpacking[away.fold].whole)
-        self._leave(away)
-        self._runs[away.fold] = over.runs
-        self._note(away, over.attempt, over.death)
-        if over.attempt.cause == "finished":
-            self._account.learn(over.attempt, StepGaps(over.habits))
+        if ended.refused and not self._has_begun():
+            raise FoldsRefused(ended.refused)
+        self._keep(self._unpacking[ray_attempt.fold].whole)
+        self._leave(ray_attempt)
+        self._runs[ray_attempt.fold] = ended.runs
+        self._note(ray_attempt, ended.attempt, ended.death)
+        if ended.attempt.cause == "finished":
+            self._fold_queue.learn(ended.attempt, StepGaps(ended.habits))
 
     def _keep(self, write: Callable[[], None]) -> None:
         try:
@@ -355,42 +361,50 @@ class RayRunner:
         except OSError as exc:
             self._folder.fails(exc)
 
-    def _fail(self, away: RayAttempt, failed: TaskFailed) -> None:
+    def _fail(self, ray_attempt: RayAttempt, failed: TaskFailed) -> None:
         if failed.is_set_up and not self._has_begun():
             raise FoldsRefused(f"run_folds: no fold was begun: {failed.why}")
-        self._leave(away)
-        attempt = away.ended_by(failed.cause, failed.why)
+        self._leave(ray_attempt)
+        attempt = ray_attempt.ended_by(failed.cause, failed.why)
         told = f"{attempt.cause.replace('_', ' ')}: {attempt.why}"
         is_memory = attempt.cause == "out_of_memory"
         death = ProcessDeath("memory" if is_memory else "signal", "SIGKILL", why=told)
-        self._note(away, attempt, death)
+        self._note(ray_attempt, attempt, death)
 
-    def _leave(self, away: RayAttempt) -> None:
-        self._away.remove(away)
-        self._ending.append(away.stream)
+    def _leave(self, attempt: RayAttempt) -> None:
+        self._away.remove(attempt)
+        self._ending.append(attempt.stream)
 
-    def _note(self, away: RayAttempt, attempt: Attempt, death: ProcessDeath) -> None:
-        self._attempts[away.fold] += 1
-        again = self._account.is_tried_again(attempt)
-        if again and away.arrived is not None and not away.arrived.has_folder:
-            self._nodes[away.fold] = away.arrived.node  # what it saved is there
-        self._carrier.flush()
-        record_attempt_deaths(self._places, self._runs_of(away.fold), attempt, death, again=again)
-        self._account.note(attempt, again=again)
+    def _note(self, ray_attempt: RayAttempt, attempt: Attempt, death: ProcessDeath) -> None:
+        self._attempts[ray_attempt.fold] += 1
+        again = self._fold_queue.is_tried_again(attempt)
+        if (
+            again
+            and ray_attempt.attempt_started is not None
+            and not ray_attempt.attempt_started.has_folder
+        ):
+            self._nodes[ray_attempt.fold] = (
+                ray_attempt.attempt_started.node
+            )  # what it saved is there
+        self._spool_relay.flush()
+        record_attempt_deaths(
+            self._places, self._runs_of(ray_attempt.fold), attempt, death, again=again
+        )
+        self._fold_queue.note(attempt, again=again)
 
     def _runs_of(self, fold: int) -> set[str]:
         supervision = Supervision(self._folder.resume_folder(fold))
         return {*self._runs.get(fold, {}).values(), *supervision.runs().values()}
 
     def _has_begun(self) -> bool:
-        return self._account.has_noted or any(each.is_ready for each in self._away)
+        return self._fold_queue.has_noted or any(each.is_ready for each in self._away)
 
     def _judge(self) -> None:
         now_s = time.monotonic()
         for each in self._away:
             verdict = each.judge(now_s)
-            if verdict is not None and each.arrived is not None:
-                place, node = each.arrived.verdicts, each.arrived.node
+            if verdict is not None and each.attempt_started is not None:
+                place, node = each.attempt_started.verdicts, each.attempt_started.node
                 self._cluster.write(write_file, place, encode_for_task(verdict), node)
             if each.is_overdue:
                 self._cluster.cancel(each.stream)
@@ -401,7 +415,7 @@ class RayRunner:
             if each.is_ready:
                 attempt = each.ended_by("interrupted", "the study was interrupted")
                 death = ProcessDeath("signal", "SIGKILL", why=attempt.why)
-                self._carrier.flush()
+                self._spool_relay.flush()
                 record_attempt_deaths(
                     self._places, self._runs_of(each.fold), attempt, death, again=False
                 )

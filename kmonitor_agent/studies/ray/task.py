@@ -71,41 +71,43 @@ def run_attempt(data: bytes) -> Iterator[bytes]:
 class _Watch:
     """Owned by the task's only thread, with which the fold's process dies."""
 
-    def __init__(self, errand: AttemptJob) -> None:
-        self._errand = errand
-        self._ground = prepare_node(errand)
+    def __init__(self, job: AttemptJob) -> None:
+        self._attempt_job = job
+        self._ground = prepare_node(job)
         self._host = socket.gethostname()
         self._spools = _Spools(self._ground.spool)
-        wanted = StudyOptions(
+        options = StudyOptions(
             source=self._ground.source,
-            retries=int(errand.saves),
+            retries=int(job.saves),
             at_once=1,
-            time=TimeBound(errand.timeout_s),
-            memory_bytes=parse_memory_bound(errand.memory),
+            time=TimeBound(job.timeout_s),
+            memory_bytes=parse_memory_bound(job.memory),
             devices=(),
             judges_silence=False,
         )
-        facts = StudyFacts(errand.study, wanted.source.text, errand.folds)
-        tried = Counter({errand.fold: errand.attempt - 1})
-        self._launch = AttemptLauncher(wanted, facts, self._ground.paths, find_folders(), tried)
-        self._running: LocalAttempt | None = None
+        facts = StudyFacts(job.study, options.source.text, job.folds)
+        tried = Counter({job.fold: job.attempt - 1})
+        self._attempt_launcher = AttemptLauncher(
+            options, facts, self._ground.paths, find_folders(), tried
+        )
+        self._local_attempt: LocalAttempt | None = None
 
     def run(self) -> Iterator[TaskMessage]:
         """Run it."""
         ray: Any = importlib.import_module("ray")
-        ground, fold = self._ground, self._errand.fold
+        ground, fold = self._ground, self._attempt_job.fold
         node = str(ray.get_runtime_context().get_node_id())
         yield AttemptStarted(node, self._host, str(ground.verdict), ground.has_folder)
         running = self._started()
         while isinstance(running, LocalAttempt):
             yield from self._follow(running)
-            attempt = self._launch.over(running)
+            attempt = self._attempt_launcher.over(running)
             if attempt is not None:
                 yield from self._over(running, attempt)
                 return
             running = self._started()  # it left to be started again
         yield AttemptEnded(
-            Attempt(fold, self._errand.attempt, "error", running, node=self._host),
+            Attempt(fold, self._attempt_job.attempt, "error", running, node=self._host),
             ProcessDeath("status", status=1, why=running),
             {},
             {},
@@ -114,55 +116,55 @@ class _Watch:
 
     def close(self) -> None:
         """End what is left."""
-        if self._running is not None:
-            self._running.process.end()
-        self._launch.close()
+        if self._local_attempt is not None:
+            self._local_attempt.process.end()
+        self._attempt_launcher.close()
 
     def _started(self) -> LocalAttempt | str:
-        device = os.environ.get(_DEVICES, "") if self._errand.gpus else ""
+        device = os.environ.get(_DEVICES, "") if self._attempt_job.gpus else ""
         try:
-            running = self._launch.start(self._errand.fold, device, LearnedTimes())
+            running = self._attempt_launcher.start(self._attempt_job.fold, device, LearnedTimes())
         except OSError as exc:
             return f"no process could be started: {exc}"
         running.begin(time.monotonic())
-        self._running = running
+        self._local_attempt = running
         return running
 
-    def _follow(self, running: LocalAttempt) -> Iterator[TaskMessage]:
+    def _follow(self, attempt: LocalAttempt) -> Iterator[TaskMessage]:
         next_s, was_ready = 0.0, False
         while True:
-            wait_for_attempts([running])
+            wait_for_attempts([attempt])
             now_s = time.monotonic()
-            if running.look(now_s):
+            if attempt.look(now_s):
                 return
-            self._obey(running)
-            if now_s >= next_s or running.is_ready != was_ready:
-                next_s, was_ready = now_s + _EVERY_S, running.is_ready
-                yield _now(running, now_s, self._launch.runs(running.fold))
+            self._obey(attempt)
+            if now_s >= next_s or attempt.is_ready != was_ready:
+                next_s, was_ready = now_s + _EVERY_S, attempt.is_ready
+                yield _now(attempt, now_s, self._attempt_launcher.runs(attempt.fold))
                 yield from self._spools.new()
 
-    def _obey(self, running: LocalAttempt) -> None:
+    def _obey(self, attempt: LocalAttempt) -> None:
         if not self._ground.verdict.exists():
             return
         verdict = decode_stop_order(read_plain(self._ground.verdict, SETTING_BYTES))
         if verdict is not None:
-            running.kill(verdict.cause, verdict.why)
+            attempt.kill(verdict.cause, verdict.why)
 
-    def _over(self, running: LocalAttempt, attempt: Attempt) -> Iterator[TaskMessage]:
-        errand, ground = self._errand, self._ground
+    def _over(self, local_attempt: LocalAttempt, attempt: Attempt) -> Iterator[TaskMessage]:
+        errand, ground = self._attempt_job, self._ground
         keeps = errand.keeps and attempt.cause in TRIED_AGAIN
         yield from self._spools.new()
         if not ground.has_folder:
             yield from file_parts(ground.paths, errand.fold, with_files=not keeps)
-        runs = self._launch.runs(errand.fold)
-        self._launch.forget(attempt)
+        runs = self._attempt_launcher.runs(errand.fold)
+        self._attempt_launcher.forget(attempt)
         ground.leave(errand.fold, keeps=keeps)
         yield AttemptEnded(
             msgspec.structs.replace(attempt, node=self._host),
-            running.death(attempt),
+            local_attempt.death(attempt),
             runs,
-            running.habits.longest_s,
-            self._refused(running.refused),
+            local_attempt.gaps.longest_s,
+            self._refused(local_attempt.refused),
         )
 
     def _refused(self, why: str) -> str:
@@ -189,18 +191,18 @@ class _Spools:
                         yield TrainingEvents(facts, [each.body for each in group])
 
 
-def _now(running: LocalAttempt, now_s: float, runs: dict[str, str]) -> AttemptProgress:
+def _now(attempt: LocalAttempt, now_s: float, runs: dict[str, str]) -> AttemptProgress:
     return AttemptProgress(
-        is_ready=running.is_ready,
-        elapsed_s=running.elapsed_s(now_s),
-        steps=running.steps,
-        share=running.share,
-        phase=running.silence.phase,
-        silent_s=running.silence.silent_s(now_s),
-        habits=running.habits.longest_s,
-        resident_bytes=running.resident_bytes,
-        peak_bytes=running.peak_bytes,
-        device=running.device,
-        resumed=running.resumed,
+        is_ready=attempt.is_ready,
+        elapsed_s=attempt.elapsed_s(now_s),
+        steps=attempt.steps,
+        share=attempt.share,
+        phase=attempt.silence.phase,
+        silent_s=attempt.silence.silent_s(now_s),
+        habits=attempt.gaps.longest_s,
+        resident_bytes=attempt.resident_bytes,
+        peak_bytes=attempt.peak_bytes,
+        device=attempt.device,
+        resumed=attempt.resumed,
         runs=runs,
     )

@@ -40,21 +40,21 @@ class RequiredResources:
     n_bytes: int
 
 
-def missing_resources(needs: RequiredResources) -> str:
+def missing_resources(resources: RequiredResources) -> str:
     """What of it cannot be had now, in words; empty if all can."""
     with contextlib.ExitStack() as held:
         try:
-            for _ in range(needs.descriptors):
+            for _ in range(resources.descriptors):
                 held.callback(os.close, os.open(os.devnull, os.O_RDONLY))
         except OSError:
-            return f"fewer than {needs.descriptors} file descriptors are free"
+            return f"fewer than {resources.descriptors} file descriptors are free"
         try:
-            held.enter_context(mmap.mmap(-1, needs.n_bytes))
-            held.enter_context(_threads(needs.threads))
+            held.enter_context(mmap.mmap(-1, resources.n_bytes))
+            held.enter_context(_threads(resources.threads))
         except (OSError, MemoryError, ValueError):
-            return f"less than {needs.n_bytes // MIB} MiB of memory can be had"
+            return f"less than {resources.n_bytes // MIB} MiB of memory can be had"
         except RuntimeError:
-            return f"fewer than {needs.threads} threads can be started"
+            return f"fewer than {resources.threads} threads can be started"
     return ""
 
 

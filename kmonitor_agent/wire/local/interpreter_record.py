@@ -46,13 +46,13 @@ def interpreter_record_path(folders: Folders, host: str) -> Path:
     return folders.state / f"launcher-{re.sub(r'[^0-9A-Za-z_.-]', '_', host)[:64]}.json"
 
 
-def write_interpreter_record(folders: Folders, launcher: InterpreterRecord) -> None:
+def write_interpreter_record(folders: Folders, record: InterpreterRecord) -> None:
     """Write the record unless the same is there already. Raises: OSError."""
-    last = read_interpreter_record(folders, launcher.host)
-    if last is not None and (last.python, last.version) == (launcher.python, launcher.version):
+    last = read_interpreter_record(folders, record.host)
+    if last is not None and (last.python, last.version) == (record.python, record.version):
         return
     make_own_folder(folders.state)
-    write_private(interpreter_record_path(folders, launcher.host), msgspec.json.encode(launcher))
+    write_private(interpreter_record_path(folders, record.host), msgspec.json.encode(record))
 
 
 def read_interpreter_record(folders: Folders, host: str) -> InterpreterRecord | None:

@@ -83,7 +83,7 @@ class Supervision:
 
     folder: Path
 
-    def terms(self) -> SupervisorSettings | None:
+    def settings(self) -> SupervisorSettings | None:
         """What the supervisor told; None if it cannot be read."""
         try:
             return msgspec.json.decode(
@@ -92,9 +92,9 @@ class Supervision:
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
 
-    def set_terms(self, terms: SupervisorSettings) -> None:
+    def set_settings(self, settings: SupervisorSettings) -> None:
         """Tell the script. Raises: OSError."""
-        write_private(self.folder / "terms.json", msgspec.json.encode(terms))
+        write_private(self.folder / "terms.json", msgspec.json.encode(settings))
 
     def runs(self) -> dict[str, str]:
         """Run name to run id."""
@@ -120,13 +120,13 @@ class Supervision:
         """Runs of processes before, on another host; those known here stay. Raises: OSError."""
         write_private(self.folder / "runs.json", msgspec.json.encode({**runs, **self.runs()}))
 
-    def leaving(self) -> RestartRequest | None:
+    def request(self) -> RestartRequest | None:
         """Whether and for whom the script left to be started again."""
         return self._read("leaving")
 
-    def leave(self, leaving: RestartRequest) -> None:
+    def leave(self, request: RestartRequest) -> None:
         """Say that the script leaves to be started again. Raises: OSError."""
-        write_private(self.folder / "leaving", msgspec.json.encode(leaving))
+        write_private(self.folder / "leaving", msgspec.json.encode(request))
 
     def begin_next(self) -> None:
         """The next process begins: how the one before left is history."""
@@ -202,16 +202,16 @@ def find_supervision(environ: Mapping[str, str]) -> Supervision | None:
     return Supervision(Path(folder)) if folder else None
 
 
-def why_not_direct_child(supervision: Supervision, terms: SupervisorSettings | None) -> str:
+def why_not_direct_child(supervision: Supervision, settings: SupervisorSettings | None) -> str:
     """Why this process cannot be started again by its supervisor; empty when it can.
 
     Args:
         supervision: That of the environment.
-        terms: What was read of it.
+        settings: What was read of it.
     """
-    if terms is None:
+    if settings is None:
         return f"what `kmonitor run` left in {supervision.folder} cannot be read"
-    if os.getppid() != terms.supervisor:
+    if os.getppid() != settings.supervisor:
         return (
             "another program stands between kmonitor run and this process, which is not the one"
             " that would be started again: name the script itself, kmonitor run -- python"

@@ -18,9 +18,9 @@ def main() -> None:
     size = int(sys.argv[1])
     began_s = time.monotonic()
     tried = Tried()
-    tried.until(lambda: len(tried.app.desk.book) == size, "all runs are known")
+    tried.until(lambda: len(tried.app.workspace.run_store) == size, "all runs are known")
     listed_s = time.monotonic() - began_s
-    tried.until(lambda: tried.app.board is not None, "charts")
+    tried.until(lambda: tried.app.charts_controller is not None, "charts")
     tried.rest(2.0)
     cpu_s, main_s, began_s = time.process_time(), time.thread_time(), time.monotonic()
     tried.rest(_SECONDS)

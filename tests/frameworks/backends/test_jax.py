@@ -59,9 +59,9 @@ def fitted(model: Any = None, **more: Any) -> Any:
 def test_jax_is_known_with_what_it_can():
     framework = framework_for(fitted())
 
-    assert framework.probed().backend == "jax"
-    assert framework.probed().versions == {"keras": keras.__version__, "jax": jax.__version__}
-    assert set(framework.probed().unavailable) <= {"allocator"}
+    assert framework.info().backend == "jax"
+    assert framework.info().versions == {"keras": keras.__version__, "jax": jax.__version__}
+    assert set(framework.info().unavailable) <= {"allocator"}
     assert framework.reclaim_steps() is not None
 
 
@@ -85,7 +85,7 @@ def test_the_step_and_the_callback_let_jax_run_ahead(syncs: list[str]):
     # Keras itself puts the state back after each epoch and each evaluation.
     assert set(syncs) == {"fit", "evaluate"}
     assert len(syncs) == 4
-    assert monitor._session.faults.counts() == {}
+    assert monitor._run_recorder.faults.counts() == {}
 
 
 def test_a_reload_amid_an_epoch_puts_the_state_back_once(syncs: list[str]):
@@ -257,7 +257,7 @@ def test_a_missing_name_costs_one_thing_and_says_so(
     steps = framework.reclaim_steps()
     assert steps is not None
 
-    told = framework.probed().unavailable
+    told = framework.info().unavailable
     assert set(told) - {"allocator"} == lacking
     assert all(told[each].startswith("not available with ") for each in lacking)
     count = framework.graph(model)

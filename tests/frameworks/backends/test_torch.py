@@ -46,9 +46,9 @@ def fitted(model: Any = None) -> Any:
 def test_torch_is_known_with_what_it_can():
     framework = framework_for(fitted())
 
-    assert framework.probed().backend == "torch"
-    assert framework.probed().versions["torch"] == torch.__version__
-    assert set(framework.probed().unavailable) <= {"allocator"}
+    assert framework.info().backend == "torch"
+    assert framework.info().versions["torch"] == torch.__version__
+    assert set(framework.info().unavailable) <= {"allocator"}
     assert framework.reclaim_steps() is not None
 
 
@@ -76,7 +76,7 @@ def test_steps_without_a_graph_say_that_there_is_none(monkeypatch: pytest.Monkey
     assert framework.graph(None).operations is None
     assert "without a graph" in framework.graph(None).absent
     assert "without a graph" in framework.function_count().absent
-    assert "graph" not in framework.probed().unavailable, "it may come yet"
+    assert "graph" not in framework.info().unavailable, "it may come yet"
 
 
 def test_compiled_graphs_are_counted_from_the_last_reload_on(monkeypatch: pytest.MonkeyPatch):
@@ -130,7 +130,7 @@ def test_reload_by_the_callback_leaves_torchs_random_state_alone():
     assert [(each.event.ok, each.event.why) for each in monitor.records] == [(True, "")] * 2
     assert reloaded_state == state
     assert all(map(np.array_equal, reloaded_weights, weights))
-    assert monitor._session.faults.counts() == {}
+    assert monitor._run_recorder.faults.counts() == {}
 
 
 def test_buffers_and_parameters_of_torchs_modules_are_in_the_state():
@@ -255,7 +255,7 @@ def test_without_counters_only_the_graph_is_missing(
     monkeypatch.delattr("torch._dynamo.utils.counters")
     framework = framework_for(model)
 
-    assert framework.probed().unavailable["graph"].startswith("not available with PyTorch ")
+    assert framework.info().unavailable["graph"].startswith("not available with PyTorch ")
     assert "lacks a name" in framework.graph(model).absent
     assert "lacks a name" in framework.function_count().absent
     outcome = reload(framework, model, CheckpointStore(tmp_path), tag=TAG)

@@ -228,7 +228,7 @@ def test_record_says_what_the_action_did(
         LOOPS[name].run(training, [before, monitor, after], EPOCHS)
         # A stop of a script's own loop is settled when it ends or goes on.
         before.seen["stop"].records = list(monitor.records[before.known :])
-        faults = monitor._session.faults.counts()  # pyright: ignore[reportAttributeAccessIssue]
+        faults = monitor._run_recorder.faults.counts()  # pyright: ignore[reportAttributeAccessIssue]
 
     reported = {
         action: [state_of(record) for record in seen.records]

@@ -34,7 +34,7 @@ SCRIPT = """
         def on_epoch_begin(self, epoch, logs=None):
             if process == 1 and epoch == 0:
                 wanted = SetLimits(["functions"], [LimitSpec(metric="functions", value=9e9)])
-                monitor._session._limits.set_by_command(wanted, "ada")
+                monitor._run_recorder._limits.set_by_command(wanted, "ada")
 
         def on_epoch_end(self, epoch, logs=None):
             limits = [each for each in told if isinstance(each, LimitsInForce)][-1].limits

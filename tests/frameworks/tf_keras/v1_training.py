@@ -187,7 +187,7 @@ def plain() -> dict[str, Any]:
     names = {each.name for each in framework.graph(model).by_function}
     return {
         "records": [(e.event.action, e.event.ok, e.event.why) for e in monitor.records],
-        "unavailable": framework.probed().unavailable,
+        "unavailable": framework.info().unavailable,
         "save": save(framework, model, store, tag=tag).why,
         "reload": reload(framework, model, store, tag=tag).why,
         "collect": collect(framework, model).why,

@@ -66,7 +66,7 @@ def main(index: int, ports: list[str], folder: Path, way: str) -> None:
         "records": [(e.action, e.ok, e.epoch, e.asked_by, e.why) for e in events],
         "released": [e.released_traces for e in events],
         "files": sorted(path.name for path in folder.glob("*.h5")),
-        "faults": monitor._session.faults.counts(),
+        "faults": monitor._run_recorder.faults.counts(),
     }
     print(json.dumps(told))  # noqa: T201 - how the test hears of it
 

@@ -190,7 +190,7 @@ def test_a_command_that_was_never_sent_expires(parts: HubParts):
     record = parts.started_run(pid=1)
     asked = asked_of(record.run, record.boot, ttl_s=10.0)
     take(parts, asked)
-    book = parts.ledger.book
+    book = parts.ledger.command_queue
     assert [entry.id for entry, _ in book.due(parts.clock.monotonic_s())] == [asked.id]
 
     parts.clock.move(10.5)
@@ -205,11 +205,11 @@ def test_a_jump_of_the_wall_clock_expires_nothing(parts: HubParts):
     record = parts.started_run(pid=1)
     asked = asked_of(record.run, record.boot, ttl_s=10.0)
     take(parts, asked)
-    list(parts.ledger.book.due(parts.clock.monotonic_s()))
+    list(parts.ledger.command_queue.due(parts.clock.monotonic_s()))
 
     parts.clock.jump_wall(1e6)
 
-    assert not list(parts.ledger.book.overdue(parts.clock.monotonic_s()))
+    assert not list(parts.ledger.command_queue.overdue(parts.clock.monotonic_s()))
 
 
 @on_both_stores
@@ -217,14 +217,14 @@ def test_a_command_that_was_sent_and_never_answered_is_unknown_not_expired(parts
     record = parts.started_run(pid=1)
     asked = asked_of(record.run, record.boot, ttl_s=10.0)
     take(parts, asked)
-    ((entry, _),) = parts.ledger.book.due(parts.clock.monotonic_s())
-    parts.ledger.book.mark_sent(entry)
+    ((entry, _),) = parts.ledger.command_queue.due(parts.clock.monotonic_s())
+    parts.ledger.command_queue.mark_sent(entry)
     parts.clock.move(11.0)
-    assert not list(parts.ledger.book.overdue(parts.clock.monotonic_s()))
+    assert not list(parts.ledger.command_queue.overdue(parts.clock.monotonic_s()))
 
     parts.clock.move(60.0)
 
-    ((_, state, _),) = parts.ledger.book.overdue(parts.clock.monotonic_s())
+    ((_, state, _),) = parts.ledger.command_queue.overdue(parts.clock.monotonic_s())
     assert state == "unknown"
 
 

@@ -67,7 +67,7 @@ def test_a_fit_of_the_same_model_has_the_layout_that_was_told_before():
         (1, 8, LAYOUT),
         (2, 16, LAYOUT),
     ]
-    assert found[0].measured == PeakMeasurement(8, 100 * MIB, 5, 2 * MIB, "GPU")
+    assert found[0].peak_measurement == PeakMeasurement(8, 100 * MIB, 5, 2 * MIB, "GPU")
 
 
 def test_a_fit_without_a_layout_is_none():

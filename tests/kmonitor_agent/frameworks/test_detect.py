@@ -35,9 +35,9 @@ def test_importing_loads_no_framework():
 def test_a_keras_model_on_tensorflow_is_known_with_its_versions():
     framework = framework_for(keras.Sequential())
 
-    assert framework.probed().backend == "tensorflow"
-    assert framework.probed().versions["keras"] == keras.__version__
-    assert "reload" not in framework.probed().unavailable
+    assert framework.info().backend == "tensorflow"
+    assert framework.info().versions["keras"] == keras.__version__
+    assert "reload" not in framework.info().unavailable
     assert framework_for(keras.Model()) is framework
 
 
@@ -51,8 +51,8 @@ def test_other_backends_are_named_and_say_why_they_cannot(
     framework = framework_for(model)
 
     assert isinstance(framework, UnknownFramework)
-    assert framework.probed().backend == backend
-    assert backend in framework.probed().unavailable["reload"]
+    assert framework.info().backend == backend
+    assert backend in framework.info().unavailable["reload"]
     assert framework.describe(model).parameters == model.count_params()
     assert framework.fit_facts(model).optimizer == "Adam"
     assert backend in framework.graph(model).absent
@@ -64,7 +64,7 @@ def test_other_backends_are_named_and_say_why_they_cannot(
 def test_what_is_no_keras_model_is_answered_with_reasons():
     framework = framework_for(object())
 
-    assert framework.probed().backend == ""
+    assert framework.info().backend == ""
     assert framework.function_count().absent
     assert framework.allocator().in_use.absent
     assert framework.fit_facts(object()).learning_rate is None
@@ -78,9 +78,9 @@ def test_tf_keras_is_told_from_keras_3_and_can_do_the_same():
 
     framework = framework_for(kind())
 
-    assert framework.probed().backend == "tensorflow"
+    assert framework.info().backend == "tensorflow"
     assert framework is not framework_for(keras.Model())
-    assert "reload" not in framework.probed().unavailable
+    assert "reload" not in framework.info().unavailable
     assert framework.graph(None).absent == ""
     assert framework.fit_facts(kind()).model == "old"
     assert collect(framework, None).ok

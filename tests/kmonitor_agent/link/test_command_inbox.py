@@ -94,10 +94,10 @@ def test_a_fault_of_the_session_fails_the_command_and_nothing_else():
 def test_what_was_seen_survives_the_process(tmp_path: Path):
     first = _Desk()
     first.take("early")
-    first.desk.seen.keep_in(tmp_path)
+    first.desk.seen_commands.keep_in(tmp_path)
     first.take("late")
     second = _Desk()
-    second.desk.seen.keep_in(tmp_path)
+    second.desk.seen_commands.keep_in(tmp_path)
     second.take("late")
     second.take("early")
 
@@ -109,7 +109,7 @@ def test_when_the_disk_refuses_a_command_still_runs_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     desk = _Desk()
-    desk.desk.seen.keep_in(tmp_path / "gone")
+    desk.desk.seen_commands.keep_in(tmp_path / "gone")
     desk.take("c1")
     desk.take("c1")
 

@@ -133,7 +133,7 @@ class _Case:
         self.sighting: SocketIdentity | None = SocketIdentity(1, 1, 1)
         self.refusal: NotPrivate | None = None
         outside = ConnectionContext(
-            reach=HubDialer(look=self._look, connect=self._connect, jitter=lambda: 1.0),
+            hub_dialer=HubDialer(look=self._look, connect=self._connect, jitter=lambda: 1.0),
             clock=self.clock,
             on_fault=self.faults.record,
         )

@@ -44,20 +44,20 @@ def test_who_looks_by_itself_is_not_woken():
     inbox.put(epoch(1))
 
     assert not inbox.is_empty
-    assert not _is_readable(inbox.wake)
+    assert not _is_readable(inbox.agent_wakeup)
 
 
 def test_a_sleeper_is_woken_by_the_first_event_only():
     inbox = EventQueue(AgentWakeup())
     assert inbox.fall_asleep()
-    assert not _is_readable(inbox.wake)
+    assert not _is_readable(inbox.agent_wakeup)
 
     inbox.put(epoch(1))
 
-    assert _is_readable(inbox.wake)
-    inbox.wake.clear()
+    assert _is_readable(inbox.agent_wakeup)
+    inbox.agent_wakeup.clear()
     inbox.put(epoch(2))
-    assert not _is_readable(inbox.wake)
+    assert not _is_readable(inbox.agent_wakeup)
 
 
 def test_nobody_falls_asleep_over_an_event():
@@ -75,7 +75,7 @@ def test_a_shut_inbox_takes_nothing():
     inbox.put(epoch(1))
 
     assert inbox.take() == []
-    assert not _is_readable(inbox.wake)
+    assert not _is_readable(inbox.agent_wakeup)
 
 
 def test_a_wake_can_be_set_and_cleared_again_and_again():
@@ -130,11 +130,11 @@ def test_without_descriptors_nobody_sleeps(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "_pair", none_left)
     inbox = EventQueue(AgentWakeup())
 
-    assert inbox.wake.fileno() == -1
+    assert inbox.agent_wakeup.fileno() == -1
     assert not inbox.fall_asleep()
-    inbox.wake.wait(0.0)
-    inbox.wake.set()
-    inbox.wake.clear()
+    inbox.agent_wakeup.wait(0.0)
+    inbox.agent_wakeup.set()
+    inbox.agent_wakeup.clear()
 
 
 @pytest.mark.slow

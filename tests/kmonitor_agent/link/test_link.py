@@ -108,7 +108,7 @@ def test_a_single_event_after_a_long_silence_is_spooled_at_once(
     timing = Timing(drain_s=0.01, still_s=0.0, retry_s=600.0, mark_s=600.0)
     monkeypatch.setattr(agent_thread, "WAIT_LIMIT_S", 600.0)
     with LinkUnderTest(folders, hub=HubChoice(is_off=True), timing=timing) as test:
-        wait_until(lambda: test.link._inbox.is_sleeping)
+        wait_until(lambda: test.link._event_queue.is_sleeping)
         test.link.emit(epoch(1))
         wait_until(lambda: test.link.status().last_seq == 2)
 

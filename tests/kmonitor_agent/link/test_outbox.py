@@ -46,7 +46,7 @@ class _Case:
             now_s=lambda: 7.0,
             faults=self.faults,
             clock=self.clock,
-            ring=ring,
+            buffer=ring,
         )
 
     def events(self, first: int = 1, limit: int = 10_000) -> list[AnyEvent]:

@@ -156,7 +156,7 @@ def test_further_devices_are_those_that_the_driver_lists_this_process_on(
 
     gpu.look_for_others()
     [other] = gpu.read().others
-    assert other.now() == DeviceSample(1, 30e9, 0.87, 64.0, None)
+    assert other.sample() == DeviceSample(1, 30e9, 0.87, 64.0, None)
 
     with_nvml(monkeypatch, FakeNvml(pid=1))
     stranger = Gpu({})

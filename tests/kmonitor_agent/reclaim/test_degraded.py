@@ -81,7 +81,7 @@ def test_without_the_function_registry_there_is_no_graph_size(hide: Any, model: 
 
     framework = framework_for(model)
 
-    why = framework.probed().unavailable["graph"]
+    why = framework.info().unavailable["graph"]
     assert why.startswith(f"not available with TensorFlow {tf.__version__} because")
     assert "RUNTIME_FUNCTION_REFS" in why
     assert framework.graph(model).operations is None
@@ -94,7 +94,7 @@ def test_without_the_gradient_registry_retained_is_not_told_but_graphs_are(hide:
 
     framework = framework_for(model)
 
-    assert "gradient_registry" in framework.probed().unavailable["collect"]
+    assert "gradient_registry" in framework.info().unavailable["collect"]
     assert framework.graph(model).retained is None
     assert (framework.graph(model).operations or 0) > 0
 

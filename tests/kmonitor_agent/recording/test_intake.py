@@ -41,10 +41,10 @@ class Desk:
         boot = SimpleNamespace(now_s=self._now, unavailable=unavailable)
         self.intake = CommandHandler(
             takes_commands=takes_commands,
-            boot=cast("Any", boot),
+            session=cast("Any", boot),
             queue=self.queue,
             limits=limits,
-            performer=self.performer,
+            executor=self.performer,
         )
 
     def _now(self) -> float:

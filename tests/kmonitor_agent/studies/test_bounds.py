@@ -68,14 +68,14 @@ def test_what_a_fold_will_take_is_told_by_its_steps_else_by_the_others():
 def test_silence_without_any_history_is_no_hang():
     silence = followed([])
 
-    assert not silence.quiet(1e6).hang()
+    assert not silence.judgement(1e6).hang()
 
 
 def test_silence_far_beyond_its_own_history_is_a_hang():
     silence = followed([(30.0, 1, "step"), (70.0, 2, "step"), (71.0, 3, "step")])
 
-    assert not silence.quiet(71.0 + 119.0).hang()
-    assert silence.quiet(71.0 + 121.0).hang() == (
+    assert not silence.judgement(71.0 + 119.0).hang()
+    assert silence.judgement(71.0 + 121.0).hang() == (
         "no step for 121 s within an epoch, where the longest pause was 40.0 s"
     )
 
@@ -83,7 +83,7 @@ def test_silence_far_beyond_its_own_history_is_a_hang():
 def test_a_hang_tells_the_longest_pause_and_not_a_part_of_the_least_bound():
     silence = followed([(30.0, 1, "step"), (30.5, 2, "step")])
 
-    assert silence.quiet(30.5 + 61.0).hang().endswith("the longest pause was 0.50 s")
+    assert silence.judgement(30.5 + 61.0).hang().endswith("the longest pause was 0.50 s")
 
 
 def test_the_first_validation_is_measured_by_those_of_others_only():
@@ -94,15 +94,15 @@ def test_the_first_validation_is_measured_by_those_of_others_only():
 
     alone, beside = followed(times), followed(times, others)
 
-    assert not alone.quiet(1e6).hang()
-    assert not beside.quiet(1.2 + 299.0).hang()
-    assert beside.quiet(1.2 + 301.0).hang()
+    assert not alone.judgement(1e6).hang()
+    assert not beside.judgement(1.2 + 299.0).hang()
+    assert beside.judgement(1.2 + 301.0).hang()
 
 
 def test_a_hang_is_called_one_though_the_learned_time_is_over_first():
     silence = followed([(0.5, 10, "step"), (0.75, 11, "step")])
 
-    cause, why = silence.quiet(60.1).overdue(60.0, 60.1, [2.0])
+    cause, why = silence.judgement(60.1).overdue(60.0, 60.1, [2.0])
 
     assert cause == "hang"
     assert why == (
@@ -115,7 +115,7 @@ def test_a_hang_is_called_one_though_the_learned_time_is_over_first():
 def test_a_slow_fold_whose_learned_time_is_over_is_no_hang(last_step_s: float):
     silence = followed([(0.5, 1, "step"), (0.75, 2, "step"), (last_step_s, 9, "after")])
 
-    cause, why = silence.quiet(60.1).overdue(60.0, 60.1, [2.0])
+    cause, why = silence.judgement(60.1).overdue(60.0, 60.1, [2.0])
 
     assert cause == "timeout"
     assert why == "it took longer than the 60 s that the finished folds let expect"
@@ -130,9 +130,9 @@ def test_a_function_that_tells_no_steps_has_a_time_and_no_silence():
 
     alike, stepping = followed([], others), followed([], StepGaps({"begin": 2.0, "step": 0.1}))
 
-    assert not alike.quiet(599.0).hang()
-    assert alike.quiet(601.0).overdue(600.0, 601.0, [90.0, 100.0])[0] == "timeout"
-    assert stepping.quiet(61.0).hang().startswith("no step for 61 s at its begin")
+    assert not alike.judgement(599.0).hang()
+    assert alike.judgement(601.0).overdue(600.0, 601.0, [90.0, 100.0])[0] == "timeout"
+    assert stepping.judgement(61.0).hang().startswith("no step for 61 s at its begin")
 
 
 def test_what_a_finished_fold_was_used_to_is_learned():
@@ -174,9 +174,9 @@ def test_in_simulated_fits_no_healthy_one_hangs_and_each_hung_one_is_found_in_ti
         silence, now_s, gaps = SilenceTracker(0.0, StepGaps()), 0.0, [0.0]
         for step in range(1, 200):
             gaps.append(step_s * dice.lognormvariate(0.0, 0.15))
-            assert not silence.quiet(now_s + gaps[-1]).hang()
+            assert not silence.judgement(now_s + gaps[-1]).hang()
             now_s += gaps[-1]
             silence.heard(seen(now_s, step))
         longest_s = max(gaps[1:])
 
-        assert silence.quiet(now_s + max(60.0, HUNG_WITHIN * longest_s) + 0.1).hang()
+        assert silence.judgement(now_s + max(60.0, HUNG_WITHIN * longest_s) + 0.1).hang()

@@ -69,7 +69,7 @@ def process(monkeypatch: pytest.MonkeyPatch) -> MadeUpProcess:
 
 def attempt_of(process: MadeUpProcess, group: MadeUpGroup | None = None) -> LocalAttempt:
     bounds = AttemptBounds(2**30 if group else None, TimeBound(None), StepGaps(), [])
-    made = LocalAttempt(0, 1, cast("Any", process), bounds, group=cast("Any", group))
+    made = LocalAttempt(0, 1, cast("Any", process), bounds, cgroup=cast("Any", group))
     made.began_s = 1.0
     return made
 
@@ -110,7 +110,7 @@ def test_a_kill_at_the_folds_own_bound_is_not_the_hosts(
 ):
     attempt = attempt_of(process, MadeUpGroup())
     process.code = -signal.SIGKILL
-    attempt._seen.kills = OomKillCounts(host=0)  # pyright: ignore[reportPrivateUsage]
+    attempt._seen.kill_counts = OomKillCounts(host=0)  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(local_attempt, "read_oom_kills", lambda: OomKillCounts(host=1))
 
     attempt.look(1.1)

@@ -162,8 +162,8 @@ def test_how_long_a_trial_took_says_nothing_of_the_next(tmp_path: Path):
 
     account.learn(ended, StepGaps({"begin": 0.1}))
 
-    assert account.known.finished_s == []
-    assert account.known.habits.longest_s == {}
+    assert account.learned_times.finished_s == []
+    assert account.learned_times.step_gaps.longest_s == {}
     folder.close()
 
 

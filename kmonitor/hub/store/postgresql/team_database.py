@@ -201,17 +201,17 @@ class TeamDatabase(Database):
             )
         self.number: int = number
         self.server = WritingConnection(address, first)
-        span = HubIdRange.of_hub(number)
-        super().__init__(self.server, span)
+        id_range = HubIdRange.of_hub(number)
+        super().__init__(self.server, id_range)
         self._seen = self.server.generation
         self._under_way: _UnderWay | None = None
         self._size_bytes, self._size_s = 0, float("-inf")
         try:
-            self._load(max(head, span.middle))
+            self._load(max(head, id_range.middle))
         except StoreUnavailable as exc:
             self.server.close()
             raise StoreUnusable(f"{address.shown} cannot be used: {exc}.") from exc
-        self.next_key = max(self.next_key, span.middle + 1)
+        self.next_key = max(self.next_key, id_range.middle + 1)
 
     @property
     @override
@@ -275,19 +275,19 @@ class TeamDatabase(Database):
         self.server.close()
 
     @override
-    def _prepare(self, changes: WriteBatch) -> None:
+    def _prepare(self, batch: WriteBatch) -> None:
         with self.server.in_use() as connection:
             if self._seen != self.server.generation:
-                self._look_again(connection, changes)
+                self._look_again(connection, batch)
                 self._seen = self.server.generation
 
     @override
     @contextmanager
-    def _transaction(self, changes: WriteBatch) -> Generator[None]:
-        self._under_way = _UnderWay.of(changes)
+    def _transaction(self, batch: WriteBatch) -> Generator[None]:
+        self._under_way = _UnderWay.of(batch)
         with self.server.in_use() as connection:
             try:
-                self._begin(connection, changes)
+                self._begin(connection, batch)
                 yield
                 connection.execute("COMMIT")
             except BaseException:
@@ -322,9 +322,9 @@ class TeamDatabase(Database):
             raise psycopg.OperationalError("the server gave this hub no number")
         return found
 
-    def _begin(self, connection: BoundedConnection, changes: WriteBatch) -> None:
+    def _begin(self, connection: BoundedConnection, batch: WriteBatch) -> None:
         """A transaction, which goes on only while no other process writes as this hub."""
-        head = changes.events[-1][0] if changes.events else self.head
+        head = batch.events[-1][0] if batch.events else self.head
         connection.execute("BEGIN")
         claimed = connection.execute(_CLAIM, (head, self.number, self._instance))
         if not claimed.rowcount:
@@ -336,7 +336,7 @@ class TeamDatabase(Database):
             return StoreOutOfSync("the database has forgotten this hub")
         return TakenOver(str(found[0]))
 
-    def _look_again(self, connection: BoundedConnection, changes: WriteBatch) -> None:
+    def _look_again(self, connection: BoundedConnection, batch: WriteBatch) -> None:
         """Find out whether the commit that was under way when the connection broke was made."""
         # The line is held by a commit that the server is still about: its end is waited for.
         query = "SELECT commits, head, instance FROM hubs WHERE number = %s FOR UPDATE"
@@ -346,21 +346,21 @@ class TeamDatabase(Database):
         commits, head = int(found[0]), int(found[1])
         done = self._under_way
         if commits == self._commits + 1 and done is not None:
-            self._leave_out(done, changes, head)
+            self._leave_out(done, batch, head)
         elif commits != self._commits:
             raise StoreOutOfSync("the server holds another state than the one it had confirmed")
         self._under_way = None
 
-    def _leave_out(self, done: "_UnderWay", changes: WriteBatch, head: int) -> None:
+    def _leave_out(self, done: "_UnderWay", batch: WriteBatch, head: int) -> None:
         """The commit whose answer was lost was made: none of it is written again."""
-        if changes is done.changes:
-            del changes.audit[: done.n_audit]
+        if batch is done.write_batch:
+            del batch.audit[: done.n_audit]
         else:
             # It was told as refused, since the server had not answered, and is taken back.
             with self.server.in_use() as connection:
                 connection.execute("DELETE FROM commands WHERE id = ANY(%s)", (done.commands,))
                 connection.execute("DELETE FROM deleted WHERE run_key = ANY(%s)", (done.deleted,))
-        changes.events = [event for event in changes.events if event[0] > head]
+        batch.events = [event for event in batch.events if event[0] > head]
         self._commits += 1
         self._audit += done.n_audit
         self.head = max(self.head, head)
@@ -368,18 +368,18 @@ class TeamDatabase(Database):
 
 @dataclass(frozen=True, slots=True)
 class _UnderWay:
-    """What a commit holds whose answer has not come yet; the hub may add to its `changes`."""
+    """What a commit holds whose answer has not come yet; the hub may add to its `write_batch`."""
 
-    changes: WriteBatch
+    write_batch: WriteBatch
     n_audit: int
     commands: list[str]
     deleted: list[int]
 
     @classmethod
-    def of(cls, changes: WriteBatch) -> "_UnderWay":
-        commands = [each[0] for each in changes.commands]
-        deleted = [each[0] for each in changes.deleted]
-        return cls(changes, len(changes.audit), commands, deleted)
+    def of(cls, batch: WriteBatch) -> "_UnderWay":
+        commands = [each[0] for each in batch.commands]
+        deleted = [each[0] for each in batch.deleted]
+        return cls(batch, len(batch.audit), commands, deleted)
 
 
 def put_events(server: ServerConnection, events: Sequence[tuple[Any, ...]]) -> None:

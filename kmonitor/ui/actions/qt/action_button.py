@@ -35,10 +35,10 @@ class ActionButton(QPushButton):
 
     command_requested = Signal(str, str)
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
-        self._picture: ButtonState | None = None
+        self._theme = theme
+        self._button_state: ButtonState | None = None
         self._shown_ways: Sequence[ActionVariant] = ()
         self._keeps_focus = False
         self._hint = QLabel()
@@ -63,25 +63,28 @@ class ActionButton(QPushButton):
         # The panel's width is the panel's: what has no room there must not widen it.
         self.setMinimumWidth(1)
         self.clicked.connect(self._on_self_clicked)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
 
-    def show_picture(self, picture: ButtonState) -> None:
+    def show_state(self, state: ButtonState) -> None:
         """Show this from now on."""
-        if picture == self._picture:
+        if state == self._button_state:
             return
-        shape = (picture.kind, picture.is_half)
-        if self._picture is None or (self._picture.kind, self._picture.is_half) != shape:
-            self.setProperty("kind", picture.kind)
-            self.setProperty("is_half", picture.is_half)
+        shape = (state.kind, state.is_half)
+        if (
+            self._button_state is None
+            or (self._button_state.kind, self._button_state.is_half) != shape
+        ):
+            self.setProperty("kind", state.kind)
+            self.setProperty("is_half", state.is_half)
             repolish(self)
-        self._picture = picture
-        self.setText(f"  {picture.title}")
-        self.setToolTip(picture.tooltip)
-        self.setAccessibleName(picture.title)
-        self.setAccessibleDescription(picture.tooltip)
-        self._switch(is_on=picture.is_enabled)
-        self._hint.setText("" if picture.is_half else picture.shortcut)
-        self._show_ways(picture)
+        self._button_state = state
+        self.setText(f"  {state.title}")
+        self.setToolTip(state.tooltip)
+        self.setAccessibleName(state.title)
+        self.setAccessibleDescription(state.tooltip)
+        self._switch(is_on=state.is_enabled)
+        self._hint.setText("" if state.is_half else state.shortcut)
+        self._show_ways(state)
         self._draw()
         self._fit_hint()
 
@@ -156,14 +159,14 @@ class ActionButton(QPushButton):
         hint = self._hint.fontMetrics().horizontalAdvance(self._hint.text())
         self._hint.setVisible(taken + hint <= self.width())
 
-    def _show_ways(self, picture: ButtonState) -> None:
-        if self._shown_ways != picture.ways:
-            self._shown_ways = picture.ways
-            self._make_ways(picture.ways)
-        self._ways.setEnabled(picture.is_enabled)
+    def _show_ways(self, state: ButtonState) -> None:
+        if self._shown_ways != state.ways:
+            self._shown_ways = state.ways
+            self._make_ways(state.ways)
+        self._ways.setEnabled(state.is_enabled)
         self._more.setVisible(self.has_ways)
-        self._more.setToolTip(picture.more)
-        self._more.setAccessibleName(picture.more)
+        self._more.setToolTip(state.more)
+        self._more.setAccessibleName(state.more)
         self._row.setContentsMargins(12, 0, 6 if self.has_ways else 12, 0)
 
     def _make_ways(self, ways: Sequence[ActionVariant]) -> None:
@@ -187,29 +190,29 @@ class ActionButton(QPushButton):
 
     @Slot(QAction)
     def _on_ways_triggered(self, entry: QAction) -> None:
-        if self._picture is not None:
-            self.command_requested.emit(self._picture.command, str(entry.data()))
+        if self._button_state is not None:
+            self.command_requested.emit(self._button_state.command, str(entry.data()))
 
     @Slot()
     def _on_self_clicked(self) -> None:
-        if self._picture is not None:
-            self.command_requested.emit(self._picture.command, "")
+        if self._button_state is not None:
+            self.command_requested.emit(self._button_state.command, "")
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
         self._draw()
 
     def _draw(self) -> None:
-        picture = self._picture
+        picture = self._button_state
         if picture is None:
             return
         if picture.kind == "primary":
-            self.setIcon(self._look.icon_on_accent(picture.icon))
-            colour = self._look.palette.on_accent if picture.is_enabled else ""
+            self.setIcon(self._theme.icon_on_accent(picture.icon))
+            colour = self._theme.palette.on_accent if picture.is_enabled else ""
             self._hint.setStyleSheet(f"color: {colour};" if colour else "")
-            self._more.setIcon(self._look.icon_on_accent("more"))
+            self._more.setIcon(self._theme.icon_on_accent("more"))
             return
         is_danger = picture.kind == "danger"
-        self.setIcon(self._look.icon(picture.icon, "crit" if is_danger else "plain"))
-        self._more.setIcon(self._look.icon("more"))
+        self.setIcon(self._theme.icon(picture.icon, "crit" if is_danger else "plain"))
+        self._more.setIcon(self._theme.icon("more"))
         set_tone(self._hint, "crit" if is_danger and picture.is_enabled else "")

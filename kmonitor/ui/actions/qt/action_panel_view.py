@@ -39,18 +39,18 @@ class ActionsPanel(QFrame):
     reload_switched = Signal(bool)
     answer_chosen = Signal(str)
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("right")
         self._readings = ReadingsPanel()
-        self._look = look
+        self._theme = theme
         self._buttons: list[ActionButton] = []
         self._grid = QGridLayout()
         self._shape: tuple[bool, ...] = ()
         self._why_not = role_label("sub")
         self._waiting = role_label("sub")
         self._checkpoint = role_label("meta")
-        self._at_limit = LimitActionsPanel(look)
+        self._at_limit = LimitActionsPanel(theme)
         self._area = QScrollArea()
         self._column = QVBoxLayout()
         self._heading = role_label("section")
@@ -67,21 +67,21 @@ class ActionsPanel(QFrame):
     def _set_texts(self) -> None:
         self._heading.setText(self.tr("ACTIONS"))
 
-    def show_picture(self, picture: ActionPanelState) -> None:
+    def show_state(self, state: ActionPanelState) -> None:
         """Show what can be asked of the selected run."""
-        shape = tuple(shown.is_half for shown in picture.buttons)
+        shape = tuple(shown.is_half for shown in state.buttons)
         if shape != self._shape:
             self._shape = shape
             self._lay_buttons()
-        for button, shown in zip(self._buttons, picture.buttons, strict=True):
-            button.show_picture(shown)
-        self._why_not.setText(picture.why_not)
-        self._why_not.setVisible(bool(picture.why_not))
-        self._waiting.setText(picture.waiting)
-        self._waiting.setVisible(bool(picture.waiting))
-        self._checkpoint.setText(picture.checkpoint)
-        self._at_limit.show_picture(picture.at_limit)
-        self._keys = picture.keys
+        for button, shown in zip(self._buttons, state.buttons, strict=True):
+            button.show_state(shown)
+        self._why_not.setText(state.why_not)
+        self._why_not.setVisible(bool(state.why_not))
+        self._waiting.setText(state.waiting)
+        self._waiting.setVisible(bool(state.waiting))
+        self._checkpoint.setText(state.checkpoint)
+        self._at_limit.show_state(state.at_limit)
+        self._keys = state.keys
 
     def set_close(self, *, is_close: bool) -> None:
         """Stand closer together, so that the limits' part is seen in a low window too."""
@@ -154,7 +154,7 @@ class ActionsPanel(QFrame):
     def _lay_buttons(self) -> None:
         """Give each button its place: halves side by side, a single one takes the line."""
         while len(self._buttons) < len(self._shape):
-            button = ActionButton(self._look)
+            button = ActionButton(self._theme)
             button.command_requested.connect(self.command_requested)
             button.set_close(is_close=self._is_close)
             self._buttons.append(button)

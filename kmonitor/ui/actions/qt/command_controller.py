@@ -29,16 +29,16 @@ class CommandController(QObject):
     def __init__(
         self,
         window: MainWindow,
-        desk: Workspace,
+        workspace: Workspace,
         settings: WindowSettings,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._window = window
-        self._desk = desk
+        self._workspace = workspace
         self._asked_back: CommandName | None = None
-        desk.limits.reloads = settings.reloads
-        desk.limits.answer = settings.limit_answer
+        workspace.limits.reloads = settings.reloads
+        workspace.limits.answer = settings.limit_answer
         panel = window.actions_panel
         panel.command_requested.connect(self.request)
         panel.key_refused.connect(window.status.show_note)
@@ -48,12 +48,12 @@ class CommandController(QObject):
     @property
     def limit_answer(self) -> LimitAnswer:
         """What is done at a limit, to be remembered."""
-        return _answer(self._desk.limits.answer)
+        return _answer(self._workspace.limits.answer)
 
     @Slot(str, str)
     def request(self, command: str, way: str = "") -> None:
         """Send a command to the selected run; what loses something is asked back first."""
-        run, name = self._desk.book.current(), _command(command)
+        run, name = self._workspace.run_store.current(), _command(command)
         if run is None or name is None:
             return
         question = confirmation_before(run, name)
@@ -76,21 +76,21 @@ class CommandController(QObject):
             self._send(self._asked_back)
 
     def _send(self, command: CommandName, args: Arguments | None = None) -> None:
-        self._desk.command(command, args)
+        self._workspace.command(command, args)
         if command == "diagnose":
             self.diagnosed.emit()
         self.changed.emit()
 
     @Slot(bool)
     def _on_actions_reload_switched(self, is_on: bool) -> None:
-        self._desk.limits.reload_at_limits(self._desk.book.current(), on=is_on)
+        self._workspace.limits.reload_at_limits(self._workspace.run_store.current(), on=is_on)
         self.settings_changed.emit()
         self.changed.emit()
 
     @Slot(str)
     def _on_actions_answer_chosen(self, action: str) -> None:
         answer = _answer(action)
-        self._desk.limits.answer_with(self._desk.book.current(), answer)
+        self._workspace.limits.answer_with(self._workspace.run_store.current(), answer)
         self.settings_changed.emit()
         self.changed.emit()
 

@@ -78,11 +78,11 @@ class DesktopNotifications(QObject):
         QApplication.alert(self._window)
         if self._tray is None:
             return
-        self._tray.setIcon(icon_with_dot(self._window.windowIcon(), alert.gravity))
+        self._tray.setIcon(icon_with_dot(self._window.windowIcon(), alert.severity))
         self._tray.setToolTip(f"kmonitor\n{alert.title}: {alert.sentence}"[:200])
         icons = QSystemTrayIcon.MessageIcon
         icon = {"info": icons.Information, "warning": icons.Warning, "error": icons.Critical}
-        self._tray.showMessage(alert.title, alert.sentence, icon[alert.gravity], _SHOWN_MS)
+        self._tray.showMessage(alert.title, alert.sentence, icon[alert.severity], _SHOWN_MS)
 
     def seen(self) -> None:
         """The user looks at the window: nothing is marked any more."""
@@ -96,7 +96,7 @@ class DesktopNotifications(QObject):
             self.wanted.emit()
 
 
-def icon_with_dot(icon: QIcon, gravity: Severity) -> QIcon:
+def icon_with_dot(icon: QIcon, severity: Severity) -> QIcon:
     """An icon with a dot that says how bad it is."""
     pixmap = QPixmap(icon.pixmap(_ICON_PX, _ICON_PX))
     if pixmap.isNull():
@@ -104,7 +104,7 @@ def icon_with_dot(icon: QIcon, gravity: Severity) -> QIcon:
     painter = QPainter(pixmap)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(_DOT[gravity]))
+    painter.setBrush(QColor(_DOT[severity]))
     size = pixmap.deviceIndependentSize().width() * 0.42
     painter.drawEllipse(QRectF(pixmap.deviceIndependentSize().width() - size, 0.0, size, size))
     painter.end()
@@ -127,27 +127,27 @@ class AlertController(QObject):
     _failed = Signal(str)
 
     def __init__(
-        self, window: MainWindow, desk: Workspace, folder: Path, parent: QObject | None = None
+        self, window: MainWindow, workspace: Workspace, folder: Path, parent: QObject | None = None
     ) -> None:
         """Nothing is told before `start`.
 
         Args:
             window: The window.
-            desk: What it knows.
+            workspace: What it knows.
             folder: Where the settings lie.
             parent: Its owner.
         """
         super().__init__(parent)
         self._window = window
-        self._desk = desk
+        self._workspace = workspace
         self._folder = folder
-        self._board: ChartsController | None = None
+        self._charts_controller: ChartsController | None = None
         self._dialog: AlertsDialog | None = None
         self._about = ""
-        self._notices = DesktopNotifications(window, self)
-        self._notices.wanted.connect(self._on_notices_wanted)
+        self._desktop_notifications = DesktopNotifications(window, self)
+        self._desktop_notifications.wanted.connect(self._on_notices_wanted)
         self._failed.connect(self._on_self_failed, Qt.ConnectionType.QueuedConnection)
-        self._outlet = AlertSender(self._failed.emit)
+        self._alert_sender = AlertSender(self._failed.emit)
         self._timer = QTimer(self, interval=_LOOK_MS)
         self._timer.timeout.connect(self._on_timer_timeout)
         window.header.alerts_requested.connect(self.open)
@@ -156,26 +156,28 @@ class AlertController(QObject):
 
     def start(self) -> None:
         """Tell alerts from now on."""
-        self._desk.alerts.settings = load_alert_settings(self._folder)
-        self._notices.start()
+        self._workspace.alerts.settings = load_alert_settings(self._folder)
+        self._desktop_notifications.start()
         self._timer.start()
 
     def stop(self) -> None:
         """End the timer and the thread."""
         self._timer.stop()
-        self._notices.stop()
-        self._outlet.stop()
+        self._desktop_notifications.stop()
+        self._alert_sender.stop()
 
-    def attach_board(self, board: "ChartsController") -> None:
+    def attach_controller(self, controller: "ChartsController") -> None:
         """The charts are loaded: what a limit would have done can be counted."""
-        self._board = board
+        self._charts_controller = controller
 
     @Slot()
     def open(self) -> None:
         """Show the rules."""
         if self._dialog is None:
-            words = AlertsText(self._notices.way, self._dry_run)
-            self._dialog = dialog = AlertsDialog(self._desk.alerts.settings, words, self._window)
+            text = AlertsText(self._desktop_notifications.way, self._dry_run)
+            self._dialog = dialog = AlertsDialog(
+                self._workspace.alerts.settings, text, self._window
+            )
             dialog.chosen.connect(self._on_dialog_chosen)
             dialog.test_wanted.connect(self._on_dialog_test_wanted)
             dialog.destroyed.connect(self._on_dialog_destroyed)
@@ -186,24 +188,28 @@ class AlertController(QObject):
     @override
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.WindowActivate:
-            self._notices.seen()
+            self._desktop_notifications.seen()
         return super().eventFilter(watched, event)
 
     def _dry_run(self) -> tuple[str, ...]:
-        return self._board.presenter.dry_run() if self._board is not None else ()
+        return (
+            self._charts_controller.presenter.dry_run()
+            if self._charts_controller is not None
+            else ()
+        )
 
     def _tell(self, alert: Alert) -> None:
         self._about = alert.subject if alert.kind != "host" else ""
         _log.info("alert: %s: %s", alert.title, alert.sentence)
-        self._notices.tell(alert)
-        self._hand_over(alert, self._desk.alerts.settings)
+        self._desktop_notifications.tell(alert)
+        self._hand_over(alert, self._workspace.alerts.settings)
 
     def _hand_over(self, alert: Alert, settings: AlertSettings) -> None:
-        self._outlet.send(Delivery(alert.facts(), settings.command, settings.webhook))
+        self._alert_sender.send(Delivery(alert.facts(), settings.command, settings.webhook))
 
     @Slot()
     def _on_timer_timeout(self) -> None:
-        desk, now_wall_s = self._desk, self._desk.now_wall_s()
+        desk, now_wall_s = self._workspace, self._workspace.now_wall_s()
         desk.alerts.hosts(desk.hosts.lost(), now_wall_s=now_wall_s)
         for alert in desk.alerts.due(now_wall_s):
             self._tell(alert)
@@ -213,21 +219,21 @@ class AlertController(QObject):
         self._window.show()
         self._window.raise_()
         self._window.activateWindow()
-        if self._about and self._desk.book.get(self._about) is not None:
+        if self._about and self._workspace.run_store.get(self._about) is not None:
             self.run_wanted.emit(self._about)
 
     @Slot(object)
     def _on_dialog_chosen(self, settings: AlertSettings) -> None:
-        self._desk.alerts.settings = settings
+        self._workspace.alerts.settings = settings
         why = save_alert_settings(self._folder, settings)
         if why:
             self._on_self_failed(why)
 
     @Slot(object)
     def _on_dialog_test_wanted(self, settings: AlertSettings) -> None:
-        now_wall_s = self._desk.now_wall_s()
+        now_wall_s = self._workspace.now_wall_s()
         text = self.tr("This is a test: nothing happened.")
-        host = self._desk.link.hub.host if self._desk.link.hub else ""
+        host = self._workspace.link.hub.host if self._workspace.link.hub else ""
         test = Alert("ended", "test", "", "kmonitor", host, text, "info", now_wall_s)
         self._hand_over(test, settings)
 

@@ -81,21 +81,21 @@ class AlertsDialog(QDialog):
     def __init__(
         self,
         settings: AlertSettings,
-        words: AlertsText,
+        text: AlertsText,
         parent: QWidget | None = None,
     ) -> None:
         """Not shown yet.
 
         Args:
             settings: In force now.
-            words: What is told of this desktop and of the selected run.
+            text: What is told of this desktop and of the selected run.
             parent: The window.
         """
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setProperty("guide_page", "alerts.md")
         self.resize(*_SIZE)
-        self._words = words
+        self._alerts_text = text
         self._rows: dict[str, _Row] = {}
         self._command = QLineEdit(settings.command)
         self._webhook = QLineEdit(settings.webhook)
@@ -112,8 +112,8 @@ class AlertsDialog(QDialog):
 
     def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("Alerts"))
-        self._lead.setText(self._words.way())
-        lines = self._words.dry_run()
+        self._lead.setText(self._alerts_text.way())
+        lines = self._alerts_text.dry_run()
         self._dry_run.setText("\n".join(lines))
         self._dry_run.setVisible(bool(lines))
         self._scroll.setAccessibleName(self.tr("Rules"))

@@ -36,24 +36,24 @@ class ArrangementController(QObject):
     def __init__(
         self,
         window: MainWindow,
-        look: Theme,
+        theme: Theme,
         saved: "Sequence[ChartSetup] | None",
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._window = window
-        self._look = look
-        self._board: ChartsController | None = None
+        self._theme = theme
+        self._charts_controller: ChartsController | None = None
         self.arrangement = Arrangement(saved)
         window.charts.menu_opening.connect(self._on_charts_menu_opening)
         window.charts.card_dropped.connect(self._on_charts_card_dropped)
         window.header.add_chart_requested.connect(self._on_header_add_chart_requested)
         window.board_shortcut("add_chart").activated.connect(self._on_header_add_chart_requested)
 
-    def attach_board(self, board: "ChartsController") -> None:
+    def attach_controller(self, controller: "ChartsController") -> None:
         """The charts are loaded."""
-        self._board = board
-        board.arrange(self.arrangement)
+        self._charts_controller = controller
+        controller.arrange(self.arrangement)
 
     def add(self, key: str) -> None:
         """Add a chart, and scroll to it."""
@@ -84,7 +84,9 @@ class ArrangementController(QObject):
 
     def fill_add_menu(self, menu: QMenu) -> None:
         """One entry a chart that the runs drawn have, in groups."""
-        have = self._board.have() if self._board is not None else set[str]()
+        have = (
+            self._charts_controller.have() if self._charts_controller is not None else set[str]()
+        )
         for group in chart_choices(have, self.arrangement):
             # A section's title is not drawn where a style sheet draws the menu.
             menu.addSeparator()
@@ -101,8 +103,8 @@ class ArrangementController(QObject):
         usual.triggered.connect(partial(_without_check, self.reset))
 
     def _show_change(self) -> None:
-        if self._board is not None:
-            self._board.arrange(self.arrangement)
+        if self._charts_controller is not None:
+            self._charts_controller.arrange(self.arrangement)
         self.changed.emit()
 
     @Slot()
@@ -132,11 +134,11 @@ class ArrangementController(QObject):
         right = menu.addAction(self.tr("Move right"))
         right.setEnabled(keys[-1] != key)
         right.triggered.connect(partial(_without_check, partial(self.step, key, 1)))
-        remove = menu.addAction(self._look.icon("close"), self.tr("Remove this chart"))
+        remove = menu.addAction(self._theme.icon("close"), self.tr("Remove this chart"))
         remove.setEnabled(len(keys) > 1)
         remove.triggered.connect(partial(_without_check, partial(self.remove, key)))
         menu.addSeparator()
-        self.fill_add_menu(menu.addMenu(self._look.icon("plus"), self.tr("Add a chart")))
+        self.fill_add_menu(menu.addMenu(self._theme.icon("plus"), self.tr("Add a chart")))
 
     def _add_looks(self, key: str, menu: QMenu) -> None:
         setup, kind = self.arrangement.setup(key), chart_kind(key)
@@ -156,7 +158,9 @@ class ArrangementController(QObject):
         log.triggered.connect(
             partial(_without_check, partial(self.change, key, is_log=not setup.is_log))
         )
-        have = self._board.have() if self._board is not None else set[str]()
+        have = (
+            self._charts_controller.have() if self._charts_controller is not None else set[str]()
+        )
         if kind is not None and kind.within in have:
             within = menu.addAction(self.tr("Values within epochs"))
             within.setCheckable(True)

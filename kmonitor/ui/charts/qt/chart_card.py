@@ -81,17 +81,17 @@ _LINES = 5
 class Skeleton(QWidget):
     """Faint grid lines where the chart will be."""
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(110, 100)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        painter.setPen(QPen(QColor(self._look.palette.border), 1))
+        painter.setPen(QPen(QColor(self._theme.palette.border), 1))
         step = (self.height() - 30) / (_LINES - 1)
         for line in range(_LINES):
             y = round(8 + line * step) + 0.5
@@ -114,19 +114,19 @@ class VerdictButton(QPushButton):
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.hide()
 
-    def show_picture(self, picture: VerdictLabel, title: str) -> None:
+    def show_label(self, label: VerdictLabel, title: str) -> None:
         """Show this.
 
         Args:
-            picture: The verdict; nothing is shown without one.
+            label: The verdict; nothing is shown without one.
             title: The card's.
         """
-        self.setText(picture.text)
-        self.setToolTip(picture.tooltip)
-        self.setAccessibleName(f"{title}: {picture.text}")
-        self.setAccessibleDescription(picture.tooltip)
-        set_tone(self, picture.tone)
-        self.setVisible(bool(picture.text))
+        self.setText(label.text)
+        self.setToolTip(label.tooltip)
+        self.setAccessibleName(f"{title}: {label.text}")
+        self.setAccessibleDescription(label.tooltip)
+        set_tone(self, label.tone)
+        self.setVisible(bool(label.text))
 
 
 class VerdictRow(QWidget):
@@ -156,14 +156,14 @@ class VerdictRow(QWidget):
         self._row.setDirection(ways.TopToBottom if is_tight else ways.LeftToRight)
         self._row.setSpacing(1 if is_tight else 8)
 
-    def show_picture(self, picture: VerdictLabel, title: str) -> None:
+    def show_label(self, label: VerdictLabel, title: str) -> None:
         """Show this; a quiet verdict takes no line."""
-        self._button.show_picture(NO_VERDICT if picture.is_quiet else picture, title)
-        self._forecast.set_brief(picture.forecast_brief)
-        self._forecast.setText(picture.forecast)
-        self._forecast.setVisible(bool(picture.forecast))
-        self._forecast.setToolTip(picture.forecast_tooltip)
-        self.setVisible(not picture.is_quiet and bool(picture.text))
+        self._button.show_label(NO_VERDICT if label.is_quiet else label, title)
+        self._forecast.set_brief(label.forecast_brief)
+        self._forecast.setText(label.forecast)
+        self._forecast.setVisible(bool(label.forecast))
+        self._forecast.setToolTip(label.forecast_tooltip)
+        self.setVisible(not label.is_quiet and bool(label.text))
 
 
 _TOP_HEIGHT = 22
@@ -214,13 +214,13 @@ class ChartCard(QFrame):
     dropped = Signal(str, QPoint)
 
     def __init__(
-        self, metric: str, title: str, look: Theme, parent: QWidget | None = None
+        self, metric: str, title: str, theme: Theme, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self.setObjectName("card")
         self._metric = metric
-        self._look = look
-        self._picture: ChartCardState | None = None
+        self._theme = theme
+        self._card_state: ChartCardState | None = None
         self._title = ElidedLabel("name", title, at_end=True, takes_room=False)
         self._note = ElidedLabel("meta", at_end=True)
         self._value = role_label("value")
@@ -233,7 +233,7 @@ class ChartCard(QFrame):
         self._more = QPushButton()
         self._drag_from: QPoint | None = None
         self._is_dragged = self._is_narrow = self._is_tight = False
-        self._skeleton = Skeleton(look)
+        self._skeleton = Skeleton(theme)
         self._chart: QWidget | None = None
         self._column = QVBoxLayout(self)
         self._words = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -247,7 +247,7 @@ class ChartCard(QFrame):
         self._limit.clicked.connect(self._on_limit_clicked)
         for part in (self._quiet, self._verdict):
             part.clicked.connect(self._on_verdict_clicked)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
 
     def _set_texts(self) -> None:
         self._set_limit.setToolTip(
@@ -285,31 +285,31 @@ class ChartCard(QFrame):
         words = (self._limit, self._set_limit, self._more, self._quiet, self._verdict)
         return tab_stops(words if self._chart is None else (*words, self._chart))
 
-    def show_picture(self, picture: ChartCardState) -> None:
+    def show_state(self, state: ChartCardState) -> None:
         """Show these words."""
-        if picture == self._picture:
+        if state == self._card_state:
             return
-        self._picture = picture
-        self._title.setText(picture.title)
-        self._note.setText(picture.note)
-        self._hint.setText(picture.hint)
-        self._hint.setVisible(bool(picture.hint))
-        self._value.setText(picture.value)
-        set_tone(self._value, "mute" if picture.absent else "")
+        self._card_state = state
+        self._title.setText(state.title)
+        self._note.setText(state.note)
+        self._hint.setText(state.hint)
+        self._hint.setVisible(bool(state.hint))
+        self._value.setText(state.value)
+        set_tone(self._value, "mute" if state.absent else "")
         self._show_rate()
-        set_tone(self._rate, "warn" if picture.rate.direction > 0 else "mute")
-        self._rate.setToolTip(picture.rate.tooltip)
+        set_tone(self._rate, "warn" if state.rate.direction > 0 else "mute")
+        self._rate.setToolTip(state.rate.tooltip)
         self._show_verdict()
         self._elide_limit()
-        self._limit.setVisible(bool(picture.limit))
-        self._limit.setEnabled(bool(picture.choices))
-        self._limit.setAccessibleName(f"{picture.title}: {picture.limit}")
-        set_tone(self._limit, picture.limit_tone)
-        self._set_limit.setVisible(picture.can_limit and not picture.limit)
+        self._limit.setVisible(bool(state.limit))
+        self._limit.setEnabled(bool(state.choices))
+        self._limit.setAccessibleName(f"{state.title}: {state.limit}")
+        set_tone(self._limit, state.limit_tone)
+        self._set_limit.setVisible(state.can_limit and not state.limit)
         for label in (self._title, self._note, self._value, self._hint):
-            label.setToolTip(picture.tooltip)
-        self.setAccessibleName(picture.title)
-        self.setAccessibleDescription(picture.description)
+            label.setToolTip(state.tooltip)
+        self.setAccessibleName(state.title)
+        self.setAccessibleDescription(state.description)
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -387,27 +387,27 @@ class ChartCard(QFrame):
         self._column.addWidget(self._skeleton, 1)
 
     def _show_rate(self) -> None:
-        if self._picture is None:
+        if self._card_state is None:
             return
-        rate = self._picture.rate
+        rate = self._card_state.rate
         text = _ARROWS[rate.direction] + rate.text
         self._rate.setText(text)
         # Below the number it takes a line, which is for what there is to say.
         self._rate.setVisible(bool(text) or not self._is_tight)
 
     def _show_verdict(self) -> None:
-        if self._picture is None:
+        if self._card_state is None:
             return
-        title, verdict = self._picture.title, self._picture.verdict
+        title, verdict = self._card_state.title, self._card_state.verdict
         if self._is_tight:
             # Beside it the number would be cut off.
             verdict = replace(verdict, is_quiet=not verdict.text)
-        self._quiet.show_picture(verdict if verdict.is_quiet else NO_VERDICT, title)
-        self._verdict.show_picture(verdict, title)
+        self._quiet.show_label(verdict if verdict.is_quiet else NO_VERDICT, title)
+        self._verdict.show_label(verdict, title)
 
     def _elide_limit(self) -> None:
         # A long title gives way to it, but never wholly.
-        whole = self._picture.limit if self._picture is not None else ""
+        whole = self._card_state.limit if self._card_state is not None else ""
         title = min(self._title.sizeHint().width(), _LEAST_TITLE)
         room = self.width() - title - _BESIDE_LIMIT
         metrics = self._limit.fontMetrics()
@@ -440,22 +440,22 @@ class ChartCard(QFrame):
         self._draw_icon()
 
     def _draw_icon(self) -> None:
-        icon = self._look.icon("limit") if self._is_narrow else QIcon()
+        icon = self._theme.icon("limit") if self._is_narrow else QIcon()
         self._set_limit.setIcon(icon)
-        self._more.setIcon(self._look.icon("more", "mute"))
+        self._more.setIcon(self._theme.icon("more", "mute"))
 
     def _open_menu(self, at: QPoint) -> None:
-        picture = self._picture
+        picture = self._card_state
         if picture is None:
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if picture.has_limit:
             self._add_choices(menu, picture)
-            remove = menu.addAction(self._look.icon("close"), self.tr("Remove the limit"))
+            remove = menu.addAction(self._theme.icon("close"), self.tr("Remove the limit"))
             remove.triggered.connect(self._on_remove_triggered)
         elif picture.can_limit:
-            place = menu.addAction(self._look.icon("limit"), self.tr("Set a limit"))
+            place = menu.addAction(self._theme.icon("limit"), self.tr("Set a limit"))
             place.triggered.connect(self._on_set_limit_clicked)
         whole = menu.addAction(self.tr("Show everything"))
         whole.triggered.connect(self.zoom_reset)
@@ -467,10 +467,10 @@ class ChartCard(QFrame):
         self.menu_opening.emit(self._metric, menu)
         menu.popup(at)
 
-    def _add_choices(self, menu: QMenu, picture: ChartCardState) -> None:
-        if not picture.choices:
+    def _add_choices(self, menu: QMenu, state: ChartCardState) -> None:
+        if not state.choices:
             return
-        add_choices(menu, picture.choices).triggered.connect(self._on_choices_triggered)
+        add_choices(menu, state.choices).triggered.connect(self._on_choices_triggered)
         menu.addSeparator()
 
     @Slot()

@@ -36,9 +36,9 @@ class ChartGrid(QScrollArea):
     picture_wanted = Signal(str, str)
     menu_opening = Signal(str, QMenu)
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
         self._cards: dict[str, ChartCard] = {}
         self._shown: tuple[str, ...] = ()
         self._columns = 0
@@ -59,7 +59,7 @@ class ChartGrid(QScrollArea):
         """The card of that key, made at its first use."""
         card = self._cards.get(key)
         if card is None:
-            card = ChartCard(key, title, self._look, self._inner)
+            card = ChartCard(key, title, self._theme, self._inner)
             card.hide()
             card.picture_wanted.connect(self.picture_wanted)
             card.menu_opening.connect(self.menu_opening)

@@ -48,33 +48,33 @@ class ChartsController(QObject):
     def __init__(
         self,
         grid: ChartGrid,
-        desk: Workspace,
-        ask: SendRequest,
-        look: Theme,
+        workspace: Workspace,
+        request: SendRequest,
+        theme: Theme,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._grid = grid
         self.arrangement = Arrangement()
-        self._desk = desk
-        self._look = look
-        self._ask = ask
-        self._feed = ChartFeed(ask)
-        self.presenter = StandardCharts(desk, self._feed)
-        self._metrics = ExtraCharts(desk, self._feed, self.presenter)
+        self._workspace = workspace
+        self._theme = theme
+        self._send_request = request
+        self._feed = ChartFeed(request)
+        self.presenter = StandardCharts(workspace, self._feed)
+        self._metrics = ExtraCharts(workspace, self._feed, self.presenter)
         self._charts: dict[str, LiveChart] = {}
         self._others: list[LiveChart] = []
         self._is_placed = False
         self._arrange()
-        desk.attach_charts(self._feed)
+        workspace.attach_charts(self._feed)
         grid.moved.connect(self._on_grid_moved)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
 
     @property
     def is_loaded(self) -> bool:
         """Whether the selected run's columns have come."""
-        run = self._desk.book.current()
+        run = self._workspace.run_store.current()
         return run is not None and self._feed.is_loaded(run.run)
 
     def chart(self, key: str) -> LiveChart:
@@ -83,7 +83,7 @@ class ChartsController(QObject):
 
     def have(self) -> set[str]:
         """Columns that the runs drawn have."""
-        return self._feed.have(run.run for run in self._desk.book.shown())
+        return self._feed.have(run.run for run in self._workspace.run_store.shown())
 
     def arrange(self, arrangement: Arrangement) -> None:
         """Show these charts from now on; called again after it was changed."""
@@ -91,12 +91,12 @@ class ChartsController(QObject):
         self._arrange()
         self.refresh()
 
-    def picture(self, key: str, width_px: int) -> ChartState:
+    def state(self, key: str, width_px: int) -> ChartState:
         """What a chart shows now."""
         metric, kind = standard_metric(key), chart_kind(key)
         if metric is not None or kind is None:
-            return self.presenter.picture(metric or "ram", width_px)
-        return self._metrics.picture(kind, self.arrangement.setup(key), width_px)
+            return self.presenter.state(metric or "ram", width_px)
+        return self._metrics.state(kind, self.arrangement.setup(key), width_px)
 
     def card(self, key: str, *, now_s: float) -> ChartCardState | None:
         """What stands above it."""
@@ -114,13 +114,13 @@ class ChartsController(QObject):
 
     def make_comparison(self) -> tuple[Comparison, CompareTable]:
         """What compares runs by the columns that the charts hold."""
-        desk = Comparison(self._desk, self._feed, self._ask)
-        return desk, CompareTable(self._desk, self._feed)
+        comparison = Comparison(self._workspace, self._feed, self._send_request)
+        return comparison, CompareTable(self._workspace, self._feed)
 
     def make_chart(self) -> LiveChart:
         """One more chart, for whoever asks, in the colours in force from now on."""
         chart = LiveChart()
-        chart.set_theme(ChartColours(palette=self._look.palette))
+        chart.set_theme(ChartColours(palette=self._theme.palette))
         self._others.append(chart)
         return chart
 
@@ -134,7 +134,7 @@ class ChartsController(QObject):
         self._draw(self.arrangement.keys)
 
     def _draw(self, keys: Iterable[str]) -> None:
-        if self._desk.book.current() is None:
+        if self._workspace.run_store.current() is None:
             return
         self._place_charts()
         now_s = time.monotonic()
@@ -143,9 +143,9 @@ class ChartsController(QObject):
             if card is None:
                 continue
             chart = self._charts[key]
-            self._grid.card(key).show_picture(card)
+            self._grid.card(key).show_state(card)
             chart.setAccessibleDescription(card.description)
-            chart.set_picture(self.picture(key, chart.plot_width_px()))
+            chart.set_state(self.state(key, chart.plot_width_px()))
 
     def _bind(self, card: ChartCard, chart: LiveChart) -> None:
         chart.resized.connect(self._on_chart_resized)
@@ -169,7 +169,7 @@ class ChartsController(QObject):
         for key in keys:
             if key not in self._charts:
                 chart = self._charts[key] = LiveChart()
-                chart.set_theme(ChartColours(palette=self._look.palette))
+                chart.set_theme(ChartColours(palette=self._theme.palette))
                 self._bind(self._grid.card(key, chart_title(key)), chart)
                 if self._is_placed:
                     self._grid.card(key).attach_chart(chart, chart)
@@ -192,38 +192,38 @@ class ChartsController(QObject):
 
     @Slot()
     def _on_chart_resized(self) -> None:
-        self._desk.changed.add("series")
+        self._workspace.changed.add("series")
 
     @Slot(str, float)
     def _on_card_limit_dropped(self, metric: str, value: float) -> None:
-        run, known = self._desk.book.current(), _metric(metric)
+        run, known = self._workspace.run_store.current(), _metric(metric)
         if run is not None and known is not None:
-            self._desk.limits.place(run, known, value)
+            self._workspace.limits.place(run, known, value)
             self._after_limit()
 
     @Slot(str)
     def _on_card_limit_wanted(self, metric: str) -> None:
-        run, known = self._desk.book.current(), _metric(metric)
+        run, known = self._workspace.run_store.current(), _metric(metric)
         if run is None or known is None:
             return
-        limit = self.presenter.picture(known, self._charts[known].plot_width_px()).limit
+        limit = self.presenter.state(known, self._charts[known].plot_width_px()).limit
         if limit is not None:
-            self._desk.limits.place(run, known, limit.value)
+            self._workspace.limits.place(run, known, limit.value)
             self._after_limit()
 
     @Slot(str)
     def _on_card_limit_removed(self, metric: str) -> None:
-        run, known = self._desk.book.current(), _metric(metric)
+        run, known = self._workspace.run_store.current(), _metric(metric)
         if run is not None and known is not None:
-            self._desk.limits.remove(run, known)
+            self._workspace.limits.remove(run, known)
             self._after_limit()
 
     @Slot(str, str)
     def _on_card_limit_action_chosen(self, metric: str, action: str) -> None:
-        run, known = self._desk.book.current(), _metric(metric)
+        run, known = self._workspace.run_store.current(), _metric(metric)
         chosen = _action(action)
         if run is not None and known is not None and chosen is not None:
-            self._desk.limits.change_action(run, known, chosen)
+            self._workspace.limits.change_action(run, known, chosen)
             self._after_limit()
 
     @Slot(str, float)
@@ -257,12 +257,12 @@ class ChartsController(QObject):
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
-        colours = ChartColours(palette=self._look.palette)
+        colours = ChartColours(palette=self._theme.palette)
         for chart in (*self._charts.values(), *self._others):
             chart.set_theme(colours)
 
     def _after_limit(self) -> None:
-        self._desk.changed |= {"series", "commands"}
+        self._workspace.changed |= {"series", "commands"}
         self.refresh()
         self.limit_changed.emit()
 

@@ -30,12 +30,12 @@ class CompareController(QObject):
 
     closed = Signal()
 
-    def __init__(self, window: MainWindow, look: Theme, parent: QObject | None = None) -> None:
+    def __init__(self, window: MainWindow, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._window = window
-        self.panel = ComparePanel(look)
-        self._board: ChartsController | None = None
-        self._desk: Comparison | None = None
+        self.panel = ComparePanel(theme)
+        self._charts_controller: ChartsController | None = None
+        self._comparison: Comparison | None = None
         self._table: CompareTable | None = None
         self._chart: LiveChart | None = None
         window.add_page(self.panel)
@@ -46,20 +46,20 @@ class CompareController(QObject):
         panel.differences_toggled.connect(self.refresh)
         panel.close_requested.connect(self.closed)
 
-    def attach_board(self, board: "ChartsController") -> None:
+    def attach_controller(self, controller: "ChartsController") -> None:
         """The charts are loaded."""
-        self._board = board
+        self._charts_controller = controller
 
     def open(self, runs: Sequence[str]) -> bool:
         """Compare these; False while the charts are still being loaded."""
-        if self._board is None:
+        if self._charts_controller is None:
             return False
-        if self._desk is None:
-            self._desk, self._table = self._board.make_comparison()
-            self._chart = self._board.make_chart()
+        if self._comparison is None:
+            self._comparison, self._table = self._charts_controller.make_comparison()
+            self._chart = self._charts_controller.make_chart()
             self._bind(self._chart)
-        self._desk.compare(runs)
-        self.panel.show_choices(self._desk.x_kind, self._desk.metric)
+        self._comparison.compare(runs)
+        self.panel.show_choices(self._comparison.x_kind, self._comparison.metric)
         self._window.show_page(self.panel)
         self.refresh()
         self.panel.take_focus()
@@ -72,12 +72,12 @@ class CompareController(QObject):
             self._show()
 
     def _show(self) -> None:
-        desk, table, chart = self._desk, self._table, self._chart
+        desk, table, chart = self._comparison, self._table, self._chart
         if desk is None or table is None or chart is None:
             return
         legend = desk.legend()
         self.panel.show_legend(legend)
-        chart.set_picture(desk.picture(chart.plot_width_px()))
+        chart.set_state(desk.state(chart.plot_width_px()))
         chart.setAccessibleDescription(desk.description())
         rows = table.rows(desk.runs(), only_differences=self.panel.only_differences)
         self.panel.show_rows(rows, legend)
@@ -96,8 +96,8 @@ class CompareController(QObject):
 
     @Slot(str)
     def _on_panel_axis_chosen(self, kind: str) -> None:
-        if self._desk is not None:
-            self._desk.count(
+        if self._comparison is not None:
+            self._comparison.count(
                 "seconds" if kind == "seconds" else "models" if kind == "models" else "epochs"
             )
             self.refresh()
@@ -105,22 +105,22 @@ class CompareController(QObject):
     @Slot(str)
     def _on_panel_metric_chosen(self, key: str) -> None:
         metric = _metric(key)
-        if self._desk is not None and metric is not None:
-            self._desk.metric = metric
+        if self._comparison is not None and metric is not None:
+            self._comparison.metric = metric
             self.refresh()
 
     @Slot(str)
     def _on_panel_removal_requested(self, run: str) -> None:
-        if self._desk is not None:
-            self._desk.leave_out(run)
+        if self._comparison is not None:
+            self._comparison.leave_out(run)
             self.refresh()
             # Its button is gone.
             self.panel.take_focus()
 
     @Slot(float)
     def _on_chart_crosshair_moved(self, x: float) -> None:
-        if self._desk is not None and self._chart is not None:
-            self._chart.set_crosshair(x, self._desk.crosshair(x))
+        if self._comparison is not None and self._chart is not None:
+            self._chart.set_crosshair(x, self._comparison.crosshair(x))
 
     @Slot()
     def _on_chart_crosshair_left(self) -> None:
@@ -129,14 +129,14 @@ class CompareController(QObject):
 
     @Slot(float, float)
     def _on_chart_range_zoomed(self, lo: float, hi: float) -> None:
-        if self._desk is not None:
-            self._desk.zoom(lo, hi)
+        if self._comparison is not None:
+            self._comparison.zoom(lo, hi)
             self.refresh()
 
     @Slot()
     def _on_chart_zoom_reset(self) -> None:
-        if self._desk is not None:
-            self._desk.show_all()
+        if self._comparison is not None:
+            self._comparison.show_all()
             self.refresh()
 
 

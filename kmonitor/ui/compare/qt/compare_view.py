@@ -51,15 +51,15 @@ class CompareLegend(QWidget):
 
     removal_requested = Signal(str)
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
         self._entries: tuple[LegendEntry, ...] = ()
         self._chips: list[QFrame] = []
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(8)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
 
     def show_entries(self, entries: Sequence[LegendEntry]) -> None:
         """Show these runs."""
@@ -82,7 +82,7 @@ class CompareLegend(QWidget):
         chip.setObjectName("chip")
         chip.setToolTip(entry.tooltip)
         swatch = QLabel()
-        swatch.setPixmap(swatch_pixmap(self._look, entry.hue, self.devicePixelRatioF()))
+        swatch.setPixmap(swatch_pixmap(self._theme, entry.hue, self.devicePixelRatioF()))
         name = ElidedLabel("strong_small", entry.name)
         row = QHBoxLayout(chip)
         row.setContentsMargins(10, 4, 6, 4)
@@ -97,7 +97,7 @@ class CompareLegend(QWidget):
         out = QPushButton()
         out.setProperty("kind", "more")
         out.setFixedSize(20, 20)
-        out.setIcon(self._look.icon("close", "mute"))
+        out.setIcon(self._theme.icon("close", "mute"))
         title = self.tr("Leave out {name}").format(name=entry.name)
         out.setAccessibleName(title)
         out.setToolTip(title)
@@ -113,7 +113,7 @@ class CompareLegend(QWidget):
         self._rebuild()
 
 
-def swatch_pixmap(look: Theme, hue: int, scale: float) -> QPixmap:
+def swatch_pixmap(theme: Theme, hue: int, scale: float) -> QPixmap:
     """A round spot in a run's colour."""
     pixmap = QPixmap(round(_SWATCH_PX * scale), round(_SWATCH_PX * scale))
     pixmap.setDevicePixelRatio(scale)
@@ -121,15 +121,15 @@ def swatch_pixmap(look: Theme, hue: int, scale: float) -> QPixmap:
     painter = QPainter(pixmap)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(look.palette.series[hue % len(look.palette.series)]))
+    painter.setBrush(QColor(theme.palette.series[hue % len(theme.palette.series)]))
     painter.drawRoundedRect(0, 0, _SWATCH_PX, _SWATCH_PX, 3, 3)
     painter.end()
     return pixmap
 
 
-def swatch_icon(look: Theme, hue: int, scale: float) -> QIcon:
+def swatch_icon(theme: Theme, hue: int, scale: float) -> QIcon:
     """The same as an icon."""
-    return QIcon(swatch_pixmap(look, hue, scale))
+    return QIcon(swatch_pixmap(theme, hue, scale))
 
 
 # compare_model: The difference table as a table model: quantities down, runs across.
@@ -257,13 +257,13 @@ class ComparePanel(QFrame):
     differences_toggled = Signal()
     close_requested = Signal()
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("guide_page", "history.md")
-        self._look = look
+        self._theme = theme
         self._model = CompareModel(self)
-        self._table = RowTableView()
-        self._legend = CompareLegend(look)
+        self._table_view = RowTableView()
+        self._legend = CompareLegend(theme)
         self._back = QPushButton()
         self._only = QPushButton()
         self._copy = QPushButton()
@@ -294,7 +294,7 @@ class ComparePanel(QFrame):
         self._axis.explain("models", self.tr("Models built: the fits of a run in a row"))
         self._title.setText(self.tr("Compare"))
         self._table_title.setText(self.tr("What differs"))
-        self._table.setAccessibleName(self.tr("What differs"))
+        self._table_view.setAccessibleName(self.tr("What differs"))
 
     @property
     def only_differences(self) -> bool:
@@ -323,18 +323,20 @@ class ComparePanel(QFrame):
             entries: The runs, from left to right.
         """
         scale = self.devicePixelRatioF()
-        heads = [(entry.name, swatch_icon(self._look, entry.hue, scale)) for entry in entries]
+        heads = [(entry.name, swatch_icon(self._theme, entry.hue, scale)) for entry in entries]
         self._model.show_rows(rows, heads)
         self._fit_columns()
-        self._table.viewport().update()
+        self._table_view.viewport().update()
 
     def take_focus(self) -> None:
         """Begin with the table, whose keys are the arrows."""
-        self._table.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._table_view.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def copy(self) -> str:
         """Put the selected rows, or else all, on the clipboard as text; returns it."""
-        chosen = sorted({index.row() for index in self._table.selectionModel().selectedRows()})
+        chosen = sorted(
+            {index.row() for index in self._table_view.selectionModel().selectedRows()}
+        )
         rows = self._model.rows()
         wanted = [rows[at] for at in chosen] if len(chosen) > 1 else list(rows)
         lines = ["\t".join(("", *self._model.names())), *(row.as_text() for row in wanted)]
@@ -353,9 +355,9 @@ class ComparePanel(QFrame):
         self._only.setCheckable(True)
         self._only.setProperty("kind", "filter")
         self._copy.setProperty("kind", "small")
-        table, head = self._table, self._table.horizontalHeader()
+        table, head = self._table_view, self._table_view.horizontalHeader()
         table.setModel(self._model)
-        table.setItemDelegate(CellDelegate(self._look, _cell_of, table))
+        table.setItemDelegate(CellDelegate(self._theme, _cell_of, table))
         head.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         head.setSectionsMovable(False)
         head.setStretchLastSection(False)
@@ -386,7 +388,7 @@ class ComparePanel(QFrame):
         below.setContentsMargins(10, 7, 10, 8)
         below.setSpacing(4)
         below.addLayout(tools)
-        below.addWidget(self._table, 1)
+        below.addWidget(self._table_view, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(SIZES.gutter, SIZES.gutter, SIZES.gutter, SIZES.gutter)
         column.setSpacing(10)
@@ -401,10 +403,10 @@ class ComparePanel(QFrame):
         self._legend.removal_requested.connect(self.removal_requested)
         self._only.clicked.connect(self._on_only_clicked)
         self._copy.clicked.connect(self._on_copy_clicked)
-        self._table.copy_requested.connect(self._on_copy_clicked)
+        self._table_view.copy_requested.connect(self._on_copy_clicked)
         self._back.clicked.connect(self.close_requested)
         add_shortcut("compare_close", self).activated.connect(self.close_requested)
-        self._look.palette_changed.connect(self._on_look_palette_changed)
+        self._theme.palette_changed.connect(self._on_look_palette_changed)
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -414,11 +416,11 @@ class ComparePanel(QFrame):
     def _fit_columns(self) -> None:
         """Give all runs the same room; what is longer is elided, and whole under the pointer."""
         n = self._model.columnCount() - 1
-        room = self._table.viewport().width() - _TITLES_PX
-        self._table.size_column(0, _TITLES_PX)
+        room = self._table_view.viewport().width() - _TITLES_PX
+        self._table_view.size_column(0, _TITLES_PX)
         for at in range(1, n + 1):
-            if not self._table.is_sized(at):
-                self._table.size_column(at, max(_LEAST_COLUMN_PX, room // n))
+            if not self._table_view.is_sized(at):
+                self._table_view.size_column(at, max(_LEAST_COLUMN_PX, room // n))
 
     @Slot()
     def _on_only_clicked(self) -> None:
@@ -430,9 +432,9 @@ class ComparePanel(QFrame):
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
-        self._back.setIcon(self._look.icon("back", "mute"))
-        self._copy.setIcon(self._look.icon("copy"))
-        self._table.viewport().update()
+        self._back.setIcon(self._theme.icon("back", "mute"))
+        self._copy.setIcon(self._theme.icon("copy"))
+        self._table_view.viewport().update()
 
 
 def _metric_titles() -> dict[str, str]:

@@ -27,30 +27,30 @@ from kmonitor.ui.widgets.labels import ElidedLabel
 # Sheet text.
 
 
-def diagnosis_html(picture: DiagnosisState, palette: Palette) -> str:
+def diagnosis_html(state: DiagnosisState, palette: Palette) -> str:
     """The evidence of a diagnosis, section by section."""
-    parts = [_section(section, palette) for section in picture.sections]
-    if picture.missing:
-        parts.append(_paragraph(picture.missing, palette.sub))
+    parts = [_section(section, palette) for section in state.sections]
+    if state.missing:
+        parts.append(_paragraph(state.missing, palette.sub))
     return "".join(parts)
 
 
-def record_html(picture: RecordState, palette: Palette) -> str:
+def record_html(state: RecordState, palette: Palette) -> str:
     """The facts of a record, one a row."""
     rows = "".join(
         f'<tr><td width="30%" style="color: {palette.sub}; padding: 4px 18px 4px 0;">'
         f'{escape(fact.title)}</td><td style="padding: 4px 0;">{_lines(fact.text)}</td></tr>'
-        for fact in picture.facts
+        for fact in state.facts
     )
     return f'<table width="100%" cellspacing="0">{rows}</table>'
 
 
-def evidence_html(picture: EvidenceState, palette: Palette) -> str:
+def evidence_html(state: EvidenceState, palette: Palette) -> str:
     """What a verdict rests on, and what may help."""
-    parts = [_paragraph(line, palette.text) for line in picture.lines]
-    if picture.advice:
+    parts = [_paragraph(line, palette.text) for line in state.lines]
+    if state.advice:
         parts.append(_paragraph(tr("What may help in the script:"), palette.sub))
-        parts += [_paragraph(f"\u2022 {each}", palette.text) for each in picture.advice]
+        parts += [_paragraph(f"\u2022 {each}", palette.text) for each in state.advice]
     return "".join(parts)
 
 
@@ -96,9 +96,9 @@ _BELOW_SUBTITLE = 2
 class DetailWindow(QDialog):
     """Title, a sentence, the evidence, and a button that copies all of it; not modal."""
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
         self._text = ""
         self.resize(660, 560)
         self._title = ElidedLabel("title")
@@ -111,7 +111,7 @@ class DetailWindow(QDialog):
         self.bottom = QHBoxLayout()
         self._build_sheet()
         self._set_sheet_texts()
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
 
     def _set_sheet_texts(self) -> None:
@@ -183,39 +183,39 @@ class DetailWindow(QDialog):
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
-        self._copy.setIcon(self._look.icon("copy"))
+        self._copy.setIcon(self._theme.icon("copy"))
         self.redraw()
 
 
 class EvidenceWindow(DetailWindow):
     """Shows an `EvidenceState`."""
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
-        self._picture: EvidenceState | None = None
-        super().__init__(look, parent)
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        self._evidence_state: EvidenceState | None = None
+        super().__init__(theme, parent)
 
-    def show_picture(self, picture: EvidenceState) -> None:
+    def show_state(self, state: EvidenceState) -> None:
         """Show this."""
-        if picture == self._picture:
+        if state == self._evidence_state:
             return
-        self._picture = picture
-        self.show_words(picture.title, picture.subtitle, picture.lead)
-        set_tone(self._title, picture.tone if picture.tone in {"warn", "crit"} else "")
+        self._evidence_state = state
+        self.show_words(state.title, state.subtitle, state.lead)
+        set_tone(self._title, state.tone if state.tone in {"warn", "crit"} else "")
         self.redraw()
 
     @override
     def redraw(self) -> None:
         """Draw the evidence in the colours in force."""
-        if self._picture is not None:
-            html = evidence_html(self._picture, self._look.palette)
-            self.show_evidence(html, self._picture.as_text())
+        if self._evidence_state is not None:
+            html = evidence_html(self._evidence_state, self._theme.palette)
+            self.show_evidence(html, self._evidence_state.as_text())
 
 
 class RunEndWindow(EvidenceWindow):
     """How a run ended, and what its memory did in the last minute."""
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(look, parent)
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
         self.resize(660, 340)
         self.setWindowTitle(self.tr("End of a run"))
 
@@ -223,24 +223,24 @@ class RunEndWindow(EvidenceWindow):
 class RecordWindow(DetailWindow):
     """One record of the reclaim table in full."""
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
-        self._picture: RecordState | None = None
-        super().__init__(look, parent)
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        self._record_state: RecordState | None = None
+        super().__init__(theme, parent)
         self.setWindowTitle(self.tr("Reclaim"))
 
-    def show_picture(self, picture: RecordState) -> None:
+    def show_state(self, state: RecordState) -> None:
         """Show this record."""
-        self._picture = picture
-        self.show_words(picture.title, picture.subtitle, "")
-        set_tone(self._title, "" if picture.ok else "warn")
+        self._record_state = state
+        self.show_words(state.title, state.subtitle, "")
+        set_tone(self._title, "" if state.ok else "warn")
         self.redraw()
 
     @override
     def redraw(self) -> None:
         """Draw the evidence in the colours in force."""
-        if self._picture is not None:
-            html = record_html(self._picture, self._look.palette)
-            self.show_evidence(html, self._picture.as_text())
+        if self._record_state is not None:
+            html = record_html(self._record_state, self._theme.palette)
+            self.show_evidence(html, self._record_state.as_text())
 
 
 class DiagnosisWindow(DetailWindow):
@@ -254,9 +254,9 @@ class DiagnosisWindow(DetailWindow):
     diagnose_requested = Signal()
     step_requested = Signal(int)
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
-        self._picture: DiagnosisState | None = None
-        super().__init__(look, parent)
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        self._diagnosis_state: DiagnosisState | None = None
+        super().__init__(theme, parent)
         self._progress = role_label("sub")
         self._progress.setWordWrap(True)
         self._before = QPushButton()
@@ -279,22 +279,22 @@ class DiagnosisWindow(DetailWindow):
         for button in (self._before, self._after, self._again):
             button.setAccessibleName(button.text())
 
-    def show_picture(self, picture: DiagnosisState | None, *, title: str, empty: str) -> None:
+    def show_state(self, state: DiagnosisState | None, *, title: str, empty: str) -> None:
         """Show this diagnosis, or why there is none.
 
         Args:
-            picture: What was found; None: nothing yet.
+            state: What was found; None: nothing yet.
             title: The run's name.
             empty: What stands in place of a diagnosis.
         """
-        if picture is None:
-            self._picture = None
+        if state is None:
+            self._diagnosis_state = None
             self.show_words(title, "", empty)
             set_tone(self._lead, "mute")
             self.show_evidence("", "")
-        elif picture != self._picture:
-            self._picture = picture
-            self.show_words(picture.title, picture.subtitle, picture.summary)
+        elif state != self._diagnosis_state:
+            self._diagnosis_state = state
+            self.show_words(state.title, state.subtitle, state.summary)
             set_tone(self._lead, "")
             self.redraw()
 
@@ -321,9 +321,9 @@ class DiagnosisWindow(DetailWindow):
     @override
     def redraw(self) -> None:
         """Draw the evidence in the colours in force."""
-        if self._picture is not None:
-            html = diagnosis_html(self._picture, self._look.palette)
-            self.show_evidence(html, self._picture.as_text())
+        if self._diagnosis_state is not None:
+            html = diagnosis_html(self._diagnosis_state, self._theme.palette)
+            self.show_evidence(html, self._diagnosis_state.as_text())
 
     def _build(self) -> None:
         column = self.layout()

@@ -81,16 +81,16 @@ class EventLogPanel(QWidget):
     filter_chosen = Signal(str)
     row_opened = Signal(str, int)
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._model = EventLogModel(self)
         self._list = QListView()
         self.filter_switch = SegmentedControl(self._filter_titles(), "")
         self._empty = role_label("meta")
-        self._build(look)
+        self._build(theme)
         self.filter_switch.choose("all")
         self.filter_switch.chosen.connect(self.filter_chosen)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
         self._set_texts()
 
     def _set_texts(self) -> None:
@@ -115,9 +115,9 @@ class EventLogPanel(QWidget):
             "actions": self.tr("Actions"),
         }
 
-    def _build(self, look: Theme) -> None:
+    def _build(self, theme: Theme) -> None:
         self._list.setModel(self._model)
-        self._list.setItemDelegate(_LogRowDelegate(look, self._list))
+        self._list.setItemDelegate(_LogRowDelegate(theme, self._list))
         self._list.setFrameShape(QFrame.Shape.NoFrame)
         self._list.setUniformItemSizes(True)
         self._list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -145,9 +145,9 @@ class EventLogPanel(QWidget):
 class _LogRowDelegate(QStyledItemDelegate):
     """Paints a `EventLogRow`: icon, time, run, sentence."""
 
-    def __init__(self, look: Theme, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
 
     @override
     def sizeHint(
@@ -167,7 +167,7 @@ class _LogRowDelegate(QStyledItemDelegate):
             return
         area: QRect = option.rect  # type: ignore[attr-defined]
         state: QStyle.StateFlag = option.state  # type: ignore[attr-defined]
-        colours = self._look.palette
+        colours = self._theme.palette
         painter.save()
         if state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver):
             painter.fillRect(area, QColor(colours.raised))
@@ -181,7 +181,7 @@ class _LogRowDelegate(QStyledItemDelegate):
         painter.restore()
 
     def _texts(self, painter: QPainter, area: QRect, row: EventLogRow) -> None:
-        colours = self._look.palette
+        colours = self._theme.palette
         font = QFont(painter.font())
         font.setPixelSize(SIZES.body_px)
         painter.setFont(font)

@@ -116,22 +116,22 @@ class ReclaimTablePanel(QWidget):
 
     record_opened = Signal(int)
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
         self._model = ReclaimModel(self)
         self._sorted = QSortFilterProxyModel(self)
-        self._table = RowTableView()
+        self._table_view = RowTableView()
         self._empty = role_label("sub")
         self._build()
-        self._table.activated.connect(self._on_table_activated)
-        self._table.copy_requested.connect(self._on_table_copy_requested)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        self._table_view.activated.connect(self._on_table_activated)
+        self._table_view.copy_requested.connect(self._on_table_copy_requested)
+        theme.palette_changed.connect(self._on_look_palette_changed)
         self._set_texts()
 
     def _set_texts(self) -> None:
-        self._table.setAccessibleName(self.tr("Reclaims"))
-        self._table.setAccessibleDescription(
+        self._table_view.setAccessibleName(self.tr("Reclaims"))
+        self._table_view.setAccessibleDescription(
             self.tr("Enter shows a record in full, Ctrl+C copies the selected ones")
         )
 
@@ -141,7 +141,7 @@ class ReclaimTablePanel(QWidget):
             self._fit_columns(rows)
         self._empty.setText(empty_text)
         self._empty.setVisible(not rows)
-        self._table.setVisible(bool(rows))
+        self._table_view.setVisible(bool(rows))
 
     def choose(self, row: int) -> bool:
         """Select and show the record with this hub row id; False if it has no row."""
@@ -149,14 +149,14 @@ class ReclaimTablePanel(QWidget):
         if at is None:
             return False
         index = self._sorted.mapFromSource(self._model.index(at, 0))
-        self._table.selectRow(index.row())
-        self._table.scrollTo(index, QAbstractItemView.ScrollHint.EnsureVisible)
-        self._table.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._table_view.selectRow(index.row())
+        self._table_view.scrollTo(index, QAbstractItemView.ScrollHint.EnsureVisible)
+        self._table_view.setFocus(Qt.FocusReason.OtherFocusReason)
         return True
 
     def chosen(self) -> list[ReclaimRow]:
         """The selected rows, from top to bottom."""
-        found = sorted(self._table.selectionModel().selectedRows(), key=_place)
+        found = sorted(self._table_view.selectionModel().selectedRows(), key=_place)
         return [row for each in found if isinstance(row := each.data(ROW_ROLE), ReclaimRow)]
 
     def copy(self) -> str:
@@ -172,14 +172,14 @@ class ReclaimTablePanel(QWidget):
     @property
     def table(self) -> RowTableView:
         """The table, whose columns' layout is remembered."""
-        return self._table
+        return self._table_view
 
     def _build(self) -> None:
         self._sorted.setSourceModel(self._model)
         self._sorted.setSortRole(SORT_ROLE)
-        table = self._table
+        table = self._table_view
         table.setModel(self._sorted)
-        table.setItemDelegate(CellDelegate(self._look, _cell_of, table))
+        table.setItemDelegate(CellDelegate(self._theme, _cell_of, table))
         table.setSortingEnabled(True)
         table.sortByColumn(0, Qt.SortOrder.DescendingOrder)
         table.name_columns([column.key for column in reclaim_columns()])
@@ -194,7 +194,7 @@ class ReclaimTablePanel(QWidget):
 
     def _fit_columns(self, rows: Sequence[ReclaimRow]) -> None:
         """Give each column the room of its widest text, unless the user has set widths."""
-        head = self._table.horizontalHeader()
+        head = self._table_view.horizontalHeader()
         metrics, head_metrics = QFontMetrics(self._font()), head.fontMetrics()
         for at, column in enumerate(reclaim_columns()):
             widest = max(
@@ -203,8 +203,8 @@ class ReclaimTablePanel(QWidget):
             widest += 2 * CELL_PAD + (CELL_ICON if column.key == "level" else 0) + 2
             least = head_metrics.horizontalAdvance(column.title) + 2 * CELL_PAD + SORT_ARROW
             width = max(least, min(widest, _WIDEST.get(column.key, widest)))
-            if not self._table.is_sized(at):
-                self._table.size_column(at, width)
+            if not self._table_view.is_sized(at):
+                self._table_view.size_column(at, width)
 
     def _font(self) -> QFont:
         font = QFont(self.font())
@@ -223,7 +223,7 @@ class ReclaimTablePanel(QWidget):
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
-        self._table.viewport().update()
+        self._table_view.viewport().update()
 
 
 def _cell_of(index: Index, colours: Palette) -> CellStyle | None:

@@ -27,12 +27,12 @@ class RecordsController(QObject):
     diagnose_requested = Signal()
 
     def __init__(
-        self, window: MainWindow, desk: Workspace, look: Theme, parent: QObject | None = None
+        self, window: MainWindow, workspace: Workspace, theme: Theme, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._window = window
-        self._desk = desk
-        self._look = look
+        self._workspace = workspace
+        self._theme = theme
         self._record: RecordWindow | None = None
         self._opened: tuple[str, int] | None = None
         self._diagnosis: DiagnosisWindow | None = None
@@ -54,8 +54,8 @@ class RecordsController(QObject):
 
     def refresh(self) -> None:
         """Show what is known of the selected run."""
-        desk, records = self._desk, self._window.records
-        run = desk.book.current()
+        desk, records = self._workspace, self._window.records
+        run = desk.run_store.current()
         records.log.show_rows(desk.log.rows(), desk.log.empty_text())
         rows = desk.reclaims.rows(run.run if run is not None else "")
         records.table.show_rows(
@@ -78,10 +78,10 @@ class RecordsController(QObject):
             row: The hub's row id of one; None: the newest, also when a newer one comes.
         """
         if self._diagnosis is None:
-            self._diagnosis = DiagnosisWindow(self._look, self._window)
+            self._diagnosis = DiagnosisWindow(self._theme, self._window)
             self._diagnosis.diagnose_requested.connect(self._on_diagnosis_diagnose_requested)
             self._diagnosis.step_requested.connect(self._on_diagnosis_step_requested)
-        run = self._desk.book.current()
+        run = self._workspace.run_store.current()
         self._shown, self._shown_of = row, run.run if run is not None else ""
         self._diagnosis.bring_up()
         self._refresh_diagnosis()
@@ -89,19 +89,19 @@ class RecordsController(QObject):
     def open_end(self, run: str) -> None:
         """Show how a run ended, and what its memory did before."""
         if self._end is None:
-            self._end = RunEndWindow(self._look, self._window)
+            self._end = RunEndWindow(self._theme, self._window)
         self._end_of = run
         self._end.bring_up()
         self._refresh_end()
 
     def _refresh_end(self) -> None:
-        window, run = self._end, self._desk.book.get(self._end_of)
+        window, run = self._end, self._workspace.run_store.get(self._end_of)
         if window is None or not window.isVisible() or run is None:
             return
-        self._desk.ends.want(run)
-        minute = self._desk.ends.get(run.run)
-        now_wall_s = self._desk.now_wall_s()
-        window.show_picture(run_end_state(run, minute, now_wall_s=now_wall_s))
+        self._workspace.ends.want(run)
+        minute = self._workspace.ends.get(run.run)
+        now_wall_s = self._workspace.now_wall_s()
+        window.show_state(run_end_state(run, minute, now_wall_s=now_wall_s))
 
     def reword(self) -> None:
         """Write the sizes of the record that is open anew; the rest comes with a refresh."""
@@ -112,20 +112,20 @@ class RecordsController(QObject):
         if self._record is None or self._opened is None:
             return
         run, row = self._opened
-        summary = self._desk.book.get(run)
+        summary = self._workspace.run_store.get(run)
         if summary is None:
             return
-        picture = self._desk.reclaims.full(run, row, run_name=summary.name)
+        picture = self._workspace.reclaims.full(run, row, run_name=summary.name)
         if picture is not None:
-            self._record.show_picture(picture)
+            self._record.show_state(picture)
 
     def _refresh_diagnosis(self) -> None:
-        window, run = self._diagnosis, self._desk.book.current()
+        window, run = self._diagnosis, self._workspace.run_store.current()
         if window is None or not window.isVisible() or run is None:
             return
         if run.run != self._shown_of:
             self._shown, self._shown_of = None, run.run
-        desk = self._desk
+        desk = self._workspace
         asked = desk.commands.newest(run.run, "diagnose")
         is_open = asked is not None and asked.is_open
         can_ask = desk.is_reached(run.run) and not desk.why_no_command(run.run)
@@ -133,8 +133,8 @@ class RecordsController(QObject):
         if self._shown is not None:
             # What is told an epoch later makes the diagnosis whole, under another row.
             self._shown = desk.diagnoses.row_of(run.run, self._shown)
-        picture = desk.diagnoses.picture(run.run, self._shown, run_name=run.name)
-        window.show_picture(picture, title=run.name, empty=diagnosis.no_diagnosis_text())
+        picture = desk.diagnoses.state(run.run, self._shown, run_name=run.name)
+        window.show_state(picture, title=run.name, empty=diagnosis.no_diagnosis_text())
         progress = command_status_text(run, desk.commands, "diagnose")
         window.show_progress(progress, is_open=is_open, can_ask=can_ask)
         before, after = self._beside(run)
@@ -142,7 +142,7 @@ class RecordsController(QObject):
 
     def _beside(self, run: RunSummary) -> tuple[int | None, int | None]:
         """Row ids of the diagnoses before and after the one that is shown."""
-        rows = self._desk.diagnoses.rows(run.run)
+        rows = self._workspace.diagnoses.rows(run.run)
         known = self._shown if self._shown in rows else None
         shown = rows[-1:] if known is None else [known]
         if not shown or shown[0] not in rows:
@@ -162,20 +162,20 @@ class RecordsController(QObject):
 
     @Slot(str)
     def _on_log_filter_chosen(self, key: str) -> None:
-        log = self._desk.log
+        log = self._workspace.log
         log.filter = "warnings" if key == "warnings" else "actions" if key == "actions" else "all"
         self._window.records.log.show_rows(log.rows(), log.empty_text())
         self.settings_changed.emit()
 
     @Slot(str, int)
     def _on_log_row_opened(self, run: str, row: int) -> None:
-        if self._desk.log.is_end(run, row):
+        if self._workspace.log.is_end(run, row):
             self.open_end(run)
             return
-        found = self._desk.diagnoses.row_of(run, row)
-        if found is None and all(row != each.row for each in self._desk.reclaims.rows(run)):
+        found = self._workspace.diagnoses.row_of(run, row)
+        if found is None and all(row != each.row for each in self._workspace.reclaims.rows(run)):
             return
-        if run != self._desk.book.selected:
+        if run != self._workspace.run_store.selected:
             self.run_wanted.emit(run)
         if found is not None:
             self.open_diagnosis(found)
@@ -184,17 +184,17 @@ class RecordsController(QObject):
 
     @Slot()
     def _on_header_state_opened(self) -> None:
-        run = self._desk.book.current()
+        run = self._workspace.run_store.current()
         if run is not None:
             self.open_end(run.run)
 
     @Slot(int)
     def _on_table_record_opened(self, row: int) -> None:
-        run = self._desk.book.current()
-        if run is None or self._desk.reclaims.full(run.run, row, run_name=run.name) is None:
+        run = self._workspace.run_store.current()
+        if run is None or self._workspace.reclaims.full(run.run, row, run_name=run.name) is None:
             return
         if self._record is None:
-            self._record = RecordWindow(self._look, self._window)
+            self._record = RecordWindow(self._theme, self._window)
         self._opened = run.run, row
         self._show_record()
         self._record.bring_up()
@@ -206,7 +206,7 @@ class RecordsController(QObject):
 
     @Slot(int)
     def _on_diagnosis_step_requested(self, by: int) -> None:
-        run = self._desk.book.current()
+        run = self._workspace.run_store.current()
         if run is not None:
             before, after = self._beside(run)
             self._shown = before if by < 0 else after

@@ -45,12 +45,12 @@ class RecordsPanel(QFrame):
     tab_chosen = Signal(str)
     tab_shown = Signal()
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("card")
-        self._look = look
-        self.log = EventLogPanel(look)
-        self.table = ReclaimTablePanel(look)
+        self._theme = theme
+        self.log = EventLogPanel(theme)
+        self.table = ReclaimTablePanel(theme)
         self.tab: RecordsTab = "events"
         self._n = 0
         self._tabs = SegmentedControl(self._titles(), "")
@@ -60,7 +60,7 @@ class RecordsPanel(QFrame):
         self._build()
         self._tabs.chosen.connect(self._on_tabs_chosen)
         self._copy.clicked.connect(self._on_copy_clicked)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
         self.show_tab("events")
         self._set_texts()
@@ -143,4 +143,4 @@ class RecordsPanel(QFrame):
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
-        self._copy.setIcon(self._look.icon("copy"))
+        self._copy.setIcon(self._theme.icon("copy"))

@@ -152,10 +152,10 @@ _FEATURES = QTextDocument.MarkdownFeature.MarkdownDialectGitHub
 class GuideWindow(QDialog):
     """Shows the guide's pages, beginning with index.md; links lead from page to page."""
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.resize(820, 680)
-        self._look = look
+        self._theme = theme
         self._page = ""
         self._history: list[str] = []
         self._plain: dict[str, str] = {}
@@ -237,7 +237,7 @@ class GuideWindow(QDialog):
 
     def _show(self, source: str) -> None:
         self._reader.document().setMarkdown(source, _FEATURES)
-        format_document(self._reader.document(), self._look.palette)
+        format_document(self._reader.document(), self._theme.palette)
 
     def _headings(self) -> list[QTextBlock]:
         blocks = blocks_of(self._reader.document())
@@ -288,7 +288,7 @@ class GuideWindow(QDialog):
         self._index.clicked.connect(self._on_index_clicked)
         self._search.textChanged.connect(self._on_search_text_changed)
         self._search.returnPressed.connect(self.find_next)
-        self._look.palette_changed.connect(self._on_look_palette_changed)
+        self._theme.palette_changed.connect(self._on_look_palette_changed)
         add_shortcut("guide_back", self, self._on_back_clicked)
         add_shortcut("guide_find", self, self._on_find_activated)
         add_shortcut("guide_next", self, self.find_next)
@@ -321,10 +321,10 @@ class GuideWindow(QDialog):
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
-        self._back.setIcon(self._look.icon("back"))
-        self._search_icon.setIcon(self._look.icon("search", "mute"))
+        self._back.setIcon(self._theme.icon("back"))
+        self._search_icon.setIcon(self._theme.icon("search", "mute"))
         if self._page:
-            format_document(self._reader.document(), self._look.palette)
+            format_document(self._reader.document(), self._theme.palette)
 
     @Slot()
     def _on_index_clicked(self) -> None:

@@ -13,10 +13,10 @@ from kmonitor.ui.theme.qt.theme import Theme
 class HelpController(QObject):
     """Main thread only."""
 
-    def __init__(self, window: MainWindow, look: Theme, parent: QObject | None = None) -> None:
+    def __init__(self, window: MainWindow, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._window = window
-        self._look = look
+        self._theme = theme
         self._guide: GuideWindow | None = None
         self._keyboard: KeyboardWindow | None = None
         window.header.help_requested.connect(self.open_guide)
@@ -30,7 +30,7 @@ class HelpController(QObject):
     def open_guide(self) -> None:
         """Show the guide as it was left, or at its first page."""
         if self._guide is None:
-            self._guide = GuideWindow(self._look, self._window)
+            self._guide = GuideWindow(self._theme, self._window)
         _bring_up(self._guide)
 
     def open_page(self, name: str, heading: str = "") -> None:

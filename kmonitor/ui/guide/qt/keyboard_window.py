@@ -86,13 +86,13 @@ def _group(group: ShortcutGroup) -> QWidget:
     return box
 
 
-def _keys(line: ShortcutRow) -> QWidget:
+def _keys(shortcut_row: ShortcutRow) -> QWidget:
     box = QWidget()
     box.setFixedWidth(172)
     row = QHBoxLayout(box)
     row.setContentsMargins(0, 0, 0, 0)
     row.setSpacing(5)
-    for keys in line.keys:
+    for keys in shortcut_row.keys:
         key = QLabel(native_shortcut_text(keys))
         key.setProperty("role", "key")
         key.setTextFormat(Qt.TextFormat.PlainText)

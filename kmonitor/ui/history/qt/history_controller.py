@@ -128,22 +128,22 @@ class HistoryController(QObject):
     run_wanted = Signal(str)
 
     def __init__(
-        self, window: MainWindow, desk: Workspace, look: Theme, parent: QObject | None = None
+        self, window: MainWindow, workspace: Workspace, theme: Theme, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._window = window
-        self._desk = desk
+        self._workspace = workspace
         self._shown_s = 0.0
-        self._finder = RunHistory(self._place_of)
-        self.panel = RunHistoryPanel(look)
+        self._finder = RunHistory(self._hub_of)
+        self.panel = RunHistoryPanel(theme)
         window.add_page(self.panel)
-        self.comparison = CompareController(window, look, self)
+        self.comparison = CompareController(window, theme, self)
         self._connect()
         self._show_order()
 
-    def attach_board(self, board: "ChartsController") -> None:
+    def attach_controller(self, controller: "ChartsController") -> None:
         """The charts are loaded."""
-        self.comparison.attach_board(board)
+        self.comparison.attach_controller(controller)
 
     @Slot()
     def open(self) -> None:
@@ -151,7 +151,7 @@ class HistoryController(QObject):
         self._window.show_page(self.panel)
         self.panel.begin()
         self._show()
-        self.panel.choose(self._desk.book.selected or "")
+        self.panel.choose(self._workspace.run_store.selected or "")
         self.panel.take_focus()
 
     @Slot()
@@ -162,7 +162,7 @@ class HistoryController(QObject):
 
     def refresh(self) -> None:
         """Bring the page up to date while it is shown."""
-        n = len(self._desk.book)
+        n = len(self._workspace.run_store)
         title = self.tr("History \u00b7 1 run") if n == 1 else self.tr("History \u00b7 {n} runs")
         self._window.run_tree.show_history_title(title.format(n=count_text(n)))
         self.comparison.refresh()
@@ -179,8 +179,8 @@ class HistoryController(QObject):
 
     def _show(self) -> None:
         self._shown_s = time.monotonic()
-        now_wall_s = self._desk.now_wall_s()
-        rows = self._finder.rows(self._desk.book, now_wall_s=now_wall_s)
+        now_wall_s = self._workspace.now_wall_s()
+        rows = self._finder.rows(self._workspace.run_store, now_wall_s=now_wall_s)
         self.panel.filters.show_hosts(self._finder.hosts())
         self.panel.show_rows(
             rows,
@@ -198,41 +198,43 @@ class HistoryController(QObject):
         panel.opened.connect(self._on_panel_opened)
         panel.close_requested.connect(self.close)
         self.comparison.closed.connect(self._on_comparison_closed)
-        panel.strip.wanted.connect(self._on_strip_wanted)
+        panel.selection_bar.wanted.connect(self._on_strip_wanted)
         self._window.run_tree.history_requested.connect(self.open)
         self._window.shortcut("history").activated.connect(self.open)
 
-    def _place_of(self, at: str) -> KnownHub:
-        host = self._desk.hosts.get(at)
+    def _hub_of(self, at: str) -> KnownHub:
+        host = self._workspace.hosts.get(at)
         name = host.name if host is not None else ""
-        return KnownHub(name, self._desk.link_at(at).is_live)
+        return KnownHub(name, self._workspace.link_at(at).is_live)
 
     def _selected(self) -> list[RunSummary]:
-        found = (self._desk.book.get(run) for run in self.panel.selected())
+        found = (self._workspace.run_store.get(run) for run in self.panel.selected())
         return [run for run in found if run is not None]
 
     def _show_selection(self) -> None:
-        self.panel.strip.show_picture(history_selection_state(self._desk, self._selected()))
+        self.panel.selection_bar.show_state(
+            history_selection_state(self._workspace, self._selected())
+        )
 
     def _show_order(self) -> None:
         self.panel.show_order(self._finder.sorted_by, is_falling=self._finder.is_falling)
 
     def _ask_name(self, run: RunSummary) -> None:
         label = self.tr("What the run is called, for everyone who looks at it:")
-        words = NameDialogText(self.tr("Rename run"), label, self.tr("Name of the run"))
-        box = NameDialog(words, run.name, self._window, most_letters=MAX_NAME)
-        box.textValueSelected.connect(partial(self._desk.edits.rename, run))
+        text = NameDialogText(self.tr("Rename run"), label, self.tr("Name of the run"))
+        box = NameDialog(text, run.name, self._window, most_letters=MAX_NAME)
+        box.textValueSelected.connect(partial(self._workspace.edits.rename, run))
         box.open()
 
     def _ask_note(self, run: RunSummary) -> None:
         dialog = NoteDialog(run.name, run.note, self._window)
-        dialog.saved.connect(partial(self._desk.edits.annotate, run))
+        dialog.saved.connect(partial(self._workspace.edits.annotate, run))
         dialog.open()
 
     def _ask_deletion(self, runs: Sequence[RunSummary]) -> None:
-        hosts = list(dict.fromkeys(self._desk.hub_name(run.run) for run in runs))
+        hosts = list(dict.fromkeys(self._workspace.hub_name(run.run) for run in runs))
         box = ConfirmationBox(confirm_delete(runs, hosts), self._window)
-        box.accepted.connect(partial(self._desk.edits.delete, runs))
+        box.accepted.connect(partial(self._workspace.edits.delete, runs))
         box.open()
 
     @Slot(str)
@@ -251,7 +253,7 @@ class HistoryController(QObject):
                 self._ask_note(runs[0])
             case "pin":
                 is_pinned = all(run.pinned for run in runs)
-                self._desk.edits.pin(runs, is_pinned=not is_pinned)
+                self._workspace.edits.pin(runs, is_pinned=not is_pinned)
             case "delete":
                 self._ask_deletion(runs)
             case _:

@@ -31,18 +31,18 @@ class HistoryFilters(QWidget):
     clear_requested = Signal()
     sort_requested = Signal(str)
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
         self._pinned = QPushButton()
         self._clear = QPushButton()
-        self._since = MenuButton(look, "", self._times())
-        self._ending = MenuButton(look, "", self._endings())
-        self._judged = MenuButton(look, "", self._verdicts())
-        self._host = MenuButton(look, "", self._any_host())
-        self._sort = MenuButton(look, "", _columns(), stands_out=False)
+        self._since = MenuButton(theme, "", self._times())
+        self._ending = MenuButton(theme, "", self._endings())
+        self._judged = MenuButton(theme, "", self._verdicts())
+        self._host = MenuButton(theme, "", self._any_host())
+        self._sort = MenuButton(theme, "", _columns(), stands_out=False)
         self._build()
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
         self._set_texts()
 
@@ -67,9 +67,11 @@ class HistoryFilters(QWidget):
         """
         return HistoryFilter(
             words=words,
-            since=next(each for each in get_args(StartFilter) if each == self._since.key),
-            ending=next(each for each in get_args(EndFilter) if each == self._ending.key),
-            judged=next(each for each in get_args(VerdictFilter) if each == self._judged.key),
+            start_filter=next(each for each in get_args(StartFilter) if each == self._since.key),
+            end_filter=next(each for each in get_args(EndFilter) if each == self._ending.key),
+            verdict_filter=next(
+                each for each in get_args(VerdictFilter) if each == self._judged.key
+            ),
             host=self._host.key,
             is_pinned=self._pinned.isChecked(),
         )
@@ -149,7 +151,7 @@ class HistoryFilters(QWidget):
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
-        self._pinned.setIcon(self._look.icon("pin", "mute"))
+        self._pinned.setIcon(self._theme.icon("pin", "mute"))
 
 
 def _columns() -> dict[str, str]:

@@ -57,30 +57,30 @@ class HistorySelectionBar(QFrame):
 
     wanted = Signal(str)
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("card")
-        self._look = look
-        self._picture: HistorySelectionState | None = None
+        self._theme = theme
+        self._selection_state: HistorySelectionState | None = None
         self._title = ElidedLabel("strong")
         self._text = ElidedLabel("sub", at_end=True)
         self._why = ElidedLabel("sub", at_end=True)
         self._buttons: dict[str, QPushButton] = {}
         self._row = QHBoxLayout()
         self._build()
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
 
-    def show_picture(self, picture: HistorySelectionState) -> None:
+    def show_state(self, state: HistorySelectionState) -> None:
         """Show this selection."""
-        if picture == self._picture:
+        if state == self._selection_state:
             return
-        self._picture = picture
-        self._title.setText(picture.title)
-        self._text.setText(picture.text)
-        self._why.setText(picture.trouble or picture.why_not)
-        self._why.setVisible(bool(picture.trouble or picture.why_not))
-        set_tone(self._why, "crit" if picture.trouble else "warn")
-        for action in picture.actions:
+        self._selection_state = state
+        self._title.setText(state.title)
+        self._text.setText(state.text)
+        self._why.setText(state.trouble or state.why_not)
+        self._why.setVisible(bool(state.trouble or state.why_not))
+        set_tone(self._why, "crit" if state.trouble else "warn")
+        for action in state.actions:
             self._show_action(action)
 
     def do(self, key: str) -> bool:
@@ -97,8 +97,8 @@ class HistorySelectionBar(QFrame):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setToolTipsVisible(True)
         menu.setAccessibleName(self._title.text())
-        for action in self._picture.actions if self._picture is not None else ():
-            entry = menu.addAction(self._look.icon(action.icon), action.title)
+        for action in self._selection_state.actions if self._selection_state is not None else ():
+            entry = menu.addAction(self._theme.icon(action.icon), action.title)
             entry.setShortcut(action.shortcut)
             entry.setToolTip(action.tooltip)
             entry.setEnabled(action.is_enabled)
@@ -107,7 +107,7 @@ class HistorySelectionBar(QFrame):
         menu.popup(at)
 
     def _action(self, key: str) -> HistoryAction | None:
-        known = self._picture.actions if self._picture is not None else ()
+        known = self._selection_state.actions if self._selection_state is not None else ()
         return next((action for action in known if action.key == key), None)
 
     def _show_action(self, action: HistoryAction) -> None:
@@ -125,7 +125,7 @@ class HistorySelectionBar(QFrame):
         button.setEnabled(action.is_enabled)
         button.setProperty("kind", "danger" if action.is_danger else "")
         tone = "crit" if action.is_danger else "plain"
-        button.setIcon(self._look.icon(action.icon, tone))
+        button.setIcon(self._theme.icon(action.icon, tone))
 
     def _build(self) -> None:
         words = QVBoxLayout()
@@ -150,7 +150,7 @@ class HistorySelectionBar(QFrame):
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
-        for action in self._picture.actions if self._picture is not None else ():
+        for action in self._selection_state.actions if self._selection_state is not None else ():
             self._show_action(action)
 
 
@@ -179,7 +179,7 @@ class RunHistoryPanel(QFrame):
 
     Attributes:
         filters: Which runs are wanted, and their order.
-        strip: What can be done with the selected runs.
+        selection_bar: What can be done with the selected runs.
     """
 
     filter_changed = Signal()
@@ -188,23 +188,23 @@ class RunHistoryPanel(QFrame):
     opened = Signal(str)
     close_requested = Signal()
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("guide_page", "history.md")
-        self._look = look
+        self._theme = theme
         self._heads = history_heads()
         self._title = role_label("title")
         self._model = RunHistoryModel(self)
-        self._table = RowTableView()
+        self._table_view = RowTableView()
         self._count = role_label("sub")
         self._empty = role_label("sub")
         self._search = QLineEdit()
         self._search_icon = QAction(self)
         self._back = QPushButton()
-        self.filters = HistoryFilters(look)
+        self.filters = HistoryFilters(theme)
         self._is_fitted = False
         self._is_showing = False
-        self.strip = HistorySelectionBar(look)
+        self.selection_bar = HistorySelectionBar(theme)
         self._build()
         self._connect()
         self._on_look_palette_changed()
@@ -224,8 +224,8 @@ class RunHistoryPanel(QFrame):
         )
         for part in self._search.findChildren(QToolButton):
             part.setAccessibleName(self._search.accessibleName())
-        self._table.setAccessibleName(self.tr("All runs"))
-        self._table.setAccessibleDescription(
+        self._table_view.setAccessibleName(self.tr("All runs"))
+        self._table_view.setAccessibleDescription(
             self.tr("Enter opens a run on the charts, F2 renames it, Delete removes it")
         )
 
@@ -244,38 +244,38 @@ class RunHistoryPanel(QFrame):
             empty: What stands in their place when there are none.
             now_wall_s: Now, UTC.
         """
-        had_selection = self._table.selectionModel().hasSelection()
+        had_selection = self._table_view.selectionModel().hasSelection()
         self._model.now_wall_s = now_wall_s
         self._is_showing = True
         self._model.show_rows(rows)
         self._count.setText(count)
         self._empty.setText(empty)
         self._empty.setVisible(not rows)
-        self._table.setVisible(bool(rows))
+        self._table_view.setVisible(bool(rows))
         if rows and not self._is_fitted:
             # Once a visit: columns that move with every letter that is searched for are no table.
             self._is_fitted = True
             self._fit_columns(rows[:_LOOKED_AT], now_wall_s)
-        current = self._table.currentIndex()
-        is_lost = had_selection and not self._table.selectionModel().hasSelection()
+        current = self._table_view.currentIndex()
+        is_lost = had_selection and not self._table_view.selectionModel().hasSelection()
         if rows and (is_lost or not current.isValid()):
             # Its neighbour stands for a run that is gone, so that the keyboard goes on from there.
-            self._table.choose_row(max(0, current.row()))
+            self._table_view.choose_row(max(0, current.row()))
         self._is_showing = False
-        self._table.viewport().update()
+        self._table_view.viewport().update()
 
     def show_order(self, column: HistoryColumn, *, is_falling: bool) -> None:
         """Say by what the table is sorted."""
         at = next(at for at, head in enumerate(self._heads) if head.key == column)
         order = Qt.SortOrder.DescendingOrder if is_falling else Qt.SortOrder.AscendingOrder
-        self._table.horizontalHeader().setSortIndicator(at, order)
+        self._table_view.horizontalHeader().setSortIndicator(at, order)
         self.filters.show_order(column)
 
     def selected(self) -> list[str]:
         """Ids of the selected runs, from top to bottom."""
         # By stretches: thousands of indexes take half a second to make.
         found: set[int] = set()
-        for stretch in self._table.selectionModel().selection().toList():
+        for stretch in self._table_view.selectionModel().selection().toList():
             found.update(range(stretch.top(), stretch.bottom() + 1))
         rows = self._model.rows()
         return [rows[at].run for at in sorted(found) if at < len(rows)]
@@ -284,8 +284,8 @@ class RunHistoryPanel(QFrame):
         """Select this run, if it is shown."""
         at = self._model.place_of(run)
         if at is not None:
-            self._table.choose_row(at)
-            self._table.scrollTo(
+            self._table_view.choose_row(at)
+            self._table_view.scrollTo(
                 self._model.index(at, 0), QAbstractItemView.ScrollHint.EnsureVisible
             )
 
@@ -296,7 +296,7 @@ class RunHistoryPanel(QFrame):
     @Slot()
     def take_focus(self) -> None:
         """Give the focus to the table, or where there is none to the search field."""
-        part = self._search if self._table.isHidden() else self._table
+        part = self._search if self._table_view.isHidden() else self._table_view
         part.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot()
@@ -309,7 +309,7 @@ class RunHistoryPanel(QFrame):
     @property
     def table(self) -> RowTableView:
         """The table, whose columns' layout is remembered."""
-        return self._table
+        return self._table_view
 
     def _build(self) -> None:
         self._build_search()
@@ -335,7 +335,7 @@ class RunHistoryPanel(QFrame):
         inside = QVBoxLayout(card)
         inside.setContentsMargins(8, 6, 8, 8)
         inside.addWidget(self._empty)
-        inside.addWidget(self._table, 1)
+        inside.addWidget(self._table_view, 1)
         inside.addStretch(0)
         column = QVBoxLayout(self)
         column.setContentsMargins(SIZES.gutter, SIZES.gutter, SIZES.gutter, SIZES.gutter)
@@ -343,12 +343,12 @@ class RunHistoryPanel(QFrame):
         column.addLayout(top)
         column.addWidget(self.filters)
         column.addWidget(card, 1)
-        column.addWidget(self.strip)
+        column.addWidget(self.selection_bar)
 
     def _build_table(self) -> None:
-        table, head = self._table, self._table.horizontalHeader()
+        table, head = self._table_view, self._table_view.horizontalHeader()
         table.setModel(self._model)
-        table.setItemDelegate(CellDelegate(self._look, _cell_of, table))
+        table.setItemDelegate(CellDelegate(self._theme, _cell_of, table))
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         table.name_columns([head.key for head in self._heads])
         head.setSectionsClickable(True)
@@ -363,11 +363,11 @@ class RunHistoryPanel(QFrame):
         self.filters.clear_requested.connect(self.clear_filters)
         self.filters.sort_requested.connect(self.sort_requested)
         self._back.clicked.connect(self.close_requested)
-        self._table.horizontalHeader().sectionClicked.connect(self._on_head_clicked)
-        self._table.activated.connect(self._on_table_activated)
-        self._table.customContextMenuRequested.connect(self._on_table_menu_requested)
-        self._table.selectionModel().selectionChanged.connect(self._on_selection_changed)
-        self._look.palette_changed.connect(self._on_look_palette_changed)
+        self._table_view.horizontalHeader().sectionClicked.connect(self._on_head_clicked)
+        self._table_view.activated.connect(self._on_table_activated)
+        self._table_view.customContextMenuRequested.connect(self._on_table_menu_requested)
+        self._table_view.selectionModel().selectionChanged.connect(self._on_selection_changed)
+        self._theme.palette_changed.connect(self._on_look_palette_changed)
         for name, slot in (
             ("history_find", self._on_find_activated),
             ("history_close", self._on_escape_activated),
@@ -383,7 +383,7 @@ class RunHistoryPanel(QFrame):
         """Give each column the room of its widest text, unless the user has set widths."""
         font = QFont(self.font())
         font.setPixelSize(SIZES.body_px)
-        head = self._table.horizontalHeader()
+        head = self._table_view.horizontalHeader()
         metrics, head_metrics = QFontMetrics(font), head.fontMetrics()
         for at, column in enumerate(self._heads):
             cells = [history_cell(row, column.key, now_wall_s=now_wall_s) for row in rows]
@@ -391,9 +391,9 @@ class RunHistoryPanel(QFrame):
             widest = max((metrics.horizontalAdvance(cell.text) for cell in cells), default=0)
             widest += 2 * CELL_PAD + (CELL_ICON if has_icon else 0) + 2
             least = head_metrics.horizontalAdvance(column.title) + 2 * CELL_PAD + SORT_ARROW
-            if not self._table.is_sized(at):
+            if not self._table_view.is_sized(at):
                 most = _WIDEST.get(column.key, widest)
-                self._table.size_column(at, max(least, min(widest, most)))
+                self._table_view.size_column(at, max(least, min(widest, most)))
 
     @Slot()
     def _on_filter_edited(self) -> None:
@@ -417,11 +417,11 @@ class RunHistoryPanel(QFrame):
 
     @Slot(QPoint)
     def _on_table_menu_requested(self, at: QPoint) -> None:
-        index = self._table.indexAt(at)
-        is_selected = self._table.selectionModel().isRowSelected(index.row(), QModelIndex())
+        index = self._table_view.indexAt(at)
+        is_selected = self._table_view.selectionModel().isRowSelected(index.row(), QModelIndex())
         if index.isValid() and not is_selected:
-            self._table.choose_row(index.row())
-        self.strip.pop_up_menu(self._table.viewport().mapToGlobal(at))
+            self._table_view.choose_row(index.row())
+        self.selection_bar.pop_up_menu(self._table_view.viewport().mapToGlobal(at))
 
     @Slot()
     def _on_find_activated(self) -> None:
@@ -437,29 +437,29 @@ class RunHistoryPanel(QFrame):
 
     @Slot()
     def _on_compare_activated(self) -> None:
-        self.strip.do("compare")
+        self.selection_bar.do("compare")
 
     @Slot()
     def _on_rename_activated(self) -> None:
-        self.strip.do("rename")
+        self.selection_bar.do("rename")
 
     @Slot()
     def _on_note_activated(self) -> None:
-        self.strip.do("note")
+        self.selection_bar.do("note")
 
     @Slot()
     def _on_pin_activated(self) -> None:
-        self.strip.do("pin")
+        self.selection_bar.do("pin")
 
     @Slot()
     def _on_delete_activated(self) -> None:
-        self.strip.do("delete")
+        self.selection_bar.do("delete")
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
-        self._search_icon.setIcon(self._look.icon("search", "mute"))
-        self._back.setIcon(self._look.icon("back", "mute"))
-        self._table.viewport().update()
+        self._search_icon.setIcon(self._theme.icon("search", "mute"))
+        self._back.setIcon(self._theme.icon("back", "mute"))
+        self._table_view.viewport().update()
 
 
 def _cell_of(index: Index, colours: Palette) -> CellStyle | None:

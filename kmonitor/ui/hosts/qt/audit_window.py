@@ -81,14 +81,14 @@ class AuditWindow(QDialog):
 
     host_chosen = Signal()
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("guide_page", "keys-and-roles.md")
         self.resize(940, 480)
-        self._host = MenuButton(look, "", self._all_hosts())
+        self._host = MenuButton(theme, "", self._all_hosts())
         self._lead = role_label("sub")
         self._model = AuditModel(self)
-        self._table = RowTableView()
+        self._table_view = RowTableView()
         self._text = role_label("sub")
         self._close = QPushButton()
         self._build()
@@ -100,7 +100,7 @@ class AuditWindow(QDialog):
         self._lead.setText(
             self.tr("Who commanded, edited or let in whom, and what came of it. Newest first.")
         )
-        self._table.setAccessibleName(self.tr("Audit"))
+        self._table_view.setAccessibleName(self.tr("Audit"))
         self._close.setText(self.tr("Close"))
         self._close.setAccessibleName(self._close.text())
         self._close.setToolTip(self.tr("Close this list (Esc)"))
@@ -110,14 +110,14 @@ class AuditWindow(QDialog):
         """Address of the host that is wanted, or `ALL`."""
         return self._host.key
 
-    def show_picture(self, picture: AuditState) -> None:
+    def show_state(self, state: AuditState) -> None:
         """Show this list."""
-        self._host.offer({**self._all_hosts(), **picture.hosts})
-        self._host.setVisible(len(picture.hosts) > 1 or self._host.key != ALL)
-        self._model.show_rows(picture.lines)
-        self._table.setVisible(bool(picture.lines))
-        self._text.setText(picture.text)
-        self._text.setVisible(bool(picture.text))
+        self._host.offer({**self._all_hosts(), **state.hosts})
+        self._host.setVisible(len(state.hosts) > 1 or self._host.key != ALL)
+        self._model.show_rows(state.lines)
+        self._table_view.setVisible(bool(state.lines))
+        self._text.setText(state.text)
+        self._text.setVisible(bool(state.text))
 
     def _all_hosts(self) -> dict[str, str]:
         return {ALL: self.tr("all")}
@@ -127,7 +127,7 @@ class AuditWindow(QDialog):
         top.addWidget(self._lead, 1)
         top.addWidget(self._host)
         self._host.chosen.connect(self.host_chosen)
-        table = self._table
+        table = self._table_view
         table.setModel(self._model)
         head = table.horizontalHeader()
         # Else all 500 rows are measured again at every change of the style, hidden ones as well.
@@ -156,14 +156,14 @@ class AuditController(QObject):
     """Of all hubs that the window is connected to; main thread only."""
 
     def __init__(
-        self, window: MainWindow, desk: Workspace, look: Theme, parent: QObject | None = None
+        self, window: MainWindow, workspace: Workspace, theme: Theme, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._window = window
-        self._desk = desk
-        self._look = look
+        self._workspace = workspace
+        self._theme = theme
         self._hosts: HostsController | None = None
-        self._book = AuditStore(self._run_name)
+        self._audit_store = AuditStore(self._run_name)
         self._list: AuditWindow | None = None
         self._has_news = False
         self._timer = QTimer(self, interval=_REFRESH_MS)
@@ -181,7 +181,7 @@ class AuditController(QObject):
     def open(self) -> None:
         """Show the list."""
         if self._list is None:
-            self._list = AuditWindow(self._look, self._window)
+            self._list = AuditWindow(self._theme, self._window)
             self._list.host_chosen.connect(self._on_list_host_chosen)
             self._list.finished.connect(self._on_list_finished)
             self._list.destroyed.connect(self._on_list_destroyed)
@@ -193,26 +193,26 @@ class AuditController(QObject):
         QTimer.singleShot(0, self._on_timer_timeout)
 
     def _take(self, told: msgspec.Struct) -> bool:
-        is_ours = self._book.take(told)
+        is_ours = self._audit_store.take(told)
         self._has_news |= is_ours
         return is_ours
 
     def _run_name(self, run: str) -> str:
-        known = self._desk.book.get(run)
+        known = self._workspace.run_store.get(run)
         return known.name if known is not None else ""
 
     def _show(self) -> None:
         shown = self._list
         self._has_news = False
         if shown is not None and shown.isVisible():
-            shown.show_picture(self._book.picture(time.time(), shown.wanted))
+            shown.show_state(self._audit_store.state(time.time(), shown.wanted))
 
     def _hubs(self, hosts: "HostsController") -> list[AuditHub]:
         found: list[AuditHub] = []
         for address, bridge in hosts.bridges().items():
-            host = self._desk.hosts.get(address)
+            host = self._workspace.hosts.get(address)
             if host is None or not host.same_as:
-                link = self._desk.link_at(address)
+                link = self._workspace.link_at(address)
                 here = link.hub.host if link.hub is not None else self.tr("this machine")
                 name = host.name if host is not None else here
                 why_not = audit_blocked_reason(link, name)
@@ -222,8 +222,8 @@ class AuditController(QObject):
     @Slot()
     def _on_timer_timeout(self) -> None:
         if self._hosts is not None:
-            self._book.show_hubs(self._hubs(self._hosts))
-            self._book.refresh()
+            self._audit_store.show_hubs(self._hubs(self._hosts))
+            self._audit_store.refresh()
         self._show()
 
     @Slot()

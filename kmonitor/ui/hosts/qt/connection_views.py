@@ -30,11 +30,11 @@ class Banner(QFrame):
     close_requested = Signal()
     toggled = Signal()
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("banner")
-        self._look = look
-        self._picture: BannerState | None = None
+        self._theme = theme
+        self._banner_state: BannerState | None = None
         self._icon = QLabel()
         self._title = role_label("strong")
         self._text = role_label("body")
@@ -44,7 +44,7 @@ class Banner(QFrame):
         self._build()
         self._button.clicked.connect(self.retry_requested)
         self._close.clicked.connect(self.close_requested)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
         self._set_texts()
         self.hide()
 
@@ -55,26 +55,26 @@ class Banner(QFrame):
     @property
     def is_up(self) -> bool:
         """Whether something is wrong."""
-        return self._picture is not None
+        return self._banner_state is not None
 
-    def show_picture(self, picture: BannerState | None) -> None:
+    def show_state(self, state: BannerState | None) -> None:
         """Show this, or hide."""
-        if picture == self._picture:
+        if state == self._banner_state:
             return
-        is_toggled = (picture is None) != (self._picture is None)
-        self._picture = picture
-        self.setVisible(picture is not None)
+        is_toggled = (state is None) != (self._banner_state is None)
+        self._banner_state = state
+        self.setVisible(state is not None)
         if is_toggled:
             self.toggled.emit()
-        if picture is None:
+        if state is None:
             return
-        self._title.setText(picture.title)
-        self._text.setText(picture.text)
-        self._button.setText(picture.button)
-        self._button.setAccessibleName(picture.button)
-        self._button.setVisible(bool(picture.button))
-        self._close.setVisible(picture.can_close)
-        self.setAccessibleName(f"{picture.title} {picture.text}")
+        self._title.setText(state.title)
+        self._text.setText(state.text)
+        self._button.setText(state.button)
+        self._button.setAccessibleName(state.button)
+        self._button.setVisible(bool(state.button))
+        self._close.setVisible(state.can_close)
+        self.setAccessibleName(f"{state.title} {state.text}")
         self._on_look_palette_changed()
 
     def _build(self) -> None:
@@ -94,9 +94,9 @@ class Banner(QFrame):
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
-        if self._picture is not None:
-            self._icon.setPixmap(self._look.pixmap(self._picture.icon, "crit", 18, self))
-            self._close.setIcon(self._look.icon("close"))
+        if self._banner_state is not None:
+            self._icon.setPixmap(self._theme.pixmap(self._banner_state.icon, "crit", 18, self))
+            self._close.setIcon(self._theme.icon("close"))
 
 
 # status: The status bar.
@@ -108,12 +108,12 @@ _NOTE_MS = 15_000
 class StatusBar(QFrame):
     """Shows a `StatusBarState`."""
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("status")
         self.setFixedHeight(SIZES.status)
-        self._look = look
-        self._picture: StatusBarState | None = None
+        self._theme = theme
+        self._bar_state: StatusBarState | None = None
         self._dot = QLabel()
         self._link = role_label("meta")
         self._rate = role_label("meta")
@@ -133,17 +133,17 @@ class StatusBar(QFrame):
         row.addWidget(self._note, 1)
         row.addStretch(1)
         row.addWidget(self._version)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
 
-    def show_picture(self, picture: StatusBarState) -> None:
+    def show_state(self, state: StatusBarState) -> None:
         """Show this."""
-        if picture == self._picture:
+        if state == self._bar_state:
             return
-        self._picture = picture
-        self._link.setText(picture.link)
-        self._link.setToolTip(picture.tooltip)
-        self._rate.setText(picture.rate)
-        self._version.setText(picture.version)
+        self._bar_state = state
+        self._link.setText(state.link)
+        self._link.setToolTip(state.tooltip)
+        self._rate.setText(state.rate)
+        self._version.setText(state.version)
         self._on_look_palette_changed()
 
     def show_note(self, text: str, *, tone: Tone = "warn") -> None:
@@ -161,5 +161,5 @@ class StatusBar(QFrame):
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
-        if self._picture is not None:
-            self._dot.setPixmap(self._look.pixmap("dot", self._picture.tone, 12, self))
+        if self._bar_state is not None:
+            self._dot.setPixmap(self._theme.pixmap("dot", self._bar_state.tone, 12, self))

@@ -132,10 +132,12 @@ class HostMenus(QObject):
 
     changed = Signal()
 
-    def __init__(self, window: MainWindow, desk: Workspace, parent: QObject | None = None) -> None:
+    def __init__(
+        self, window: MainWindow, workspace: Workspace, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
         self._window = window
-        self._desk = desk
+        self._workspace = workspace
         self._hosts: HostsController | None = None
         self._dialog: ConnectDialog | None = None
         window.run_tree.connect_requested.connect(self.open_dialog)
@@ -165,7 +167,7 @@ class HostMenus(QObject):
 
     def menu(self, address: str) -> QMenu | None:
         """The menu of a host; None for one that is not known."""
-        host = self._desk.hosts.get(address)
+        host = self._workspace.hosts.get(address)
         if host is None:
             return None
         menu = QMenu(self._window)
@@ -183,15 +185,15 @@ class HostMenus(QObject):
     @Slot(str)
     def ask_name(self, address: str, *, why_not: str = "", typed: str = "") -> None:
         """Ask what a host is to be called; again if what was `typed` cannot be, and why not."""
-        host = self._desk.hosts.get(address)
+        host = self._workspace.hosts.get(address)
         if host is None:
             return
-        words = self._name_words(address, why_not)
+        words = self._name_text(address, why_not)
         box = NameDialog(words, typed or host.name, self._window)
         box.textValueSelected.connect(partial(self._rename, address))
         box.open()
 
-    def _name_words(self, address: str, why_not: str) -> NameDialogText:
+    def _name_text(self, address: str, why_not: str) -> NameDialogText:
         asked = self.tr("What {address} is called here:").format(address=address)
         label = f"{why_not}\n{asked}" if why_not else asked
         return NameDialogText(self.tr("Rename host"), label, self.tr("Name of the host"))
@@ -199,7 +201,7 @@ class HostMenus(QObject):
     @Slot(str)
     def ask_removal(self, address: str) -> None:
         """Ask whether a host is to be forgotten."""
-        host = self._desk.hosts.get(address)
+        host = self._workspace.hosts.get(address)
         if host is None:
             return
         box = ConfirmationBox(confirm_remove(host.name), self._window)

@@ -40,11 +40,13 @@ class HostsController(QObject):
     changed_elsewhere = Signal()
     drained = Signal()
 
-    def __init__(self, folders: Folders, desk: Workspace, parent: QObject | None = None) -> None:
+    def __init__(
+        self, folders: Folders, workspace: Workspace, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
         self._folders = folders
-        self._desk = desk
-        self._book = HostStore(folders)
+        self._workspace = workspace
+        self._host_store = HostStore(folders)
         self._known: dict[str, RememberedHost] = {}
         self._guest: RememberedHost | None = None
         self._stamp = (0, 0, 0)
@@ -64,10 +66,10 @@ class HostsController(QObject):
             with_hosts: False: a window on a folder shows nothing but that.
             also: One that need not be remembered.
         """
-        self.here.start(self._desk)
+        self.here.start(self._workspace)
         if not with_hosts:
             return
-        self._stamp = self._book.stamp()
+        self._stamp = self._host_store.stamp()
         hosts = self._read()
         if also is not None and also.address not in {host.address for host in hosts}:
             self._guest = also
@@ -85,12 +87,12 @@ class HostsController(QObject):
 
     def ask(self, message: msgspec.Struct) -> int:
         """Send a message to the hub of the run that it is about."""
-        bridge = self._bridges.get(self._desk.book.at(_run_of(message)), self.here)
+        bridge = self._bridges.get(self._workspace.run_store.at(_run_of(message)), self.here)
         return bridge.ask(message)
 
     def hub_of(self, run: str) -> str | NetworkHub:
         """Where a run's hub is asked from here, for who asks on a thread of their own."""
-        return self._hubs.get(self._desk.book.at(run), self._hubs[HERE])
+        return self._hubs.get(self._workspace.run_store.at(run), self._hubs[HERE])
 
     def connect_to(self, address: str, name: str, command: str) -> str:
         """Remember a host and connect to it.
@@ -100,7 +102,7 @@ class HostsController(QObject):
         """
         try:
             given = command or None
-            host = self._book.add(address.strip(), name=name.strip(), command=given)
+            host = self._host_store.add(address.strip(), name=name.strip(), command=given)
         except UserError as exc:
             return str(exc)
         self._leave(host.address)
@@ -119,13 +121,13 @@ class HostsController(QObject):
             Why not, in words; empty when it is called so.
         """
         try:
-            self._book.rename(address, name)
+            self._host_store.rename(address, name)
         except HostNameTaken as exc:
             return str(exc)
         except UserError as exc:
             # It is called so while this window is open.
             _log.warning("hosts: %s", exc)
-        self._desk.add_host(address, name.strip())
+        self._workspace.add_host(address, name.strip())
         return ""
 
     def remove(self, address: str) -> None:
@@ -133,31 +135,33 @@ class HostsController(QObject):
         if self._guest is not None and self._guest.address == address:
             self._guest = None
         self._forget(address)
-        self._write(lambda: self._book.remove(address))
+        self._write(lambda: self._host_store.remove(address))
 
     def bridges(self) -> dict[str, HubBridge]:
         """The bridges to all hubs by their hosts' addresses, this machine's first."""
         return {HERE: self.here, **self._bridges}
 
     def _read(self) -> list[RememberedHost]:
-        hosts = self._book.hosts()
-        if self._book.trouble:
-            _log.warning("%s", self._book.trouble)
-            self._desk.link.fail(self._book.trouble, str(self._folders.logs / "app.log"))
-            self._desk.changed.add("link")
+        hosts = self._host_store.hosts()
+        if self._host_store.trouble:
+            _log.warning("%s", self._host_store.trouble)
+            self._workspace.link.fail(
+                self._host_store.trouble, str(self._folders.logs / "app.log")
+            )
+            self._workspace.changed.add("link")
         return hosts
 
     @Slot()
     def _on_look_timeout(self) -> None:
-        stamp = self._book.stamp()
+        stamp = self._host_store.stamp()
         if stamp == self._stamp:
             return
         hosts = self._read()
-        if self._book.trouble:
+        if self._host_store.trouble:
             # What was damaged is no reason to leave hosts that are connected to.
-            self._write(lambda: self._book.restore(list(self._known.values())))
-            hosts = self._book.hosts()
-        self._stamp = self._book.stamp()
+            self._write(lambda: self._host_store.restore(list(self._known.values())))
+            hosts = self._host_store.hosts()
+        self._stamp = self._host_store.stamp()
         self._take_over({host.address: host for host in hosts})
 
     def _take_over(self, there: dict[str, RememberedHost]) -> None:
@@ -172,26 +176,26 @@ class HostsController(QObject):
                 self._leave(address)
                 self._follow(host)
             elif known.name != host.name:
-                self._desk.add_host(address, host.called)
+                self._workspace.add_host(address, host.called)
         self._known = there
         self.changed_elsewhere.emit()
 
     def _forget(self, address: str) -> None:
         self._leave(address)
-        self._desk.remove_host(address)
+        self._workspace.remove_host(address)
 
     def _follow(self, host: RememberedHost) -> str:
         try:
             make_link = self._link_maker(host)
         except (NotPrivate, OSError, UserError) as exc:
             return str(exc)
-        self._desk.add_host(host.address, host.called)
+        self._workspace.add_host(host.address, host.called)
         self._known[host.address] = host
         bridge = HubBridge(make_link, self, at=host.address)
         bridge.way_told.connect(self._on_bridge_way_told)
         self._listen_to(bridge)
         self._bridges[host.address] = bridge
-        bridge.start(self._desk)
+        bridge.start(self._workspace)
         return ""
 
     def _listen_to(self, bridge: HubBridge) -> None:
@@ -223,9 +227,9 @@ class HostsController(QObject):
             return
         if told.stage == "open" and told.hub is not None:
             socket = told.hub.socket
-            self._write(lambda: self._book.note(address, socket=socket))
+            self._write(lambda: self._host_store.note(address, socket=socket))
         elif told.stage == "closed":
-            self._write(lambda: self._book.note(address, error=told.what))
+            self._write(lambda: self._host_store.note(address, error=told.what))
 
     def _write(self, change: Callable[[], object]) -> None:
         try:

@@ -84,7 +84,7 @@ class HubBridge(QObject):
         super().__init__(parent)
         self.at = at
         self.takers: list[Callable[[msgspec.Struct], bool]] = []
-        self._desk: Workspace | None = None
+        self._workspace: Workspace | None = None
         self._is_started = False
         self._link = make_link(self._wake)
         self._woken.connect(self._on_self_woken, Qt.ConnectionType.QueuedConnection)
@@ -93,9 +93,9 @@ class HubBridge(QObject):
         self._rest.setInterval(0)
         self._rest.timeout.connect(self._on_self_woken)
 
-    def start(self, desk: Workspace) -> None:
+    def start(self, workspace: Workspace) -> None:
         """Start following; what comes goes to this desk."""
-        self._desk = desk
+        self._workspace = workspace
         self._is_started = True
         self._link.start()
 
@@ -120,7 +120,7 @@ class HubBridge(QObject):
 
     @Slot()
     def _on_self_woken(self) -> None:
-        desk = self._desk
+        desk = self._workspace
         if desk is None or not self._is_started:
             return
         end = time.monotonic() + _BUDGET_S
@@ -135,15 +135,15 @@ class HubBridge(QObject):
             self._link.drained()
         self.drained.emit()
 
-    def _take(self, desk: Workspace, news: object) -> None:
+    def _take(self, workspace: Workspace, news: object) -> None:
         match news:
             case Connected():
-                desk.connected(news.hub, self.at)
+                workspace.connected(news.hub, self.at)
                 self.link_changed.emit(True)
             case HubStatusChanged():
-                desk.condition(news.hub, self.at)
+                workspace.condition(news.hub, self.at)
             case Disconnected():
-                desk.disconnected(
+                workspace.disconnected(
                     news.why,
                     retry_in_s=math.inf if news.retry_in_s is None else news.retry_in_s,
                     since_wall_s=news.since_wall_s,
@@ -151,13 +151,15 @@ class HubBridge(QObject):
                 )
                 if self.at.startswith(SCHEME):
                     # No keeper tells of its way: there is none but the network.
-                    desk.way(self.at, "closed", news.why, "", retry_in_s=news.retry_in_s)
+                    workspace.way(self.at, "closed", news.why, "", retry_in_s=news.retry_in_s)
                 self.link_changed.emit(False)
             case RouteChanged():
-                desk.way(self.at, news.stage, news.what, news.remedy, retry_in_s=news.retry_in_s)
+                workspace.way(
+                    self.at, news.stage, news.what, news.remedy, retry_in_s=news.retry_in_s
+                )
                 self.way_told.emit(self.at, news)
             case msgspec.Struct():
                 if not any(takes(news) for takes in self.takers):
-                    desk.take(news, self.at)
+                    workspace.take(news, self.at)
             case _:
                 return

@@ -35,10 +35,10 @@ class LimitActionsPanel(QWidget):
     switched = Signal(bool)
     answer_chosen = Signal(str)
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._picture: LimitActionsState | None = None
-        self._switch = Switch(look, "")
+        self._actions_state: LimitActionsState | None = None
+        self._switch = Switch(theme, "")
         self._heading = role_label("section")
         self._choose = QPushButton()
         self._sentence = role_label("sub")
@@ -52,21 +52,21 @@ class LimitActionsPanel(QWidget):
         self._choose.setText(self.tr("Change"))
         self._choose.setToolTip(self.tr("Choose what is done at a limit"))
         self._choose.setAccessibleName(self.tr("What is done at a limit"))
-        if self._picture is None:
+        if self._actions_state is None:
             self._switch.setText(self.tr("Reload automatically"))
             self._switch.setAccessibleName(self._switch.text())
 
-    def show_picture(self, picture: LimitActionsState) -> None:
+    def show_state(self, state: LimitActionsState) -> None:
         """Show this from now on."""
-        self._picture = picture
-        self._switch.setText(picture.title)
-        self._switch.setAccessibleName(picture.title)
-        self._switch.setChecked(picture.is_on)
-        self._switch.setEnabled(picture.is_enabled)
-        self._switch.setToolTip(picture.tooltip)
-        self._switch.setAccessibleDescription(picture.sentence)
-        self._choose.setVisible(picture.is_enabled and len(picture.choices) > 1)
-        self._sentence.setText(picture.sentence)
+        self._actions_state = state
+        self._switch.setText(state.title)
+        self._switch.setAccessibleName(state.title)
+        self._switch.setChecked(state.is_on)
+        self._switch.setEnabled(state.is_enabled)
+        self._switch.setToolTip(state.tooltip)
+        self._switch.setAccessibleDescription(state.sentence)
+        self._choose.setVisible(state.is_enabled and len(state.choices) > 1)
+        self._sentence.setText(state.sentence)
 
     def follow(self, widget: QWidget) -> None:
         """Let the Tab key lead here from another control."""
@@ -81,7 +81,7 @@ class LimitActionsPanel(QWidget):
         """The choices, as a menu that is gone when it is closed."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        choices = self._picture.choices if self._picture is not None else ()
+        choices = self._actions_state.choices if self._actions_state is not None else ()
         add_choices(menu, choices).triggered.connect(self._on_choices_triggered)
         return menu
 

@@ -12,12 +12,12 @@ from kmonitor.ui.widgets.labels import LegendRow
 class DeviceSplitPanel(QScrollArea):
     """Shows a `DeviceSplitState`; scrolls where there is no room."""
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._picture: DeviceSplitState | None = None
+        self._split_state: DeviceSplitState | None = None
         self._title = role_label("title")
-        self._bar = StackedBar(look)
-        self._legend = LegendRow(look)
+        self._bar = StackedBar(theme)
+        self._legend = LegendRow(theme)
         self._rows = QGridLayout()
         self._words = role_label("sub")
         self._words.setWordWrap(True)
@@ -32,19 +32,19 @@ class DeviceSplitPanel(QScrollArea):
     def _set_texts(self) -> None:
         self.setAccessibleName(self.tr("What the device holds"))
 
-    def show_picture(self, picture: DeviceSplitState) -> None:
+    def show_state(self, state: DeviceSplitState) -> None:
         """Show these parts."""
-        if picture == self._picture:
+        if state == self._split_state:
             return
-        self._picture = picture
-        self._title.setText(picture.title)
-        self._bar.show_parts(picture.parts, reach=picture.reach)
-        self._bar.setAccessibleName(picture.title)
-        self._bar.setAccessibleDescription(picture.description)
-        self.setAccessibleDescription(picture.description)
-        self._legend.show_entries([(part.title, part.hue) for part in picture.parts])
-        self._words.setText("\n\n".join(picture.words))
-        self._show_rows(picture.rows)
+        self._split_state = state
+        self._title.setText(state.title)
+        self._bar.show_parts(state.parts, reach=state.reach)
+        self._bar.setAccessibleName(state.title)
+        self._bar.setAccessibleDescription(state.description)
+        self.setAccessibleDescription(state.description)
+        self._legend.show_entries([(part.title, part.hue) for part in state.parts])
+        self._words.setText("\n\n".join(state.words))
+        self._show_rows(state.rows)
 
     def _show_rows(self, rows: tuple[DeviceSplitRow, ...]) -> None:
         while (item := self._rows.takeAt(0)) is not None:

@@ -36,15 +36,15 @@ class Icicle(QWidget):
 
     chosen = Signal(str)
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
         self._tiles: tuple[MapTile, ...] = ()
         self._path = ""
         self.setMinimumHeight(100)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
         self._set_texts()
 
     def _set_texts(self) -> None:
@@ -76,7 +76,7 @@ class Icicle(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         del event
         painter = QPainter(self)
-        colours = self._look.palette
+        colours = self._theme.palette
         font = self.font()
         font.setPixelSize(SIZES.meta_px)
         painter.setFont(font)

@@ -28,20 +28,20 @@ class MemoryMapController(QObject):
 
     Attributes:
         panel: The page.
-        desk: What is asked and answered.
+        map_estimator: What is asked and answered.
         needs: Which other file would help with the one that is shown.
     """
 
     left = Signal()
 
     def __init__(
-        self, window: MainWindow, desk: Workspace, look: Theme, parent: QObject | None = None
+        self, window: MainWindow, workspace: Workspace, theme: Theme, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._window = window
-        self._runs = desk
-        self.desk = MapEstimator()
-        self.panel = MemoryMapPanel(look)
+        self._runs = workspace
+        self.map_estimator = MapEstimator()
+        self.panel = MemoryMapPanel(theme)
         self._by = "layer"
         self._file: MapSubject | None = None
         self.needs: Missing = ""
@@ -87,21 +87,21 @@ class MemoryMapController(QObject):
         """Bring the page up to date while it is shown."""
         if not self.is_open:
             return
-        run = self._runs.book.current() if self._file is None else None
+        run = self._runs.run_store.current() if self._file is None else None
         subject = run_subject(self._runs, run) if run is not None else self._file
         if subject is None:
-            self.desk = MapEstimator()
-        elif self.desk.show(subject):
+            self.map_estimator = MapEstimator()
+        elif self.map_estimator.show(subject):
             self._begin()
-        page = map_page_state(self.desk)
+        page = map_page_state(self.map_estimator)
         self.panel.show_page(page, needs=self.needs)
         if run is not None and self.panel.view == "device":
-            self.panel.split.show_picture(run_device_split(self._runs, run, self.desk))
+            self.panel.split.show_state(run_device_split(self._runs, run, self.map_estimator))
 
     @Slot()
     def reword(self) -> None:
         """Write every size anew."""
-        if self.desk.subject is not None:
+        if self.map_estimator.subject is not None:
             self._show_map()
         self.refresh()
 
@@ -122,25 +122,27 @@ class MemoryMapController(QObject):
         self._work.start()
 
     def _show_map(self) -> None:
-        desk = self.desk
-        found, subject, layout = desk.answer.found, desk.subject, desk.layout
-        self.panel.side.controls.show_picture(what_if_controls_state(desk))
+        desk = self.map_estimator
+        found, subject, layout = desk.map_estimate.found, desk.subject, desk.layout
+        self.panel.if_sidebar.controls.show_state(what_if_controls_state(desk))
         if found is not None and subject is not None and layout is not None:
             limit = device_limit_bytes(subject, desk.asked)
-            totals = map_totals_state(found, subject, limit, desk.answer.calibration)
-            self.panel.totals.show_picture(totals)
+            totals = map_totals_state(found, subject, limit, desk.map_estimate.calibration)
+            self.panel.totals.show_state(totals)
             self.panel.icicle.show_tiles(map_tiles(found))
             table = map_rows(found, has_calls=bool(layout.calls), by=self._by)
             self.panel.show_layers(table, parts_legend())
         self._show_rest()
 
     def _show_rest(self) -> None:
-        answer = self.desk.answer
-        self.panel.side.show_curve(batch_curve(self.desk))
-        self.panel.side.show_advice(peak_reduction_rows(answer.advice), is_whole=answer.is_whole)
+        answer = self.map_estimator.map_estimate
+        self.panel.if_sidebar.show_curve(batch_curve(self.map_estimator))
+        self.panel.if_sidebar.show_advice(
+            peak_reduction_rows(answer.advice), is_whole=answer.is_whole
+        )
 
     def _connect(self) -> None:
-        panel, controls = self.panel, self.panel.side.controls
+        panel, controls = self.panel, self.panel.if_sidebar.controls
         panel.close_requested.connect(self.close)
         panel.view_chosen.connect(self._on_panel_view_chosen)
         panel.sort_requested.connect(self._on_panel_sort_requested)
@@ -151,14 +153,14 @@ class MemoryMapController(QObject):
         self._window.shortcut("memory_map").activated.connect(self.open)
 
     def _choose(self, **changed: object) -> None:
-        self.desk.choose(**changed)
+        self.map_estimator.choose(**changed)
         self._begin()
 
     @Slot()
     def _on_work_timeout(self) -> None:
         ends_s = time.monotonic() + _BUDGET_S
         while time.monotonic() < ends_s:
-            if not self.desk.step():
+            if not self.map_estimator.step():
                 self._work.stop()
                 self._show_rest()
                 return
@@ -176,8 +178,8 @@ class MemoryMapController(QObject):
 
     @Slot(int)
     def _on_controls_batch_moved(self, at: int) -> None:
-        if self.desk.subject is not None:
-            self._choose(batch=batch_choices(self.desk.subject)[at])
+        if self.map_estimator.subject is not None:
+            self._choose(batch=batch_choices(self.map_estimator.subject)[at])
 
     @Slot(int)
     def _on_controls_size_moved(self, at: int) -> None:
@@ -192,5 +194,5 @@ class MemoryMapController(QObject):
 
     @Slot()
     def _on_controls_reset_requested(self) -> None:
-        self.desk.reset()
+        self.map_estimator.reset()
         self._begin()

@@ -106,7 +106,7 @@ class MapModel(CellTableModel[MapRow]):
 class MapTotals(QFrame):
     """Shows a `MapTotalsState`."""
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("card")
         self._peak_title = role_label("name")
@@ -119,8 +119,8 @@ class MapTotals(QFrame):
         self._notes = role_label("sub")
         self._notes.setWordWrap(True)
         set_tone(self._notes, "warn")
-        self._bar = StackedBar(look)
-        self._legend = LegendRow(look)
+        self._bar = StackedBar(theme)
+        self._legend = LegendRow(theme)
         self._build()
         self._set_texts()
 
@@ -128,21 +128,19 @@ class MapTotals(QFrame):
         self._peak_title.setText(self.tr("Peak of a training step"))
         self._bar.setAccessibleName(self.tr("Memory at the peak"))
 
-    def show_picture(self, picture: MapTotalsState) -> None:
+    def show_state(self, state: MapTotalsState) -> None:
         """Show these totals."""
-        self._peak.setText(picture.peak)
-        self._tier.setText(picture.tier)
-        self._tier.setToolTip(picture.tier_tooltip)
-        set_tone(self._tier, picture.tone)
-        self._interval.setText(picture.interval)
-        self._measured.setText(picture.measured)
-        self._notes.setText("\n".join(picture.notes))
-        self._notes.setVisible(bool(picture.notes))
-        self._bar.show_parts(
-            picture.parts, reach=picture.reach, marks=picture.marks, span=picture.span
-        )
-        self._bar.setAccessibleDescription(picture.description)
-        self._legend.show_entries([(f"{p.title} {p.text}", p.hue) for p in picture.parts])
+        self._peak.setText(state.peak)
+        self._tier.setText(state.tier)
+        self._tier.setToolTip(state.tier_tooltip)
+        set_tone(self._tier, state.tone)
+        self._interval.setText(state.interval)
+        self._measured.setText(state.measured)
+        self._notes.setText("\n".join(state.notes))
+        self._notes.setVisible(bool(state.notes))
+        self._bar.show_parts(state.parts, reach=state.reach, marks=state.marks, span=state.span)
+        self._bar.setAccessibleDescription(state.description)
+        self._legend.show_entries([(f"{p.title} {p.text}", p.hue) for p in state.parts])
 
     def _build(self) -> None:
         head = QHBoxLayout()
@@ -186,18 +184,18 @@ class MemoryMapPanel(QFrame):
     view_chosen = Signal(str)
     sort_requested = Signal(str)
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("guide_page", "memory-map.md")
-        self._look = look
+        self._theme = theme
         self.view = "layers"
-        self.totals = MapTotals(look)
-        self.icicle = Icicle(look)
-        self.side = WhatIfSidebar(look)
-        self.split = DeviceSplitPanel(look)
-        self._legend = LegendRow(look)
+        self.totals = MapTotals(theme)
+        self.icicle = Icicle(theme)
+        self.if_sidebar = WhatIfSidebar(theme)
+        self.split = DeviceSplitPanel(theme)
+        self._legend = LegendRow(theme)
         self._model = MapModel(self)
-        self._table = RowTableView()
+        self._table_view = RowTableView()
         self._back, self._open, self._details = QPushButton(), QPushButton(), QPushButton()
         self._copy, self._missing = QPushButton(), QPushButton()
         self._title = ElidedLabel("title")
@@ -229,20 +227,20 @@ class MemoryMapPanel(QFrame):
         self._copy.setToolTip(self.tr("Copy the table as text (Ctrl+C)"))
         self._copy.setAccessibleName(self.tr("Copy the table"))
         self._views.rename(self._view_titles(), self.tr("View"))
-        self._table.setAccessibleName(self.tr("Layers"))
+        self._table_view.setAccessibleName(self.tr("Layers"))
 
-    def show_page(self, page: MapPageState, *, needs: Missing = "") -> None:
+    def show_page(self, state: MapPageState, *, needs: Missing = "") -> None:
         """Show what it is about, and whether there is a map.
 
         Args:
-            page: The picture.
+            state: The picture.
             needs: Which other file would help.
         """
-        self._title.setText(page.title)
-        self._subtitle.setText(page.subtitle)
-        self._views.setVisible(page.has_device)
-        self._details.setVisible(page.has_file)
-        for label, words in ((self._text, page.text), (self._remedy, page.remedy)):
+        self._title.setText(state.title)
+        self._subtitle.setText(state.subtitle)
+        self._views.setVisible(state.has_device)
+        self._details.setVisible(state.has_file)
+        for label, words in ((self._text, state.text), (self._remedy, state.remedy)):
             label.setText(words)
             label.setVisible(bool(words))
             # A centred part of a box gets the height of one line, however many it wraps into.
@@ -251,8 +249,8 @@ class MemoryMapPanel(QFrame):
         self._needs = needs
         self._missing.setVisible(bool(needs))
         self._name_missing()
-        self._has_map = page.is_filled
-        if not page.has_device:
+        self._has_map = state.is_filled
+        if not state.has_device:
             self.view = "layers"
         self._views.choose(self.view)
         self._show_view()
@@ -263,11 +261,11 @@ class MemoryMapPanel(QFrame):
         chosen = self._chosen_path()
         self._model.show_rows(rows)
         self._choose(chosen)
-        self._table.viewport().update()
+        self._table_view.viewport().update()
 
     def show_order(self, key: str) -> None:
         """Mark the column that the rows are sorted by."""
-        head = self._table.horizontalHeader()
+        head = self._table_view.horizontalHeader()
         head.setSortIndicatorShown(key != "layer")
         is_text = key in ("kind", "note")
         order = Qt.SortOrder.AscendingOrder if is_text else Qt.SortOrder.DescendingOrder
@@ -275,7 +273,7 @@ class MemoryMapPanel(QFrame):
 
     def take_focus(self) -> None:
         """Begin with the table, whose keys are the arrows."""
-        focused = self._table if self._has_map and self.view == "layers" else self._back
+        focused = self._table_view if self._has_map and self.view == "layers" else self._back
         focused.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def copy(self) -> str:
@@ -303,13 +301,13 @@ class MemoryMapPanel(QFrame):
         return {"layers": self.tr("Layers"), "device": self.tr("Device")}
 
     def _chosen_path(self) -> str:
-        row = self._table.currentIndex().data(ROW_ROLE)
+        row = self._table_view.currentIndex().data(ROW_ROLE)
         return row.path if isinstance(row, MapRow) else ""
 
     def _choose(self, path: str) -> None:
         at = self._model.place_of(path)
-        if at is not None and at != self._table.currentIndex().row():
-            self._table.choose_row(at)
+        if at is not None and at != self._table_view.currentIndex().row():
+            self._table_view.choose_row(at)
 
     def _show_view(self) -> None:
         if self.view == "device":
@@ -341,9 +339,9 @@ class MemoryMapPanel(QFrame):
         column.addWidget(self._pages, 1)
 
     def _build_table(self) -> None:
-        table, head = self._table, self._table.horizontalHeader()
+        table, head = self._table_view, self._table_view.horizontalHeader()
         table.setModel(self._model)
-        table.setItemDelegate(CellDelegate(self._look, _cell_of, table))
+        table.setItemDelegate(CellDelegate(self._theme, _cell_of, table))
         table.name_columns(MAP_COLUMNS)
         head.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         head.setSectionsClickable(True)
@@ -361,7 +359,7 @@ class MemoryMapPanel(QFrame):
         inside.setSpacing(6)
         inside.addLayout(tools)
         inside.addWidget(self.icicle, 2)
-        inside.addWidget(self._table, 3)
+        inside.addWidget(self._table_view, 3)
         left = QVBoxLayout()
         left.setSpacing(10)
         left.addWidget(self.totals)
@@ -370,7 +368,7 @@ class MemoryMapPanel(QFrame):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(10)
         row.addLayout(left, 1)
-        row.addWidget(self.side)
+        row.addWidget(self.if_sidebar)
 
     def _build_empty(self) -> None:
         column = QVBoxLayout(self._empty)
@@ -390,13 +388,13 @@ class MemoryMapPanel(QFrame):
         self._details.clicked.connect(self.details_requested)
         self._missing.clicked.connect(self.missing_requested)
         self._copy.clicked.connect(self._on_copy_clicked)
-        self._table.copy_requested.connect(self._on_copy_clicked)
+        self._table_view.copy_requested.connect(self._on_copy_clicked)
         self._views.chosen.connect(self._on_views_chosen)
         self.icicle.chosen.connect(self._on_icicle_chosen)
-        self._table.selectionModel().currentRowChanged.connect(self._on_table_row_changed)
-        self._table.horizontalHeader().sectionClicked.connect(self._on_head_section_clicked)
+        self._table_view.selectionModel().currentRowChanged.connect(self._on_table_row_changed)
+        self._table_view.horizontalHeader().sectionClicked.connect(self._on_head_section_clicked)
         add_shortcut("map_close", self).activated.connect(self.close_requested)
-        self._look.palette_changed.connect(self._on_look_palette_changed)
+        self._theme.palette_changed.connect(self._on_look_palette_changed)
 
     @Slot(str)
     def _on_views_chosen(self, view: str) -> None:
@@ -425,9 +423,9 @@ class MemoryMapPanel(QFrame):
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
-        self._back.setIcon(self._look.icon("back", "mute"))
-        self._copy.setIcon(self._look.icon("copy"))
-        self._table.viewport().update()
+        self._back.setIcon(self._theme.icon("back", "mute"))
+        self._copy.setIcon(self._theme.icon("copy"))
+        self._table_view.viewport().update()
 
 
 def _cell_of(index: Index, colours: Palette) -> CellStyle | None:

@@ -264,17 +264,17 @@ class ModelFileController(QObject):
         self,
         window: MainWindow,
         memory: MemoryMapController,
-        look: Theme,
+        theme: Theme,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._window = window
-        self._opening = ModelFileOpener(window, memory, self)
+        self._file_opener = ModelFileOpener(window, memory, self)
         memory.panel.details_requested.connect(self.open)
-        self._look = look
+        self._theme = theme
         self._number = 0
         self._shown: ModelFileWindow | None = None
-        self._desk = LoadCostStore()
+        self._cost_store = LoadCostStore()
         self._found: ModelFile | ModelFileState | None = None
         self._is_given_up = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -288,16 +288,16 @@ class ModelFileController(QObject):
     @Slot()
     def open(self) -> None:
         """Show the window about the file that is looked at, or bring it up."""
-        path = self._opening.path
+        path = self._file_opener.path
         if path is None:
             return
         if self._shown is not None:
             self._shown.close()
         self._number += 1
-        self._desk = LoadCostStore()
+        self._cost_store = LoadCostStore()
         self._is_given_up = threading.Event()
         self._found = reading_file()
-        shown = ModelFileWindow(self._look, path.name, self._window)
+        shown = ModelFileWindow(self._theme, path.name, self._window)
         shown.closed.connect(self._on_shown_closed)
         shown.cost.measure_requested.connect(self._on_cost_measure_requested)
         shown.cost.cancel_requested.connect(self._on_cost_cancel_requested)
@@ -314,12 +314,12 @@ class ModelFileController(QObject):
         found = self._found
         picture = model_file_state(found) if isinstance(found, ModelFile) else found
         self._shown.show_file(picture)
-        self._shown.cost.show_picture(self._desk.picture())
+        self._shown.cost.show_state(self._cost_store.state())
 
     def stop(self) -> None:
         """Give up, also the opening of a file, and wait for the threads."""
         self._is_given_up.set()
-        self._opening.stop()
+        self._file_opener.stop()
         for thread in self._threads:
             thread.join(_JOIN_S)
 
@@ -342,7 +342,7 @@ class ModelFileController(QObject):
         try:
             ways = possible_methods(path)
             source = model_source_of(
-                str(path), config=self._opening.config, custom=self._opening.custom
+                str(path), config=self._file_opener.config, custom=self._file_opener.custom
             )
             costs = measure(
                 path,
@@ -363,10 +363,10 @@ class ModelFileController(QObject):
 
     @Slot(int)
     def _on_cost_measure_requested(self, repeats: int) -> None:
-        path = self._opening.path
-        if path is None or self._desk.is_running:
+        path = self._file_opener.path
+        if path is None or self._cost_store.is_running:
             return
-        self._desk.begin()
+        self._cost_store.begin()
         self._is_given_up = threading.Event()
         self.refresh()
         self._start(partial(self._measure, self._number, path, repeats, self._is_given_up))
@@ -374,7 +374,7 @@ class ModelFileController(QObject):
     @Slot()
     def _on_cost_cancel_requested(self) -> None:
         self._is_given_up.set()
-        self._desk.give_up()
+        self._cost_store.give_up()
         self.refresh()
 
     @Slot()
@@ -396,18 +396,18 @@ class ModelFileController(QObject):
 
     @Slot(int, int, int)
     def _on_self_progressed(self, number: int, done: int, total: int) -> None:
-        if number == self._number and self._desk.is_running:
-            self._desk.progress(done, total)
+        if number == self._number and self._cost_store.is_running:
+            self._cost_store.progress(done, total)
             self.refresh()
 
     @Slot(int, object)
     def _on_self_measured(self, number: int, costs: list[LoadCost]) -> None:
-        if number == self._number and self._desk.is_running:
-            self._desk.finish(costs)
+        if number == self._number and self._cost_store.is_running:
+            self._cost_store.finish(costs)
             self.refresh()
 
     @Slot(int, str, str)
     def _on_self_not_measured(self, number: int, what: str, remedy: str) -> None:
-        if number == self._number and self._desk.is_running:
-            self._desk.refuse(what, remedy)
+        if number == self._number and self._cost_store.is_running:
+            self._cost_store.refuse(what, remedy)
             self.refresh()

@@ -36,12 +36,12 @@ class LoadCostPanel(QWidget):
     measure_requested = Signal(int)
     cancel_requested = Signal()
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
-        self._picture = LoadCostState()
+        self._theme = theme
+        self._cost_state = LoadCostState()
         self._title = role_label("title")
-        self._repeats = MenuButton(look, "", self._counts(), stands_out=False)
+        self._repeats = MenuButton(theme, "", self._counts(), stands_out=False)
         self._repeats.choose(str(REPEATS[1]))
         self._measure = QPushButton()
         self._measure.setProperty("kind", "primary")
@@ -52,7 +52,7 @@ class LoadCostPanel(QWidget):
         self._text.setWordWrap(True)
         self._recommended = role_label("strong")
         self._recommended.setWordWrap(True)
-        self._legend = LegendRow(look)
+        self._legend = LegendRow(theme)
         self._inside = QWidget()
         self._rows = QVBoxLayout(self._inside)
         self._build()
@@ -64,35 +64,35 @@ class LoadCostPanel(QWidget):
         self._bar.setAccessibleName(self.tr("Processes that have ended"))
         self._name_button()
 
-    def show_picture(self, picture: LoadCostState) -> None:
+    def show_state(self, state: LoadCostState) -> None:
         """Show how far it is, and what was measured."""
-        before, self._picture = self._picture, picture
+        before, self._cost_state = self._cost_state, state
         self._name_button()
-        self._repeats.setVisible(not picture.is_running)
-        self._bar.setVisible(picture.is_running)
-        self._bar.setRange(0, max(1, picture.total))
-        self._bar.setValue(picture.done)
-        self._progress.setText(picture.progress)
-        self._progress.setVisible(bool(picture.progress))
-        self._text.setText(picture.text)
-        self._text.setVisible(bool(picture.text))
-        set_tone(self._text, picture.tone)
-        self._recommended.setText("\n".join(picture.recommended))
-        self._recommended.setVisible(bool(picture.recommended))
-        parts = next((row.bar for row in picture.rows if row.bar), ())
+        self._repeats.setVisible(not state.is_running)
+        self._bar.setVisible(state.is_running)
+        self._bar.setRange(0, max(1, state.total))
+        self._bar.setValue(state.done)
+        self._progress.setText(state.progress)
+        self._progress.setVisible(bool(state.progress))
+        self._text.setText(state.text)
+        self._text.setVisible(bool(state.text))
+        set_tone(self._text, state.tone)
+        self._recommended.setText("\n".join(state.recommended))
+        self._recommended.setVisible(bool(state.recommended))
+        parts = next((row.bar for row in state.rows if row.bar), ())
         self._legend.show_entries([(part.title, part.hue) for part in parts])
         self._legend.setVisible(bool(parts))
-        if picture.rows != before.rows:
-            self._show_rows(picture)
+        if state.rows != before.rows:
+            self._show_rows(state)
 
-    def _show_rows(self, picture: LoadCostState) -> None:
+    def _show_rows(self, state: LoadCostState) -> None:
         while (item := self._rows.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:
                 widget.hide()
                 widget.deleteLater()
-        for row in picture.rows:
-            self._rows.addWidget(self._row(row, picture.reach))
+        for row in state.rows:
+            self._rows.addWidget(self._row(row, state.reach))
         self._rows.addStretch(1)
 
     def _row(self, row: CostRow, reach: float) -> QWidget:
@@ -108,7 +108,7 @@ class LoadCostPanel(QWidget):
         head.addStretch(1)
         column.addLayout(head)
         if row.bar:
-            bar = StackedBar(self._look)
+            bar = StackedBar(self._theme)
             bar.show_parts(row.bar, reach=reach)
             bar.setAccessibleName(row.title)
             bar.setAccessibleDescription(row.figures)
@@ -124,7 +124,7 @@ class LoadCostPanel(QWidget):
         return {str(n): str(n) for n in REPEATS}
 
     def _name_button(self) -> None:
-        is_running = self._picture.is_running
+        is_running = self._cost_state.is_running
         words = self.tr("Cancel") if is_running else self.tr("Measure")
         self._measure.setText(words)
         self._measure.setAccessibleName(words)
@@ -158,7 +158,7 @@ class LoadCostPanel(QWidget):
 
     @Slot()
     def _on_measure_clicked(self) -> None:
-        if self._picture.is_running:
+        if self._cost_state.is_running:
             self.cancel_requested.emit()
         else:
             self.measure_requested.emit(int(self._repeats.key))
@@ -182,19 +182,19 @@ class ModelFileWindow(QDialog):
 
     closed = Signal()
 
-    def __init__(self, look: Theme, name: str, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("guide_page", "memory-map.md")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(1060, 640)
         self._name = name
-        self._picture = ModelFileState()
-        self.cost = LoadCostPanel(look)
+        self._file_state = ModelFileState()
+        self.cost = LoadCostPanel(theme)
         self._title = role_label("title")
         self._text = role_label("sub")
         self._facts = QFormLayout()
         self._model = TextTableModel(_NUMBERS, self)
-        self._table = RowTableView()
+        self._table_view = RowTableView()
         self._build()
         self._set_texts()
         self.finished.connect(self.closed)
@@ -202,36 +202,38 @@ class ModelFileWindow(QDialog):
     def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("{file}: load cost and content").format(file=self._name))
         self._title.setText(self.tr("What is in the file"))
-        self._table.setAccessibleName(self.tr("Layers in the file"))
+        self._table_view.setAccessibleName(self.tr("Layers in the file"))
 
-    def show_file(self, picture: ModelFileState) -> None:
+    def show_file(self, state: ModelFileState) -> None:
         """Show what is in the file."""
-        if picture == self._picture:
+        if state == self._file_state:
             return
-        self._picture = picture
-        self._text.setText(picture.text)
-        self._text.setVisible(bool(picture.text))
+        self._file_state = state
+        self._text.setText(state.text)
+        self._text.setVisible(bool(state.text))
         while self._facts.rowCount():
             self._facts.removeRow(0)
-        for fact in picture.facts:
+        for fact in state.facts:
             value = role_label("body", fact.value)
             value.setWordWrap(True)
             value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             self._facts.addRow(_top(role_label("sub", fact.title)), value)
         heads = (self.tr("Layer"), self.tr("Kind"), self.tr("Parameters"), self.tr("In the file"),
                  self.tr("Shapes"))  # fmt: skip
-        self._model.show(heads, picture.layers)
-        self._table.setVisible(bool(picture.layers))
+        self._model.show(heads, state.layers)
+        self._table_view.setVisible(bool(state.layers))
         for at, width in enumerate((150, 96, 78, 78)):
-            self._table.size_column(at, width)
+            self._table_view.size_column(at, width)
 
     def _build(self) -> None:
         self._text.setWordWrap(True)
         self._facts.setHorizontalSpacing(14)
         self._facts.setVerticalSpacing(4)
         self._facts.setContentsMargins(0, 0, 0, 4)
-        self._table.setModel(self._model)
-        self._table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        self._table_view.setModel(self._model)
+        self._table_view.horizontalHeader().setSectionResizeMode(
+            QHeaderView.ResizeMode.Interactive
+        )
         left, right = QFrame(), QFrame()
         for card in (left, right):
             card.setObjectName("card")
@@ -244,7 +246,7 @@ class ModelFileWindow(QDialog):
         column.addWidget(self._title)
         column.addWidget(self._text)
         column.addLayout(self._facts)
-        column.addWidget(self._table, 1)
+        column.addWidget(self._table_view, 1)
         column.addStretch(0)
         row = QHBoxLayout(self)
         row.setContentsMargins(14, 14, 14, 14)

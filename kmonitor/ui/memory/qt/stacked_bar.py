@@ -19,15 +19,15 @@ _LABEL_PX = 15
 class StackedBar(QWidget):
     """Paints its parts from left to right; what it says is its description."""
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
         self._parts: Sequence[BarPart] = ()
         self._marks: Sequence[TotalsMark] = ()
         self._span = (0.0, 0.0)
         self._reach = 1.0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
 
     def show_parts(
         self,
@@ -61,7 +61,7 @@ class StackedBar(QWidget):
         del event
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        colours = self._look.palette
+        colours = self._theme.palette
         top = _LABEL_PX if self._marks else 0
         bar = QRectF(0, top, self.width(), _BAR_PX)
         painter.setPen(Qt.PenStyle.NoPen)

@@ -32,12 +32,12 @@ _BESIDE_PX = 10
 class BatchCurveView(QWidget):
     """Paints a `BatchCurve`."""
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
         self._curve = BatchCurve()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
         self._set_texts()
 
     def _set_texts(self) -> None:
@@ -57,7 +57,7 @@ class BatchCurveView(QWidget):
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         del event
-        curve, colours = self._curve, self._look.palette
+        curve, colours = self._curve, self._theme.palette
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         font = self.font()
@@ -210,7 +210,7 @@ class WhatIfControls(QFrame):
     menu_chosen = Signal(str, str)
     reset_requested = Signal()
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("card")
         self._title = role_label("name")
@@ -220,8 +220,8 @@ class WhatIfControls(QFrame):
         self._size = NamedSlider()
         self._size_why = role_label("meta")
         self._size_why.setWordWrap(True)
-        self._picture: WhatIfControlsState | None = None
-        self._menus = {key: MenuButton(look, "", {"": ""}) for key in _MENUS}
+        self._controls_state: WhatIfControlsState | None = None
+        self._menus = {key: MenuButton(theme, "", {"": ""}) for key in _MENUS}
         self._build()
         self._set_texts()
 
@@ -235,23 +235,23 @@ class WhatIfControls(QFrame):
             menu = self._menus[key]
             menu.rename(title, {})
 
-    def show_picture(self, picture: WhatIfControlsState | None) -> None:
+    def show_state(self, state: WhatIfControlsState | None) -> None:
         """Offer these; None: there is nothing to ask about."""
-        self.setVisible(picture is not None)
-        if picture is None:
+        self.setVisible(state is not None)
+        if state is None:
             return
-        self._picture = picture
-        self._batch.show_step(picture.batches, picture.batch)
-        has_sizes = len(picture.sizes) > 1
+        self._controls_state = state
+        self._batch.show_step(state.batches, state.batch)
+        has_sizes = len(state.sizes) > 1
         self._size.setVisible(has_sizes)
-        self._size.call(picture.size_title, picture.size_title)
-        self._size.show_step(picture.sizes, picture.size)
-        self._size_why.setVisible(bool(picture.size_why) and not has_sizes)
-        self._size_why.setText(f"{picture.size_title}: {picture.size_why}")
-        self._reset.setVisible(picture.can_reset)
+        self._size.call(state.size_title, state.size_title)
+        self._size.show_step(state.sizes, state.size)
+        self._size_why.setVisible(bool(state.size_why) and not has_sizes)
+        self._size_why.setText(f"{state.size_title}: {state.size_why}")
+        self._reset.setVisible(state.can_reset)
         for key, title in self._titles().items():
             menu = self._menus[key]
-            menu.show_choices(title, picture.menus[key], picture.chosen[key])
+            menu.show_choices(title, state.menus[key], state.chosen[key])
 
     def _titles(self) -> dict[str, str]:
         return {
@@ -303,10 +303,10 @@ class WhatIfSidebar(QScrollArea):
         controls: What can be changed.
     """
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.controls = WhatIfControls(look)
-        self._curve = BatchCurveView(look)
+        self.controls = WhatIfControls(theme)
+        self._curve = BatchCurveView(theme)
         self._curve_title = role_label("name")
         self._fit = role_label("body")
         self._advice_title = role_label("name")

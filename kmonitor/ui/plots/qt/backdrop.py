@@ -93,14 +93,14 @@ class Scene:
     """All that the painters of one chart need.
 
     Attributes:
-        picture: What is shown.
+        chart_state: What is shown.
         frame: Where.
         x_axis: Horizontal axis.
         y_axis: Vertical axis.
         colours: In which colours.
     """
 
-    picture: ChartState
+    chart_state: ChartState
     frame: PlotFrame
     x_axis: Axis
     y_axis: Axis
@@ -126,7 +126,7 @@ def left_margin(axis: Axis, colours: ChartColours) -> float:
 def _paint_gaps(painter: QPainter, scene: Scene) -> None:
     frame = scene.frame
     band = scene.colours.on_card(scene.colours.colour("mute"), 0.10)
-    for gap in scene.picture.gaps:
+    for gap in scene.chart_state.gaps:
         left = max(frame.left, frame.x_px(gap.x_from))
         right = min(frame.right, frame.x_px(gap.x_to))
         if right > left:
@@ -136,7 +136,7 @@ def _paint_gaps(painter: QPainter, scene: Scene) -> None:
 def _paint_values(painter: QPainter, scene: Scene) -> None:
     frame, axis, colours = scene.frame, scene.y_axis, scene.colours
     # With nothing to measure the scale is made up: lines, but no numbers.
-    has_scale = scene.picture.has_points or scene.picture.limit is not None
+    has_scale = scene.chart_state.has_points or scene.chart_state.limit is not None
     grid, base = colours.on_card(colours.colour("border"), 0.75), colours.colour("border")
     unit_bottom = frame.top + 8.0
     for tick, text in zip(axis.ticks, axis.texts, strict=True):
@@ -156,7 +156,7 @@ def _text_left_of_plot(painter: QPainter, scene: Scene, y: float, text: str) -> 
 
 
 def _paint_epoch_marks(painter: QPainter, scene: Scene) -> None:
-    frame, marks = scene.frame, scene.picture.epoch_marks
+    frame, marks = scene.frame, scene.chart_state.epoch_marks
     marks = marks[(marks >= frame.x_lo) & (marks <= frame.x_hi)]
     if not len(marks):
         return

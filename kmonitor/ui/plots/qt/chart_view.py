@@ -56,7 +56,7 @@ class RunCurve(pg.PlotCurveItem):
 
     def __init__(self) -> None:
         super().__init__(skipFiniteCheck=True, antialias=True)
-        self._picture: CurveState | None = None
+        self._curve_state: CurveState | None = None
         self._frame: PlotFrame | None = None
         self._colours: ChartColours | None = None
         self._fill: list[QPolygonF] = []
@@ -64,18 +64,18 @@ class RunCurve(pg.PlotCurveItem):
         self._pen_dash: tuple[int, int] | None = None
         self._brush = QBrush()
 
-    def show_picture(self, picture: CurveState, frame: PlotFrame, colours: ChartColours) -> None:
+    def show_state(self, state: CurveState, frame: PlotFrame, colours: ChartColours) -> None:
         """Draw this from the next paint on; cheap when arrays and frame are the same objects."""
-        old, old_frame, old_colours = self._picture, self._frame, self._colours
-        self._picture, self._frame, self._colours = picture, frame, colours
+        old, old_frame, old_colours = self._curve_state, self._frame, self._colours
+        self._curve_state, self._frame, self._colours = state, frame, colours
         same_scale = old is not None and old_frame == frame
-        same_look = old is not None and old_colours is colours and _look(old) == _look(picture)
-        same_points = old is not None and old.x is picture.x and old.y is picture.y
+        same_look = old is not None and old_colours is colours and _look(old) == _look(state)
+        same_points = old is not None and old.x is state.x and old.y is state.y
         if not (same_points and same_look and same_scale):
-            self._set_points(picture, frame)
+            self._set_points(state, frame)
         if not same_look:
-            self._set_pen(picture, colours)
-        if picture.selected and not (same_points and same_look and same_scale):
+            self._set_pen(state, colours)
+        if state.selected and not (same_points and same_look and same_scale):
             self._brush = QBrush(_gradient(self._pen.color(), self._fill, frame))
 
     @override
@@ -108,31 +108,31 @@ class RunCurve(pg.PlotCurveItem):
 
     def _stroke_offsets(self, scale: float) -> list[float]:
         """Where strokes of one device pixel add up to the line's width, around its middle."""
-        picture = self._picture
+        picture = self._curve_state
         is_heavy = picture is not None and (picture.selected or picture.strong)
         extra = (_SELECTED_PX if is_heavy else 1.0) * scale - 1.0
         strokes = 1 + math.ceil(extra / _MOST_APART_PX)
         return [(i / max(1, strokes - 1) - 0.5) * extra / scale for i in range(strokes)]
 
-    def _set_points(self, picture: CurveState, frame: PlotFrame) -> None:
-        x, y, joined = drawable(picture.x, picture.y)
+    def _set_points(self, state: CurveState, frame: PlotFrame) -> None:
+        x, y, joined = drawable(state.x, state.y)
         is_dense = len(x) >= _DENSE_POINTS
-        dash = _dash(picture)
+        dash = _dash(state)
         if dash is not None and is_dense:
             px = (x - frame.x_lo) * (frame.width / (frame.x_hi - frame.x_lo))
             dashes = px % sum(dash) < dash[0]
             joined = dashes if joined is None else joined & dashes
         options: dict[str, Any] = {"connect": "all" if joined is None else joined}
         self.setData(x, y, **options)
-        self._fill = _areas(picture.x, picture.y, frame.y_lo) if picture.selected else []
+        self._fill = _areas(state.x, state.y, frame.y_lo) if state.selected else []
         # A pen that dashes is slow on dense lines, a broken line is not seen on sparse ones.
         self._pen_dash = None if is_dense else dash
         self._set_dashes()
 
-    def _set_pen(self, picture: CurveState, colours: ChartColours) -> None:
-        colour = colours.colour("mute") if picture.stale else colours.series(picture.hue)
-        is_full = picture.selected or picture.strong
-        opacity = _FAINT_OPACITY if picture.faint else colours.palette.others_alpha
+    def _set_pen(self, state: CurveState, colours: ChartColours) -> None:
+        colour = colours.colour("mute") if state.stale else colours.series(state.hue)
+        is_full = state.selected or state.strong
+        opacity = _FAINT_OPACITY if state.faint else colours.palette.others_alpha
         stroke = colour if is_full else colours.on_card(colour, opacity)
         self._pen = QPen(stroke, 1.0)
         self._pen.setCosmetic(True)
@@ -146,16 +146,16 @@ class RunCurve(pg.PlotCurveItem):
             self._pen.setStyle(Qt.PenStyle.SolidLine)
 
 
-def _dash(picture: CurveState) -> tuple[int, int] | None:
+def _dash(state: CurveState) -> tuple[int, int] | None:
     """How many pixels are drawn and left out in turn; None: none are left out."""
-    if picture.dotted:
+    if state.dotted:
         return _DOTS
-    return _DASH if picture.dashed else None
+    return _DASH if state.dashed else None
 
 
-def _look(picture: CurveState) -> tuple[object, ...]:
-    look = (picture.selected, picture.stale, picture.strong, picture.faint)
-    return picture.hue, _dash(picture), *look
+def _look(state: CurveState) -> tuple[object, ...]:
+    look = (state.selected, state.stale, state.strong, state.faint)
+    return state.hue, _dash(state), *look
 
 
 def drawable(
@@ -294,7 +294,7 @@ class ChartView(pg.GraphicsView):
         return pixmap
 
     def _show_curves(self, chart: Scene) -> None:
-        pictures = chart.picture.curves
+        pictures = chart.chart_state.curves
         while len(self._curves) < len(pictures):
             curve = RunCurve()
             self._box.addItem(curve, ignoreBounds=True)
@@ -305,4 +305,4 @@ class ChartView(pg.GraphicsView):
             height = 1.0 if picture.selected else 0.0
             if curve.zValue() != height:
                 curve.setZValue(height)
-            curve.show_picture(picture, chart.frame, chart.colours)
+            curve.show_state(picture, chart.frame, chart.colours)

@@ -247,52 +247,52 @@ class LimitDragControl(QObject):
         self._scene: Scene | None = None
         self._limit: LimitLineState | None = None
         self._drag: LimitDrag | None = None
-        self._grip = LimitHandle(parent)
+        self._limit_handle = LimitHandle(parent)
         self._settle = QTimer(self, singleShot=True, interval=_KEYS_SETTLE_MS)
         self._settle.timeout.connect(self.release)
-        self._grip.grabbed.connect(self.grab)
-        self._grip.moved.connect(self.move)
-        self._grip.released.connect(self.release)
-        self._grip.confirmed.connect(self.release)
-        self._grip.stepped.connect(self._on_grip_stepped)
-        self._grip.cancelled.connect(self._on_grip_cancelled)
+        self._limit_handle.grabbed.connect(self.grab)
+        self._limit_handle.moved.connect(self.move)
+        self._limit_handle.released.connect(self.release)
+        self._limit_handle.confirmed.connect(self.release)
+        self._limit_handle.stepped.connect(self._on_grip_stepped)
+        self._limit_handle.cancelled.connect(self._on_grip_cancelled)
 
     @property
     def is_dropped(self) -> bool:
         """Whether the line was let go and no picture has come since."""
         return self._drag is not None and not self.is_held
 
-    def take_picture(self, picture: ChartState) -> None:
+    def take_state(self, state: ChartState) -> None:
         """A new picture: it counts, unless the line is in somebody's hand."""
-        self._limit = picture.limit
+        self._limit = state.limit
         if not self.is_held:
             self._drag = None
 
-    def as_moved(self, picture: ChartState) -> ChartState:
+    def as_moved(self, state: ChartState) -> ChartState:
         """The picture with its line where it is being moved to."""
         drag = self._drag
-        if drag is None or picture.limit is None:
-            return picture
-        value = amount_text(drag.value, picture.unit)
+        if drag is None or state.limit is None:
+            return state
+        value = amount_text(drag.value, state.unit)
         text = self.tr("limit {value}").format(value=value)
-        return replace(with_limit_value(picture, drag.value, text), y_range=drag.y_range())
+        return replace(with_limit_value(state, drag.value, text), y_range=drag.y_range())
 
     def show_scene(self, scene: Scene) -> None:
         """Put the grip where the line is."""
         self._scene = scene
-        limit, y, colours = scene.picture.limit, limit_y(scene), scene.colours
+        limit, y, colours = scene.chart_state.limit, limit_y(scene), scene.colours
         if limit is None or y is None or not limit.is_draggable:
-            self._grip.hide()
+            self._limit_handle.hide()
             return
-        self._grip.set_look(
+        self._limit_handle.set_look(
             limit_colour(limit, scene), colours.colour("card"), colours.colour("accent")
         )
-        self._grip.stand_at(scene.frame.right, y)
-        self._grip.announce(
-            f"{scene.picture.title} {limit.text}".strip(),
+        self._limit_handle.stand_at(scene.frame.right, y)
+        self._limit_handle.announce(
+            f"{scene.chart_state.title} {limit.text}".strip(),
             self.tr("Drag to move the limit, or use the Up and Down keys and Enter"),
         )
-        self._grip.show()
+        self._limit_handle.show()
 
     def is_near(self, at: QPointF) -> bool:
         """Whether the line can be taken there."""

@@ -47,7 +47,7 @@ def tooltip_at(scene: Scene, at: QPointF) -> str:
     if flag is not None:
         return flag.tooltip
     frame = scene.frame
-    for gap in scene.picture.gaps:
+    for gap in scene.chart_state.gaps:
         if frame.x_px(gap.x_from) <= at.x() <= frame.x_px(gap.x_to):
             return gap.text
     return ""
@@ -67,7 +67,7 @@ _NOTHING = ChartState(unit="bytes", x_kind="epochs", x_range=(0.0, 1.0))
 class LiveChart(QWidget):
     """Shows a `ChartState`; decides nothing about runs, units or limits. Main thread only.
 
-    It never asks for a repaint by itself: `set_picture` redraws what differs, and costs next to
+    It never asks for a repaint by itself: `set_state` redraws what differs, and costs next to
     nothing when given the same picture again. While the limit line is moved the line keeps to
     the pointer, whatever the pictures say; after the drop the next picture counts.
 
@@ -95,7 +95,7 @@ class LiveChart(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._colours = ChartColours()
-        self._picture = _NOTHING
+        self._chart_state = _NOTHING
         self._pan_from: QPointF | None = None
         self._pan_range = (0.0, 1.0)
         self._crosshair_x: float | None = None
@@ -118,16 +118,16 @@ class LiveChart(QWidget):
         self._colours = colours
         self._refresh()
 
-    def set_picture(self, picture: ChartState) -> None:
+    def set_state(self, state: ChartState) -> None:
         """Show this; one that looks the same as the last costs next to nothing."""
         is_dropped = self._limit.is_dropped
-        is_same = picture is self._picture or picture.looks_like(self._picture)
-        self._picture = picture
-        self._limit.take_picture(picture)
+        is_same = state is self._chart_state or state.looks_like(self._chart_state)
+        self._chart_state = state
+        self._limit.take_state(state)
         if is_same and not is_dropped:
             return
-        if picture.title and picture.title != self.accessibleName():
-            self.setAccessibleName(picture.title)
+        if state.title and state.title != self.accessibleName():
+            self.setAccessibleName(state.title)
         self._refresh()
 
     def set_crosshair(self, x: float | None, card: CrosshairCard | None = None) -> None:
@@ -162,7 +162,7 @@ class LiveChart(QWidget):
         elif self._limit.is_near(event.position()):
             self._limit.grab(event.position().y())
         elif frame_rect(self._scene.frame).contains(event.position()):
-            self._pan_from, self._pan_range = event.position(), self._picture.x_range
+            self._pan_from, self._pan_range = event.position(), self._chart_state.x_range
 
     @override
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -238,7 +238,7 @@ class LiveChart(QWidget):
 
     @Slot()
     def _refresh(self) -> None:
-        picture = self._limit.as_moved(self._picture)
+        picture = self._limit.as_moved(self._chart_state)
         self._scene = scene_for(picture, QSizeF(self.size()), self._colours)
         self._view.show_chart(self._scene)
         self._crosshair.show_scene(self._scene)
@@ -274,13 +274,13 @@ class LiveChart(QWidget):
         self.range_zoomed.emit(self._pan_range[0] + shift, self._pan_range[1] + shift)
 
     def _zoom(self, around: float, factor: float) -> None:
-        lo, hi = zoomed(self._picture.x_range, around=around, factor=factor)
+        lo, hi = zoomed(self._chart_state.x_range, around=around, factor=factor)
         self.range_zoomed.emit(lo, hi)
 
     def _middle(self) -> float:
         """What the keys zoom around: the crosshair, else the middle."""
         x = self._crosshair_x
-        return sum(self._picture.x_range) / 2.0 if x is None else x
+        return sum(self._chart_state.x_range) / 2.0 if x is None else x
 
     def _step_crosshair(self, px: float) -> None:
         frame = self._scene.frame

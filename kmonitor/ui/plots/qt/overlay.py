@@ -92,7 +92,7 @@ def paint_overlay(painter: QPainter, scene: Scene) -> None:
 def placed_flags(scene: Scene) -> list[tuple[FlagState, FlagPosition]]:
     """The flags in sight with their places, for painting and for tooltips."""
     frame = scene.frame
-    flags = [flag for flag in scene.picture.flags if frame.x_lo <= flag.x <= frame.x_hi]
+    flags = [flag for flag in scene.chart_state.flags if frame.x_lo <= flag.x <= frame.x_hi]
     colours = scene.colours
     widths = [
         colours.text_width(flag.text, colours.meta_px, weight=_FLAG_WEIGHT) + 10.0
@@ -112,8 +112,8 @@ def placed_flags(scene: Scene) -> list[tuple[FlagState, FlagPosition]]:
 def end_points(scene: Scene) -> list[EndPoint]:
     """The last point in sight of each curve that has one."""
     frame, ends = scene.frame, list[EndPoint]()
-    x_to = max(scene.picture.x_range)
-    for curve in scene.picture.curves:
+    x_to = max(scene.chart_state.x_range)
+    for curve in scene.chart_state.curves:
         index = last_there(curve, x_to)
         if index < 0:
             continue
@@ -134,7 +134,7 @@ def name_width(curve: CurveState, colours: ChartColours) -> float:
 
 def limit_y(scene: Scene) -> float | None:
     """Where the limit line lies, pixels, kept within the plot; None without one."""
-    limit, frame = scene.picture.limit, scene.frame
+    limit, frame = scene.chart_state.limit, scene.frame
     if limit is None:
         return None
     return min(max(frame.y_px(limit.value), frame.top), frame.bottom)
@@ -224,7 +224,7 @@ def _placed_names(scene: Scene, ends: list[EndPoint]) -> list[PlacedLabel]:
 
 def _right_of_names(scene: Scene, y: float, dots: list[tuple[float, float]]) -> float:
     """How far a name may reach at this height: it stays clear of the grip and of dots."""
-    limit, height = scene.picture.limit, limit_y(scene)
+    limit, height = scene.chart_state.limit, limit_y(scene)
     ahead = [x - DOT_PX for x, at in dots if abs(at - y) < _LINE_PX / 2 + DOT_PX]
     if ahead:
         return min(ahead)
@@ -237,7 +237,7 @@ def _right_of_names(scene: Scene, y: float, dots: list[tuple[float, float]]) -> 
 def _paint_limit(
     painter: QPainter, scene: Scene, flags: list[FlagPosition], ends: list[EndPoint]
 ) -> None:
-    limit, y = scene.picture.limit, limit_y(scene)
+    limit, y = scene.chart_state.limit, limit_y(scene)
     if limit is None or y is None:
         return
     frame = scene.frame
@@ -272,7 +272,7 @@ def _limit_label_box(
     None where it would lie over flags and dots, unless it says that a limit is not in force yet:
     else the head of the card, or the grip's tooltip, says the same.
     """
-    frame, limit, y = scene.frame, scene.picture.limit, limit_y(scene)
+    frame, limit, y = scene.frame, scene.chart_state.limit, limit_y(scene)
     if limit is None or y is None:
         return None
     grip = GRIP_WIDTH_PX + 4.0 if limit.is_draggable else 0.0
@@ -304,7 +304,7 @@ def _dots_at(ends: list[EndPoint], top: float) -> list[Span]:
 def _curve_at(scene: Scene, top: float) -> list[Span]:
     """What the selected run's curve takes of a label's line."""
     band = (top, top + _LABEL_HEIGHT_PX)
-    selected = [curve for curve in scene.picture.curves if curve.selected]
+    selected = [curve for curve in scene.chart_state.curves if curve.selected]
     return [span for each in selected for span in spans_in_band(each, scene.frame, band)]
 
 
@@ -326,7 +326,7 @@ def _paint_dots(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
 
 
 def _paint_empty(painter: QPainter, scene: Scene) -> None:
-    picture = scene.picture
+    picture = scene.chart_state
     if picture.has_points or not picture.empty_text:
         return
     painter.setFont(scene.colours.font(scene.colours.body_px))
@@ -346,38 +346,38 @@ _DOT_ROOM_PX = 6.0
 _MOST_NAMES_PART = 0.3
 
 
-def scene_for(picture: ChartState, size: QSizeF, colours: ChartColours) -> Scene:
+def scene_for(state: ChartState, size: QSizeF, colours: ChartColours) -> Scene:
     """Everything in its place for a widget of this size."""
     frame, across, upwards = lay_out_chart(
-        picture,
+        state,
         (size.width(), size.height()),
         left=lambda axis: left_margin(axis, colours),
-        room=lambda width: min(_room_for_ends(picture, width, colours), _MOST_NAMES_PART * width),
+        room=lambda width: min(_room_for_ends(state, width, colours), _MOST_NAMES_PART * width),
     )
-    return Scene(picture=picture, frame=frame, x_axis=across, y_axis=upwards, colours=colours)
+    return Scene(chart_state=state, frame=frame, x_axis=across, y_axis=upwards, colours=colours)
 
 
-def with_limit_value(picture: ChartState, value: float, text: str) -> ChartState:
+def with_limit_value(state: ChartState, value: float, text: str) -> ChartState:
     """The same picture with its limit line elsewhere, while it is dragged."""
-    if picture.limit is None:
-        return picture
-    return replace(picture, limit=replace(picture.limit, value=value, text=text))
+    if state.limit is None:
+        return state
+    return replace(state, limit=replace(state.limit, value=value, text=text))
 
 
-def _room_for_ends(picture: ChartState, width: float, colours: ChartColours) -> float:
+def _room_for_ends(state: ChartState, width: float, colours: ChartColours) -> float:
     """How much of the width names and newest dots need beyond the range, pixels."""
-    lo, hi = spread_range(picture.x_range)
-    room, limit = 0.0, picture.limit
+    lo, hi = spread_range(state.x_range)
+    room, limit = 0.0, state.limit
     # The grip beside the newest dot, not on it.
     has_grip = limit is not None and limit.is_draggable
     least = GRIP_WIDTH_PX + _DOT_ROOM_PX + 2.0 if has_grip else _DOT_ROOM_PX
     ends = [
         (float(curve.x[-1]), max(least, name_width(curve, colours)))
-        for curve in picture.curves
+        for curve in state.curves
         if len(curve.x)
     ]
-    if picture.forecast is not None and picture.forecast.x_meets <= hi:
-        ends.append((picture.forecast.x_meets, least))
+    if state.forecast is not None and state.forecast.x_meets <= hi:
+        ends.append((state.forecast.x_meets, least))
     for x, wanted in ends:
         part = (min(x, hi) - lo) / (hi - lo)
         # The line's end is at `part` of what is left after the room itself.
@@ -397,10 +397,10 @@ _EVIDENCE = 0.10
 
 def paint_evidence(painter: QPainter, scene: Scene) -> None:
     """Shade the window of the evidence, with an edge on either side; under the curves."""
-    if scene.picture.evidence is None:
+    if scene.chart_state.evidence is None:
         return
     frame = scene.frame
-    begin, end = scene.picture.evidence
+    begin, end = scene.chart_state.evidence
     left, right = max(frame.left, frame.x_px(begin)), min(frame.right, frame.x_px(end))
     if right <= left:
         return
@@ -416,7 +416,7 @@ def paint_evidence(painter: QPainter, scene: Scene) -> None:
 
 def paint_forecast(painter: QPainter, scene: Scene) -> None:
     """Draw the line to where the limit is met, and the band that it may lie in."""
-    forecast, frame = scene.picture.forecast, scene.frame
+    forecast, frame = scene.chart_state.forecast, scene.frame
     if forecast is None:
         return
     painter.save()

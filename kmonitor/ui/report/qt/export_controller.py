@@ -39,15 +39,15 @@ class ExportController(QObject):
     refused = Signal(str, str)
 
     def __init__(
-        self, window: MainWindow, desk: Workspace, look: Theme, parent: QObject | None = None
+        self, window: MainWindow, workspace: Workspace, theme: Theme, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._window = window
-        self._desk = desk
-        self._look = look
+        self._workspace = workspace
+        self._theme = theme
         self._hosts: HostsController | None = None
-        self._board: ChartsController | None = None
-        self._work: ExportWriter | None = None
+        self._charts_controller: ChartsController | None = None
+        self._export_writer: ExportWriter | None = None
         self._thread: threading.Thread | None = None
         self._is_leaving = threading.Event()
         documents = QStandardPaths.StandardLocation.DocumentsLocation
@@ -62,9 +62,9 @@ class ExportController(QObject):
         window.board_shortcut("report").activated.connect(self.ask_report)
         window.charts.picture_wanted.connect(self.ask_picture)
 
-    def attach(self, hosts: "HostsController | None", board: "ChartsController") -> None:
+    def attach(self, hosts: "HostsController | None", controller: "ChartsController") -> None:
         """The parts that know the hubs and the charts are loaded."""
-        self._hosts, self._board = hosts, board
+        self._hosts, self._charts_controller = hosts, controller
 
     def stop(self) -> None:
         """Give up what is being written, and wait for the thread."""
@@ -86,7 +86,7 @@ class ExportController(QObject):
     @Slot()
     def ask_export_all(self) -> None:
         """Let the user choose where the data of all runs that are drawn go, and as what."""
-        n = len(self._desk.book.shown())
+        n = len(self._workspace.run_store.shown())
 
         def title() -> str:
             if n == 1:
@@ -130,13 +130,13 @@ class ExportController(QObject):
 
     def export_all_to(self, file: str) -> None:
         """Write the data of all runs that are drawn; while the view is held what is shown."""
-        board, hosts, output = self._board, self._hosts, Path(file)
+        board, hosts, output = self._charts_controller, self._hosts, Path(file)
         if board is None or hosts is None:
             return
         run_at = importlib.import_module(_MODULE).RunAt
         runs = [
             (run_at(run, hosts.hub_of(run.run)), board.presenter.held_span_s(run.run))
-            for run in self._desk.book.shown()
+            for run in self._workspace.run_store.shown()
         ]
         work, given_up = self._tools(), self._is_leaving.is_set
         self._start(lambda: work.export_all(runs, output, is_given_up=given_up), output)
@@ -155,14 +155,14 @@ class ExportController(QObject):
             metric: Of the card.
             file: SVG by its ending, else PNG.
         """
-        run = self._desk.book.current()
-        if run is None or self._board is None:
+        run = self._workspace.run_store.current()
+        if run is None or self._charts_controller is None:
             return
         module = importlib.import_module(_MODULE)
-        look = module.ChartStyle(run.name, self._look.palette, self._window.font().family())
+        style = module.ChartStyle(run.name, self._theme.palette, self._window.font().family())
         work, output = self._tools(), Path(file)
         kind = output.suffix.casefold().removeprefix(".")
-        drawn = work.draw(self._board, metric, look, kind)
+        drawn = work.draw(self._charts_controller, metric, style, kind)
         self._start(lambda: work.write_picture(drawn, output), output)
 
     def _ask(
@@ -173,7 +173,7 @@ class ExportController(QObject):
         *,
         of: str = "",
     ) -> None:
-        run = self._desk.book.current()
+        run = self._workspace.run_store.current()
         if run is None:
             return
         stem = self._tools().stem(run)
@@ -184,17 +184,21 @@ class ExportController(QObject):
         dialog.open()
 
     def _held_span_s(self) -> tuple[float, float] | None:
-        return self._board.presenter.held_span_s() if self._board is not None else None
+        return (
+            self._charts_controller.presenter.held_span_s()
+            if self._charts_controller is not None
+            else None
+        )
 
     def _run_at(self) -> "RunAt | None":
-        run = self._desk.book.current()
+        run = self._workspace.run_store.current()
         if run is None or self._hosts is None:
             return None
         return importlib.import_module(_MODULE).RunAt(run, self._hosts.hub_of(run.run))
 
     def _tools(self) -> "ExportWriter":
-        work: ExportWriter = self._work or importlib.import_module(_MODULE).ExportWriter()
-        self._work = work
+        work: ExportWriter = self._export_writer or importlib.import_module(_MODULE).ExportWriter()
+        self._export_writer = work
         return work
 
     def _start(self, write: Callable[[], None], output: Path) -> None:

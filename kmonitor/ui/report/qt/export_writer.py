@@ -52,7 +52,7 @@ class ChartStyle:
 class ChartSource(Protocol):
     """What is drawn in the window; its board of charts."""
 
-    def picture(self, key: str, width_px: int) -> ChartState:
+    def state(self, key: str, width_px: int) -> ChartState:
         """What a chart shows now."""
         ...
 
@@ -118,13 +118,13 @@ class ExportWriter:
         with HubClient(at.hub) as client:
             write_report(client, at.run, output)
 
-    def draw(self, board: ChartSource, key: str, look: ChartStyle, kind: str) -> str | QImage:
+    def draw(self, board: ChartSource, key: str, style: ChartStyle, kind: str) -> str | QImage:
         """A chart as it is shown now; main thread, in which alone text may be drawn.
 
         Args:
             board: Of the window.
             key: Which chart.
-            look: How it is drawn.
+            style: How it is drawn.
             kind: "svg", which gives that; else pixels.
 
         Raises:
@@ -133,11 +133,13 @@ class ExportWriter:
         card = board.card(key, now_s=0.0)
         if card is None:
             raise UserError("There is no run to draw.")
-        picture = board.picture(key, int(PICTURE_SIZE.width)).without_offer()
+        picture = board.state(key, int(PICTURE_SIZE.width)).without_offer()
         if kind == "svg":
-            return chart_file(picture, card, look.palette, run_name=look.run_name)
+            return chart_file(picture, card, style.palette, run_name=style.run_name)
         return _pixels(
-            chart_file(picture, card, look.palette, run_name=look.run_name, typefaces=look.family)
+            chart_file(
+                picture, card, style.palette, run_name=style.run_name, typefaces=style.family
+            )
         )
 
     def write_picture(self, drawn: str | QImage, output: Path) -> None:

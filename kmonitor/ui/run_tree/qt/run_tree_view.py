@@ -47,9 +47,9 @@ _INDENT = 16
 class RunRowDelegate(QStyledItemDelegate):
     """Paints `HostRow` and `RunRow`."""
 
-    def __init__(self, look: Theme, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
 
     @override
     def sizeHint(
@@ -78,7 +78,7 @@ class RunRowDelegate(QStyledItemDelegate):
         painter.restore()
 
     def _paint_host(self, painter: QPainter, area: QRect, row: HostRow) -> None:
-        colours = self._look.palette
+        colours = self._theme.palette
         is_lost = row.tone == "crit"
         tint = colours.tone(row.tone) if is_lost else colours.mute
         scale = painter.device().devicePixelRatioF()
@@ -93,7 +93,7 @@ class RunRowDelegate(QStyledItemDelegate):
         self._text(painter, name_area, row.host, "sub" if is_lost else "text")
 
     def _paint_back(self, painter: QPainter, area: QRect, state: QStyle.StateFlag) -> None:
-        colours = self._look.palette
+        colours = self._theme.palette
         is_selected = bool(state & QStyle.StateFlag.State_Selected)
         is_hovered = bool(state & QStyle.StateFlag.State_MouseOver)
         if not is_selected and not is_hovered:
@@ -110,7 +110,7 @@ class RunRowDelegate(QStyledItemDelegate):
             )
 
     def _paint_run(self, painter: QPainter, area: QRect, row: RunRow) -> None:
-        colours = self._look.palette
+        colours = self._theme.palette
         scale = painter.device().devicePixelRatioF()
         if row.hue is not None:
             painter.setPen(Qt.PenStyle.NoPen)
@@ -129,7 +129,7 @@ class RunRowDelegate(QStyledItemDelegate):
         self._paint_line(painter, area, row)
 
     def _paint_line(self, painter: QPainter, area: QRect, row: RunRow) -> None:
-        colours = self._look.palette
+        colours = self._theme.palette
         left = area.left() + 30
         if row.state.tone in ("warn", "crit", "accent"):
             scale = painter.device().devicePixelRatioF()
@@ -165,7 +165,7 @@ class RunRowDelegate(QStyledItemDelegate):
         *,
         elide: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle,
     ) -> None:
-        painter.setPen(QColor(getattr(self._look.palette, colour)))
+        painter.setPen(QColor(getattr(self._theme.palette, colour)))
         shown = painter.fontMetrics().elidedText(text, elide, area.width())
         painter.drawText(area, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)
 
@@ -202,10 +202,10 @@ class RunTreePanel(QFrame):
     history_requested = Signal()
     host_menu_requested = Signal(str, QPoint)
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("left")
-        self._look = look
+        self._theme = theme
         self._model = RunTreeModel(self)
         self._search = QLineEdit()
         self._tree = QTreeView()
@@ -225,7 +225,7 @@ class RunTreePanel(QFrame):
         self._tree.selectionModel().currentChanged.connect(self._on_tree_current_changed)
         self._model.rowsInserted.connect(self._on_model_rows_inserted)
         add_shortcut("find_run", self, self._on_find_activated)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
         self._set_texts()
 
@@ -283,7 +283,7 @@ class RunTreePanel(QFrame):
         self._search.setClearButtonEnabled(True)
         self._search.addAction(self._search_icon, QLineEdit.ActionPosition.LeadingPosition)
         self._tree.setModel(self._model)
-        self._tree.setItemDelegate(RunRowDelegate(self._look, self._tree))
+        self._tree.setItemDelegate(RunRowDelegate(self._theme, self._tree))
         self._tree.setHeaderHidden(True)
         self._tree.setRootIsDecorated(False)
         self._tree.setIndentation(0)
@@ -345,7 +345,7 @@ class RunTreePanel(QFrame):
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
-        self._search_icon.setIcon(self._look.icon("search", "mute"))
-        self._history.setIcon(self._look.icon("history", "mute"))
-        self._connect.setIcon(self._look.icon("plus", "mute"))
+        self._search_icon.setIcon(self._theme.icon("search", "mute"))
+        self._history.setIcon(self._theme.icon("history", "mute"))
+        self._connect.setIcon(self._theme.icon("plus", "mute"))
         self._tree.viewport().update()

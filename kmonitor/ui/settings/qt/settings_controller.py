@@ -57,7 +57,7 @@ class SettingsController(QObject):
     def __init__(
         self,
         window: MainWindow,
-        desk: Workspace,
+        workspace: Workspace,
         hosts: HostMenus,
         theme: ThemeController,
         folders: Folders,
@@ -66,14 +66,14 @@ class SettingsController(QObject):
         """Of the window that is its parent; what was chosen before is in force at once."""
         super().__init__(window)
         self._window = window
-        self._desk = desk
+        self._workspace = workspace
         self._hosts = hosts
         self._theme = theme
         self._folders = folders
         self._units: ByteUnits = settings.byte_units
         self._seen_wall_s = dict(settings.hosts_seen)
         self.pace: Pace = settings.pace
-        self._keeper: LanguageController | None = None
+        self._language_controller: LanguageController | None = None
         self._hub: HubSettingsStore | None = None
         self._page: SettingsWindow | None = None
         self._timer = QTimer(self, interval=_LOOK_MS)
@@ -83,9 +83,9 @@ class SettingsController(QObject):
         window.header.settings_requested.connect(self.open)
         window.shortcut("settings").activated.connect(self.open)
 
-    def attach_language(self, keeper: LanguageController) -> None:
+    def attach_language(self, controller: LanguageController) -> None:
         """Offer the languages that can be spoken."""
-        self._keeper = keeper
+        self._language_controller = controller
 
     def attach(self, bridge: "HubBridge") -> None:
         """The part that asks this machine's hub is loaded."""
@@ -96,8 +96,8 @@ class SettingsController(QObject):
 
     def settings(self, base: WindowSettings) -> WindowSettings:
         """The settings with what is chosen now."""
-        now_wall_s = self._desk.now_wall_s()
-        hosts = self._desk.hosts.all()
+        now_wall_s = self._workspace.now_wall_s()
+        hosts = self._workspace.hosts.all()
         seen = {host.address: now_wall_s for host in hosts if host.link.is_live}
         known = {host.address for host in hosts}
         # A window on a folder knows no hosts, and must not forget them for the others.
@@ -110,7 +110,7 @@ class SettingsController(QObject):
     def open(self) -> None:
         """Show the settings."""
         if self._page is None:
-            languages = language_titles() if self._keeper is not None else {}
+            languages = language_titles() if self._language_controller is not None else {}
             self._page = page = SettingsWindow(languages, self._window)
             self._connect(page)
             keep = read_keep(self._folders)
@@ -130,14 +130,16 @@ class SettingsController(QObject):
         page.general.show_choices(
             theme=self._theme.choice, language=self._spoken(), units=self._units, pace=self.pace
         )
-        now_wall_s = self._desk.now_wall_s()
+        now_wall_s = self._workspace.now_wall_s()
         page.hosts.show_lines(
-            host_lines(self._desk.hosts, self._seen_wall_s, now_wall_s=now_wall_s, version=VERSION)
+            host_lines(
+                self._workspace.hosts, self._seen_wall_s, now_wall_s=now_wall_s, version=VERSION
+            )
         )
         if self._hub is None:
             return
         page.history.show_stored(self._hub.stored())
-        page.keys.show_picture(self._hub.keys(now_wall_s))
+        page.keys.show_state(self._hub.keys(now_wall_s))
         if self._hub.hub is not None:
             page.history.show_keep(self._hub.hub.keep_days, self._hub.hub.keep_bytes)
 
@@ -159,7 +161,9 @@ class SettingsController(QObject):
         page.destroyed.connect(self._on_page_destroyed)
 
     def _spoken(self) -> str:
-        return "system" if self._keeper is None else self._keeper.language
+        return (
+            "system" if self._language_controller is None else self._language_controller.language
+        )
 
     def _keep(self, keep: Keep) -> None:
         page = self._page
@@ -176,11 +180,11 @@ class SettingsController(QObject):
 
     @Slot()
     def _on_timer_timeout(self) -> None:
-        now_wall_s = self._desk.now_wall_s()
-        for host in self._desk.hosts.all():
+        now_wall_s = self._workspace.now_wall_s()
+        for host in self._workspace.hosts.all():
             if host.link.is_live:
                 self._seen_wall_s[host.address] = now_wall_s
-        if self._hub is not None and self._desk.link.is_live:
+        if self._hub is not None and self._workspace.link.is_live:
             self._hub.refresh()
         self.refresh()
 

@@ -38,7 +38,7 @@ class KeysPage(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._picture: HubKeysState | None = None
+        self._keys_state: HubKeysState | None = None
         self._own = role_label("snippet_small")
         self._show = QPushButton()
         self._copy = QPushButton()
@@ -71,7 +71,7 @@ class KeysPage(QWidget):
         self._show.setToolTip(self.tr("It is made if there is none; its secret stays here"))
         for button in (self._copy, self._show):
             button.setAccessibleName(button.text())
-        self._show_rows(self._picture.rows if self._picture is not None else ())
+        self._show_rows(self._keys_state.rows if self._keys_state is not None else ())
 
     def show_own(self, key: str, why_not: str = "") -> None:
         """Show the own key, or why there is none."""
@@ -82,16 +82,16 @@ class KeysPage(QWidget):
         self._why.setText(why_not)
         self._why.setVisible(bool(why_not))
 
-    def show_picture(self, picture: HubKeysState) -> None:
+    def show_state(self, state: HubKeysState) -> None:
         """Show who may connect."""
-        if picture == self._picture:
+        if state == self._keys_state:
             return
-        self._picture = picture
-        self._text.setText(picture.text)
-        self._text.setVisible(bool(picture.text))
-        self._trouble.setText(picture.trouble)
-        self._trouble.setVisible(bool(picture.trouble))
-        self._show_rows(picture.rows)
+        self._keys_state = state
+        self._text.setText(state.text)
+        self._text.setVisible(bool(state.text))
+        self._trouble.setText(state.trouble)
+        self._trouble.setVisible(bool(state.trouble))
+        self._show_rows(state.rows)
 
     def _build(self) -> None:
         for label in (self._text, self._trouble, self._why, self._own, self._own_words):
@@ -213,11 +213,11 @@ class HistoryPage(QWidget):
             self._shown = shown
             self.take_back()
 
-    def show_stored(self, picture: StorageState) -> None:
+    def show_stored(self, state: StorageState) -> None:
         """Show what is stored now."""
-        self._stored.setText(picture.text)
-        self._fixed.setText(picture.fixed)
-        self._fixed.setVisible(bool(picture.fixed))
+        self._stored.setText(state.text)
+        self._fixed.setText(state.fixed)
+        self._fixed.setVisible(bool(state.fixed))
 
     def refuse(self, why: str) -> None:
         """Say why it could not be kept; empty: it was."""

@@ -93,8 +93,8 @@ class KmonitorApp(QObject):
 
     Attributes:
         window: The window.
-        desk: What it knows.
-        board: Its charts, None until they are loaded.
+        workspace: What it knows.
+        charts_controller: Its charts, None until they are loaded.
         status: Exit status so far.
         has_left: Whether it is to end, or has ended; it may be so before it runs.
         opens_again: Whether another is to be opened then, as after a change of the language.
@@ -119,29 +119,29 @@ class KmonitorApp(QObject):
         self.status = 0
         self.failure: NoScreenshot | None = None
         self.shell_s = self.charts_s = 0.0
-        self.board: ChartsController | None = None
+        self.charts_controller: ChartsController | None = None
         self._garbage = GarbageTimer(self)
         self._language = LanguageController(qt, self)
         self._look = Theme(self)
         self._theme = ThemeController(qt, self._look, self)
         self._take_choices()
         self._hosts: HostsController | None = None
-        self._keeper: HubStarter | None = None
-        self.desk = Workspace(ask=self._ask, clock=SystemClock(), user=_user())
+        self._hub_starter: HubStarter | None = None
+        self.workspace = Workspace(request=self._ask, clock=SystemClock(), user=_user())
         self.window = MainWindow(self._look)
-        self.folder_opening = FolderOpener(self.window, self)
+        self.folder_opener = FolderOpener(self.window, self)
         parts = WindowParts(
-            *(self.window, self.desk, self._look, self._theme),
+            *(self.window, self.workspace, self._look, self._theme),
             *(DemoLauncher(folders, self), self._language, folders),
         )
         self.controller = WindowController(parts, self._settings, self)
-        self._audit = AuditController(self.window, self.desk, self._look, self)
-        self._alerts = AlertController(self.window, self.desk, folders.settings, self)
-        self.export = ExportController(self.window, self.desk, self._look, self)
+        self._audit = AuditController(self.window, self.workspace, self._look, self)
+        self._alerts = AlertController(self.window, self.workspace, folders.settings, self)
+        self.export = ExportController(self.window, self.workspace, self._look, self)
         self.model_file = ModelFileController(
             self.window, self.controller.memory, self._look, self
         )
-        self._shooter = ScreenshotTimer(self._is_settled, self)
+        self._screenshot_timer = ScreenshotTimer(self._is_settled, self)
         self._connect()
 
     def _take_choices(self) -> None:
@@ -170,21 +170,21 @@ class KmonitorApp(QObject):
         if self._options.quit_after_s is not None:
             QTimer.singleShot(int(self._options.quit_after_s * 1000), self._on_quit_due)
         elif self._options.screenshot is not None:
-            self._shooter.start()
+            self._screenshot_timer.start()
 
     def stop(self) -> None:
         """Remember the settings, end all threads; the hub and the trainings go on."""
         self._save_settings()
         self.controller.stop()
         self._alerts.stop()
-        self.folder_opening.stop()
+        self.folder_opener.stop()
         self.export.stop()
         self.model_file.stop()
-        self._shooter.stop()
+        self._screenshot_timer.stop()
         if self._hosts is not None:
             self._hosts.stop()
-        if self._keeper is not None:
-            self._keeper.stop()
+        if self._hub_starter is not None:
+            self._hub_starter.stop()
         self._garbage.stop()
         self.window.close()
         self._language.stop()
@@ -204,18 +204,18 @@ class KmonitorApp(QObject):
 
     def _connect(self) -> None:
         if self._options.select:
-            self.desk.book.want(self._options.select)
+            self.workspace.run_store.want(self._options.select)
         self.window.closed.connect(self._leave)
         self.controller.retry_requested.connect(self._on_controller_retry_requested)
         self.controller.settings_changed.connect(self._on_controller_settings_changed)
-        self._alerts.run_wanted.connect(self.desk.select)
+        self._alerts.run_wanted.connect(self.workspace.select)
         self.controller.choices.reopening_requested.connect(self._on_choices_reopening_requested)
-        self._shooter.due.connect(self._on_shooter_due)
+        self._screenshot_timer.due.connect(self._on_shooter_due)
 
     def _follow_hub(self) -> None:
         # Imported after the first paint, which ZeroMQ would hold up.
         hosts_module = importlib.import_module("kmonitor.ui.hosts.qt.hosts_controller")
-        hosts: HostsController = hosts_module.HostsController(self._folders, self.desk, self)
+        hosts: HostsController = hosts_module.HostsController(self._folders, self.workspace, self)
         hosts.here.link_changed.connect(self._on_bridge_link_changed)
         self._audit.attach(hosts)
         self._hosts = hosts
@@ -227,7 +227,7 @@ class KmonitorApp(QObject):
             keeper: HubStarter = keeper_module.HubStarter(self._folders, self)
             keeper.hub_failed.connect(self._on_keeper_hub_failed)
             keeper.hub_found.connect(self._on_keeper_hub_found)
-            self._keeper = keeper
+            self._hub_starter = keeper
             keeper.start()
 
     def _ask(self, message: msgspec.Struct) -> int:
@@ -251,24 +251,24 @@ class KmonitorApp(QObject):
         # Imported late and by name: this is what loads numpy and pyqtgraph.
         board_module = importlib.import_module("kmonitor.ui.charts.qt.charts_controller")
         board: ChartsController = board_module.ChartsController(
-            self.window.charts, self.desk, self._ask, self._look, self
+            self.window.charts, self.workspace, self._ask, self._look, self
         )
-        self.board = board
-        self.controller.attach_board(board)
-        self._alerts.attach_board(board)
+        self.charts_controller = board
+        self.controller.attach_controller(board)
+        self._alerts.attach_controller(board)
         self.export.attach(self._hosts, board)
         self.charts_s = time.monotonic() - self._began_s
         _log.info("window after %.2f s, charts after %.2f s", self.shell_s, self.charts_s)
 
     @Slot(bool)
     def _on_bridge_link_changed(self, is_reached: bool) -> None:
-        if not is_reached and self._keeper is not None:
-            self._keeper.look()
+        if not is_reached and self._hub_starter is not None:
+            self._hub_starter.look()
 
     @Slot()
     def _on_controller_retry_requested(self) -> None:
-        if self._keeper is not None:
-            self._keeper.look()
+        if self._hub_starter is not None:
+            self._hub_starter.look()
         if self._hosts is not None:
             self._hosts.here.retry_now()
 
@@ -278,21 +278,21 @@ class KmonitorApp(QObject):
 
     @Slot(str)
     def _on_keeper_hub_failed(self, text: str) -> None:
-        self.desk.link.trouble(text)
-        self.desk.changed.add("link")
+        self.workspace.link.trouble(text)
+        self.workspace.changed.add("link")
 
     @Slot()
     def _on_keeper_hub_found(self) -> None:
-        self.desk.link.trouble("")
-        self.desk.changed.add("link")
+        self.workspace.link.trouble("")
+        self.workspace.changed.add("link")
         if self._hosts is not None:
             self._hosts.here.retry_now()
 
     @Slot(str)
     def _on_self_failed(self, text: str) -> None:
         log = str(self._folders.logs / "app.log")
-        self.desk.link.fail(text, log)
-        self.desk.changed.add("link")
+        self.workspace.link.fail(text, log)
+        self.workspace.changed.add("link")
         if self._options.screenshot is not None:
             # Nobody sees a banner here, and half a picture is none.
             what = f"A part of the window failed: {text.rstrip('.')}. There is no picture."
@@ -314,13 +314,13 @@ class KmonitorApp(QObject):
             what = f"{self._options.screenshot} cannot be written: {exc.strerror or exc}."
             self._end_badly(what, "Name another file.")
             return
-        if not (self._shooter.has_settled or self._is_settled()):
+        if not (self._screenshot_timer.has_settled or self._is_settled()):
             self._end_without_data(self._options.screenshot)
         self._leave()
 
     def _end_without_data(self, picture: Path) -> None:
-        trouble = self.desk.link.status(version="").tooltip
-        why = f" ({trouble.rstrip('.')})" if trouble and not self.desk.link.is_live else ""
+        trouble = self.workspace.link.status(version="").tooltip
+        why = f" ({trouble.rstrip('.')})" if trouble and not self.workspace.link.is_live else ""
         what = f"{picture} shows no data: none came in time{why}."
         self._end_badly(what, "See: kmonitor doctor")
 
@@ -330,11 +330,11 @@ class KmonitorApp(QObject):
         self._leave()
 
     def _is_settled(self) -> bool:
-        if self.board is None or not self.desk.link.is_live:
+        if self.charts_controller is None or not self.workspace.link.is_live:
             return False
-        if self.desk.book.is_waiting and self._options.shown is None:
+        if self.workspace.run_store.is_waiting and self._options.shown is None:
             return False  # the run that is wanted is on a host that has not told yet
-        return self.desk.is_first_start or self.board.is_loaded
+        return self.workspace.is_first_start or self.charts_controller.is_loaded
 
     @Slot()
     def _on_choices_reopening_requested(self) -> None:

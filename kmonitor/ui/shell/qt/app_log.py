@@ -42,7 +42,7 @@ class AppLog:
         """
         self._on_failure = on_failure
         self._handler: logging.Handler | None = None
-        self._trail: CrashReportHandler | None = None
+        self._report_handler: CrashReportHandler | None = None
         self.crashes: list[CrashReport] = []
         self._open(folder)
         self._hooks = (sys.excepthook, threading.excepthook)
@@ -54,7 +54,7 @@ class AppLog:
         """Stop logging and give the hooks back."""
         sys.excepthook, threading.excepthook = self._hooks
         qInstallMessageHandler(None)
-        for handler in (self._trail, self._handler):
+        for handler in (self._report_handler, self._handler):
             if handler is not None:
                 logging.getLogger("kmonitor").removeHandler(handler)
                 handler.close()
@@ -63,14 +63,14 @@ class AppLog:
         try:
             handler = OwnLogHandler(folder / "app.log", max_bytes=_BYTES, old_files=_FILES - 1)
             self.crashes = find_crash_reports(folder)
-            self._trail = CrashReportHandler(folder)
+            self._report_handler = CrashReportHandler(folder)
         except OSError as exc:
             _log.warning("no log file: %s", exc)
             return
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         root = logging.getLogger("kmonitor")
         root.addHandler(handler)
-        root.addHandler(self._trail)
+        root.addHandler(self._report_handler)
         if root.level == logging.NOTSET:
             root.setLevel(logging.INFO)
         self._handler = handler
@@ -98,8 +98,8 @@ class AppLog:
     def _report(
         self, kind: type[BaseException], value: BaseException, trace: TracebackType | None
     ) -> None:
-        if self._trail is not None:
-            self._trail.report(kind, value, trace)
+        if self._report_handler is not None:
+            self._report_handler.report(kind, value, trace)
 
 
 def _take_qt_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:

@@ -37,10 +37,10 @@ class CrashNoticeBar(QFrame):
     later_requested = Signal()
     toggled = Signal()
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("notice")
-        self._look = look
+        self._theme = theme
         self._icon = QLabel()
         self._title = role_label("strong_small")
         self._text = role_label("sub")
@@ -49,7 +49,7 @@ class CrashNoticeBar(QFrame):
         self._later = QPushButton()
         self._discard = QPushButton()
         self._build()
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
         self._set_texts()
         self.hide()
@@ -108,7 +108,7 @@ class CrashNoticeBar(QFrame):
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
-        self._icon.setPixmap(self._look.pixmap("info", "mute", 16, self))
+        self._icon.setPixmap(self._theme.pixmap("info", "mute", 16, self))
 
 
 class CrashReportWindow(QDialog):

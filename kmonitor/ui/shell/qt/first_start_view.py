@@ -115,10 +115,10 @@ class FirstStartPanel(QFrame):
     connect_requested = Signal()
     folder_requested = Signal()
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("card")
-        self._look = look
+        self._theme = theme
         self._mark = QLabel()
         self._title = role_label("big")
         self._text = role_label("sub")
@@ -135,7 +135,7 @@ class FirstStartPanel(QFrame):
         self._demo.clicked.connect(self.demo_requested)
         self._folder.clicked.connect(self.folder_requested)
         self._connect.clicked.connect(self.connect_requested)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
         self._set_texts()
 
@@ -155,14 +155,14 @@ class FirstStartPanel(QFrame):
         self._connect.setAccessibleName(self._connect.text())
         self._snippet.setAccessibleName(self.tr("Lines to add to your training script"))
 
-    def show_picture(self, picture: FirstStartState) -> None:
+    def show_state(self, state: FirstStartState) -> None:
         """Show this."""
-        self._title.setText(picture.title)
-        self._text.setText(picture.text)
-        self._demo.setText(picture.demo_button)
-        self._demo.setEnabled(picture.can_start_demo)
-        self._demo.setAccessibleName(picture.demo_button)
-        self._note.setText(picture.note)
+        self._title.setText(state.title)
+        self._text.setText(state.text)
+        self._demo.setText(state.demo_button)
+        self._demo.setEnabled(state.can_start_demo)
+        self._demo.setAccessibleName(state.demo_button)
+        self._note.setText(state.note)
         for label in (self._text, self._about, self._note):
             # A wrapped label that is centred would get the height of one line only.
             label.setFixedHeight(max(0, label.heightForWidth(_TEXT_WIDTH)))
@@ -215,4 +215,4 @@ class FirstStartPanel(QFrame):
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
-        self._mark.setPixmap(self._look.pixmap("logo", "accent", 44, self))
+        self._mark.setPixmap(self._theme.pixmap("logo", "accent", 44, self))

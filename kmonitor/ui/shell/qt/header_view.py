@@ -36,11 +36,11 @@ class Chip(QFrame):
 
     clicked = Signal(str)
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("chip")
-        self._look = look
-        self._picture: ChipState | None = None
+        self._theme = theme
+        self._chip_state: ChipState | None = None
         self._icon = QLabel()
         self._text = QLabel()
         self._text.setTextFormat(Qt.TextFormat.PlainText)
@@ -49,34 +49,34 @@ class Chip(QFrame):
         row.setSpacing(6)
         row.addWidget(self._icon)
         row.addWidget(self._text)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
 
-    def show_picture(self, picture: ChipState) -> None:
+    def show_state(self, state: ChipState) -> None:
         """Show this from now on."""
-        if picture == self._picture:
+        if state == self._chip_state:
             return
-        self._picture = picture
-        self._text.setText(picture.text)
-        told = f"{picture.text}\n{picture.tooltip}" if picture.brief else picture.tooltip
+        self._chip_state = state
+        self._text.setText(state.text)
+        told = f"{state.text}\n{state.tooltip}" if state.brief else state.tooltip
         self.setToolTip(told)
-        self.setAccessibleName(picture.text)
-        self.setAccessibleDescription(picture.tooltip)
-        set_tone(self, picture.tone)
-        opens = picture.opens
+        self.setAccessibleName(state.text)
+        self.setAccessibleDescription(state.tooltip)
+        set_tone(self, state.tone)
+        opens = state.opens
         self.setCursor(Qt.CursorShape.PointingHandCursor if opens else Qt.CursorShape.ArrowCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if opens else Qt.FocusPolicy.NoFocus)
         self._draw_icon()
 
     def be_brief(self, *, is_brief: bool) -> None:
         """Say it in fewer words, or in all; the name stays whole."""
-        if self._picture is not None:
-            self._text.setText(self._picture.brief if is_brief else self._picture.text)
+        if self._chip_state is not None:
+            self._text.setText(self._chip_state.brief if is_brief else self._chip_state.text)
 
     def width_of(self, *, is_brief: bool) -> int:
         """How wide it is in these words, pixels."""
-        if self._picture is None:
+        if self._chip_state is None:
             return 0
-        words = self._picture.brief if is_brief else self._picture.text
+        words = self._chip_state.brief if is_brief else self._chip_state.text
         metrics = self._text.fontMetrics()
         shown = metrics.horizontalAdvance(self._text.text())
         return self.sizeHint().width() - shown + metrics.horizontalAdvance(words)
@@ -95,18 +95,18 @@ class Chip(QFrame):
             super().keyPressEvent(event)
 
     def _open(self) -> None:
-        if self._picture is not None and self._picture.opens:
-            self.clicked.emit(self._picture.key)
+        if self._chip_state is not None and self._chip_state.opens:
+            self.clicked.emit(self._chip_state.key)
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
         self._draw_icon()
 
     def _draw_icon(self) -> None:
-        picture = self._picture
+        picture = self._chip_state
         self._icon.setVisible(bool(picture and picture.icon))
         if picture and picture.icon:
-            self._icon.setPixmap(self._look.pixmap(picture.icon, picture.tone, 13, self))
+            self._icon.setPixmap(self._theme.pixmap(picture.icon, picture.tone, 13, self))
 
 
 # chip_row: A row of chips in which the least important give way when there is no room.
@@ -124,9 +124,9 @@ class ChipRow(QWidget):
 
     chip_clicked = Signal(str)
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
         self._chips: dict[str, Chip] = {}
         self._pictures: tuple[ChipState, ...] = ()
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -144,9 +144,9 @@ class ChipRow(QWidget):
             chip.deleteLater()
         for picture in pictures:
             if picture.key not in self._chips:
-                chip = self._chips[picture.key] = Chip(self._look, self)
+                chip = self._chips[picture.key] = Chip(self._theme, self)
                 chip.clicked.connect(self.chip_clicked)
-            self._chips[picture.key].show_picture(picture)
+            self._chips[picture.key].show_state(picture)
         self._place()
 
     def width_within(self, room: int) -> int:
@@ -197,8 +197,8 @@ class ChipRow(QWidget):
         return kept
 
 
-def _rank(picture: ChipState) -> int:
-    return picture.rank
+def _rank(state: ChipState) -> int:
+    return state.rank
 
 
 _THEME_ICONS = {"system": "system", "dark": "moon", "light": "sun"}
@@ -252,11 +252,11 @@ class HeaderPanel(QFrame):
     model_file_requested = Signal()
     state_opened = Signal()
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("header")
         self.setFixedHeight(SIZES.header)
-        self._look = look
+        self._look = theme
         self._theme = self._language = "system"
         self._is_live, self._is_narrow = True, False
         self._left_px = 0
@@ -267,7 +267,7 @@ class HeaderPanel(QFrame):
         self._brand = QFrame()
         self._title = ElidedLabel("title")
         self._subtitle = ElidedLabel("meta", at_end=True)
-        self._chips = ChipRow(look)
+        self._chips = ChipRow(theme)
         self._middle = _TitleAndChips(self._title, self._subtitle, self._chips)
         self._axis = SegmentedControl(self._axis_titles(), "")
         self._live = QPushButton()
@@ -298,13 +298,13 @@ class HeaderPanel(QFrame):
         self._left_px = width_px
         self._fit()
 
-    def show_picture(self, picture: HeaderState) -> None:
+    def show_state(self, state: HeaderState) -> None:
         """Show this run; an empty picture leaves only brand, theme and help."""
-        self._title.setText(picture.title)
-        self._subtitle.setText(picture.subtitle)
-        self._chips.show_chips(picture.chips)
+        self._title.setText(state.title)
+        self._subtitle.setText(state.subtitle)
+        self._chips.show_chips(state.chips)
         self._middle.place()
-        self._has_run = bool(picture.title)
+        self._has_run = bool(state.title)
         self._show_parts()
 
     def show_away(self, *, is_away: bool, has_charts: bool = True) -> None:

@@ -27,14 +27,14 @@ class RegionKeys(QObject):
     def __init__(self, window: MainWindow, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._window = window
-        self._board: ChartsController | None = None
+        self._charts_controller: ChartsController | None = None
         window.key_left_over.connect(self._on_window_key_left_over)
         window.shortcut("next_region").activated.connect(self._on_next_activated)
         window.shortcut("previous_region").activated.connect(self._on_previous_activated)
 
-    def attach_board(self, board: "ChartsController") -> None:
+    def attach_controller(self, controller: "ChartsController") -> None:
         """The charts are loaded."""
-        self._board = board
+        self._charts_controller = controller
 
     def step(self, by: int) -> None:
         """Give the focus to the next part of the window that can take it; below 0: the one before.
@@ -63,8 +63,8 @@ class RegionKeys(QObject):
     def _on_window_key_left_over(self, event: QKeyEvent) -> None:
         if event.key() in _OF_RUNS:
             self.run_stepped.emit(_OF_RUNS[event.key()])
-        elif self._board is not None:
-            self._board.press_key(event)
+        elif self._charts_controller is not None:
+            self._charts_controller.press_key(event)
 
 
 def _place_of(widget: QWidget | None, regions: Sequence[QWidget]) -> int | None:

@@ -64,7 +64,7 @@ def run_window(folders: Folders, options: WindowOptions) -> int:
         status = _run_to_end(app, qt)
         if not app.opens_again:
             return status
-        options = replace(options, select=app.desk.book.selected or options.select)
+        options = replace(options, select=app.workspace.run_store.selected or options.select)
         app.window.deleteLater()
         app.deleteLater()
 

@@ -72,22 +72,22 @@ class MainWindow(QMainWindow):
     visibility_changed = Signal()
     key_left_over = Signal(QKeyEvent)
 
-    def __init__(self, look: Theme) -> None:
+    def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.setWindowTitle("kmonitor")
-        set_window_theme(self, look.palette)
+        set_window_theme(self, theme.palette)
         self.setMinimumSize(_SMALLEST.boundedTo(self.screen().availableSize()))
         self.resize(1400, 860)
-        self.header = HeaderPanel(look)
-        self.run_tree = RunTreePanel(look)
-        self.actions_panel = ActionsPanel(look)
-        self.banner = Banner(look)
-        self.crash_notice = CrashNoticeBar(look)
-        self.first_start = FirstStartPanel(look)
-        self.records = RecordsPanel(look)
+        self.header = HeaderPanel(theme)
+        self.run_tree = RunTreePanel(theme)
+        self.actions_panel = ActionsPanel(theme)
+        self.banner = Banner(theme)
+        self.crash_notice = CrashNoticeBar(theme)
+        self.first_start = FirstStartPanel(theme)
+        self.records = RecordsPanel(theme)
         self.event_log = self.records.log
-        self.status = StatusBar(look)
-        self.charts = ChartGrid(look)
+        self.status = StatusBar(theme)
+        self.charts = ChartGrid(theme)
         self.cards: dict[LimitMetric, ChartCard] = {
             metric: self.charts.card(metric, metric_name(metric)) for metric in CHART_METRICS
         }

@@ -94,7 +94,7 @@ class WindowParts:
     """What the controller binds; made and owned by the app."""
 
     window: MainWindow
-    desk: Workspace
+    workspace: Workspace
     look: Theme
     theme: ThemeController
     demo: DemoLauncher
@@ -118,20 +118,20 @@ class WindowController(QObject):
     ) -> None:
         super().__init__(parent)
         self._window = parts.window
-        self._desk = parts.desk
+        self._desk = parts.workspace
         self._look = parts.look
         self._demo = parts.demo
-        self._board: ChartsController | None = None
+        self._charts_controller: ChartsController | None = None
         self._regions = RegionKeys(parts.window, self)
         self.help = HelpController(parts.window, parts.look, self)
-        self.records = RecordsController(parts.window, parts.desk, parts.look, self)
-        self.verdicts = VerdictController(parts.window, parts.desk, parts.look, self)
-        self.hosts = HostMenus(parts.window, parts.desk, self)
-        self.history = HistoryController(parts.window, parts.desk, parts.look, self)
-        self.memory = MemoryMapController(parts.window, parts.desk, parts.look, self)
-        self.study = StudyController(parts.window, parts.desk, parts.look, self)
+        self.records = RecordsController(parts.window, parts.workspace, parts.look, self)
+        self.verdicts = VerdictController(parts.window, parts.workspace, parts.look, self)
+        self.hosts = HostMenus(parts.window, parts.workspace, self)
+        self.history = HistoryController(parts.window, parts.workspace, parts.look, self)
+        self.memory = MemoryMapController(parts.window, parts.workspace, parts.look, self)
+        self.study = StudyController(parts.window, parts.workspace, parts.look, self)
         self.preferences = SettingsController(
-            parts.window, parts.desk, self.hosts, parts.theme, parts.folders, settings
+            parts.window, parts.workspace, self.hosts, parts.theme, parts.folders, settings
         )
         self.choices = AppearanceController(
             parts.window, parts.theme, parts.language, self.preferences, self.help
@@ -141,8 +141,10 @@ class WindowController(QObject):
             {"reclaims": parts.window.records.table.table, "history": self.history.panel.table},
             settings,
         )
-        self.commands = CommandController(parts.window, parts.desk, settings, self)
-        self.arranger = ArrangementController(parts.window, parts.look, settings.charts, self)
+        self.commands = CommandController(parts.window, parts.workspace, settings, self)
+        self.arrangement_controller = ArrangementController(
+            parts.window, parts.look, settings.charts, self
+        )
         self._search = ""
         self._wanted_axis: XAxisKind = settings.x_axis
         self._panels_at_s = 0.0
@@ -171,17 +173,17 @@ class WindowController(QObject):
         self._frames.stop()
         self._tick.stop()
 
-    def attach_board(self, board: "ChartsController") -> None:
+    def attach_controller(self, controller: "ChartsController") -> None:
         """The charts are loaded."""
-        self._board = board
-        self._regions.attach_board(board)
-        self.verdicts.attach_board(board)
-        self.history.attach_board(board)
-        self.arranger.attach_board(board)
-        board.presenter.count(self._wanted_axis)
-        board.view_changed.connect(self._on_board_view_changed)
-        board.flag_chosen.connect(self._on_board_flag_chosen)
-        board.refresh()
+        self._charts_controller = controller
+        self._regions.attach_controller(controller)
+        self.verdicts.attach_controller(controller)
+        self.history.attach_controller(controller)
+        self.arrangement_controller.attach_controller(controller)
+        controller.presenter.count(self._wanted_axis)
+        controller.view_changed.connect(self._on_board_view_changed)
+        controller.flag_chosen.connect(self._on_board_flag_chosen)
+        controller.refresh()
 
     def settings(self, base: WindowSettings) -> WindowSettings:
         """The settings with what is chosen now."""
@@ -195,15 +197,15 @@ class WindowController(QObject):
             records_tab=self._window.records.tab,
             geometry=(frame.x(), frame.y(), frame.width(), frame.height()),
             is_maximised=self._window.isMaximized(),
-            charts=self.arranger.arrangement.saved(),
+            charts=self.arrangement_controller.arrangement.saved(),
         )
 
     def refresh(self) -> None:
         """Bring every panel up to date."""
         self._desk.changed.clear()
         self._refresh_panels()
-        if self._board is not None:
-            self._board.refresh()
+        if self._charts_controller is not None:
+            self._charts_controller.refresh()
 
     def _connect(self) -> None:
         window = self._window
@@ -216,7 +218,7 @@ class WindowController(QObject):
         self.commands.changed.connect(self.refresh)
         self.commands.diagnosed.connect(self.records.open_diagnosis)
         self.records.settings_changed.connect(self.settings_changed)
-        self.arranger.changed.connect(self.settings_changed)
+        self.arrangement_controller.changed.connect(self.settings_changed)
         self.records.diagnose_requested.connect(self.commands.diagnose)
         self.verdicts.command_wanted.connect(self.commands.request)
         for part in (self.records, self.history, self.study):
@@ -245,33 +247,33 @@ class WindowController(QObject):
     def _refresh_panels(self) -> None:
         desk, window = self._desk, self._window
         now_wall_s, is_live = time.time(), desk.link.is_live
-        run = desk.book.current()
+        run = desk.run_store.current()
         is_reached = desk.is_reached(run.run) if run is not None else is_live
         hosts = [host.picture(now_wall_s, version=VERSION) for host in desk.hosts.all()]
         window.show_charts(is_first_start=desk.is_first_start, has_hosts=bool(hosts))
-        window.header.show_picture(
+        window.header.show_state(
             header_state(run, desk.verdicts, now_wall_s=now_wall_s, is_connected=is_reached)
         )
-        window.banner.show_picture(desk.banner(now_wall_s))
-        window.status.show_picture(desk.status(version=VERSION))
+        window.banner.show_state(desk.banner(now_wall_s))
+        window.status.show_state(desk.status(version=VERSION))
         if desk.is_first_start or run is None:
             picture = first_start_state(
                 is_live=is_live,
                 is_demo_starting=self._demo.is_starting,
                 demo_error=self._demo.error,
             )
-            window.first_start.show_picture(picture)
+            window.first_start.show_state(picture)
         else:
             self._demo.shown_up()
         rows = host_rows(
-            desk.book,
+            desk.run_store,
             search=self._search,
             now_wall_s=now_wall_s,
             is_connected=is_live,
             hosts=hosts,
             is_reached=desk.is_reached,
         )
-        window.run_tree.show_rows(rows, desk.book.selected, self._empty_text())
+        window.run_tree.show_rows(rows, desk.run_store.selected, self._empty_text())
         self.records.refresh()
         self.verdicts.refresh()
         self.history.refresh()
@@ -279,7 +281,7 @@ class WindowController(QObject):
         self.study.refresh()
         window.actions_panel.show_blank(is_blank=run is None)
         if run is not None:
-            window.actions_panel.show_picture(
+            window.actions_panel.show_state(
                 action_panel_state(
                     run,
                     commands=desk.commands,
@@ -292,7 +294,7 @@ class WindowController(QObject):
             window.actions_panel.show_readings(desk.readings(run.run).groups())
 
     def _empty_text(self) -> str:
-        book, link = self._desk.book, self._desk.link
+        book, link = self._desk.run_store, self._desk.link
         return empty_tree_text(
             book, self._search, is_connected=link.is_live, has_trouble=link.has_trouble
         )
@@ -307,8 +309,13 @@ class WindowController(QObject):
         if changed - {"series", "readings"} or now_s - self._panels_at_s >= _PANELS_EVERY_S:
             self._panels_at_s = now_s
             self._refresh_panels()
-        if self._board is not None and changed & {"series", "runs", "commands", "link"}:
-            self._board.refresh()
+        if self._charts_controller is not None and changed & {
+            "series",
+            "runs",
+            "commands",
+            "link",
+        }:
+            self._charts_controller.refresh()
         busy = self._window.underMouse()
         is_busy = busy and "series" in changed
         self._frames.setInterval(frame_ms(self.preferences.pace, is_busy=is_busy))
@@ -320,44 +327,44 @@ class WindowController(QObject):
 
     @Slot()
     def _on_board_view_changed(self) -> None:
-        if self._board is not None:
-            is_live = self._board.presenter.is_live
+        if self._charts_controller is not None:
+            is_live = self._charts_controller.presenter.is_live
             self._window.header.show_live(is_live=is_live)
             if not is_live:
                 # Who looks closely at a run is not taken away from it by another that begins.
-                self._desk.book.stay()
+                self._desk.run_store.stay()
 
     @Slot(str)
     def _on_header_x_axis_chosen(self, kind: str) -> None:
         self._wanted_axis = "seconds" if kind == "seconds" else "epochs"
-        if self._board is not None:
-            self._board.presenter.count(self._wanted_axis)
+        if self._charts_controller is not None:
+            self._charts_controller.presenter.count(self._wanted_axis)
             self._on_board_view_changed()
-            self._board.refresh()
+            self._charts_controller.refresh()
         self.settings_changed.emit()
 
     @Slot(bool)
     def _on_header_live_toggled(self, is_live: bool) -> None:
-        if self._board is None:
+        if self._charts_controller is None:
             return
         if is_live:
-            self._board.presenter.follow()
+            self._charts_controller.presenter.follow()
         else:
-            self._board.presenter.hold()
+            self._charts_controller.presenter.hold()
         self._on_board_view_changed()
-        self._board.refresh()
+        self._charts_controller.refresh()
 
     @Slot()
     def _on_space_activated(self) -> None:
-        if self._board is not None:
-            self._on_header_live_toggled(not self._board.presenter.is_live)
+        if self._charts_controller is not None:
+            self._on_header_live_toggled(not self._charts_controller.presenter.is_live)
 
     @Slot(str)
     def _on_run_tree_run_chosen(self, run: str) -> None:
-        if run != self._desk.book.selected:
+        if run != self._desk.run_store.selected:
             self._desk.select(run)
-            if self._board is not None:
-                self._board.presenter.follow()
+            if self._charts_controller is not None:
+                self._charts_controller.presenter.follow()
                 self._on_board_view_changed()
             self.refresh()
 
@@ -371,8 +378,8 @@ class WindowController(QObject):
         # Sizes are written otherwise: also where the words were made when the rows came.
         for part in (self._desk.log, self._desk.reclaims):
             part.reword()
-        if self._board is not None:
-            self._board.reword()
+        if self._charts_controller is not None:
+            self._charts_controller.reword()
         self.refresh()
         for shown in (self.history, self.memory, self.study, self.records):
             shown.reword()
@@ -390,7 +397,7 @@ class WindowController(QObject):
         self._step_run(by)
 
     def _step_run(self, by: int) -> None:
-        run = self._desk.book.beside_selected(by)
+        run = self._desk.run_store.beside_selected(by)
         if run is not None:
             self._on_run_tree_run_chosen(run)
 

@@ -38,11 +38,11 @@ class _Chart(QWidget):
 
     resized = Signal()
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
         self.setMinimumHeight(110)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
 
     def plot_px(self) -> tuple[int, int]:
         """Width and height of the plot."""
@@ -71,7 +71,7 @@ class _Chart(QWidget):
         return painter
 
     def _paint_y(self, painter: QPainter, ticks: Sequence[AxisTick]) -> None:
-        area, colours = self._area(), self._look.palette
+        area, colours = self._area(), self._theme.palette
         for tick in ticks:
             y = area.bottom() - tick.at * area.height()
             painter.setPen(QColor(colours.border))
@@ -82,7 +82,7 @@ class _Chart(QWidget):
             painter.drawText(room, side, tick.text)
 
     def _paint_empty(self, painter: QPainter, text: str) -> None:
-        painter.setPen(QColor(self._look.palette.mute))
+        painter.setPen(QColor(self._theme.palette.mute))
         flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
         painter.drawText(QRectF(self.rect()).adjusted(8, 8, -8, -8), int(flags), text)
 
@@ -94,26 +94,26 @@ class _Chart(QWidget):
 class FoldMetricChart(_Chart):
     """Paints a `FoldMetricState`."""
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(look, parent)
-        self._picture = FoldMetricState()
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self._metric_state = FoldMetricState()
         self._set_texts()
 
     def _set_texts(self) -> None:
         self.setAccessibleName(self.tr("Metric of all folds over epochs"))
 
-    def show_picture(self, picture: FoldMetricState) -> None:
+    def show_state(self, state: FoldMetricState) -> None:
         """Show this chart."""
-        if picture is not self._picture:
-            self._picture = picture
-            parts = (picture.metric, picture.value, picture.text)
+        if state is not self._metric_state:
+            self._metric_state = state
+            parts = (state.metric, state.value, state.text)
             self.setAccessibleDescription(", ".join(part for part in parts if part))
             self.update()
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         del event
-        picture, colours = self._picture, self._look.palette
+        picture, colours = self._metric_state, self._theme.palette
         painter = self._begin()
         if not picture.mean:
             self._paint_empty(painter, picture.text)
@@ -137,7 +137,7 @@ class FoldMetricChart(_Chart):
 
     def _paint_x(self, painter: QPainter, ticks: Sequence[AxisTick]) -> None:
         area = self._area()
-        painter.setPen(QColor(self._look.palette.mute))
+        painter.setPen(QColor(self._theme.palette.mute))
         metrics, free = painter.fontMetrics(), -1.0
         for tick in ticks:
             width = metrics.horizontalAdvance(tick.text)
@@ -157,27 +157,27 @@ class FoldMemoryChart(_Chart):
 
     opened = Signal(int)
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(look, parent)
-        self._picture = FoldMemoryState()
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self._memory_state = FoldMemoryState()
         self.setMouseTracking(True)
         self._set_texts()
 
     def _set_texts(self) -> None:
         self.setAccessibleName(self.tr("Peak memory of each fold"))
 
-    def show_picture(self, picture: FoldMemoryState) -> None:
+    def show_state(self, state: FoldMemoryState) -> None:
         """Show this chart."""
-        if picture != self._picture:
-            self._picture = picture
-            bars = "; ".join(bar.tooltip for bar in picture.bars)
-            self.setAccessibleDescription(f"{picture.text}: {bars}"[:4000])
+        if state != self._memory_state:
+            self._memory_state = state
+            bars = "; ".join(bar.tooltip for bar in state.bars)
+            self.setAccessibleDescription(f"{state.text}: {bars}"[:4000])
             self.update()
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         del event
-        picture, colours = self._picture, self._look.palette
+        picture, colours = self._memory_state, self._theme.palette
         painter = self._begin()
         if not picture.bars:
             self._paint_empty(painter, picture.text)
@@ -208,13 +208,13 @@ class FoldMemoryChart(_Chart):
         return super().event(event)
 
     def _bar_at(self, x: float) -> FoldMemoryBar | None:
-        area, bars = self._area(), self._picture.bars
+        area, bars = self._area(), self._memory_state.bars
         if not bars or not area.left() <= x < area.right():
             return None
         return bars[int((x - area.left()) / area.width() * len(bars))]
 
     def _paint_bar(self, painter: QPainter, at: int, bar: FoldMemoryBar, colours: Palette) -> None:
-        area, picture = self._area(), self._picture
+        area, picture = self._area(), self._memory_state
         slot = area.width() / len(picture.bars)
         n_hues = 1 + picture.has_vram
         wide = max(1.0, min(_MOST_BAR_PX, (slot * 0.74) / n_hues))

@@ -39,16 +39,16 @@ class FoldGrid(QWidget):
 
     opened = Signal(int)
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._theme = theme
         self._cells: tuple[FoldCell, ...] = ()
         self._at = 0
         self._room_px = 300
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        look.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_look_palette_changed)
         self._set_texts()
 
     def _set_texts(self) -> None:
@@ -105,9 +105,9 @@ class FoldGrid(QWidget):
         for at, cell in enumerate(self._cells):
             box = self.box(at)
             if box.intersects(QRectF(event.rect())):
-                self._paint_cell(painter, cell, box, self._look.palette)
+                self._paint_cell(painter, cell, box, self._theme.palette)
         if self.hasFocus() and self._cells:
-            painter.setPen(QPen(QColor(self._look.palette.accent), 2))
+            painter.setPen(QPen(QColor(self._theme.palette.accent), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(self.box(self._at), 6, 6)
         painter.end()

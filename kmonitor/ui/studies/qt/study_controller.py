@@ -37,16 +37,16 @@ class StudyController(QObject):
     guide_requested = Signal(str, str)
 
     def __init__(
-        self, window: MainWindow, desk: Workspace, look: Theme, parent: QObject | None = None
+        self, window: MainWindow, workspace: Workspace, theme: Theme, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._window = window
-        self._desk = desk
+        self._workspace = workspace
         self._runs: dict[int, str] = {}
         self._finished: set[int] = set()
         self._noun: Noun = "fold"
         self._shown: tuple[str, float] = ("", 0.0)
-        self.panel = StudyPanel(look)
+        self.panel = StudyPanel(theme)
         window.hold_study(self.panel)
         self.panel.fold_opened.connect(self._on_panel_fold_opened)
         self.panel.metric_chosen.connect(self._on_panel_metric_chosen)
@@ -55,7 +55,7 @@ class StudyController(QObject):
 
     def refresh(self) -> None:
         """Show the page while a study is selected, up to date."""
-        run = self._desk.book.current()
+        run = self._workspace.run_store.current()
         study = run if run is not None and is_study(run) else None
         self._window.show_study(None if study is None else self.panel)
         if study is None:
@@ -73,16 +73,16 @@ class StudyController(QObject):
         return time.monotonic() - self._shown[1] >= _EVERY_S
 
     def _show(self, study: RunSummary) -> None:
-        desk = self._desk
+        desk = self._workspace
         self._shown = (study.run, time.monotonic())
-        folds = folds_of(study, desk.book.all_runs())
+        folds = folds_of(study, desk.run_store.all_runs())
         self._runs = {fold: folds[fold].run for fold in sorted(folds)}
         record = desk.studies.get(study.run)
         self._noun = "trial" if is_search(study) else "fold"
         is_reached = desk.is_reached(study.run)
         now_wall_s = desk.now_wall_s() if is_reached else study.last_wall_s
         tries = attempts_by_fold(study, record, folds, now_wall_s=now_wall_s)
-        self.panel.show_picture(study_state(study, record, tries, now_wall_s=now_wall_s))
+        self.panel.show_state(study_state(study, record, tries, now_wall_s=now_wall_s))
         bound = None if record.started is None else record.started.memory_bytes
         height_px = float(self.panel.memory_chart.plot_px()[1])
         self.panel.show_memory(fold_memory_state(tries, bound, height_px=height_px))
@@ -92,9 +92,9 @@ class StudyController(QObject):
         self._show_metric()
 
     def _show_metric(self) -> None:
-        metrics = self._desk.fold_metrics
+        metrics = self._workspace.fold_metrics
         size_px = self.panel.metric_chart.plot_px()
-        picture = metrics.picture(self._runs, self._finished, size_px=size_px, noun=self._noun)
+        picture = metrics.state(self._runs, self._finished, size_px=size_px, noun=self._noun)
         self.panel.show_metric(picture)
 
     @Slot(int)
@@ -105,7 +105,7 @@ class StudyController(QObject):
 
     @Slot(str)
     def _on_panel_metric_chosen(self, metric: str) -> None:
-        self._desk.fold_metrics.metric = metric
+        self._workspace.fold_metrics.metric = metric
         self._show_metric()
 
     @Slot()

@@ -46,7 +46,7 @@ class StudyDelegate(CellDelegate):
         if isinstance(row, AttemptRow) and index.column() == _TIME and row.bar is not None:
             area = QRectF(option.rect)  # type: ignore[attr-defined]
             room = area.adjusted(CELL_PAD, 0, -CELL_PAD, 0)
-            _paint_bar(painter, room, row, row.bar, self._look.palette)
+            _paint_bar(painter, room, row, row.bar, self._theme.palette)
 
 
 def attempt_cell_style(index: Index, colours: Palette) -> CellStyle | None:
@@ -192,26 +192,26 @@ class StudyPanel(QScrollArea):
     metric_chosen = Signal(str)
     guide_requested = Signal()
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("guide_page", "folds.md")
         self.setObjectName("study")
-        self._look = look
-        self.strip = FoldGrid(look)
-        self.metric_chart = FoldMetricChart(look)
-        self.memory_chart = FoldMemoryChart(look)
-        self.table = RowTableView()
+        self._theme = theme
+        self.fold_grid = FoldGrid(theme)
+        self.metric_chart = FoldMetricChart(theme)
+        self.memory_chart = FoldMemoryChart(theme)
+        self.table_view = RowTableView()
         self._model = StudyModel(self)
         self._inner = QWidget()
         self._lead = ElidedLabel("title", at_end=True)
         self._forecast = ElidedLabel("sub", at_end=True)
         self._facts = ElidedLabel("meta", at_end=True)
-        self._metrics = MenuButton(look, "", {"": ""}, stands_out=False)
+        self._metrics = MenuButton(theme, "", {"": ""}, stands_out=False)
         self._value = role_label("strong_small")
         self._value_words = ElidedLabel("meta", at_end=True)
         self._memory_title = role_label("name")
         self._memory_words = ElidedLabel("meta", at_end=True)
-        self._legend = LegendRow(look)
+        self._legend = LegendRow(theme)
         self._ledger_title = role_label("name")
         self._copy, self._guide = QPushButton(), QPushButton()
         self._build()
@@ -221,7 +221,7 @@ class StudyPanel(QScrollArea):
 
     def _set_texts(self) -> None:
         self._ledger_title.setText(self.tr("Ledger"))
-        self.table.setAccessibleName(self.tr("Ledger"))
+        self.table_view.setAccessibleName(self.tr("Ledger"))
         self._copy.setText(self.tr("Copy"))
         self._copy.setToolTip(self.tr("Copy the table as text (Ctrl+C)"))
         self._copy.setAccessibleName(self.tr("Copy the table"))
@@ -229,45 +229,45 @@ class StudyPanel(QScrollArea):
         self._guide.setToolTip(self.tr("What run_folds does, its bounds and its words (F1)"))
         self._guide.setAccessibleName(self._guide.text())
 
-    def show_picture(self, picture: StudyState) -> None:
+    def show_state(self, state: StudyState) -> None:
         """Show how the study and its folds stand."""
-        self._lead.setText(picture.lead)
-        self._forecast.setText(picture.forecast or picture.empty)
-        self._forecast.setVisible(bool(picture.forecast or picture.empty))
-        self._facts.setText(picture.facts)
-        self.strip.show_cells(picture.strip)
-        self._model.show_rows(picture.rows)
+        self._lead.setText(state.lead)
+        self._forecast.setText(state.forecast or state.empty)
+        self._forecast.setVisible(bool(state.forecast or state.empty))
+        self._facts.setText(state.facts)
+        self.fold_grid.show_cells(state.strip)
+        self._model.show_rows(state.rows)
         at = ATTEMPT_COLUMNS.index("vram")
-        self.table.setColumnHidden(at, not any(row.cells[at] for row in picture.rows))
+        self.table_view.setColumnHidden(at, not any(row.cells[at] for row in state.rows))
 
-    def show_metric(self, picture: FoldMetricState) -> None:
+    def show_metric(self, state: FoldMetricState) -> None:
         """Show the metric's chart."""
-        self.metric_chart.show_picture(picture)
-        choices = {name: name for name in picture.choices} or {"": "\u2013"}
-        self._metrics.show_choices(self.tr("Metric"), choices, picture.metric)
+        self.metric_chart.show_state(state)
+        choices = {name: name for name in state.choices} or {"": "\u2013"}
+        self._metrics.show_choices(self.tr("Metric"), choices, state.metric)
         self._metrics.setEnabled(len(choices) > 1)
-        self._value.setText(picture.value)
-        self._value.setVisible(bool(picture.value))
-        self._value_words.setText(picture.text if picture.value else "")
+        self._value.setText(state.value)
+        self._value.setVisible(bool(state.value))
+        self._value_words.setText(state.text if state.value else "")
 
-    def show_memory(self, picture: FoldMemoryState) -> None:
+    def show_memory(self, state: FoldMemoryState) -> None:
         """Show the chart of memory."""
-        self.memory_chart.show_picture(picture)
-        self._memory_title.setText(picture.title)
-        self._memory_words.setText(picture.text if picture.bars else "")
+        self.memory_chart.show_state(state)
+        self._memory_title.setText(state.title)
+        self._memory_words.setText(state.text if state.bars else "")
         entries = [(self.tr("RAM"), 0), (self.tr("VRAM"), 1)]
-        self._legend.show_entries(entries if picture.has_vram else [])
-        self._legend.setVisible(picture.has_vram)
+        self._legend.show_entries(entries if state.has_vram else [])
+        self._legend.setVisible(state.has_vram)
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         bar_px = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
-        self.strip.fit(self.width() - bar_px - EDGE_PX - 2 * (_PAD_PX + 1))
+        self.fold_grid.fit(self.width() - bar_px - EDGE_PX - 2 * (_PAD_PX + 1))
 
     def take_focus(self) -> None:
         """Begin with the strip, whose keys are the arrows."""
-        self.strip.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.fold_grid.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def copy(self) -> str:
         """Put the whole table on the clipboard as text; returns it."""
@@ -300,9 +300,9 @@ class StudyPanel(QScrollArea):
         column.addWidget(self._ledger_card(), 3)
 
     def _build_table(self) -> None:
-        table = self.table
+        table = self.table_view
         table.setModel(self._model)
-        table.setItemDelegate(StudyDelegate(self._look, attempt_cell_style, table))
+        table.setItemDelegate(StudyDelegate(self._theme, attempt_cell_style, table))
         table.setMinimumHeight(_TABLE_PX)
         for at, key in enumerate(ATTEMPT_COLUMNS):
             table.size_column(at, _WIDTHS.get(key, _NUMBER_PX))
@@ -318,7 +318,7 @@ class StudyPanel(QScrollArea):
         card, inside = _card()
         inside.setSpacing(8)
         inside.addLayout(top)
-        inside.addWidget(self.strip)
+        inside.addWidget(self.fold_grid)
         return card
 
     def _metric_card(self) -> QFrame:
@@ -350,19 +350,19 @@ class StudyPanel(QScrollArea):
         head.addWidget(self._copy)
         card, inside = _card()
         inside.addLayout(head)
-        inside.addWidget(self.table, 1)
+        inside.addWidget(self.table_view, 1)
         return card
 
     def _connect(self) -> None:
-        self.strip.opened.connect(self.fold_opened)
+        self.fold_grid.opened.connect(self.fold_opened)
         self.memory_chart.opened.connect(self.fold_opened)
-        self.table.activated.connect(self._on_table_activated)
-        self.table.doubleClicked.connect(self._on_table_activated)
-        self.table.copy_requested.connect(self._on_copy_clicked)
+        self.table_view.activated.connect(self._on_table_activated)
+        self.table_view.doubleClicked.connect(self._on_table_activated)
+        self.table_view.copy_requested.connect(self._on_copy_clicked)
         self._copy.clicked.connect(self._on_copy_clicked)
         self._guide.clicked.connect(self.guide_requested)
         self._metrics.chosen.connect(self.metric_chosen)
-        self._look.palette_changed.connect(self._on_look_palette_changed)
+        self._theme.palette_changed.connect(self._on_look_palette_changed)
 
     @Slot(QModelIndex)
     def _on_table_activated(self, index: QModelIndex) -> None:
@@ -376,9 +376,9 @@ class StudyPanel(QScrollArea):
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
-        self._copy.setIcon(self._look.icon("copy"))
-        self._guide.setIcon(self._look.icon("help", "mute"))
-        self.table.viewport().update()
+        self._copy.setIcon(self._theme.icon("copy"))
+        self._guide.setIcon(self._theme.icon("help", "mute"))
+        self.table_view.viewport().update()
 
 
 def _card() -> tuple[QFrame, QVBoxLayout]:

@@ -102,14 +102,14 @@ def _restyle(widgets: list[QWidget], slice_s: float) -> None:
 class ThemeController(QObject):
     """Owns the choice between dark, light and the system's scheme; main thread only."""
 
-    def __init__(self, app: QApplication, look: Theme, parent: QObject | None = None) -> None:
+    def __init__(self, app: QApplication, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._app = app
-        self._look = look
+        self._theme = theme
         self._choice: ThemeName = "system"
         self._applied: Palette | None = None
-        self._restyling = StyleRefresher(app, self)
-        self._restyling.shown_restyled.connect(self._on_restyling_shown_restyled)
+        self._style_refresher = StyleRefresher(app, self)
+        self._style_refresher.shown_restyled.connect(self._on_restyling_shown_restyled)
         sheet = both_style_sheets()
         if app.styleSheet() != sheet:
             app.setStyleSheet(sheet)
@@ -150,12 +150,12 @@ class ThemeController(QObject):
         for window in self._app.topLevelWidgets():
             if window.parent() is None:
                 set_window_theme(window, palette)
-        self._restyling.begin()
+        self._style_refresher.begin()
 
     @Slot()
     def _on_restyling_shown_restyled(self) -> None:
         if self._applied is not None:
-            self._look.use(self._applied)
+            self._theme.use(self._applied)
 
     def _wanted(self) -> Palette:
         match self._choice:

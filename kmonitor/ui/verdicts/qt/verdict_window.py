@@ -31,12 +31,12 @@ class VerdictWindow(EvidenceWindow):
     guide_wanted = Signal(str)
     closed = Signal()
 
-    def __init__(self, look: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         self._actions: tuple[tuple[str, str], ...] = ()
         self._buttons: list[QPushButton] = []
         self._heading = ""
         self._guide = QPushButton()
-        super().__init__(look, parent)
+        super().__init__(theme, parent)
         self._guide.setAutoDefault(False)
         self._guide.hide()
         self._guide.clicked.connect(self._on_guide_clicked)
@@ -53,13 +53,13 @@ class VerdictWindow(EvidenceWindow):
         self._guide.setAccessibleName(self._guide.text())
 
     @override
-    def show_picture(self, picture: EvidenceState) -> None:
-        super().show_picture(picture)
-        self._heading = picture.guide
-        self._guide.setVisible(bool(picture.guide))
-        if picture.actions != self._actions:
-            self._actions = picture.actions
-            self._show_actions(picture)
+    def show_state(self, state: EvidenceState) -> None:
+        super().show_state(state)
+        self._heading = state.guide
+        self._guide.setVisible(bool(state.guide))
+        if state.actions != self._actions:
+            self._actions = state.actions
+            self._show_actions(state)
 
     @override
     def hideEvent(self, event: QHideEvent) -> None:
@@ -68,12 +68,12 @@ class VerdictWindow(EvidenceWindow):
         if not event.spontaneous():
             self.closed.emit()
 
-    def _show_actions(self, picture: EvidenceState) -> None:
+    def _show_actions(self, state: EvidenceState) -> None:
         for button in self._buttons:
             self.bottom.removeWidget(button)
             button.deleteLater()
         self._buttons = []
-        for at, (command, title) in enumerate(picture.actions):
+        for at, (command, title) in enumerate(state.actions):
             button = QPushButton(title)
             button.setObjectName(command)
             button.setAccessibleName(title)
@@ -111,45 +111,47 @@ class VerdictController(QObject):
     guide_requested = Signal(str, str)
 
     def __init__(
-        self, window: MainWindow, desk: Workspace, look: Theme, parent: QObject | None = None
+        self, window: MainWindow, workspace: Workspace, theme: Theme, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._window = window
-        self._desk = desk
-        self._look = look
-        self._board: ChartsController | None = None
+        self._workspace = workspace
+        self._theme = theme
+        self._charts_controller: ChartsController | None = None
         self._sheet: VerdictWindow | None = None
         self._metric: LimitMetric | None = None
         for card in window.cards.values():
             card.evidence_wanted.connect(self._on_card_evidence_wanted)
 
-    def attach_board(self, board: "ChartsController") -> None:
+    def attach_controller(self, controller: "ChartsController") -> None:
         """The charts are loaded."""
-        self._board = board
+        self._charts_controller = controller
 
     def refresh(self) -> None:
         """Bring the open evidence up to date; it closes with its verdict."""
-        sheet, metric, run = self._sheet, self._metric, self._desk.book.current()
+        sheet, metric, run = self._sheet, self._metric, self._workspace.run_store.current()
         if sheet is None or metric is None or not sheet.isVisible():
             return
-        verdict = self._desk.verdicts.get(run.run, metric) if run is not None else None
+        verdict = self._workspace.verdicts.get(run.run, metric) if run is not None else None
         if run is None or verdict is None:
             sheet.close()
             return
-        can_ask = self._desk.is_reached(run.run) and not self._desk.why_no_command(run.run)
-        now_wall_s = self._desk.now_wall_s()
-        sheet.show_picture(evidence_state(run, verdict, now_wall_s=now_wall_s, can_ask=can_ask))
+        can_ask = self._workspace.is_reached(run.run) and not self._workspace.why_no_command(
+            run.run
+        )
+        now_wall_s = self._workspace.now_wall_s()
+        sheet.show_state(evidence_state(run, verdict, now_wall_s=now_wall_s, can_ask=can_ask))
 
     def _shade(self, metric: LimitMetric | None) -> None:
         self._metric = metric
-        if self._board is not None:
-            self._board.presenter.evidence_of = metric
-            self._board.refresh()
+        if self._charts_controller is not None:
+            self._charts_controller.presenter.evidence_of = metric
+            self._charts_controller.refresh()
 
     @Slot(str)
     def _on_card_evidence_wanted(self, metric: str) -> None:
         if self._sheet is None:
-            self._sheet = VerdictWindow(self._look, self._window)
+            self._sheet = VerdictWindow(self._theme, self._window)
             self._sheet.closed.connect(self._on_sheet_closed)
             self._sheet.command_wanted.connect(self.command_wanted)
             self._sheet.guide_wanted.connect(self._on_sheet_guide_wanted)

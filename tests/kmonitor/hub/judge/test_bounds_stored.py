@@ -123,7 +123,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
     gone = runs.pop()
     for record in runs:
         asked = CommandRequest(ask=1, id=new_id(), run=record.run, name="save", boot=record.boot)
-        parts.ledger.book.add(asked, 1.8e9)
+        parts.ledger.command_queue.add(asked, 1.8e9)
         parts.ledger.audit("this user", "note", record.run, "net", "done")
     parts.ledger.commit()
     with closing(parts.database.open_reader()) as reader:

@@ -42,7 +42,7 @@ def test_the_table_of_causes(kinds: list[CounterKind], cause: Cause, sureness: C
     found = explain_growth(GROWING, grew(*kinds))
 
     assert found is not None
-    assert (found.cause, found.sureness) == (cause, sureness)
+    assert (found.cause, found.confidence) == (cause, sureness)
     assert found.advice
     is_of_models = cause in {Cause.RETAINED_TRACES, Cause.REBUILT}
     assert (Remedy.COLLECT_EACH in found.advice) == is_of_models
@@ -121,7 +121,7 @@ def test_steps_that_slow_down_from_model_to_model_are_told_as_models():
     found = explain_slowdown(traces, is_per_fit=True)
 
     assert found is not None
-    assert (found.cause, found.sureness) == (Cause.REBUILT, Confidence.FITTING)
+    assert (found.cause, found.confidence) == (Cause.REBUILT, Confidence.FITTING)
     assert Remedy.TENSORS_NOT_NUMBERS not in found.advice
 
 
@@ -149,7 +149,7 @@ def test_a_data_set_that_was_read_once_needs_nothing():
     found = explain_first_unit(FirstUnitRise(rise=900.0, later_rise=10.0))
 
     assert found is not None
-    assert (found.cause, found.sureness) == (Cause.DATA_CACHE, Confidence.FITTING)
+    assert (found.cause, found.confidence) == (Cause.DATA_CACHE, Confidence.FITTING)
     assert found.because[0].per_unit.middle == 900.0
     assert found.advice == ()
 

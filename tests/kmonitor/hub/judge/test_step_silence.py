@@ -68,7 +68,7 @@ def test_a_hang_is_told_where_epochs_are_shorter_than_the_looks():
     run.steps([0.007] * 5, epoch=60)
     run.stay_silent(2 * LEAST_S)
 
-    assert run.told[0].place is FitStage.EPOCH
+    assert run.told[0].fit_stage is FitStage.EPOCH
     assert run.told[0].silent_s <= LEAST_S + 1.0
 
 
@@ -134,7 +134,7 @@ def test_a_hang_within_an_epoch_is_told_before_twice_its_bound(pause_s: float, b
     run.stay_silent(2 * bound_s + 2.0)
 
     first = run.told[0]
-    assert first.place is FitStage.EPOCH
+    assert first.fit_stage is FitStage.EPOCH
     assert bound_s < first.silent_s <= 2 * bound_s
     assert first.longest_s == pytest.approx(pause_s, abs=1.0)
     assert first.since_s == pytest.approx(began_s, abs=1.0)
@@ -148,7 +148,7 @@ def test_a_hang_between_epochs_is_told():
     assert run.told == []
 
     run.stay_silent(60.0)
-    assert run.told[0].place is FitStage.BETWEEN
+    assert run.told[0].fit_stage is FitStage.BETWEEN
     assert run.told[0].longest_s == pytest.approx(31.0, abs=1.5)
 
 
@@ -160,7 +160,7 @@ def test_a_hang_at_the_begin_is_told_once_two_fits_have_begun():
 
     run.stay_silent(2 * LEAST_ELSEWHERE_S)
 
-    assert run.told[0].place is FitStage.BEGIN
+    assert run.told[0].fit_stage is FitStage.BEGIN
 
 
 def test_steps_that_come_again_end_it_and_are_learned():
@@ -188,7 +188,7 @@ def test_where_the_number_of_steps_is_not_known_nothing_is_told_in_the_first_epo
     run.at = (1, 0)
     run.steps([0.3] * 10, epoch=1)
     run.stay_silent(30.0)
-    assert run.told[0].place is FitStage.EPOCH
+    assert run.told[0].fit_stage is FitStage.EPOCH
 
 
 def test_what_somebody_else_held_up_is_neither_told_nor_learned():

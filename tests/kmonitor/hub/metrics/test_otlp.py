@@ -80,12 +80,12 @@ def test_a_collector_that_refuses_is_told_once_and_comes_back(
     assert f"the collector at {where} (400, reason: Bad Request)" in trouble
     got = collector.next_with("kmonitor_hub_otlp_exports")
     assert got.values("kmonitor_hub_otlp_exports")["failed",] >= 3
-    on_every_way = [point.labels for point in laid.points() if point.figure is SENT]
+    on_every_way = [point.labels for point in laid.points() if point.metric_definition is SENT]
     assert on_every_way == [("done",), ("failed",)]
 
 
 def test_where_nothing_is_sent_nothing_is_counted(laid: SnapshotHolder):
-    assert SENT not in {point.figure for point in laid.points()}
+    assert SENT not in {point.metric_definition for point in laid.points()}
 
 
 def test_a_collector_that_speaks_no_tls_is_told_in_few_words(

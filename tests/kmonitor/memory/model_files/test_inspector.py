@@ -31,11 +31,11 @@ def test_an_archive_tells_how_it_was_compiled_and_what_each_layer_takes(tmp_path
 
     assert (found.form, found.model, found.kind) == ("keras", "small", "Sequential")
     assert (found.keras_version, found.precision) == ("3.15.1", ("mixed_float16",))
-    assert found.compiled is not None
-    assert found.compiled.optimizer == "Adam"
-    assert found.compiled.settings == {"name": "adam", "learning_rate": 0.25}
-    assert (found.compiled.loss, found.compiled.metrics) == ("mse", ("accuracy",))
-    assert found.compiled.jit_compile is False
+    assert found.compile_settings is not None
+    assert found.compile_settings.optimizer == "Adam"
+    assert found.compile_settings.settings == {"name": "adam", "learning_rate": 0.25}
+    assert (found.compile_settings.loss, found.compile_settings.metrics) == ("mse", ("accuracy",))
+    assert found.compile_settings.jit_compile is False
     [layer] = found.layers
     assert (layer.path, layer.kind, layer.parameters) == ("wide", "Dense", 25)
     assert (layer.stored_bytes, layer.shapes) == (100, ((4, 5), (5,)))
@@ -47,8 +47,8 @@ def test_an_old_file_tells_the_same(tmp_path: Path):
     found = inspect_file(write_h5(tmp_path / "model.h5"))
 
     assert (found.form, found.model, found.backend) == ("h5", "small", "tensorflow")
-    assert found.compiled is not None
-    assert (found.compiled.optimizer, found.compiled.loss) == ("Adam", "mse")
+    assert found.compile_settings is not None
+    assert (found.compile_settings.optimizer, found.compile_settings.loss) == ("Adam", "mse")
     assert [(each.path, each.kind, each.parameters) for each in found.layers] == [
         ("wide", "Dense", 25)
     ]
@@ -157,7 +157,7 @@ def test_a_file_of_weights_alone_says_so(tmp_path: Path):
 
     found = inspect_file(path)
 
-    assert (found.form, found.model, found.compiled) == ("weights", "", None)
+    assert (found.form, found.model, found.compile_settings) == ("weights", "", None)
     assert [each.path for each in found.layers] == ["wide"]
 
 

@@ -47,7 +47,10 @@ def test_ways_take_turns_forth_and_back(tried: list[str]):
     costs = measure(Path("m.keras"), ModelSource(), ["compiled", "weights"], repeats=3)
 
     assert tried == ["compiled", "weights", "weights", "compiled", "compiled", "weights"]
-    assert [(each.way, each.repeats) for each in costs] == [("compiled", 3), ("weights", 3)]
+    assert [(each.loading_method, each.repeats) for each in costs] == [
+        ("compiled", 3),
+        ("weights", 3),
+    ]
     assert [each.peak_bytes for each in costs] == [904, 403]
 
 

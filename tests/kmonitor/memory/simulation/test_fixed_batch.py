@@ -26,7 +26,7 @@ def program(*operations: StepOperation, sums_above_bytes: int | None = None) -> 
 
 
 def outcome(of: StepProgram):
-    return Simulation(of).outcome(1)
+    return Simulation(of).peak(1)
 
 
 def kinds_of(graph: StepGraph) -> list[str]:

@@ -30,7 +30,7 @@ def program(*operations: StepOperation, results: tuple[tuple[int, int], ...] = (
 
 
 def peak(of: StepProgram, batch: int = 1) -> int:
-    return Simulation(of).outcome(batch).peak_bytes
+    return Simulation(of).peak(batch).peak_bytes
 
 
 def given_tensor() -> StepOperation:
@@ -184,7 +184,7 @@ def test_what_waits_where_a_loop_runs_ahead_of_its_sums_is_in_the_upper_end():
     assert (waiting_bytes(summed(5), 1), waiting_bytes(summed(100), 1)) == (5 * BIG, 32 * BIG)
     assert waiting_bytes(turned(100), 1) == 0
 
-    taken = Traced(summed(100), ModelLayout("model", "Own")).taken(1)
+    taken = Traced(summed(100), ModelLayout("model", "Own")).peak(1)
 
     assert taken.peak_bytes < 32 * BIG < taken.high_bytes(0)
 
@@ -218,7 +218,7 @@ def test_data_that_are_fetched_ahead_are_in_the_upper_end_alone():
         StepOperation("MatMul", ((1, 0),), sizes=(-1,)),
     )
 
-    found = Simulation(step).outcome(2)
+    found = Simulation(step).peak(2)
 
     assert found.peak_bytes == 2 * (2 * BIG)
     assert found.highest_bytes == 3 * (2 * BIG)

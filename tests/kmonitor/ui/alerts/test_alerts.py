@@ -76,7 +76,7 @@ def test_what_happens_is_told_once_in_its_own_words(
 
     (alert,) = due(alerts, 5.0)
 
-    assert (alert.kind, alert.gravity, alert.title, alert.subject) == (
+    assert (alert.kind, alert.severity, alert.title, alert.subject) == (
         kind,
         gravity,
         "resnet",

@@ -50,7 +50,7 @@ class Board:
 
     def __init__(self, runs: int = 1) -> None:
         self.asked: list[Message] = []
-        self.desk = Workspace(ask=self._ask, clock=SystemClock(), user="tester")
+        self.desk = Workspace(request=self._ask, clock=SystemClock(), user="tester")
         self.feed = ChartFeed(self._ask)
         charts = StandardCharts(self.desk, self.feed)
         self.metrics = ExtraCharts(self.desk, self.feed, charts)
@@ -129,7 +129,7 @@ def loss_board(runs: int = 1) -> Board:
 
 def test_training_is_solid_and_validation_dashed():
     train, validation = (
-        loss_board().metrics.picture(kind("log:loss"), ChartSetup("log:loss"), 400).curves
+        loss_board().metrics.state(kind("log:loss"), ChartSetup("log:loss"), 400).curves
     )
 
     assert train.y.tolist() == LOSS
@@ -140,7 +140,7 @@ def test_training_is_solid_and_validation_dashed():
 
 def test_validation_of_a_dashed_run_is_dotted():
     board = loss_board(runs=7)
-    curves = board.metrics.picture(kind("log:loss"), ChartSetup("log:loss"), 400).curves
+    curves = board.metrics.state(kind("log:loss"), ChartSetup("log:loss"), 400).curves
     dashed = next(c.run for c in curves if c.label and c.dashed)
     train, validation = (c for c in curves if c.run == dashed)
 
@@ -151,11 +151,11 @@ def test_validation_of_a_dashed_run_is_dotted():
 def test_an_infinite_loss_is_a_gap_and_the_axis_holds_all_numbers():
     board = Board()
     curve = replace(
-        loss_board().metrics.picture(kind("log:loss"), ChartSetup("log:loss"), 400).curves[0],
+        loss_board().metrics.state(kind("log:loss"), ChartSetup("log:loss"), 400).curves[0],
         y=np.array([math.nan, math.inf, 1.5, -2.0]),
     )
     picture = replace(
-        board.metrics.picture(kind("log:loss"), ChartSetup("log:loss"), 400), curves=(curve,)
+        board.metrics.state(kind("log:loss"), ChartSetup("log:loss"), 400), curves=(curve,)
     )
     axis = y_axis_of(picture, 150.0)
 
@@ -206,7 +206,7 @@ def test_a_rate_that_cannot_be_read_says_why():
 def test_smoothing_says_so_and_leaves_the_raw_line_behind():
     board = loss_board()
     setup = ChartSetup("log:loss", smoothing=0.6)
-    picture = board.metrics.picture(kind("log:loss"), setup, 400)
+    picture = board.metrics.state(kind("log:loss"), setup, 400)
 
     raw, smooth, _ = picture.curves
     assert (raw.faint, raw.y.tolist()) == (True, LOSS)
@@ -221,7 +221,7 @@ def test_smoothing_says_so_and_leaves_the_raw_line_behind():
 def test_pictures_look_alike_while_nothing_changed():
     board = loss_board(3)
     setup = ChartSetup("log:loss", smoothing=0.9, is_log=True)
-    one, other = (board.metrics.picture(kind("log:loss"), setup, 400) for _ in range(2))
+    one, other = (board.metrics.state(kind("log:loss"), setup, 400) for _ in range(2))
 
     assert one.looks_like(other)
     assert len([curve for curve in one.curves if curve.faint]) == 1
@@ -231,7 +231,7 @@ def test_a_logarithmic_axis_draws_logarithms_and_leaves_out_what_has_none():
     board = loss_board()
     board.tell(EpochEnded(t_s=50.0, fit=1, epoch=4, seconds=10.0, logs={"loss": -1.0}))
     setup = ChartSetup("log:loss", is_log=True)
-    picture = board.metrics.picture(kind("log:loss"), setup, 400)
+    picture = board.metrics.state(kind("log:loss"), setup, 400)
 
     assert picture.is_log
     assert picture.curves[0].y[:4] == pytest.approx(np.log10(LOSS))

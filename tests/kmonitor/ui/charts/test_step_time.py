@@ -23,7 +23,7 @@ class Charts:
 
     def __init__(self, medians: list[float]) -> None:
         self.asked: list[Message] = []
-        self.desk = Workspace(ask=self._ask, clock=SystemClock(), user="tester")
+        self.desk = Workspace(request=self._ask, clock=SystemClock(), user="tester")
         feed = ChartFeed(self._ask)
         self.charts = StandardCharts(self.desk, feed)
         self.desk.attach_charts(feed)
@@ -66,7 +66,7 @@ class Charts:
         self.desk.take(told)
 
     def drawn(self) -> list[float]:
-        return self.charts.picture("step_time", 400).curves[0].y.tolist()
+        return self.charts.state("step_time", 400).curves[0].y.tolist()
 
     def said(self) -> str:
         card = self.charts.card("step_time", now_s=0.0)

@@ -48,7 +48,7 @@ class Setup:
     def __init__(self, *runs: RunSummary) -> None:
         self.hub = QuestionsAsked()
         self.clock = MovedClock()
-        self.desk = Workspace(ask=self.hub.ask, clock=self.clock, user="tester")
+        self.desk = Workspace(request=self.hub.ask, clock=self.clock, user="tester")
         self.feed = ChartFeed(self.hub.ask)
         self.desk.attach_charts(self.feed)
         self.desk.connected(told_hub())
@@ -97,8 +97,8 @@ def texts(row: CompareRow) -> list[str]:
 def test_columns_and_verdicts_of_all_are_asked_for_once():
     setup = Setup(ended("a"), ended("b"))
     setup.compare.compare(["a", "b"])
-    setup.compare.picture(400)
-    setup.compare.picture(400)
+    setup.compare.state(400)
+    setup.compare.state(400)
 
     assert sorted(m.run for _, m in setup.hub.of_type(SeriesRequest) if m.buckets == 2000) == [
         "a",
@@ -110,10 +110,10 @@ def test_columns_and_verdicts_of_all_are_asked_for_once():
 def test_six_runs_have_six_hues_and_a_seventh_is_left_out():
     setup = Setup(*(ended(f"r{i}") for i in range(8)))
     setup.compare.compare([f"r{i}" for i in range(7)])
-    setup.compare.picture(400)
+    setup.compare.state(400)
     setup.answer()
 
-    picture = setup.compare.picture(400)
+    picture = setup.compare.state(400)
 
     assert [curve.hue for curve in picture.curves] == [0, 1, 2, 3, 4, 5]
     assert all(curve.strong and len(curve.x) for curve in picture.curves)
@@ -135,11 +135,11 @@ def test_until_columns_have_come_the_chart_says_so():
     setup = Setup(ended("a"), ended("b"))
     setup.compare.compare(["a", "b"])
 
-    assert setup.compare.picture(400).empty_text == "Loading…"
+    assert setup.compare.state(400).empty_text == "Loading…"
     assert "Loading…" in setup.compare.legend()[0].tooltip
     assert "no data" in setup.compare.description()
     setup.answer()
-    assert setup.compare.picture(400).empty_text == "None of these runs measured it."
+    assert setup.compare.state(400).empty_text == "None of these runs measured it."
     assert "Loading" not in setup.compare.legend()[0].tooltip
     assert with_plain_spaces(setup.compare.description()) == "RAM: a 73.4 GiB, b 73.4 GiB"
 
@@ -155,11 +155,11 @@ def test_a_run_whose_hub_is_lost_says_why_it_has_no_curve():
 def test_a_hub_that_was_too_busy_is_asked_again():
     setup = Setup(ended("a"), ended("b"))
     setup.compare.compare(["b"])
-    setup.compare.picture(400)
+    setup.compare.state(400)
     number = next(n for n, m in setup.hub.of_type(SeriesRequest) if m.run == "b")
 
     setup.desk.take(ErrorMessage(code="busy", text="busy", ask=number))
-    setup.compare.picture(400)
+    setup.compare.state(400)
 
     assert len([m for _, m in setup.hub.of_type(SeriesRequest) if m.run == "b"]) == 2
 
@@ -167,22 +167,22 @@ def test_a_hub_that_was_too_busy_is_asked_again():
 def test_the_axis_reaches_as_far_as_the_longest_run_whatever_it_counts():
     setup = Setup(ended("a", epochs_done=10, duration_s=100.0), ended("b", duration_s=3720.0))
     setup.compare.compare(["a", "b"])
-    setup.compare.picture(400)
+    setup.compare.state(400)
     setup.answer()
 
-    assert 36.0 <= setup.compare.picture(400).x_range[1] <= 37.0
+    assert 36.0 <= setup.compare.state(400).x_range[1] <= 37.0
     setup.compare.count("seconds")
-    assert setup.compare.picture(400).x_range == (0.0, pytest.approx(3720.0, rel=0.01))
+    assert setup.compare.state(400).x_range == (0.0, pytest.approx(3720.0, rel=0.01))
 
 
 def test_over_models_each_fit_is_one_unit_wide():
     setup = Setup(ended("a", duration_s=60.0), ended("b", duration_s=60.0))
     setup.compare.compare(["a", "b"])
-    setup.compare.picture(400)
+    setup.compare.state(400)
     setup.answer({"a": [1, 1, 2, 2, 3, 3], "b": [1, 1, 1, 2, 2, 2]})
 
     setup.compare.count("models")
-    picture = setup.compare.picture(400)
+    picture = setup.compare.state(400)
 
     assert picture.x_range == (0.0, 3.0)
     assert [float(np.max(curve.x)) for curve in picture.curves] == [3.0, 2.0]
@@ -197,7 +197,7 @@ def test_over_models_each_fit_is_one_unit_wide():
 def test_a_living_loop_builds_on_over_models():
     setup = Setup(made_up_run("a", duration_s=19.0), ended("b", duration_s=60.0))
     setup.compare.compare(["a", "b"])
-    setup.compare.picture(400)
+    setup.compare.state(400)
     setup.answer({"a": [1, 1], "b": [1, 1, 2, 2, 3, 3]})
     setup.tell(
         "a",
@@ -219,27 +219,27 @@ def test_a_living_loop_builds_on_over_models():
 def test_zooming_keeps_within_what_there_is_and_lasts_until_the_axis_changes():
     setup = Setup(ended("a"), ended("b"))
     setup.compare.compare(["a", "b"])
-    setup.compare.picture(400)
+    setup.compare.state(400)
     setup.answer()
 
     setup.compare.zoom(10.0, 20.0)
-    assert setup.compare.picture(400).x_range == (10.0, 20.0)
+    assert setup.compare.state(400).x_range == (10.0, 20.0)
     setup.compare.count("epochs")
-    assert setup.compare.picture(400).x_range == (10.0, 20.0)
+    assert setup.compare.state(400).x_range == (10.0, 20.0)
     setup.compare.zoom(-5.0, 900.0)
-    assert setup.compare.picture(400).x_range[0] == 0.0
+    assert setup.compare.state(400).x_range[0] == 0.0
     setup.compare.zoom(10.0, 20.0)
     setup.compare.count("seconds")
-    assert setup.compare.picture(400).x_range[1] > 3000.0
+    assert setup.compare.state(400).x_range[1] > 3000.0
     setup.compare.zoom(1.0, 2.0)
     setup.compare.show_all()
-    assert setup.compare.picture(400).x_range[0] == 0.0
+    assert setup.compare.state(400).x_range[0] == 0.0
 
 
 def test_the_crosshair_names_each_run_and_its_value():
     setup = Setup(ended("a"), ended("b", epochs_done=4))
     setup.compare.compare(["a", "b"])
-    setup.compare.picture(400)
+    setup.compare.state(400)
     setup.answer()
 
     card = setup.compare.crosshair(20.0)
@@ -265,7 +265,7 @@ def test_the_table_says_what_differs():
         ),
     )
     setup.compare.compare(["a", "b"])
-    setup.compare.picture(400)
+    setup.compare.state(400)
     setup.answer()
     number = next(n for n, m in setup.hub.of_type(VerdictsRequest) if m.run == "b")
     setup.desk.take(VerdictsReply(ask=number, run="b", verdicts=[LEAK]))
@@ -309,7 +309,7 @@ def test_what_is_the_same_can_be_left_out():
 def test_the_trainings_metrics_are_compared_last_and_best():
     setup = Setup(ended("a"), ended("b"))
     setup.compare.compare(["a", "b"])
-    setup.compare.picture(400)
+    setup.compare.state(400)
     setup.answer()
     setup.tell("a", EpochEnded(t_s=3701.0, fit=1, epoch=36, seconds=9.0, logs={"val_loss": 0.25}))
     setup.tell("b", EpochEnded(t_s=3701.0, fit=1, epoch=36, seconds=9.0, logs={"place": 3.0}))

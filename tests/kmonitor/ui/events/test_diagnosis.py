@@ -42,7 +42,7 @@ def shown(*found: Diagnosis) -> DiagnosisState:
     book = DiagnosisStore()
     for at, each in enumerate(found):
         book.add("run", at + 1, each, wall_s=0.0)
-    picture = book.picture("run", None, run_name="my run")
+    picture = book.state("run", None, run_name="my run")
     assert picture is not None
     return picture
 
@@ -129,9 +129,9 @@ def test_an_event_leads_to_the_diagnosis_that_it_belongs_to():
 
     assert book.rows("run") == [6, 9]
     assert [book.row_of("run", row) for row in (5, 6, 9, 7)] == [6, 6, 9, None]
-    assert book.picture("run", 6, run_name="") is not None
-    assert book.picture("run", 5, run_name="") is None
-    assert book.picture("other", None, run_name="") is None
+    assert book.state("run", 6, run_name="") is not None
+    assert book.state("run", 5, run_name="") is None
+    assert book.state("other", None, run_name="") is None
     book.forget({"run"})
     assert book.rows("run") == []
 

@@ -123,10 +123,10 @@ def test_verdicts_are_found_by_what_the_list_says_of_them():
         ended("well", verdicts={}),
     )
 
-    assert shelf.found(HistoryFilter(judged="suspected")) == ["leaks"]
-    assert sorted(shelf.found(HistoryFilter(judged="growing"))) == ["leaks", "traces"]
-    assert shelf.found(HistoryFilter(judged="slowing")) == ["slows"]
-    assert shelf.found(HistoryFilter(judged="quiet")) == ["well"]
+    assert shelf.found(HistoryFilter(verdict_filter="suspected")) == ["leaks"]
+    assert sorted(shelf.found(HistoryFilter(verdict_filter="growing"))) == ["leaks", "traces"]
+    assert shelf.found(HistoryFilter(verdict_filter="slowing")) == ["slows"]
+    assert shelf.found(HistoryFilter(verdict_filter="quiet")) == ["well"]
 
 
 def test_what_looks_like_a_date_and_is_none_is_a_word():
@@ -149,16 +149,16 @@ def test_filters_leave_out_what_does_not_fit():
         ended("old", started_wall_s=NOW_WALL_S - 200 * DAY_S, verdicts={"ram": "growing"}),
     )
 
-    assert shelf.found(HistoryFilter(since="day")) == ["live"]
-    assert shelf.found(HistoryFilter(since="week")) == ["live", "week"]
-    assert shelf.found(HistoryFilter(since="month")) == ["live", "week", "month"]
-    assert shelf.found(HistoryFilter(since="older")) == ["old"]
-    assert shelf.found(HistoryFilter(ending="running")) == ["live"]
-    assert shelf.found(HistoryFilter(ending="finished")) == ["week", "old"]
-    assert shelf.found(HistoryFilter(ending="failed")) == ["month"]
-    assert shelf.found(HistoryFilter(judged="suspected")) == ["week"]
-    assert shelf.found(HistoryFilter(judged="growing")) == ["old"]
-    assert shelf.found(HistoryFilter(judged="quiet")) == ["live", "month"]
+    assert shelf.found(HistoryFilter(start_filter="day")) == ["live"]
+    assert shelf.found(HistoryFilter(start_filter="week")) == ["live", "week"]
+    assert shelf.found(HistoryFilter(start_filter="month")) == ["live", "week", "month"]
+    assert shelf.found(HistoryFilter(start_filter="older")) == ["old"]
+    assert shelf.found(HistoryFilter(end_filter="running")) == ["live"]
+    assert shelf.found(HistoryFilter(end_filter="finished")) == ["week", "old"]
+    assert shelf.found(HistoryFilter(end_filter="failed")) == ["month"]
+    assert shelf.found(HistoryFilter(verdict_filter="suspected")) == ["week"]
+    assert shelf.found(HistoryFilter(verdict_filter="growing")) == ["old"]
+    assert shelf.found(HistoryFilter(verdict_filter="quiet")) == ["live", "month"]
     assert shelf.found(HistoryFilter(is_pinned=True)) == ["month"]
     assert shelf.history.count_text(1) == "1 of 4 runs"
 

@@ -41,7 +41,7 @@ def test_rows_are_told_with_the_names_of_their_runs():
     ]
     told = desk.take(AuditReply(ask=1, rows=rows))
 
-    picture = desk.picture(NOW_WALL_S)
+    picture = desk.state(NOW_WALL_S)
 
     assert told
     assert [line.cells[4] for line in picture.lines] == ["resnet", "xxxxxxxx", rows[2].subject]
@@ -59,9 +59,9 @@ def test_one_question_is_open_at_a_time_and_other_answers_are_left_alone():
 
     assert len(asked.messages) == 1
     assert not desk.take(other)
-    assert desk.picture(NOW_WALL_S).text == "Asking the hub\N{HORIZONTAL ELLIPSIS}"
+    assert desk.state(NOW_WALL_S).text == "Asking the hub\N{HORIZONTAL ELLIPSIS}"
     assert desk.take(AuditReply(ask=1, rows=[], more=False))
-    assert desk.picture(NOW_WALL_S).text == "Nothing was done yet."
+    assert desk.state(NOW_WALL_S).text == "Nothing was done yet."
     desk.refresh()
     assert len(asked.messages) == 2
 
@@ -71,7 +71,7 @@ def test_a_viewer_is_told_why_there_is_no_list():
     desk.refresh()
     desk.take(ErrorMessage(code="unauthorised", text="only operators may", ask=1))
 
-    assert desk.picture(NOW_WALL_S).text == "The hub refuses: only operators may."
+    assert desk.state(NOW_WALL_S).text == "The hub refuses: only operators may."
 
 
 def test_that_there_are_more_is_said():
@@ -79,7 +79,7 @@ def test_that_there_are_more_is_said():
     desk.refresh()
     desk.take(AuditReply(ask=1, rows=[row(1, "stop")], more=True))
 
-    assert "kmonitor audit --last" in desk.picture(NOW_WALL_S).text
+    assert "kmonitor audit --last" in desk.state(NOW_WALL_S).text
 
 
 def test_the_lists_of_all_hubs_are_one_by_time_and_one_host_can_be_chosen():
@@ -88,11 +88,11 @@ def test_the_lists_of_all_hubs_are_one_by_time_and_one_host_can_be_chosen():
     book.refresh()
     near = [row(2, "save", ago_s=10), row(1, "stop", ago_s=30)]
     assert book.take(AuditReply(ask=1, rows=near))
-    assert book.picture(NOW_WALL_S).text == "FAR: Asking the hub\N{HORIZONTAL ELLIPSIS}"
+    assert book.state(NOW_WALL_S).text == "FAR: Asking the hub\N{HORIZONTAL ELLIPSIS}"
     assert book.take(AuditReply(ask=2, rows=[row(1, "pin", ago_s=20)]))
 
-    both = book.picture(NOW_WALL_S)
-    one = book.picture(NOW_WALL_S, "far")
+    both = book.state(NOW_WALL_S)
+    one = book.state(NOW_WALL_S, "far")
 
     assert [line.cells[1:4:2] for line in both.lines] == [
         ("NEAR", "save"),
@@ -119,5 +119,5 @@ def test_a_hub_that_may_not_be_asked_is_not_and_says_why():
     book.take(AuditReply(ask=1, rows=[row(1, "stop")]))
 
     assert len(asked.messages) == 1
-    assert book.picture(NOW_WALL_S).text == f"A: {why}"
+    assert book.state(NOW_WALL_S).text == f"A: {why}"
     assert "--role operator" in why

@@ -39,7 +39,7 @@ class Setup:
     def __init__(self) -> None:
         self.hub = QuestionsAsked()
         self.clock = MovedClock()
-        self.desk = Workspace(ask=self.hub.ask, clock=self.clock, user="tester")
+        self.desk = Workspace(request=self.hub.ask, clock=self.clock, user="tester")
         self.feed = ChartFeed(self.hub.ask)
         self.charts = StandardCharts(self.desk, self.feed)
         self.desk.attach_charts(self.feed)
@@ -75,7 +75,7 @@ class Setup:
     def tree(self, search: str = "") -> tuple[HostRow, ...]:
         now_wall_s = self.clock.wall_s()
         return host_rows(
-            self.desk.book,
+            self.desk.run_store,
             search=search,
             now_wall_s=now_wall_s,
             is_connected=self.desk.link.is_live,
@@ -128,7 +128,7 @@ def test_a_lost_host_greys_its_runs_only_and_says_since_when(setup: Setup):
     assert far.runs[0].state.word.startswith("No data for")
     assert (with_plain_spaces(far.note), far.tone) == ("offline 3 min", "crit")
     assert "does not answer" in far.tooltip
-    curves = {c.run: c.stale for c in setup.charts.picture("ram", 600).curves}
+    curves = {c.run: c.stale for c in setup.charts.state("ram", 600).curves}
     assert curves == {"run2": True, "run1": False}
     card = setup.charts.card("ram", now_s=0.0)
     assert card is not None
@@ -164,7 +164,7 @@ def test_it_catches_up_when_it_returns(setup: Setup):
     setup.tell(2000, events.Sample(t_s=1e6, ram_bytes=5.0), "run2", FAR)
 
     assert setup.banner() is None
-    assert not any(c.stale for c in setup.charts.picture("ram", 600).curves)
+    assert not any(c.stale for c in setup.charts.state("ram", 600).curves)
     assert setup.feed.store.last_value("run2", "ram_bytes") == 5.0
 
 
@@ -193,7 +193,7 @@ def test_a_removed_host_takes_its_runs_along_and_what_it_still_says_is_nothing(s
     setup.desk.way(FAR, "open", "", "", retry_in_s=None)
 
     assert [row.host for row in setup.tree()] == ["gpu-01"]
-    assert setup.desk.book.selected == "run1"
+    assert setup.desk.run_store.selected == "run1"
     assert setup.desk.log.rows() == []
     assert setup.desk.link.is_live
 
@@ -244,7 +244,7 @@ def test_a_viewer_sees_the_buttons_disabled_with_the_reason(
 ):
     setup.connect()
     setup.desk.select("run2")
-    run = setup.desk.book.current()
+    run = setup.desk.run_store.current()
     assert run is not None
     assert setup.desk.why_no_command("run2") == ""
     why = "You may look at the runs of big one, not command them: your key there is a viewer's."

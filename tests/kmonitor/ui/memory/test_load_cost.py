@@ -14,7 +14,7 @@ COSTS = (
 
 
 def test_before_anything_is_measured_it_says_what_measuring_does():
-    picture = LoadCostStore().picture()
+    picture = LoadCostStore().state()
 
     assert not picture.is_running
     assert picture.rows == ()
@@ -26,9 +26,9 @@ def test_progress_counts_processes():
 
     desk.begin()
     assert desk.is_running
-    assert "first process" in desk.picture().progress
+    assert "first process" in desk.state().progress
     desk.progress(4, 9)
-    picture = desk.picture()
+    picture = desk.state()
 
     assert (picture.done, picture.total, picture.is_running) == (4, 9, True)
     assert picture.progress == "4 of 9 processes have ended"
@@ -40,7 +40,7 @@ def test_rows_say_memory_time_optimizer_and_whether_training_goes_on():
 
     desk.finish(COSTS)
 
-    compiled, uncompiled, weights = desk.picture().rows
+    compiled, uncompiled, weights = desk.state().rows
     assert "713" in compiled.figures
     assert "401" in compiled.figures
     assert "4.1" in compiled.figures
@@ -50,7 +50,7 @@ def test_rows_say_memory_time_optimizer_and_whether_training_goes_on():
     assert "cannot go on" in uncompiled.words
     assert weights.words == "does not work: no such layer"
     assert weights.bar == ()
-    assert sum(part.n_bytes for part in compiled.bar) == desk.picture().reach == 713 * MIB
+    assert sum(part.n_bytes for part in compiled.bar) == desk.state().reach == 713 * MIB
 
 
 def test_the_recommendation_is_told_for_both_uses():
@@ -58,24 +58,24 @@ def test_the_recommendation_is_told_for_both_uses():
 
     desk.finish(COSTS[1:])
 
-    assert desk.picture().recommended == (
+    assert desk.state().recommended == (
         "To predict only: load_model(compile=False)",
         "To train on: none: no way brings the optimizer's state back",
     )
     desk.finish(COSTS[2:])
-    assert desk.picture().recommended[0] == "To predict only: nothing works"
+    assert desk.state().recommended[0] == "To predict only: nothing works"
 
 
 def test_a_cancel_and_a_refusal_are_told():
     desk = LoadCostStore()
     desk.begin()
     desk.give_up()
-    assert desk.picture().text.startswith("Given up")
+    assert desk.state().text.startswith("Given up")
 
     desk.begin()
     desk.refuse("it is damaged", "take another")
 
-    picture = desk.picture()
+    picture = desk.state()
     assert (picture.text, picture.tone, picture.is_running) == (
         "it is damaged\ntake another", "crit", False,
     )  # fmt: skip
@@ -91,7 +91,7 @@ def test_a_file_tells_how_it_was_compiled_and_what_it_holds():
         keras_version="3.15.1",
         backend="tensorflow",
         precision=("mixed_float16",),
-        compiled=CompileSettings(
+        compile_settings=CompileSettings(
             "Adam", {"name": "adam", "learning_rate": 0.25}, "mse", ("accuracy",)
         ),
         layers=(StoredLayer("wide", "Dense", 25, 100, ((4, 5), (5,))),),

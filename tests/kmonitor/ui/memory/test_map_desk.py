@@ -41,13 +41,15 @@ def test_the_map_is_there_at_once_and_the_rest_a_little_later():
 
     desk.show(file_subject(limit_bytes=8 * GIB))
 
-    assert desk.answer.found == estimate(convolutions(128), Plan(batch=32))
-    assert not desk.answer.is_whole
+    assert desk.map_estimate.found == estimate(convolutions(128), Plan(batch=32))
+    assert not desk.map_estimate.is_whole
     desk.finish()
-    assert desk.answer.is_whole
-    assert desk.answer.fit is not None
-    assert [p.batch for p in desk.answer.points] == sorted({p.batch for p in desk.answer.points})
-    assert desk.answer.advice
+    assert desk.map_estimate.is_whole
+    assert desk.map_estimate.fit is not None
+    assert [p.batch for p in desk.map_estimate.points] == sorted(
+        {p.batch for p in desk.map_estimate.points}
+    )
+    assert desk.map_estimate.advice
 
 
 def test_a_choice_waits_for_one_estimate_and_a_step_for_two_at_most(
@@ -61,12 +63,12 @@ def test_a_choice_waits_for_one_estimate_and_a_step_for_two_at_most(
         estimates.clear()
         desk.choose(batch=batch)
         assert len(estimates) == 1
-        assert desk.answer.found is not None
-        assert not desk.answer.is_whole
+        assert desk.map_estimate.found is not None
+        assert not desk.map_estimate.is_whole
 
     while estimates.clear() or desk.step():
         assert len(estimates) <= 2
-    assert desk.answer.is_whole
+    assert desk.map_estimate.is_whole
 
 
 def counted_estimates(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -85,17 +87,17 @@ def counted_estimates(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_what_is_asked_changes_the_answer_and_can_be_taken_back():
     desk = desk_of(file_subject())
-    before = desk.answer.found
+    before = desk.map_estimate.found
     assert before is not None
 
     desk.choose(batch=64, optimizer="sgd", precision="mixed_float16", backend="torch", size=0)
-    changed = desk.answer.found
+    changed = desk.map_estimate.found
 
     assert changed is not None
     assert (changed.batch, changed.optimizer, changed.backend) == (64, "sgd", "torch")
     assert changed.precision == "mixed_float16"
     desk.reset()
-    assert desk.answer.found == before
+    assert desk.map_estimate.found == before
 
 
 def test_a_run_that_changes_its_batch_is_followed_unless_another_was_asked_about():
@@ -126,24 +128,24 @@ def test_the_same_subject_again_is_no_work():
 
 
 def test_measured_batches_narrow_the_interval_of_this_training_only():
-    plain = desk_of(file_subject()).answer.found
+    plain = desk_of(file_subject()).map_estimate.found
     assert plain is not None
     measured = (PeakMeasurement(32, plain.peak_bytes + 100 * MIB),)
     desk = desk_of(file_subject(measured=measured))
 
-    assert desk.answer.found is not None
-    assert desk.answer.found.tier == 2
+    assert desk.map_estimate.found is not None
+    assert desk.map_estimate.found.tier == 2
     desk.choose(optimizer="sgd")
-    assert desk.answer.found.tier == 3
-    assert "another training" in desk.answer.calibration
+    assert desk.map_estimate.found.tier == 3
+    assert "another training" in desk.map_estimate.calibration
 
 
 def test_what_tells_nothing_of_feature_maps_is_said():
     desk = desk_of(file_subject(measured=(PeakMeasurement(32, 100, steps=1),)))
 
-    assert desk.answer.found is not None
-    assert desk.answer.found.tier == 3
-    assert desk.answer.calibration
+    assert desk.map_estimate.found is not None
+    assert desk.map_estimate.found.tier == 3
+    assert desk.map_estimate.calibration
 
 
 def test_an_open_length_is_told_instead_of_a_map():
@@ -153,8 +155,8 @@ def test_an_open_length_is_told_instead_of_a_map():
 
     desk = desk_of(bare(opened))
 
-    assert desk.answer.found is None
-    assert "(?, ?, 128, 3)" in desk.answer.why_not
+    assert desk.map_estimate.found is None
+    assert "(?, ?, 128, 3)" in desk.map_estimate.why_not
     assert not map_page_state(desk).is_filled
 
 
@@ -179,9 +181,9 @@ def test_a_file_has_no_device_and_a_run_no_file():
 def test_totals_tell_resident_transient_tier_interval_and_what_was_measured():
     subject = file_subject(reading=MeasuredPeak(700 * MIB, "the allocator"), limit_bytes=8 * GIB)
     desk = desk_of(subject)
-    assert desk.answer.found is not None
+    assert desk.map_estimate.found is not None
 
-    picture = map_totals_state(desk.answer.found, subject, 8 * GIB)
+    picture = map_totals_state(desk.map_estimate.found, subject, 8 * GIB)
 
     assert "resident" in picture.interval
     assert "transient" in picture.interval
@@ -191,14 +193,14 @@ def test_totals_tell_resident_transient_tier_interval_and_what_was_measured():
     assert "the allocator" in picture.measured
     assert any("SpatialGate" in note for note in picture.notes)
     whole = sum(part.n_bytes for part in picture.parts)
-    assert whole == pytest.approx(desk.answer.found.peak_bytes)
+    assert whole == pytest.approx(desk.map_estimate.found.peak_bytes)
     assert [mark.title for mark in picture.marks] == ["measured", "limit"]
-    assert picture.span == (desk.answer.found.low_bytes, desk.answer.found.high_bytes)
+    assert picture.span == (desk.map_estimate.found.low_bytes, desk.map_estimate.found.high_bytes)
 
 
 def test_only_of_a_file_it_is_said_that_nothing_ran():
     of_file, of_run = file_subject(), replace(file_subject(), kind="run")
-    found = desk_of(of_file).answer.found
+    found = desk_of(of_file).map_estimate.found
     assert found is not None
 
     told = [map_totals_state(found, each, None) for each in (of_file, of_run)]
@@ -213,9 +215,9 @@ def test_a_model_too_small_for_what_counts_has_no_measured_mark():
     source = "tensorflow allocator, CPU:0 peak (tensors of 256 KiB and more)"
     subject = file_subject(reading=MeasuredPeak(0, source, 16))
     desk = desk_of(subject)
-    assert desk.answer.found is not None
+    assert desk.map_estimate.found is not None
 
-    picture = map_totals_state(desk.answer.found, subject, None)
+    picture = map_totals_state(desk.map_estimate.found, subject, None)
 
     assert picture.measured == f"Measured: nothing that is counted, at batch 16 ({source})"
     assert picture.marks == ()
@@ -224,21 +226,21 @@ def test_a_model_too_small_for_what_counts_has_no_measured_mark():
 def test_where_connections_are_not_known_no_peak_is_claimed():
     subject = bare(msgspec.structs.replace(convolutions(), calls=(), why_no_calls="not told"))
     desk = desk_of(subject)
-    assert desk.answer.found is not None
+    assert desk.map_estimate.found is not None
 
-    picture = map_totals_state(desk.answer.found, subject, None)
+    picture = map_totals_state(desk.map_estimate.found, subject, None)
 
     assert picture.peak.startswith("\u2265")
     assert "not known" in picture.interval
     assert "Not told" in picture.notes
-    table = map_rows(desk.answer.found, has_calls=False)
+    table = map_rows(desk.map_estimate.found, has_calls=False)
     assert any("not known" in row.cells[-1] for row in table)
     assert batch_curve(desk).line == ()
     assert "not known" in batch_curve(desk).text
 
 
 def test_tiles_hold_what_is_nested_and_fill_the_width():
-    found = desk_of(file_subject()).answer.found
+    found = desk_of(file_subject()).map_estimate.found
     assert found is not None
 
     made = map_tiles(found)
@@ -256,7 +258,7 @@ def test_tiles_hold_what_is_nested_and_fill_the_width():
 
 
 def test_rows_mark_shared_frozen_and_uncovered_layers():
-    found = desk_of(file_subject()).answer.found
+    found = desk_of(file_subject()).map_estimate.found
     assert found is not None
 
     by_path = {row.path: row for row in map_rows(found, has_calls=True)}
@@ -269,7 +271,7 @@ def test_rows_mark_shared_frozen_and_uncovered_layers():
 
 @pytest.mark.parametrize("by", [key for key in MAP_COLUMNS if key != "layer"])
 def test_rows_are_sorted_by_any_column(by: str):
-    found = desk_of(file_subject()).answer.found
+    found = desk_of(file_subject()).map_estimate.found
     assert found is not None
     at = MAP_COLUMNS.index(by)
 
@@ -325,8 +327,8 @@ def test_what_fits_is_said(fit: BatchFit | None, words: str, tone: str):
 def test_advice_is_sorted_by_what_it_saves_and_knows_smaller_inputs():
     desk = desk_of(file_subject())
 
-    saved = [each.saved_bytes for each in desk.answer.advice]
-    lines = peak_reduction_rows(desk.answer.advice)
+    saved = [each.saved_bytes for each in desk.map_estimate.advice]
+    lines = peak_reduction_rows(desk.map_estimate.advice)
 
     assert saved == sorted(saved, reverse=True)
     assert any(line.words == "inputs of 64 \u00d7 64 \u00d7 3" for line in lines)

@@ -73,7 +73,7 @@ def test_the_newest_fit_counts():
 
 
 def desk_with(**changed: Any) -> Workspace:
-    desk = Workspace(ask=lambda _message: 0, clock=SystemClock(), user="me")
+    desk = Workspace(request=lambda _message: 0, clock=SystemClock(), user="me")
     desk.connected(told_hub())
     desk.take(told_runs(made_up_run(**changed)))
     return desk
@@ -84,7 +84,7 @@ def test_a_run_is_the_subject_with_its_batch_limit_and_model():
     events = (told_model(), Sample(t_s=2.0, allocator_in_use_bytes=GIB))
     rows = [made_up_row(1001 + n, event) for n, event in enumerate(events)]
     desk.take(RowsReply(ask=-1, hub=HUB, cursor=1, rows=rows, more=False, head=1))
-    run = desk.book.current()
+    run = desk.run_store.current()
     assert run is not None
 
     subject = run_subject(desk, run)
@@ -101,12 +101,12 @@ def test_a_run_without_a_model_says_why():
     ended = desk_with(state="finished")
 
     for desk, words in ((living, "has not told its model yet"), (ended, "ended before")):
-        run = desk.book.current()
+        run = desk.run_store.current()
         assert run is not None
         subject = run_subject(desk, run)
         assert words in subject.why_none
         assert subject.sizes == ()
-    run = living.book.current()
+    run = living.run_store.current()
     assert run is not None
     assert run_subject(living, run).limit_bytes is None
     rows = run_device_split(living, run, MapEstimator()).rows
@@ -122,26 +122,28 @@ def test_a_run_that_told_its_connections_and_first_steps_is_of_tier_two():
     desk = desk_with(batch_size=32)
     in_use = Sample(t_s=2.0, allocator_in_use_bytes=GIB)
     tell(desk, told_model(), *told_layout(), in_use)
-    run = desk.book.current()
+    run = desk.run_store.current()
     assert run is not None
 
     subject = run_subject(desk, run)
 
     shown = MapEstimator()
     shown.show(subject)
-    assert shown.answer.found is not None
-    assert shown.answer.found.tier == 2
-    assert "NVIDIA A100" in subject.reading.source
-    assert "first 5 steps" in subject.reading.source
+    assert shown.map_estimate.found is not None
+    assert shown.map_estimate.found.tier == 2
+    assert "NVIDIA A100" in subject.measured_peak.source
+    assert "first 5 steps" in subject.measured_peak.source
     assert "measured between steps" in run_device_split(desk, run, shown).rows[0].source
-    assert shown.answer.found.peak_bytes == pytest.approx(subject.reading.peak_bytes, rel=0.01)
+    assert shown.map_estimate.found.peak_bytes == pytest.approx(
+        subject.measured_peak.peak_bytes, rel=0.01
+    )
 
 
 def test_a_second_batch_size_and_another_run_of_the_same_model_make_it_tier_one():
     desk = desk_with(batch_size=32)
     tell(desk, *told_layout())
     tell(desk, *told_layout(batch=64), run="run2")
-    run = desk.book.current()
+    run = desk.run_store.current()
     assert run is not None
 
     subject = run_subject(desk, run)
@@ -149,8 +151,8 @@ def test_a_second_batch_size_and_another_run_of_the_same_model_make_it_tier_one(
     assert [each.batch for each in subject.measured] == [32, 64]
     shown = MapEstimator()
     shown.show(subject)
-    assert shown.answer.found is not None
-    assert shown.answer.found.tier == 1
+    assert shown.map_estimate.found is not None
+    assert shown.map_estimate.found.tier == 1
     desk.models.forget(["run2"])
     assert [each.batch for each in run_subject(desk, run).measured] == [32]
 
@@ -175,7 +177,7 @@ def tell_tokens(desk: Workspace, then: str, length: int | None = None) -> MapSub
     )
     body = encode_layout(told)
     tell(desk, LayoutPart(1.0, 1, 1, 1, body), StepPeak(2.0, 1, 32, 5, 9e9, 1e6, "CPU"))
-    run = desk.book.current()
+    run = desk.run_store.current()
     assert run is not None
     return run_subject(desk, run)
 
@@ -185,10 +187,10 @@ def test_a_run_that_leaves_its_length_open_offers_lengths_and_says_what_it_did_n
 
     shown = MapEstimator()
     shown.show(subject)
-    assert shown.answer.found is not None
-    assert shown.answer.found.tier == 3
-    assert "how long" in shown.answer.calibration
-    assert subject.reading.peak_bytes == 9e9
+    assert shown.map_estimate.found is not None
+    assert shown.map_estimate.found.tier == 3
+    assert "how long" in shown.map_estimate.calibration
+    assert subject.measured_peak.peak_bytes == 9e9
     controls = what_if_controls_state(shown)
     assert controls is not None
     assert controls.size_title == "Sequence length"
@@ -200,8 +202,8 @@ def test_a_run_that_told_how_long_its_data_were_is_corrected_by_its_steps():
 
     shown.show(tell_tokens(desk_with(), "Dropout", 48))
 
-    assert shown.answer.found is not None
-    assert shown.answer.found.tier == 2
+    assert shown.map_estimate.found is not None
+    assert shown.map_estimate.found.tier == 2
 
 
 def test_a_layer_that_may_change_an_open_length_needs_the_models_file():
@@ -215,7 +217,7 @@ def test_a_layer_that_may_change_an_open_length_needs_the_models_file():
 def test_a_batch_that_the_summary_lacks_is_that_of_the_steps():
     desk = desk_with(batch_size=None)
     tell(desk, *told_layout(batch=48))
-    run = desk.book.current()
+    run = desk.run_store.current()
     assert run is not None
 
     assert run_subject(desk, run).batch == 48

@@ -44,7 +44,7 @@ def shown(
     metrics: FoldMetricStore, n: int = 2, *, finished: tuple[int, ...] = ()
 ) -> FoldMetricState:
     runs = {fold: f"r{fold}" for fold in range(n)}
-    return metrics.picture(runs, finished, size_px=SIZE)
+    return metrics.state(runs, finished, size_px=SIZE)
 
 
 def followed(hub: Hub, n: int = 2) -> FoldMetricStore:

@@ -189,7 +189,7 @@ def _maker(**about: Any) -> ForecastBuilder:
 def test_a_forecast_starts_at_the_newest_value_and_leads_to_the_limit():
     maker = _maker()
 
-    picture = maker.picture(LEAK, "ram_bytes", 36.7)
+    picture = maker.state(LEAK, "ram_bytes", 36.7)
 
     assert picture is not None
     assert (picture.x, picture.y) == (36.7, pytest.approx(73.4 * GIB))
@@ -203,7 +203,7 @@ def test_a_forecast_starts_at_the_newest_value_and_leads_to_the_limit():
 def test_a_limit_that_is_not_the_runs_own_is_named_where_it_is_met():
     host = replace(LEAK, forecast=LimitForecast(96 * GIB, "host", 14.2, 10.4, 20.7))
 
-    named, own = (_maker().picture(one, "ram_bytes", 36.7) for one in (host, LEAK))
+    named, own = (_maker().state(one, "ram_bytes", 36.7) for one in (host, LEAK))
 
     assert named is not None
     assert own is not None
@@ -227,13 +227,13 @@ def test_a_forecast_by_fits_or_seconds_is_placed_on_the_axis():
     by_fit = replace(LEAK, per="fit", forecast=LimitForecast(80 * GIB, "own", 5.0, 4.0))
     maker = _maker(fits_done=12)
 
-    picture = maker.picture(by_fit, "ram_bytes", 36.0)
+    picture = maker.state(by_fit, "ram_bytes", 36.0)
 
     assert picture is not None
     assert (picture.x_meets, picture.x_latest) == (pytest.approx(36.0 + 5.0 * 3.0), None)
     seconds = changed(maker, x_kind="seconds")
-    assert seconds.picture(by_fit, "ram_bytes", 3720.0) is None
-    timed = seconds.picture(LEAK, "ram_bytes", 3720.0)
+    assert seconds.state(by_fit, "ram_bytes", 3720.0) is None
+    timed = seconds.state(LEAK, "ram_bytes", 3720.0)
     assert timed is not None
     assert timed.x_meets == pytest.approx(3720.0 + 1420.0)
 
@@ -241,9 +241,9 @@ def test_a_forecast_by_fits_or_seconds_is_placed_on_the_axis():
 def test_a_run_that_has_ended_or_is_over_its_limit_has_no_forecast():
     over = replace(LEAK, forecast=LimitForecast(1 * GIB, "own", 4.0, 3.0, 6.0))
 
-    assert _maker(state="finished").picture(LEAK, "ram_bytes", 36.7) is None
-    assert _maker().picture(over, "ram_bytes", 36.7) is None
-    assert _maker().picture(None, "ram_bytes", 36.7) is None
+    assert _maker(state="finished").state(LEAK, "ram_bytes", 36.7) is None
+    assert _maker().state(over, "ram_bytes", 36.7) is None
+    assert _maker().state(None, "ram_bytes", 36.7) is None
 
 
 def test_the_window_of_the_evidence_is_placed_on_the_axis():

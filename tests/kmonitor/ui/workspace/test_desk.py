@@ -42,7 +42,7 @@ class Setup:
 
     def __init__(self) -> None:
         self.hub = QuestionsAsked()
-        self.desk = Workspace(ask=self.hub.ask, clock=MovedClock(), user="tester")
+        self.desk = Workspace(request=self.hub.ask, clock=MovedClock(), user="tester")
         self.feed = ChartFeed(self.hub.ask)
         self.charts = StandardCharts(self.desk, self.feed)
         self.desk.attach_charts(self.feed)
@@ -95,7 +95,7 @@ def test_rows_reach_log_readings_and_charts(setup: Setup):
 
     assert setup.desk.changed == {"log", "readings", "series"}
     assert setup.desk.log.rows()[0].line.text == "Training is paused"
-    picture = setup.charts.picture("ram", 300)
+    picture = setup.charts.state("ram", 300)
     assert picture.curves[0].y[-1] == 80 * GIB
 
 
@@ -182,11 +182,11 @@ def test_charts_say_how_far_the_hub_is_with_a_long_answer(setup: Setup):
     setup.desk.take(told_runs(run))
     for ask, _ in setup.hub.of_type(SeriesRequest):
         setup.desk.take(ReplyPending(ask=ask, done=1200, of=3000))
-    text = setup.charts.picture("ram", 300).empty_text
+    text = setup.charts.state("ram", 300).empty_text
     setup.answer(run)
 
     assert with_plain_spaces(text) == "Still working: 1 200 of 3 000 events read"
-    assert setup.charts.picture("ram", 300).curves[0].x.size
+    assert setup.charts.state("ram", 300).curves[0].x.size
 
 
 def test_charts_are_drawn_from_an_outline_until_the_whole_is_read(setup: Setup):
@@ -197,7 +197,7 @@ def test_charts_are_drawn_from_an_outline_until_the_whole_is_read(setup: Setup):
     whole = told_series(asked, run, ask)
     few = [replace(one, t_s=one.t_s[-80:], values=one.values[-80:]) for one in whole.columns]
     setup.desk.take(replace(whole, columns=few, one_of=150))
-    outline = setup.charts.picture("ram", 300).curves[0]
+    outline = setup.charts.state("ram", 300).curves[0]
     setup.tell(events.Sample(t_s=3730.0, ram_bytes=90 * GIB))
     card, of_epochs = (setup.charts.card(one, now_s=0.0) for one in ("ram", "step_time"))
     setup.desk.take(whole)
@@ -207,7 +207,7 @@ def test_charts_are_drawn_from_an_outline_until_the_whole_is_read(setup: Setup):
     assert card.note == "outline: 1 of 150 samples so far"
     assert of_epochs is not None
     assert "outline" not in of_epochs.note
-    drawn = setup.charts.picture("ram", 300).curves[0]
+    drawn = setup.charts.state("ram", 300).curves[0]
     assert len(drawn.x) > 10
     assert drawn.y[-1] == 90 * GIB
     card = setup.charts.card("ram", now_s=0.0)
@@ -220,12 +220,12 @@ def test_rows_that_come_before_the_columns_are_not_lost_and_covered_ones_not_dou
     run = made_up_run()
     setup.desk.take(told_runs(run))
     setup.tell(events.Sample(t_s=3730.0, ram_bytes=90 * GIB))
-    assert setup.charts.picture("ram", 300).empty_text == "Loading…"
+    assert setup.charts.state("ram", 300).empty_text == "Loading…"
     covered = made_up_row(50, events.Sample(t_s=4000.0, ram_bytes=1.0))
     setup.answer(run)
     setup.desk.take(RowsReply(ask=0, hub="hub1", cursor=50, rows=[covered], more=False, head=50))
 
-    picture = setup.charts.picture("ram", 300)
+    picture = setup.charts.state("ram", 300)
 
     assert picture.curves[0].y[-1] == 90 * GIB
 
@@ -234,11 +234,11 @@ def test_a_graph_size_counted_at_an_epochs_end_is_on_the_curve_at_once(setup: Se
     setup.show(made_up_run())
     size = events.GraphSize(t_s=3725.0, fit=1, epoch=36, operations=77, traces=1, functions=2)
     setup.tell(size)
-    assert setup.charts.picture("graph", 300).curves[0].y[-1] == 77.0
+    assert setup.charts.state("graph", 300).curves[0].y[-1] == 77.0
 
 
 def test_charts_of_nothing_are_empty(setup: Setup):
-    assert not setup.charts.picture("ram", 300).has_points
+    assert not setup.charts.state("ram", 300).has_points
     assert setup.charts.card("ram", now_s=0.0) is None
     assert setup.charts.x_range() == (0.0, 1.0)
 
@@ -247,7 +247,7 @@ def test_the_selected_run_is_drawn_first_with_flags_marks_and_an_offer(setup: Se
     setup.show(made_up_run(), made_up_run("run2", name="other", started_wall_s=1.0))
     setup.tell(reload_record(), reload_record(2300.0, ok=False))
 
-    picture = setup.charts.picture("graph", 300)
+    picture = setup.charts.state("graph", 300)
 
     assert [curve.selected for curve in picture.curves] == [True, False]
     assert [(flag.text, flag.ok) for flag in picture.flags] == [
@@ -264,16 +264,16 @@ def test_the_selected_run_is_drawn_first_with_flags_marks_and_an_offer(setup: Se
 def test_limits_are_drawn_as_they_stand_and_a_far_one_leaves_the_curve_its_room(setup: Setup):
     setup.show(made_up_run(limits=[limit("ram", 128 * GIB), limit("vram", 4000 * GIB)]))
 
-    near, far = setup.charts.picture("ram", 300), setup.charts.picture("vram", 300)
+    near, far = setup.charts.state("ram", 300), setup.charts.state("vram", 300)
 
     assert near.limit is not None
     assert (near.limit.look, near.y_range) == ("in_force", None)
     assert far.y_range is not None
     assert far.y_range[1] < 100 * GIB
-    run = setup.desk.book.current()
+    run = setup.desk.run_store.current()
     assert run is not None
     setup.desk.limits.place(run, "ram", 90 * GIB)
-    moved = setup.charts.picture("ram", 300).limit
+    moved = setup.charts.state("ram", 300).limit
     assert moved is not None
     assert moved.look == "pending"
 
@@ -281,7 +281,7 @@ def test_limits_are_drawn_as_they_stand_and_a_far_one_leaves_the_curve_its_room(
 def test_an_ended_or_unreached_run_offers_no_limit_and_is_drawn_stale(setup: Setup):
     setup.show(made_up_run())
     setup.desk.disconnected("gone", retry_in_s=1.0, since_wall_s=1.0)
-    picture = setup.charts.picture("graph", 300)
+    picture = setup.charts.state("graph", 300)
     assert picture.limit is None
     assert picture.curves[0].stale
 
@@ -415,7 +415,7 @@ def test_a_missing_reading_says_why_on_card_and_chart(
     setup.show(made_up_run(**changed))
 
     card = setup.charts.card(metric, now_s=0.0)  # type: ignore[arg-type]
-    picture = setup.charts.picture(metric, 300)  # type: ignore[arg-type]
+    picture = setup.charts.state(metric, 300)  # type: ignore[arg-type]
 
     assert card is not None
     assert (card.absent, card.value, card.can_limit) == (words, "\u2013", False)
@@ -432,11 +432,11 @@ def test_notes_say_what_the_number_is(setup: Setup):
         "median of the epoch",
         "",
     ]
-    assert setup.charts.picture("ram", 300).gaps == ()
+    assert setup.charts.state("ram", 300).gaps == ()
 
 
 def test_a_desk_whose_charts_are_not_loaded_yet_takes_everything(setup: Setup):
-    desk = Workspace(ask=setup.hub.ask, clock=MovedClock(), user="tester")
+    desk = Workspace(request=setup.hub.ask, clock=MovedClock(), user="tester")
     desk.connected(told_hub())
     run = made_up_run()
     desk.take(told_runs(run))
@@ -459,7 +459,7 @@ def test_columns_that_nobody_asked_for_are_left_alone(setup: Setup):
 def test_history_reaches_log_and_flags_but_no_column_twice(setup: Setup):
     setup.show(made_up_run())
     ((number, _),) = setup.hub.of_type(RowsRequest)
-    before = len(setup.charts.picture("ram", 4000).curves[0].x)
+    before = len(setup.charts.state("ram", 4000).curves[0].x)
     rows = [
         made_up_row(2000, reload_record()),
         made_up_row(2001, events.Sample(t_s=9000.0, ram_bytes=1.0)),
@@ -473,6 +473,6 @@ def test_history_reaches_log_and_flags_but_no_column_twice(setup: Setup):
 
     setup.desk.take(RowsReply(ask=number, hub="hub1", cursor=9, rows=rows, more=False, head=9))
 
-    picture = setup.charts.picture("ram", 4000)
+    picture = setup.charts.state("ram", 4000)
     assert [flag.text for flag in picture.flags] == ["save", "reload"]
     assert len(picture.curves[0].x) == before

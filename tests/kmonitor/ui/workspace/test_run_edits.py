@@ -158,7 +158,7 @@ class _Hubs:
 
     def __init__(self, hub: HubReply | None = None) -> None:
         self.asked = QuestionsAsked()
-        self.desk = Workspace(ask=self.asked.ask, clock=MovedClock(), user="tester")
+        self.desk = Workspace(request=self.asked.ask, clock=MovedClock(), user="tester")
         self.desk.connected(hub or told_hub())
 
     def picture(self, *runs: RunSummary) -> HistorySelectionState:
@@ -227,6 +227,6 @@ def test_a_desk_tells_of_refused_edits_and_forgets_what_was_deleted():
     assert hubs.desk.changed == {"runs"}
 
     hubs.desk.take(replace(told_runs(), deleted=["a"]))
-    assert hubs.desk.book.get("a") is None
+    assert hubs.desk.run_store.get("a") is None
     assert "log" in hubs.desk.changed
-    assert len(hubs.desk.book) == 1
+    assert len(hubs.desk.run_store) == 1

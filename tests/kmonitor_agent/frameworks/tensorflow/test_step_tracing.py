@@ -84,7 +84,7 @@ def test_what_layers_keep_is_told_by_their_names_and_grows_with_the_batch():
     simulation = Simulation(trace_training_step(model))
 
     assert simulation.kept_bytes(8)[name] == 2 * simulation.kept_bytes(4)[name] > 0
-    assert simulation.outcome(8).peak_bytes > simulation.outcome(4).peak_bytes
+    assert simulation.peak(8).peak_bytes > simulation.peak(4).peak_bytes
 
 
 def test_a_loop_turns_as_often_as_the_sequence_is_long():

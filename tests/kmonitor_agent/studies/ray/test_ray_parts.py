@@ -78,8 +78,8 @@ def test_each_fold_asks_for_a_gpu_where_there_are_any_and_for_its_memory():
 
     cluster.need("10%")
 
-    assert (cluster.needs.cpus, cluster.needs.gpus) == (1, 1)
-    assert cluster.needs.memory_bytes == 800_000_000
+    assert (cluster.task_resources.cpus, cluster.task_resources.gpus) == (1, 1)
+    assert cluster.task_resources.memory_bytes == 800_000_000
     with pytest.raises(FoldsRefused, match="no node of the Ray cluster has"):
         cluster.need(20e9)
 

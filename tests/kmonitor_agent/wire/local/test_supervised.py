@@ -14,7 +14,7 @@ def test_a_process_knows_who_asked_the_one_before_it_to_leave(tmp_path: Path):
     shared.leave(left)
     shared.begin_next()
 
-    assert (shared.left(), shared.leaving()) == (left, None)
+    assert (shared.left(), shared.request()) == (left, None)
 
 
 def test_a_process_that_follows_a_crash_was_asked_for_by_nobody(tmp_path: Path):

@@ -25,7 +25,7 @@ class SampledAt(keras.callbacks.Callback):
 
     def __init__(self, monitor: Any, batch: int = 4) -> None:
         super().__init__()
-        self._sampler = monitor._session._sampler
+        self._sampler = monitor._run_recorder._sampler
         self._batch = batch
         self.logs: list[dict[str, float]] = []
 
@@ -62,7 +62,7 @@ def test_a_value_on_the_device_is_not_read(monitor: Any, told: Told):
     class AtBegin(keras.callbacks.Callback):
         def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
             monitor.on_train_batch_end(batch, logs={"loss": Unreadable(waited), "acc": 0.5})
-            monitor._session._sampler.sample()
+            monitor._run_recorder._sampler.sample()
 
     fit(small_model(), monitor, AtBegin(), epochs=1)
 
