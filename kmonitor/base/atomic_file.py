@@ -27,14 +27,14 @@ def atomic_file(output: Path) -> Generator[BinaryIO]:
             with output.open("wb") as file:
                 yield file
             return
-        place = Path(os.path.realpath(output))
-        unfinished = place.with_name(f"{place.name}.part")
+        target = Path(os.path.realpath(output))
+        unfinished = target.with_name(f"{target.name}.part")
         with _removed_on_failure(unfinished):
             with unfinished.open("wb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            unfinished.replace(place)
+            unfinished.replace(target)
     except OSError as exc:
         raise UserError(
             f"{output} cannot be written: {exc.strerror or exc}.", "Name another file."

@@ -87,8 +87,8 @@ def _pair_slopes(
     x: NDArray[np.float64], y: NDArray[np.float64], max_points: int
 ) -> tuple[NDArray[np.float64], int]:
     """Slopes of all pairs with different x, none for too few points, and the number of points."""
-    is_there = np.isfinite(x) & np.isfinite(y)
-    x, y = x[is_there], y[is_there]
+    is_finite = np.isfinite(x) & np.isfinite(y)
+    x, y = x[is_finite], y[is_finite]
     if len(x) > max_points:
         chosen = np.linspace(0, len(x) - 1, max_points).round().astype(np.intp)
         x, y = x[chosen], y[chosen]

@@ -42,7 +42,7 @@ def audit(
     if json:
         print_json(fields_of(rows))
     elif rows:
-        _say_rows(rows)
+        _print_rows(rows)
     else:
         print_text("Nothing was done yet.")
     return DONE
@@ -52,18 +52,18 @@ def _newest(client: HubClient, n: int) -> list[AuditRow]:
     rows: list[AuditRow] = []
     while len(rows) < n:
         before = rows[-1].row if rows else 0
-        told = client.audit(before=before, limit=min(_PAGE, n - len(rows)))
-        rows += told.rows
-        if not told.more:
+        reply = client.audit(before=before, limit=min(_PAGE, n - len(rows)))
+        rows += reply.rows
+        if not reply.more:
             break
     return rows
 
 
-def _say_rows(rows: list[AuditRow]) -> None:
-    now = time.time()
-    told = [
+def _print_rows(rows: list[AuditRow]) -> None:
+    now_wall_s = time.time()
+    cells = [
         (
-            with_plain_spaces(moment_text(row.wall_s, now_wall_s=now)),
+            with_plain_spaces(moment_text(row.wall_s, now_wall_s=now_wall_s)),
             row.who,
             row.what,
             row.run[:SHORT_ID],
@@ -72,4 +72,4 @@ def _say_rows(rows: list[AuditRow]) -> None:
         )
         for row in rows
     ]
-    print_table(("WHEN", "WHO", "WHAT", "RUN", "OF", "RESULT"), told, folds=("OF", "RESULT"))
+    print_table(("WHEN", "WHO", "WHAT", "RUN", "OF", "RESULT"), cells, folds=("OF", "RESULT"))

@@ -91,9 +91,15 @@ def checkpoints(
         )
     with open_hub() as client:
         chosen = choose_run(client.runs(), run)
-        places = [folder.absolute()] if folder is not None else _places(client, chosen)
+        folders = (
+            [folder.absolute()] if folder is not None else _checkpoint_folders(client, chosen)
+        )
     found = sorted(
-        (each for place in places for each in _in_folder(place, chosen.run, verify=verify)),
+        (
+            each
+            for folder_path in folders
+            for each in _in_folder(folder_path, chosen.run, verify=verify)
+        ),
         key=lambda each: each.wall_s,
     )
     if json:
@@ -101,16 +107,16 @@ def checkpoints(
             [{name: getattr(each, name) for name in ListedCheckpoint.__slots__} for each in found]
         )
     else:
-        _say_list(chosen, places, found, verified=verify)
+        _print_checkpoints(chosen, folders, found, verified=verify)
     return FAILED if any(each.state.startswith("damaged") for each in found) else DONE
 
 
-def _places(client: HubClient, run: RunSummary) -> list[Path]:
+def _checkpoint_folders(client: HubClient, run: RunSummary) -> list[Path]:
     """Folders that the run named, and the one that is used where a script names none."""
-    told = (decode_row(row) for row in client.all_rows(run.run, ("fit_start",)))
+    events = (decode_row(row) for row in client.all_rows(run.run, ("fit_start",)))
     named = [
         Path(event.checkpoint_dir)
-        for event in told
+        for event in events
         if isinstance(event, FitStarted) and event.checkpoint_dir
     ]
     return list(dict.fromkeys([*named, find_folders().checkpoints / run.run]))
@@ -152,10 +158,10 @@ def _damaged(path: Path, why: str) -> Iterator[ListedCheckpoint]:
     from kmonitor_agent.reclaim.checkpoint_seal import has_checkpoint_magic  # noqa: PLC0415 - beside it
     from kmonitor_agent.reclaim.checkpoints import parse_checkpoint_name  # noqa: PLC0415 - NumPy
 
-    place = parse_checkpoint_name(path)
-    if place is None and not has_checkpoint_magic(path):
+    parsed = parse_checkpoint_name(path)
+    if parsed is None and not has_checkpoint_magic(path):
         return
-    fit, epoch, step = place or (None, None, None)
+    fit, epoch, step = parsed or (None, None, None)
     try:
         facts = path.stat()
     except OSError:
@@ -189,16 +195,16 @@ def _verified(path: Path) -> str:
     return "whole"
 
 
-def _say_list(
-    run: RunSummary, places: list[Path], found: list[ListedCheckpoint], *, verified: bool
+def _print_checkpoints(
+    run: RunSummary, folders: list[Path], found: list[ListedCheckpoint], *, verified: bool
 ) -> None:
     if not found:
         print_text(
-            f'"{terminal_safe(run.name)}" has no checkpoint in {", ".join(map(str, places))}.'
+            f'"{terminal_safe(run.name)}" has no checkpoint in {", ".join(map(str, folders))}.'
         )
         print_text(f"Have one written with: kmonitor command {run.run} save --wait")
         return
-    is_told = verified or any(each.state for each in found)
+    has_state_column = verified or any(each.state for each in found)
     headers = ["when", "fit", "epoch", "step", "size", "export", "file"]
     now_wall_s = SystemClock().wall_s()
     rows = [
@@ -210,12 +216,12 @@ def _say_list(
             with_plain_spaces(bytes_text(each.n_bytes)),
             "yes" if each.export else "",
             each.path,
-            *([each.state] if is_told else []),
+            *([each.state] if has_state_column else []),
         ]
         for each in found
     ]
     print_table(
-        [*headers, "state"] if is_told else headers,
+        [*headers, "state"] if has_state_column else headers,
         rows,
         right=("fit", "epoch", "step", "size"),
         folds=("file", "state"),

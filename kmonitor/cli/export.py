@@ -60,12 +60,12 @@ def export(  # noqa: PLR0913 - options of a command
         if output is not None:
             exported = writing.into_file(output, chosen_format)
             print_stderr(f"{exported.lines} lines in {output}")
-            _tell_sources(exported.columns)
-            _tell_unreadable(exported.unreadable)
+            _print_sources(exported.columns)
+            _warn_unreadable(exported.unreadable)
         elif chosen_format == "parquet":
             raise UsageError("Parquet is no text for a terminal.", "Name a file with --output.")
         else:
-            _tell_unreadable(writing.as_text(sys.stdout, chosen_format).unreadable)
+            _warn_unreadable(writing.as_text(sys.stdout, chosen_format).unreadable)
     return DONE
 
 
@@ -93,12 +93,12 @@ def _format_of(output: Path | None) -> ExportFormat:
     return found
 
 
-def _tell_unreadable(unreadable: Sequence[str]) -> None:
+def _warn_unreadable(unreadable: Sequence[str]) -> None:
     for each in unreadable:
         print_stderr(f"An event cannot be read: {terminal_safe(each)}")
 
 
-def _tell_sources(columns: Sequence[TableColumn]) -> None:
+def _print_sources(columns: Sequence[TableColumn]) -> None:
     for column in columns:
         if column.absent:
             print_stderr(f"{column.name} is empty: {terminal_safe(column.absent)}")

@@ -41,7 +41,7 @@ def hosts(*, json: Annotated[bool, Parameter(name="--json", negative="")] = Fals
     """
     store = HostStore(find_folders())
     known = store.hosts()
-    _tell_trouble(store)
+    _warn_trouble(store)
     if json:
         print_json([fields_of(host) for host in known])
     elif known:
@@ -73,10 +73,10 @@ def add(
     store = HostStore(folders)
     if not untried:
         known = store.find(address)
-        _tell_trouble(store)
-        asked = known.command if known is not None and command is None else command
+        _warn_trouble(store)
+        remote_command = known.command if known is not None and command is None else command
         with folder_faults_named(folders):
-            found = check_host(folders, RememberedHost(address, command=asked or ""))
+            found = check_host(folders, RememberedHost(address, command=remote_command or ""))
         how = f", {_FOUND_BY.get(found.found_by, 'found')}: {found.python}" if found.python else ""
         print_text(
             terminal_safe(
@@ -84,7 +84,7 @@ def add(
             )
         )
     host = store.add(address, name=name, command=command)
-    _tell_trouble(store)
+    _warn_trouble(store)
     print_text(terminal_safe(f"Remembered: {host.called}."))
     return DONE
 
@@ -97,7 +97,7 @@ def remove(host: str, /) -> int:
         host: Its address or its name.
     """
     store = HostStore(find_folders())
-    store.remove(_known(store, host).address)
+    store.remove(_known_host(store, host).address)
     print_text(terminal_safe(f"Forgotten: {host}."))
     return DONE
 
@@ -111,20 +111,20 @@ def rename(host: str, name: str, /) -> int:
         name: The new one; empty: its address.
     """
     store = HostStore(find_folders())
-    address = _known(store, host).address
+    address = _known_host(store, host).address
     store.rename(address, name)
     print_text(terminal_safe(f"{address} is called {name or address}."))
     return DONE
 
 
-def _tell_trouble(store: HostStore) -> None:
+def _warn_trouble(store: HostStore) -> None:
     if store.trouble:
         print_stderr(f"kmonitor: {terminal_safe(store.trouble)}")
 
 
-def _known(store: HostStore, host: str) -> RememberedHost:
+def _known_host(store: HostStore, host: str) -> RememberedHost:
     known = store.find(host)
-    _tell_trouble(store)
+    _warn_trouble(store)
     if known is None:
         raise UserError(f'No host "{terminal_safe(host)}" is remembered.', "See: kmonitor hosts")
     return known

@@ -43,14 +43,14 @@ def inspect_model(
         print_json(found)
         return DONE
     if found.form != "json":
-        _say_layers(found)
+        _print_layers(found)
         print_text()
     for line in _lines(found):
         print_text(terminal_safe(line))
     return DONE
 
 
-def _say_layers(found: ModelFile) -> None:
+def _print_layers(found: ModelFile) -> None:
     print_table(
         ("layer", "kind", "parameters", "in the file", "shapes"),
         [

@@ -74,11 +74,11 @@ def list_(
         hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     with open_hub(host, hub=hub) as client:
-        told = client.keys()
+        reply = client.keys()
     if json:
-        print_json({"address": told.address, "keys": fields_of(told.keys), "fault": told.fault})
+        print_json({"address": reply.address, "keys": fields_of(reply.keys), "fault": reply.fault})
     else:
-        _say_keys(told)
+        _print_keys(reply)
     return DONE
 
 
@@ -98,7 +98,7 @@ def revoke(name_or_key: str, /, *, host: HostOption = None, hub: HubOption = Non
     return DONE
 
 
-def _say_keys(reply: KeysReply) -> None:
+def _print_keys(reply: KeysReply) -> None:
     if reply.address:
         print_text(f"The hub listens at: {reply.address}")
     else:
@@ -113,12 +113,12 @@ def _say_keys(reply: KeysReply) -> None:
             "No key may connect. Let one in with: kmonitor authorize KEY --role ROLE --name NAME"
         )
         return
-    now = time.time()
+    now_wall_s = time.time()
     rows = [
         (
             each.name,
             each.role,
-            with_plain_spaces(moment_text(each.since_wall_s, now_wall_s=now)),
+            with_plain_spaces(moment_text(each.since_wall_s, now_wall_s=now_wall_s)),
             each.key,
         )
         for each in reply.keys
@@ -174,18 +174,18 @@ def authorize(
         )
     wanted = KeyGrant(key=digits, name=name, role=role)
     with open_hub(host, hub=hub) as client:
-        _mind_what_it_was(client.keys().keys, wanted, may_replace=replace)
-        told = client.keys(authorize=wanted)
+        _warn_if_replaced(client.keys().keys, wanted, may_replace=replace)
+        reply = client.keys(authorize=wanted)
     print_text(f'"{terminal_safe(name)}" may connect now ({role}).')
-    if told.address:
-        print_text(f"It connects to: {told.address}")
+    if reply.address:
+        print_text(f"It connects to: {reply.address}")
     else:
         print_text("This hub does not listen on the network. It does when started as:")
         print_text("  kmonitor hub --bind ADDRESS:PORT")
     return DONE
 
 
-def _mind_what_it_was(known: Iterable[KeyGrant], wanted: KeyGrant, *, may_replace: bool) -> None:
+def _warn_if_replaced(known: Iterable[KeyGrant], wanted: KeyGrant, *, may_replace: bool) -> None:
     before = next((one for one in known if one.key == wanted.key), None)
     if before is None or (before.name, before.role) == (wanted.name, wanted.role):
         return

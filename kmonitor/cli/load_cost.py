@@ -60,7 +60,7 @@ def load_cost(
     source = model_source_of(
         str(file), config=options.config, custom=options.custom, allow_code=options.allow_code
     )
-    costs = measure(file, source, chosen, repeats=repeats, told=_progress)
+    costs = measure(file, source, chosen, repeats=repeats, on_progress=_progress)
     found = recommend(costs)
     if as_json:
         rows = [{name: getattr(each, name) for name in each.__struct_fields__} for each in costs]
@@ -87,7 +87,7 @@ def _chosen(text: str, possible: tuple[LoadingMethod, ...]) -> list[LoadingMetho
         raise UsageError(
             f"--ways {', '.join(unknown)}: for this file there are {', '.join(possible)}."
         )
-    return [way for way in possible if way in wanted]
+    return [method for method in possible if method in wanted]
 
 
 def _progress(done: int, total: int) -> None:

@@ -126,10 +126,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    argv = list(sys.argv[1:] if arguments is None else arguments)
     fill_standard_streams()
     try:
-        status = _guarded(given)
+        status = _guarded(argv)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader (`| head`) has left.
@@ -148,17 +148,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _guarded(given: list[str]) -> int:
-    called = given[0] if given else ""
+def _guarded(argv: list[str]) -> int:
+    called = argv[0] if argv else ""
     try:
-        if not _asks_about_itself(given):
-            _see_home()
-        result = build_app(called)(given)
+        if not _is_help_or_version(argv):
+            _require_valid_home()
+        result = build_app(called)(argv)
     except UnusedCliTokensError as exc:
-        _complain_of_word(given, exc.unused_tokens or [])
+        _complain_of_argument(argv, exc.unused_tokens or [])
         return USAGE
     except UnknownOptionError as exc:
-        _complain_of_option(given, exc)
+        _complain_of_option(argv, exc)
         return USAGE
     except CycloptsError as exc:
         _complain_of_usage(called, str(exc))
@@ -179,35 +179,35 @@ def _shown(path: object) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
-def _asks_about_itself(given: list[str]) -> bool:
+def _is_help_or_version(argv: list[str]) -> bool:
     # What follows `--` is another program's.
-    own = given[: given.index("--")] if "--" in given else given
-    return any(word in ("--help", "-h", "--version") for word in own)
+    own = argv[: argv.index("--")] if "--" in argv else argv
+    return any(argument in ("--help", "-h", "--version") for argument in own)
 
 
-def _see_home() -> None:
+def _require_valid_home() -> None:
     if why := invalid_home_text(os.environ):
         raise UserError(why)
 
 
-def _complain_of_word(given: list[str], unused: Sequence[str]) -> None:
-    called = given[0]
-    words = _GROUPS.get(called)
-    if words and list(unused[:1]) == given[1:2]:
-        _complain_of_command(f"{called} ", given[1], words)
+def _complain_of_argument(argv: list[str], unused: Sequence[str]) -> None:
+    called = argv[0]
+    subcommands = _GROUPS.get(called)
+    if subcommands and list(unused[:1]) == argv[1:2]:
+        _complain_of_command(f"{called} ", argv[1], subcommands)
     elif called in _SUBCOMMANDS or called.startswith("-"):
         _complain_of_usage(called, f"This is too much: {' '.join(unused)}")
     else:
         _complain_of_command("", called, _SUBCOMMANDS)
 
 
-def _complain_of_option(given: list[str], exc: UnknownOptionError) -> None:
-    told = about_option(given, exc.token.keyword or exc.token.value)
-    if told is None:
-        _complain_of_usage(given[0], str(exc))
+def _complain_of_option(argv: list[str], exc: UnknownOptionError) -> None:
+    hint = about_option(argv, exc.token.keyword or exc.token.value)
+    if hint is None:
+        _complain_of_usage(argv[0], str(exc))
         return
-    print_stderr(f"kmonitor: {terminal_safe(told[0])}")
-    print_stderr(terminal_safe(told[1]))
+    print_stderr(f"kmonitor: {terminal_safe(hint[0])}")
+    print_stderr(terminal_safe(hint[1]))
 
 
 def _complain_of_command(group: str, called: str, known: Iterable[str]) -> None:

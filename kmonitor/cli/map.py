@@ -167,7 +167,7 @@ def measured_before(layout: ModelLayout, plan: Plan) -> tuple[PeakMeasurement, .
         return ()
     try:
         with open_hub() as client:
-            return _all(client).of(layout, plan)
+            return _all_measurements(client).of(layout, plan)
     except UserError as exc:
         print_stderr(f"kmonitor: earlier measurements are not used: {exc.what}")
         return ()
@@ -190,10 +190,10 @@ def run_memory(wanted: str) -> tuple[FitMemory, Measurements]:
                 f"{run.name} has not told what its model is made of.",
                 "Runs with Keras 3 tell it at a fit's begin, unless they are private.",
             )
-        return fits[-1], _all(client)
+        return fits[-1], _all_measurements(client)
 
 
-def _all(client: HubClient) -> Measurements:
+def _all_measurements(client: HubClient) -> Measurements:
     return measurements_of(
         fit for run in _measured_runs(client) for fit in fit_memories(_events(client, run))
     )
@@ -236,10 +236,10 @@ def smaller_inputs(source: ModelSource, layout: ModelLayout) -> dict[str, ModelL
     found = _halved(layout)
     if found is None:
         return {}
-    words, shape = found
+    change_text, shape = found
     print_stderr("kmonitor: making the model with a smaller input, in a process of its own.")
     try:
-        return {words: describe(source, [[shape]])[0]}
+        return {change_text: describe(source, [[shape]])[0]}
     except UserError:
         return {}  # its weights were made for this very shape, or there is no framework here
 
@@ -254,12 +254,16 @@ def _halved(layout: ModelLayout) -> tuple[str, list[int]] | None:
         return None
     if len(lengths) == _PICTURE and lengths[1] >= 2 * _LEAST:
         high, wide, channels = lengths
-        words = f"input {high // 2} x {wide // 2} instead of {high} x {wide}; it sees less detail"
-        return words, [high // 2, wide // 2, channels]
+        change_text = (
+            f"input {high // 2} x {wide // 2} instead of {high} x {wide}; it sees less detail"
+        )
+        return change_text, [high // 2, wide // 2, channels]
     is_series = len(lengths) == 2 or (len(lengths) == 1 and "int" in tensor.dtype)  # noqa: PLR2004
     if is_series:
-        words = f"length {lengths[0] // 2} instead of {lengths[0]}; it sees less of each example"
-        return words, [lengths[0] // 2, *lengths[1:]]
+        change_text = (
+            f"length {lengths[0] // 2} instead of {lengths[0]}; it sees less of each example"
+        )
+        return change_text, [lengths[0] // 2, *lengths[1:]]
     return None
 
 
@@ -346,7 +350,7 @@ def memory_map(
         as_json: Print one JSON document.
     """
     limit_bytes = bytes_from(limit, "--limit") if limit else None
-    layout, plan, peaks, untraced = _what(target, training, file)
+    layout, plan, peaks, untraced = _planned_model(target, training, file)
     found = _estimated(layout, plan, peaks, untraced)
     fit = largest_batches(layout, plan, limit_bytes, peaks) if limit_bytes is not None else None
     advised = _advised(layout, plan, _smaller(target, layout, file)) if advice else None
@@ -364,11 +368,11 @@ def memory_map(
     return DONE
 
 
-def _what(
+def _planned_model(
     target: str, options: TrainingOptions, file: FileOptions
 ) -> tuple[ModelLayout, Plan, Sequence[PeakMeasurement], str]:
     """The model, how it is trained, what was measured of that, and why no step is traced."""
-    before, told = measured_before, None
+    before, described = measured_before, None
     if target.startswith(_RUN):
         if options.input_shape:
             raise UsageError("--input-shape is for model files and scripts.")
@@ -376,15 +380,15 @@ def _what(
         layout, before = _of_length(fit, options.sequence), known.of
         options = replace(options, batch=options.batch or fit.batch)
     else:
-        told = _described(target, options, file)
-        layout = told.layout
+        described = _described(target, options, file)
+        layout = described.layout
     plan = _plan(layout, options)
     peaks: Sequence[PeakMeasurement] = [_measured(each) for each in options.measured or ()]
     if not (peaks or options.uncalibrated):
         peaks = usable_measurements(layout, plan, before(layout, plan))
-    if told is None or told.program is None:
-        return layout, plan, peaks, told.untraced if told else ""
-    traced = Traced(told.program, layout, optimizer=plan.optimizer, precision=plan.precision)
+    if described is None or described.program is None:
+        return layout, plan, peaks, described.untraced if described else ""
+    traced = Traced(described.program, layout, optimizer=plan.optimizer, precision=plan.precision)
     return layout, replace(plan, traced=traced), peaks, ""
 
 
@@ -409,13 +413,13 @@ def _described(target: str, options: TrainingOptions, file: FileOptions) -> Trac
     if target.endswith(".keras") and not (options.input_shape or options.sequence):
         with suppress(CannotTell):  # the framework's classes may
             by_file = layout_of_file(Path(target))
-    is_asked = options.backend in (None, "tensorflow") and not options.by_rules
-    if by_file is not None and not (is_asked and has_tensorflow()):
+    may_trace = options.backend in (None, "tensorflow") and not options.by_rules
+    if by_file is not None and not (may_trace and has_tensorflow()):
         return TracedModel(by_file, None, "")
     if source.script:
         print_stderr(f"kmonitor: running {source.script} in a process of its own.")
     shape = [_lengths(each) for each in options.input_shape or ()]
-    if not is_asked:
+    if not may_trace:
         return TracedModel(describe(source, [shape], sequence=options.sequence)[0], None, "")
     try:
         return trace_model(

@@ -22,7 +22,7 @@ from kmonitor.cli.common.terminal import (
     terminal_safe,
 )
 from kmonitor.cli.hub.service_unit import is_unit_of, unit_path
-from kmonitor.connect.local_hub import ask_local_hub, stop_hub
+from kmonitor.connect.local_hub import request_local_hub, stop_hub
 from kmonitor.ui.text.formats import bytes_text, with_plain_spaces
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.host_identity import keys_folder
@@ -111,9 +111,9 @@ def remove_emptied(removed: list[Path], folders: Folders) -> None:
         folders: Where they lay; the state folder itself stays.
     """
     emptied = {folder for path in removed for folder in path.parents}
-    places = _places(folders)
+    own_paths = _own_folders(folders)
     for folder in sorted(emptied, key=lambda path: len(path.parts), reverse=True):
-        if folder in places or folder.parent in places:
+        if folder in own_paths or folder.parent in own_paths:
             remove_if_empty(folder)
     # A script that ended well under `kmonitor run` left nothing in there.
     if supervisions_folder(folders).is_dir() and not supervisions_folder(folders).is_symlink():
@@ -134,23 +134,23 @@ def remove_if_empty(folder: Path) -> None:
         return
 
 
-def _places(folders: Folders) -> set[Path]:
+def _own_folders(folders: Folders) -> set[Path]:
     kept = {folders.database, folders.spool, folders.checkpoints, folders.logs}
     restarts = supervisions_folder(folders)
     runs = {run for each in _entries(restarts) for run in (each, *_entries(each))}
     return kept | {folders.settings, folders.runtime, keys_folder(folders), restarts} | runs
 
 
-def _sort_runs(found: OwnFiles, place: Path, pattern: re.Pattern[str]) -> None:
-    for path in _entries(place):
+def _sort_runs(found: OwnFiles, folder: Path, pattern: re.Pattern[str]) -> None:
+    for path in _entries(folder):
         if _is_run(path):
             _sort_files(found, path, pattern)
         else:
             found.others.append(path)
 
 
-def _sort_supervisions(found: OwnFiles, place: Path) -> None:
-    for each in _entries(place):
+def _sort_supervisions(found: OwnFiles, folder: Path) -> None:
+    for each in _entries(folder):
         if not _is_run(each):
             found.others.append(each)
             continue
@@ -161,8 +161,8 @@ def _sort_supervisions(found: OwnFiles, place: Path) -> None:
                 (found.ours if _is_ours(path, _SUPERVISED) else found.others).append(path)
 
 
-def _sort_studies(found: OwnFiles, place: Path) -> None:
-    for each in _entries(place):
+def _sort_studies(found: OwnFiles, folder: Path) -> None:
+    for each in _entries(folder):
         if not _is_run(each):
             found.others.append(each)
             continue
@@ -176,8 +176,8 @@ def _sort_studies(found: OwnFiles, place: Path) -> None:
                 (found.ours if _is_ours(path, _STUDY) else found.others).append(path)
 
 
-def _sort_resumed(found: OwnFiles, place: Path) -> None:
-    for fold in _entries(place):
+def _sort_resumed(found: OwnFiles, folder: Path) -> None:
+    for fold in _entries(folder):
         for path in _entries(fold):
             if _is_run(path):
                 _sort_fits(found, path)
@@ -233,13 +233,13 @@ def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] 
     """
     folders = find_folders()
     with folder_faults_named(folders):
-        hub = ask_local_hub(folders)
+        hub = request_local_hub(folders)
         found = find_own_files(folders)
         if hub is None and not found.ours:
             print_text("There is nothing of kmonitor's to remove.")
             return DONE
-        _say_what(hub, found.ours)
-        _say_others(found.others)
+        _print_summary(hub, found.ours)
+        _print_others(found.others)
         if not (yes or _agreed()):
             print_text("Nothing was removed.")
             return FAILED
@@ -248,7 +248,7 @@ def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] 
         return _remove(folders)
 
 
-def _say_what(hub: HubReply | None, found: list[Path]) -> None:
+def _print_summary(hub: HubReply | None, found: list[Path]) -> None:
     if hub is not None:
         print_text(f"hub      process {hub.pid}, to be stopped")
         if hub.agents:
@@ -265,7 +265,7 @@ def _say_what(hub: HubReply | None, found: list[Path]) -> None:
     print_text(f"{number}, {with_plain_spaces(bytes_text(total))} together")
 
 
-def _say_others(others: list[Path]) -> None:
+def _print_others(others: list[Path]) -> None:
     for path in others[:_OTHERS_SHOWN]:
         is_folder = path.is_dir() and not path.is_symlink()
         print_text(

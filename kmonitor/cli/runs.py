@@ -69,7 +69,7 @@ def prune(
         if not found:
             print_text("No run that has ended is that old or large.")
             return DONE
-        _say_them(found)
+        _print_studies(found)
         if dry_run:
             return DONE
         if not (yes or _agreed()):
@@ -116,15 +116,15 @@ def _is_over(run: RunSummary, now_wall_s: float) -> bool:
     return run.state == "silent" and now_wall_s - run.last_wall_s > _ABANDONED_S
 
 
-def _say_them(found: list[RunSummary]) -> None:
-    now = time.time()
+def _print_studies(found: list[RunSummary]) -> None:
+    now_wall_s = time.time()
     rows = [
         (
             run.run[:SHORT_ID],
             run.name,
             run.host,
             run.state,
-            with_plain_spaces(moment_text(run.last_wall_s, now_wall_s=now)),
+            with_plain_spaces(moment_text(run.last_wall_s, now_wall_s=now_wall_s)),
             with_plain_spaces(bytes_text(run.stored_bytes)),
         )
         for run in found
@@ -171,12 +171,12 @@ def runs(
     """
     with open_hub(host, folder=folder, hub=hub) as client:
         found = sorted(client.runs(), key=lambda run: run.started_wall_s)
-        told = client.hub()
-    print_hub_problems(told, is_far=host is not None or hub is not None)
+        reply = client.hub()
+    print_hub_problems(reply, is_far=host is not None or hub is not None)
     if json:
         print_json([fields_of(run) for run in found])
     elif found:
-        _say_runs(found)
+        _print_runs(found)
     else:
         print_text(
             "No runs yet. Put MonitorCallback() among a fit's callbacks, or try: kmonitor demo"
@@ -227,23 +227,23 @@ def _name(run: RunSummary) -> str:
 
 def _state(run: RunSummary, now_wall_s: float) -> str:
     if run.stalled_wall_s is not None:
-        quiet = with_plain_spaces(duration_text(now_wall_s - run.stalled_wall_s))
-        return f"{run.state}, no step for {quiet}"
+        stalled_text = with_plain_spaces(duration_text(now_wall_s - run.stalled_wall_s))
+        return f"{run.state}, no step for {stalled_text}"
     return f"{run.state}: {run.cause}" if run.cause else run.state
 
 
-def _say_runs(found: list[RunSummary]) -> None:
-    now = time.time()
+def _print_runs(found: list[RunSummary]) -> None:
+    now_wall_s = time.time()
     headers = ("RUN", "NAME", "HOST", "STATE", "EPOCH", "GRAPH", "RAM", "VRAM", "STEP")
     rows = [
         (
             run.run[:SHORT_ID],
             _name(run),
             run.host,
-            _state(run, now),
+            _state(run, now_wall_s),
             run_epoch_text(run),
             *(labelled_text(run, metric) for metric in _METRICS),
-            with_plain_spaces(moment_text(run.started_wall_s, now_wall_s=now)),
+            with_plain_spaces(moment_text(run.started_wall_s, now_wall_s=now_wall_s)),
             with_plain_spaces(duration_text(run.duration_s)),
         )
         for run in found

@@ -50,40 +50,42 @@ OFF = "off"
 _EXAMPLE = "For example: kmonitor command last set_limits ram=80%:reload step_time='250 ms'"
 
 
-def limits_from(words: Sequence[str], *, set_by: str) -> SetLimits:
+def limits_from(assignments: Sequence[str], *, set_by: str) -> SetLimits:
     """The arguments of `set_limits`.
 
     Args:
-        words: Each METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off.
+        assignments: Each METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off.
         set_by: Who sets them.
 
     Raises:
         Expected: There are none, or one makes no sense; says what to write.
     """
-    if not words:
+    if not assignments:
         raise UserError("set_limits needs at least one limit.", _EXAMPLE)
     metrics: dict[LimitMetric, None] = {}
     limits: list[LimitSpec] = []
-    for word in words:
-        metric, spec = _one(word)
+    for assignment in assignments:
+        metric, spec = _parse_limit(assignment)
         metrics[metric] = None
         if spec is not None:
             limits.append(msgspec.structs.replace(spec, set_by=set_by))
     return SetLimits(metrics=list(metrics), limits=limits)
 
 
-def _one(word: str) -> tuple[LimitMetric, LimitSpec | None]:
-    metric, equals, rest = word.partition("=")
+def _parse_limit(assignment: str) -> tuple[LimitMetric, LimitSpec | None]:
+    metric, equals, rest = assignment.partition("=")
     threshold, _, action = rest.partition(":")
     if not equals or metric not in LIMIT_METRICS:
         known = ", ".join(LIMIT_METRICS)
-        raise UserError(f'"{word}" is no limit; it begins with one of {known} and "=".', _EXAMPLE)
+        raise UserError(
+            f'"{assignment}" is no limit; it begins with one of {known} and "=".', _EXAMPLE
+        )
     if threshold.strip() == OFF:
         return metric, None
     try:
         limit = Limit(metric, _threshold(threshold), action=action or "notify")
     except (ValueError, TypeError) as exc:
-        raise UserError(f'"{word}" is no limit: {exc}', _EXAMPLE) from exc
+        raise UserError(f'"{assignment}" is no limit: {exc}', _EXAMPLE) from exc
     return metric, limit.spec
 
 
@@ -142,12 +144,12 @@ def command(  # noqa: PLR0913 - the user's arguments
     arguments = _arguments(action, limits, at, mode=mode, export=export)
     with open_hub(host, hub=hub) as client:
         chosen = choose_run(client.runs(), run)
-        _see_that_it_can(client, chosen, action)
-        asked_by = _who_asks()
-        status = client.command(chosen, action, arguments, asked_by=asked_by)
+        _require_available(client, chosen, action)
+        requester = _requester_name()
+        status = client.command(chosen, action, arguments, asked_by=requester)
         if wait and status.state not in FINAL_STATES:
             status = client.wait_for(status, timeout_s=timeout_s)
-        return _tell(client, chosen, status, waited=wait)
+        return _print_outcome(client, chosen, status, waited=wait)
 
 
 def _arguments(
@@ -163,7 +165,7 @@ def _arguments(
     if export and action != "save":
         raise UserError(f"{action} writes no .keras file.", "--export is for save.")
     if action == "set_limits":
-        return limits_from(limits, set_by=_who_asks())
+        return limits_from(limits, set_by=_requester_name())
     if limits:
         raise UserError(
             f"{action} takes no further words: {' '.join(limits)}.",
@@ -174,7 +176,7 @@ def _arguments(
     return SaveArguments(at=at, export=True) if export else PlainArguments(at=at)
 
 
-def _see_that_it_can(client: HubClient, run: RunSummary, action: CommandName) -> None:
+def _require_available(client: HubClient, run: RunSummary, action: CommandName) -> None:
     if run.state in ENDED_STATES:
         raise UserError(
             f'"{terminal_safe(run.name)}" has ended ({run.state}); nothing can be asked of it any more.',
@@ -193,8 +195,8 @@ def _see_that_it_can(client: HubClient, run: RunSummary, action: CommandName) ->
     if action in run.actions:
         return
     can = ", ".join(run.actions) or "nothing: it was started with commands=False, or is starting"
-    told = _why_unavailable(client, run, action) if run.actions else ""
-    why = f": {terminal_safe(told)}" if told else " now."
+    unavailable_why = _why_unavailable(client, run, action) if run.actions else ""
+    why = f": {terminal_safe(unavailable_why)}" if unavailable_why else " now."
     raise UserError(f'"{terminal_safe(run.name)}" cannot {action}{why}', f"It can: {can}.")
 
 
@@ -205,21 +207,23 @@ def _why_unavailable(client: HubClient, run: RunSummary, action: CommandName) ->
     return "" if newest is None else newest.unavailable.get(action, "")
 
 
-def _who_asks() -> str:
+def _requester_name() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError):
         return "command line"
 
 
-def _tell(client: HubClient, run: RunSummary, status: CommandStatus, *, waited: bool) -> int:
-    told = _told_of(client, run, status) or _in_force(client, run, status)
-    for row in told:
+def _print_outcome(
+    client: HubClient, run: RunSummary, status: CommandStatus, *, waited: bool
+) -> int:
+    result_rows = _outcome_rows(client, run, status) or _in_force(client, run, status)
+    for row in result_rows:
         print_text(event_text(row, name=run.name))
     why = f": {terminal_safe(status.why)}" if status.why else ""
     match status.state:
         case "done":
-            if not told:
+            if not result_rows:
                 print_text(f"{status.name}: done.")
             return DONE
         case "failed" | "refused" | "expired" | "unknown":
@@ -243,19 +247,19 @@ _ENDINGS = {
 }
 
 
-def _told_of(client: HubClient, run: RunSummary, status: CommandStatus) -> list[EventRow]:
+def _outcome_rows(client: HubClient, run: RunSummary, status: CommandStatus) -> list[EventRow]:
     """The records of what was done: one, or one for each level of `auto`; of a diagnosis all."""
     if status.state not in ("done", "failed"):
         return []
-    told: list[EventRow] = []
+    result_rows: list[EventRow] = []
     evidence: list[EventRow] = []
     for row in client.all_rows(run.run, ("action", "diagnosis")):
         event = decode_row(row)
         if isinstance(event, Diagnosis):
             evidence = [row]
         elif isinstance(event, ActionRecord) and event.command == status.id:
-            told += [*(evidence if event.action == "diagnose" else []), row]
-    return told
+            result_rows += [*(evidence if event.action == "diagnose" else []), row]
+    return result_rows
 
 
 def _in_force(client: HubClient, run: RunSummary, status: CommandStatus) -> list[EventRow]:

@@ -38,7 +38,7 @@ from kmonitor.connect.shipping import (
     Shipper,
     ShippingProgress,
     delete_shipped,
-    why_kept,
+    kept_reason,
 )
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.hub_address import SCHEME, ingest_socket_path, ipc_endpoint
@@ -69,7 +69,7 @@ class ShipTarget:
             raise UsageError("--host and --hub name two hubs.", "Give one of them.")
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Where it is, in words."""
         if self.host is not None:
             return f"the hub of {self.host}"
@@ -80,7 +80,7 @@ class ShipTarget:
         return exc.is_transient if isinstance(exc, HostError) else True
 
     @contextmanager
-    def door(self) -> Generator[IngestEndpoint]:
+    def endpoint(self) -> Generator[IngestEndpoint]:
         """Its door for trainings, for as long as the way there holds.
 
         Raises:
@@ -93,9 +93,9 @@ class ShipTarget:
             require_hub(self.folders)
             yield IngestEndpoint(ipc_endpoint(ingest_socket_path(self.folders)))
             return
-        with folder_faults_named(self.folders), remote_ingest(self.folders, self.host) as door:
+        with folder_faults_named(self.folders), remote_ingest(self.folders, self.host) as endpoint:
             try:
-                yield door
+                yield endpoint
             except HubUnreachable as exc:
                 remedy = "Ship again: what it has already is not sent twice."
                 raise route_lost(self.host, remedy) from exc
@@ -107,7 +107,7 @@ class ShipTarget:
         with open_hub(self.host) as client:
             return {run.run: run for run in client.runs()}
 
-    def takes_by_itself(self, spool: Path) -> bool:
+    def is_read_by_own_hub(self, spool: Path) -> bool:
         """Whether a spool lies where this user's own hub finds it."""
         return spool.parent.resolve() == self.folders.spool.resolve()
 
@@ -132,12 +132,12 @@ class _Spool:
     """A spool, and what was done with it so far."""
 
     spool_reader: SpoolReader
-    done: ShippingProgress
+    progress: ShippingProgress
     n_bytes: int = -1
-    kept: str = ""
+    kept_reason: str = ""
     left_alone: str = ""
     deleted: bool = False
-    is_told: bool = False
+    is_printed: bool = False
 
 
 def ship(
@@ -170,12 +170,12 @@ def ship(
         hub: To the hub at this address, tcp://HOST:PORT?key=KEY, which must have let in the key
             of `kmonitor keys mine --agent`.
     """
-    place = folder.expanduser().absolute()
+    spool_folder = folder.expanduser().absolute()
     target = ShipTarget(find_folders(), host, hub)
-    require_spools(place)
-    shipping = _Shipping(place, target, delete=delete, follow=follow)
+    require_spools(spool_folder)
+    shipping = _Shipping(spool_folder, target, delete=delete, follow=follow)
     try:
-        shipping.go_on()
+        shipping.run()
     except KeyboardInterrupt:
         if not follow:
             raise
@@ -183,8 +183,8 @@ def ship(
     if json:
         print_json([_object(spool) for spool in spools])
     else:
-        _say_what(place, spools, target)
-    return FAILED if any(spool.done.refused for spool in spools) else DONE
+        _print_result(spool_folder, spools, target)
+    return FAILED if any(spool.progress.refused for spool in spools) else DONE
 
 
 class _Shipping:
@@ -194,15 +194,17 @@ class _Shipping:
         spools: What was found so far, by its place.
     """
 
-    def __init__(self, place: Path, target: ShipTarget, *, delete: bool, follow: bool) -> None:
+    def __init__(
+        self, spool_folder: Path, target: ShipTarget, *, delete: bool, follow: bool
+    ) -> None:
         self.spools: dict[Path, _Spool] = {}
-        self._place, self._target = place, target
+        self._place, self._target = spool_folder, target
         self._delete, self._follow = delete, follow
         self._was_reached = False
         self._n_lost = 0
         self._named: set[Path] = set()
 
-    def go_on(self) -> None:
+    def run(self) -> None:
         """Ship, over a new way whenever one is lost; returns only without `--follow`.
 
         Raises:
@@ -210,8 +212,8 @@ class _Shipping:
         """
         while True:
             try:
-                with self._target.door() as door:
-                    self._go_on_through(door)
+                with self._target.endpoint() as endpoint:
+                    self._ship_through(endpoint)
             except (HubUnreachable, HostError) as exc:
                 self._n_lost += 1
                 is_worth_it = self._follow or self._n_lost < _TRIES
@@ -223,13 +225,13 @@ class _Shipping:
             pause_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2 ** min(self._n_lost - 1, 10))
             threading.Event().wait(pause_s)
 
-    def _go_on_through(self, endpoint: IngestEndpoint) -> None:
+    def _ship_through(self, endpoint: IngestEndpoint) -> None:
         # Whoever gave a near socket has just heard its hub; on the network nobody has yet.
         self._was_reached = self._was_reached or not isinstance(endpoint.hub, NetworkHub)
         self._round(endpoint)
         n = 0
         while self._follow:
-            _say_new(self.spools)
+            _print_new(self.spools)
             threading.Event().wait(_EVERY_S)
             n += 1
             self._round(endpoint, is_scan=n % _SCAN_EVERY == 0)
@@ -256,74 +258,76 @@ class _Shipping:
 def _ship(
     shipper: Shipper, path: Path, spool: _Spool, target: ShipTarget, *, delete: bool
 ) -> None:
-    if target.takes_by_itself(path):
-        spool.kept = "your own hub takes it by itself"
+    if target.is_read_by_own_hub(path):
+        spool.kept_reason = "your own hub takes it by itself"
         return
     try:
         n_bytes = segments_bytes(path)
-        if n_bytes == spool.n_bytes and not spool.done.waits:
+        if n_bytes == spool.n_bytes and not spool.progress.waits:
             return
         spool.n_bytes = -1
         spool.left_alone = ", ".join(f"{exc.path.name} {exc.strerror}" for exc in unsafe_in(path))
-        shipper.ship(spool.spool_reader, spool.done)
-        spool.n_bytes = -1 if spool.done.refused else n_bytes
-        if delete and not spool.done.refused:
-            spool.kept = why_kept(path, spool.spool_reader, spool.done)
-            spool.deleted = not spool.kept and delete_shipped(path)
+        shipper.ship(spool.spool_reader, spool.progress)
+        spool.n_bytes = -1 if spool.progress.refused else n_bytes
+        if delete and not spool.progress.refused:
+            spool.kept_reason = kept_reason(path, spool.spool_reader, spool.progress)
+            spool.deleted = not spool.kept_reason and delete_shipped(path)
     except OSError as exc:
         named = f"{exc.path.name} " if isinstance(exc, UnsafePath) else ""
-        spool.done.refused = f"it cannot be read: {named}{exc.strerror or exc}"
+        spool.progress.refused = f"it cannot be read: {named}{exc.strerror or exc}"
 
 
-def _say_new(spools: dict[Path, _Spool]) -> None:
+def _print_new(spools: dict[Path, _Spool]) -> None:
     for spool in spools.values():
-        if spool.done.events and not spool.is_told:
-            spool.is_told = True
+        if spool.progress.events and not spool.is_printed:
+            spool.is_printed = True
             print_text(
-                terminal_safe(f"run {spool.done.run[:SHORT_ID]} on {spool.done.host}: shipping")
+                terminal_safe(
+                    f"run {spool.progress.run[:SHORT_ID]} on {spool.progress.host}: shipping"
+                )
             )
 
 
-def _say_what(place: Path, spools: list[_Spool], target: ShipTarget) -> None:
+def _print_result(spool_folder: Path, spools: list[_Spool], target: ShipTarget) -> None:
     known = target.runs()
     rows = [
         (
-            spool.done.run[:SHORT_ID],
-            known[spool.done.run].name if spool.done.run in known else "",
-            spool.done.host,
-            known[spool.done.run].state if spool.done.run in known else "",
-            str(spool.done.events),
-            str(spool.done.missing),
+            spool.progress.run[:SHORT_ID],
+            known[spool.progress.run].name if spool.progress.run in known else "",
+            spool.progress.host,
+            known[spool.progress.run].state if spool.progress.run in known else "",
+            str(spool.progress.events),
+            str(spool.progress.missing),
             _note(spool),
         )
         for spool in spools
     ]
     headers = ("RUN", "NAME", "HOST", "STATE", "SENT", "MISSING", "")
     print_table(headers, rows, right=("SENT", "MISSING"), folds=("NAME", "HOST", ""))
-    sent = sum(spool.done.events for spool in spools)
-    missing = sum(spool.done.missing for spool in spools)
+    sent = sum(spool.progress.events for spool in spools)
+    missing = sum(spool.progress.missing for spool in spools)
     gaps = f", {pluralized(missing, 'event')} missing there" if missing else ""
-    what = f"{pluralized(sent, 'event')} of {pluralized(len(spools), 'run')} in {place}"
-    print_text(terminal_safe(f"{what} sent to {target.words}{gaps}."))
+    what = f"{pluralized(sent, 'event')} of {pluralized(len(spools), 'run')} in {spool_folder}"
+    print_text(terminal_safe(f"{what} sent to {target.description}{gaps}."))
 
 
 def _note(spool: _Spool) -> str:
-    done = spool.done
-    kept = f"kept: {spool.kept}" if spool.kept else ""
-    waits = f"{done.waits}; ship again later" if done.waits else ""
+    progress = spool.progress
+    kept_text = f"kept: {spool.kept_reason}" if spool.kept_reason else ""
+    waits = f"{progress.waits}; ship again later" if progress.waits else ""
     left_alone = f"left alone: {spool.left_alone}" if spool.left_alone else ""
-    notes = (done.refused, waits, left_alone, "deleted" if spool.deleted else kept)
+    notes = (progress.refused, waits, left_alone, "deleted" if spool.deleted else kept_text)
     return "; ".join(note for note in notes if note)
 
 
 def _object(spool: _Spool) -> dict[str, object]:
-    done = spool.done
+    progress = spool.progress
     return {
-        "run": done.run,
-        "host": done.host,
-        "events": done.events,
-        "missing": done.missing,
-        "waits": done.waits,
-        "refused": done.refused,
+        "run": progress.run,
+        "host": progress.host,
+        "events": progress.events,
+        "missing": progress.missing,
+        "waits": progress.waits,
+        "refused": progress.refused,
         "deleted": spool.deleted,
     }

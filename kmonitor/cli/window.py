@@ -63,7 +63,7 @@ def window(
     """
     if entry is not None:
         return _change_menu(is_wanted=entry)
-    _see_one_place(host, folder)
+    _require_one_source(host, folder)
     folders = find_folders()
     also = None if host is None else known_host(folders, host)
     if screenshot is not None:
@@ -71,7 +71,7 @@ def window(
     ready_for_qt(offscreen=screenshot is not None)
     selected = run if folder is not None else _selected(folders, run, host)
     if screenshot is not None:
-        _see_picture(screenshot, folders if folder is None else None)
+        _check_screenshot(screenshot, folders if folder is None else None)
     # Imported only now: without Qt everything else works, and Qt is slow to load.
     opening = importlib.import_module("kmonitor.ui.shell.qt.run_window")
     with contextlib.ExitStack() as stack:
@@ -83,24 +83,24 @@ def window(
         return opening.run_window(folders, options)
 
 
-def _see_one_place(host: str | None, folder: Path | None) -> None:
+def _require_one_source(host: str | None, folder: Path | None) -> None:
     if host is not None and folder is not None:
         raise UsageError("--host and --folder show different things.", "Give one of them.")
 
 
-def _see_picture(screenshot: Path, asked: Folders | None) -> None:
+def _check_screenshot(screenshot: Path, requested_folders: Folders | None) -> None:
     """All that a picture needs is there, the hub of these folders with it."""
     # A picture is the same whatever the screen, and no window flashes up for it.
     settle_platform(offscreen=True)
     check_screenshot_folder(screenshot)
     # The window itself would try again and again, and each time say why in vain.
-    if asked is not None:
-        require_hub(asked)
+    if requested_folders is not None:
+        require_hub(requested_folders)
 
 
 def _change_menu(*, is_wanted: bool) -> int:
     if is_wanted:
-        _see_packages()
+        _require_packages()
         print_text(f"In the menu of your desktop now: {install_entry()}")
         print_text("Take it out again: kmonitor --remove-desktop-entry")
         return DONE
@@ -162,11 +162,11 @@ def ready_for_qt(*, offscreen: bool) -> None:
     Raises:
         Expected: Packages, system libraries or the display are missing; says the line to run.
     """
-    _see_packages()
+    _require_packages()
     found = find_display()
     for_screen = not offscreen and found.display is not Display.OFFSCREEN
     if for_screen and found.display is Display.NONE:
-        raise NoScreen(found.said)
+        raise NoScreen(found.description)
     missing = missing_libraries(for_screen=for_screen)
     if missing:
         raise UserError(
@@ -175,21 +175,21 @@ def ready_for_qt(*, offscreen: bool) -> None:
         )
     # Only now: asking a display needs one of those libraries.
     if for_screen and found.display is Display.SILENT:
-        raise NoScreen(found.said)
+        raise NoScreen(found.description)
 
 
 class NoScreen(UserError):
     """There is no display to open a window on."""
 
-    def __init__(self, said: str) -> None:
+    def __init__(self, reason: str) -> None:
         super().__init__(
-            f"There is no screen here ({said}).",
+            f"There is no screen here ({reason}).",
             "Run kmonitor on your desktop. On this machine: kmonitor runs, kmonitor show last,\n"
             "or kmonitor --screenshot window.png, which draws the window into a file.",
         )
 
 
-def _see_packages() -> None:
+def _require_packages() -> None:
     found = window_packages()
     lacking = [name for name, version in found.items() if not version]
     if lacking:

@@ -17,13 +17,13 @@ from types import TracebackType
 from typing import Final, Self
 
 from kmonitor.base.errors import UserError
-from kmonitor.connect.local_hub import ask_local_hub
+from kmonitor.connect.local_hub import request_local_hub
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.private_files import read_own
 from kmonitor_agent.wire.local.spool_reader import spools_below
 
 _STARTS_WITHIN_S: Final = 10.0
-_LOOK_AGAIN_S: Final = 0.02
+_POLL_S: Final = 0.02
 _LOG_BYTES: Final = 4 * 1024**2
 
 
@@ -91,20 +91,20 @@ class FolderHub:
                 self._process.kill()
                 self._process.wait()
         # Sockets lie elsewhere where the temporary folder's path is long, or on a network.
-        for made in (self._home, self._private.runtime, self._private.database):
-            shutil.rmtree(made, ignore_errors=True)
+        for folder in (self._home, self._private.runtime, self._private.database):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _await_hub(self) -> None:
         end_s = time.monotonic() + _STARTS_WITHIN_S
         while time.monotonic() < end_s and self._process.poll() is None:
-            if ask_local_hub(self._private) is not None:
+            if request_local_hub(self._private) is not None:
                 return
-            threading.Event().wait(_LOOK_AGAIN_S)
+            threading.Event().wait(_POLL_S)
         log = self._private.logs / "hub.log"
-        said = ""
+        output = ""
         with suppress(OSError):
-            said = read_own(log, _LOG_BYTES).decode("utf-8", "replace").strip()[-500:]
-        raise UserError(f"The hub that shows {self.folder} does not start. {said}".strip())
+            output = read_own(log, _LOG_BYTES).decode("utf-8", "replace").strip()[-500:]
+        raise UserError(f"The hub that shows {self.folder} does not start. {output}".strip())
 
 
 def require_spools(folder: Path) -> list[Path]:

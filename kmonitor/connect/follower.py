@@ -43,7 +43,7 @@ from kmonitor_agent.wire.messages.unions import (
 
 
 _RUNS_EVERY_S = 0.5
-_ASK_AGAIN_S = 1.5
+_RESEND_S = 1.5
 _PING_EVERY_S = 1.0
 _MAX_PAGES_UNREAD = 16
 """Row pages of up to 512 KiB that may wait for the reader."""
@@ -58,29 +58,29 @@ class PullCursors:
         self._change = 0
         self._head = 0
         self._cursor: int | None = None
-        self._runs_ask = 0
-        self._rows_ask = 0
-        self._hub_ask: int = 0
+        self._runs_request = 0
+        self._rows_request = 0
+        self._hub_request: int = 0
         self._hub_reply: HubReply | None = None
         self._hint: ChangeHint | None = None
-        self._asked_s = {"runs": 0.0, "rows": 0.0, "ping": 0.0, "hub": 0.0}
+        self._requested_s = {"runs": 0.0, "rows": 0.0, "ping": 0.0, "hub": 0.0}
         self._runs_due_s = 0.0
         self._pages_unread = 0
 
     def connected(self, reply: HubReply) -> None:
         """A connection stands; another hub id makes everything start anew."""
         self._hub_reply, self._hint = reply, None
-        self._hub_ask = 0
+        self._hub_request = 0
         if reply.hub != self._hub:
             self._hub = reply.hub
             self._change = self._head = 0
             self._cursor = None
-        self._runs_ask = self._rows_ask = 0
+        self._runs_request = self._rows_request = 0
         self._runs_due_s = 0.0
 
-    def is_other_hub(self, told: ToDesktop) -> bool:
+    def is_other_hub(self, message: ToDesktop) -> bool:
         """Whether an answer comes from a hub with another database than the one greeted."""
-        return isinstance(told, (RunsReply, RowsReply)) and told.hub != self._hub
+        return isinstance(message, (RunsReply, RowsReply)) and message.hub != self._hub
 
     def resume(self) -> None:
         """The reader has taken what was there; from its thread."""
@@ -88,61 +88,63 @@ class PullCursors:
 
     def wait_s(self, now_s: float, most_s: float) -> float:
         """Seconds until something is due, `most_s` at most."""
-        return max(0.0, min(most_s, self._runs_due_s - now_s)) if not self._runs_ask else most_s
+        return (
+            max(0.0, min(most_s, self._runs_due_s - now_s)) if not self._runs_request else most_s
+        )
 
     def due(self, now_s: float, *, is_full: bool) -> list[msgspec.Struct]:
         """Questions to send now; only pings while the reader does not keep up."""
         due: list[msgspec.Struct] = []
-        if now_s - self._asked_s["ping"] > _PING_EVERY_S:
-            self._asked_s["ping"] = now_s
+        if now_s - self._requested_s["ping"] > _PING_EVERY_S:
+            self._requested_s["ping"] = now_s
             due.append(Ping(n=self._next_number()))
         if is_full:
             return due
-        if self._is_hub_changed() and self._is_open("hub", self._hub_ask, now_s):
-            self._asked_s["hub"] = now_s
-            self._hub_ask = self._next_number()
-            due.append(HubRequest(ask=self._hub_ask))
-        if self._is_open("runs", self._runs_ask, now_s) and now_s >= self._runs_due_s:
-            self._asked_s["runs"] = now_s
-            self._runs_ask = self._next_number()
-            due.append(RunsRequest(ask=self._runs_ask, since_change=self._change))
+        if self._is_hub_changed() and self._is_open("hub", self._hub_request, now_s):
+            self._requested_s["hub"] = now_s
+            self._hub_request = self._next_number()
+            due.append(HubRequest(ask=self._hub_request))
+        if self._is_open("runs", self._runs_request, now_s) and now_s >= self._runs_due_s:
+            self._requested_s["runs"] = now_s
+            self._runs_request = self._next_number()
+            due.append(RunsRequest(ask=self._runs_request, since_change=self._change))
         cursor = self._cursor
         has_room = self._pages_unread < _MAX_PAGES_UNREAD
         if cursor is None or self._head <= cursor or not has_room:
             return due
-        if self._is_open("rows", self._rows_ask, now_s):
-            self._asked_s["rows"] = now_s
-            self._rows_ask = self._next_number()
-            due.append(RowsRequest(ask=self._rows_ask, cursor=cursor))
+        if self._is_open("rows", self._rows_request, now_s):
+            self._requested_s["rows"] = now_s
+            self._rows_request = self._next_number()
+            due.append(RowsRequest(ask=self._rows_request, cursor=cursor))
         return due
 
-    def take(self, told: ToDesktop, now_s: float) -> bool:
+    def apply_message(self, message: ToDesktop, now_s: float) -> bool:
         """Take an answer or a hint; False if it answers something else."""
-        match told:
+        match message:
             case ChangeHint():
-                self._head = max(self._head, told.head)
-                if told.change > self._change:
+                self._head = max(self._head, message.head)
+                if message.change > self._change:
                     self._runs_due_s = now_s
-                self._hint = told
+                self._hint = message
                 return True
-            case HubReply(ask=ask) if ask == self._hub_ask and ask:
-                self._hub_ask = 0
-                self._hub_reply = told
+            case HubReply(ask=ask) if ask == self._hub_request and ask:
+                self._hub_request = 0
+                self._hub_reply = message
                 return True
-            case RunsReply() if told.ask == self._runs_ask and told.ask:
-                self._take_runs(told, now_s)
+            case RunsReply() if message.ask == self._runs_request and message.ask:
+                self._apply_runs(message, now_s)
                 return True
-            case RowsReply() if told.ask == self._rows_ask and told.ask:
-                self._rows_ask = 0
-                self._cursor = told.cursor
-                self._head = told.head
-                self._pages_unread += bool(told.rows)
+            case RowsReply() if message.ask == self._rows_request and message.ask:
+                self._rows_request = 0
+                self._cursor = message.cursor
+                self._head = message.head
+                self._pages_unread += bool(message.rows)
                 return True
             case _:
                 return False
 
-    def _take_runs(self, reply: RunsReply, now_s: float) -> None:
-        self._runs_ask = 0
+    def _apply_runs(self, reply: RunsReply, now_s: float) -> None:
+        self._runs_request = 0
         if reply.change < self._change:
             self._change = 0  # the hub's database was put back to an older state
             self._runs_due_s = now_s
@@ -155,15 +157,15 @@ class PullCursors:
         self._runs_due_s = now_s if reply.more else now_s + _RUNS_EVERY_S
 
     def _is_hub_changed(self) -> bool:
-        hint, told = self._hint, self._hub_reply
-        if hint is None or told is None:
+        hint, reply = self._hint, self._hub_reply
+        if hint is None or reply is None:
             return False
         if hint.troubles is None:
-            return hint.is_troubled != bool(told.unwritten)
-        return hint.troubles != troubles_checksum(told.troubles)
+            return hint.is_troubled != bool(reply.unwritten)
+        return hint.troubles != troubles_checksum(reply.troubles)
 
-    def _is_open(self, kind: str, ask: int, now_s: float) -> bool:
-        return not ask or now_s - self._asked_s[kind] > _ASK_AGAIN_S
+    def _is_open(self, kind: str, request_number: int, now_s: float) -> bool:
+        return not request_number or now_s - self._requested_s[kind] > _RESEND_S
 
 
 # Questions.
@@ -222,27 +224,29 @@ class OpenRequests:
             dropped.append(number)
         return dropped
 
-    def ask_all_again(self, now_s: float) -> None:
+    def resend_all(self, now_s: float) -> None:
         """After a new connection: every open question is due."""
         self._due_s = dict.fromkeys(self._open, now_s)
 
-    def take(self, told: ToDesktop, now_s: float) -> bool:
+    def accept_reply(self, message: ToDesktop, now_s: float) -> bool:
         """Whether an answer is news for who asked: not asked, repeated, or to be tried later."""
-        number = int(getattr(told, "ask", 0))
+        number = int(getattr(message, "ask", 0))
         if number not in self._open:
             return False
-        if isinstance(told, ErrorMessage) and told.retry_ms:
-            self._due_s[number] = now_s + told.retry_ms / 1000
+        if isinstance(message, ErrorMessage) and message.retry_ms:
+            self._due_s[number] = now_s + message.retry_ms / 1000
             return False
-        if isinstance(told, ReplyPending) or (isinstance(told, SeriesReply) and told.one_of > 1):
+        if isinstance(message, ReplyPending) or (
+            isinstance(message, SeriesReply) and message.one_of > 1
+        ):
             self._due_s[number] = now_s + _ANSWER_S
             return True
-        if not isinstance(told, CommandReply):
+        if not isinstance(message, CommandReply):
             self._forget(number)
             return True
-        is_news = self._states.get(number) != told.status
-        self._states[number] = told.status
-        if told.status.state in FINAL_STATES:
+        is_news = self._states.get(number) != message.status
+        self._states[number] = message.status
+        if message.status.state in FINAL_STATES:
             self._forget(number)
         return is_news
 
@@ -259,8 +263,8 @@ _DEAD_AFTER_S = 2.5
 _BACK_OFF_FIRST_S = 0.1
 _BACK_OFF_LAST_S = 5.0
 _POLL_S = 0.1
-_HELD_LOOK_S = 1.0
-_UNTIL_ASKED_S = 7 * 86400.0
+_SUSPENDED_POLL_S = 1.0
+_UNTIL_RETRY_S = 7 * 86400.0
 _JOIN_S = 5.0
 
 
@@ -353,28 +357,28 @@ class HubFollower:
         self,
         endpoint: str | NetworkHub,
         *,
-        wake: Callable[[], None],
+        wake_reader: Callable[[], None],
         inbox_limit: int = 4096,
         clock: Clock | None = None,
         on_link: Callable[[bool], None] | None = None,
-        place: str = "",
+        hub_location: str = "",
     ) -> None:
         """Nothing happens before `start`.
 
         Args:
             endpoint: ZeroMQ address of the hub's view socket, or a hub on the network.
-            wake: Called from the follower's thread when the inbox got something; at most once
+            wake_reader: Called from the follower's thread when the inbox got something; at most once
                 until `drained`.
             inbox_limit: With so many messages waiting, the follower pulls no more.
             clock: Where time comes from.
             on_link: Called from the follower's thread: the hub was reached, or an attempt failed.
-            place: Where the hub is, in words; empty: at the endpoint.
+            hub_location: Where the hub is, in words; empty: at the endpoint.
         """
         self.inbox: deque[News] = deque()
         self._endpoint = endpoint
         address = endpoint.address.endpoint if isinstance(endpoint, NetworkHub) else endpoint
-        self._place = place or f"at {address}"
-        self._wake = wake
+        self._hub_location = hub_location or f"at {address}"
+        self._wake_reader = wake_reader
         self._inbox_limit = inbox_limit
         self._clock = clock or SystemClock()
         self._open_requests = OpenRequests()
@@ -402,7 +406,7 @@ class HubFollower:
         if not self._thread.is_alive():
             self._bell.close()
 
-    def ask(self, message: msgspec.Struct) -> int:
+    def send_request(self, message: msgspec.Struct) -> int:
         """Send a question, now or when the hub is back; from any thread.
 
         Commands are asked again until their state is final, and told at each new state.
@@ -419,18 +423,18 @@ class HubFollower:
         self._is_impatient.set()
         self._bell.ring()
 
-    def hold(self, why: str) -> None:
+    def suspend(self, why: str) -> None:
         """There is no way to the hub now: end the connection and try no more; from any thread."""
         self._held_why = why
         self._bell.ring()
 
-    def release(self) -> None:
+    def resume(self) -> None:
         """There is a way to the hub, perhaps a new one: connect anew at once; from any thread."""
         self._held_why = ""
         self._is_renewed.set()
         self.retry_now()
 
-    def tell(self, news: News) -> None:
+    def post_news(self, news: News) -> None:
         """Put news of the way to the hub into the inbox; from any thread."""
         self._put(news)
 
@@ -439,29 +443,29 @@ class HubFollower:
         self._is_woken.clear()
         self._pull_cursors.resume()
         if self.inbox:
-            self._wake_once()  # came between the reader's last look and this call
+            self._wake_reader_once()  # came between the reader's last look and this call
         self._bell.ring()
 
     def _main(self) -> None:
         try:
             self._follow()
         except Exception:
-            LOG.exception("the follower of %s ended", self._place)
+            LOG.exception("the follower of %s ended", self._hub_location)
             self._put(Disconnected("kmonitor failed here; see its log", 0.0, self._lost_wall_s))
 
     def _follow(self) -> None:
         back_off_s = _BACK_OFF_FIRST_S
-        was_let_in = False
+        was_admitted = False
         while not self._is_stopping.is_set():
             if self._held_why:
-                self._pause(_HELD_LOOK_S)
+                self._pause(_SUSPENDED_POLL_S)
                 continue
             self._is_renewed.clear()
             socket = ViewSocket(self._endpoint)
             try:
-                why = f"no hub answers {self._place}"
-                if self._greet(socket):
-                    back_off_s, was_let_in = _BACK_OFF_FIRST_S, True
+                why = f"no hub answers {self._hub_location}"
+                if self._request_hub(socket):
+                    back_off_s, was_admitted = _BACK_OFF_FIRST_S, True
                     why = self._converse(socket)
                     self._lost_wall_s = self._clock.wall_s()
                 refusal = socket.refusal
@@ -470,26 +474,26 @@ class HubFollower:
             if not self._is_stopping.is_set() and not self._is_renewed.is_set():
                 pause_s = back_off_s * random.uniform(0.7, 1.3)  # noqa: S311 - jitter
                 # Who is new may be let in any moment; who was sent away need not knock on.
-                is_out = bool(refusal) and was_let_in
-                told_s = None if is_out else pause_s
+                is_out = bool(refusal) and was_admitted
+                retry_s = None if is_out else pause_s
                 why = self._held_why or refusal or why
-                self._put(Disconnected(why, told_s, self._lost_wall_s))
-                self._tell_link(is_reached=False)
-                self._pause(_UNTIL_ASKED_S if is_out else pause_s)
+                self._put(Disconnected(why, retry_s, self._lost_wall_s))
+                self._report_link(is_reached=False)
+                self._pause(_UNTIL_RETRY_S if is_out else pause_s)
                 back_off_s = min(2 * back_off_s, _BACK_OFF_LAST_S)
 
-    def _greet(self, socket: ViewSocket) -> bool:
+    def _request_hub(self, socket: ViewSocket) -> bool:
         number = self._open_requests.next_number()
         socket.send(HubRequest(ask=number))
         end_s = self._clock.monotonic_s() + _ATTEMPT_S
         while not self._is_cut_off() and self._clock.monotonic_s() < end_s:
             self._wait(socket, _POLL_S)
-            while (told := socket.receive()) is not None:
-                if isinstance(told, HubReply) and told.ask == number:
-                    self._pull_cursors.connected(told)
-                    self._open_requests.ask_all_again(self._clock.monotonic_s())
-                    self._put(Connected(told))
-                    self._tell_link(is_reached=True)
+            while (message := socket.receive()) is not None:
+                if isinstance(message, HubReply) and message.ask == number:
+                    self._pull_cursors.connected(message)
+                    self._open_requests.resend_all(self._clock.monotonic_s())
+                    self._put(Connected(message))
+                    self._report_link(is_reached=True)
                     return True
         return False
 
@@ -498,23 +502,23 @@ class HubFollower:
         is_over = self._is_stopping.is_set() or self._is_renewed.is_set()
         return is_over or bool(self._held_why)
 
-    def _tell_link(self, *, is_reached: bool) -> None:
+    def _report_link(self, *, is_reached: bool) -> None:
         if self._on_link is not None and not self._held_why:
             self._on_link(is_reached)
 
     def _converse(self, socket: ViewSocket) -> str:
-        heard_s = self._clock.monotonic_s()
+        last_message_s = self._clock.monotonic_s()
         while not self._is_cut_off():
             now_s = self._clock.monotonic_s()
-            if now_s - heard_s > _DEAD_AFTER_S:
+            if now_s - last_message_s > _DEAD_AFTER_S:
                 return "the hub stopped answering"
             self._send_due(socket, now_s)
             self._wait(socket, self._pull_cursors.wait_s(now_s, _POLL_S))
-            while (told := socket.receive()) is not None:
-                heard_s = self._clock.monotonic_s()
-                if self._pull_cursors.is_other_hub(told):
+            while (message := socket.receive()) is not None:
+                last_message_s = self._clock.monotonic_s()
+                if self._pull_cursors.is_other_hub(message):
                     return "the hub was started anew with another database"
-                self._take(told, heard_s)
+                self._handle_message(message, last_message_s)
         return ""
 
     def _send_due(self, socket: ViewSocket, now_s: float) -> None:
@@ -528,16 +532,16 @@ class HubFollower:
         for message in self._pull_cursors.due(now_s, is_full=len(self.inbox) >= self._inbox_limit):
             socket.send(message)
 
-    def _take(self, told: ToDesktop, now_s: float) -> None:
-        if self._pull_cursors.take(told, now_s):
-            if isinstance(told, HubReply):
-                self._put(HubStatusChanged(told))
-            if (isinstance(told, RunsReply) and (told.runs or told.deleted)) or (
-                isinstance(told, RowsReply) and told.rows
+    def _handle_message(self, message: ToDesktop, now_s: float) -> None:
+        if self._pull_cursors.apply_message(message, now_s):
+            if isinstance(message, HubReply):
+                self._put(HubStatusChanged(message))
+            if (isinstance(message, RunsReply) and (message.runs or message.deleted)) or (
+                isinstance(message, RowsReply) and message.rows
             ):
-                self._put(told)
-        elif isinstance(told, Answer) and self._open_requests.take(told, now_s):
-            self._put(told)
+                self._put(message)
+        elif isinstance(message, Answer) and self._open_requests.accept_reply(message, now_s):
+            self._put(message)
 
     def _wait(self, view_socket: ViewSocket, timeout_s: float) -> None:
         poller = zmq.Poller()
@@ -559,9 +563,9 @@ class HubFollower:
 
     def _put(self, news: News) -> None:
         self.inbox.append(news)
-        self._wake_once()
+        self._wake_reader_once()
 
-    def _wake_once(self) -> None:
+    def _wake_reader_once(self) -> None:
         if not self._is_woken.is_set():
             self._is_woken.set()
-            self._wake()
+            self._wake_reader()

@@ -11,7 +11,7 @@ from kmonitor.connect.hub_socket import NetworkHub, network_hub, network_ingest
 from kmonitor.connect.remembered_hosts import HostStore, RememberedHost
 from kmonitor.connect.remote_hub import ConnectCancelled, RemoteHub, ensure_remote
 from kmonitor.connect.shipping import IngestEndpoint
-from kmonitor.connect.ssh import SshTunnel, checked_address, place_for_socket
+from kmonitor.connect.ssh import SshTunnel, checked_address, make_socket_path
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import INGEST_NAME, SCHEME, ipc_endpoint
 
@@ -72,11 +72,11 @@ def open_tunnel(
     found = ensure_remote(host.address, command=host.command, stop=stop)
     # Both sockets lie in one folder, under names that never change.
     ingest = str(PurePosixPath(found.socket).with_name(INGEST_NAME))
-    there = ingest if is_ingest else found.socket
-    tunnel = SshTunnel(host.address, there, place_for_socket(folders))
+    remote_socket = ingest if is_ingest else found.socket
+    tunnel = SshTunnel(host.address, remote_socket, make_socket_path(folders))
     try:
         tunnel.start()
-        if not tunnel.wait_up(stop):
+        if not tunnel.wait_until_open(stop):
             raise ConnectCancelled
         if not tunnel.reaches(stop):
             # It has just answered there: only the way is missing.
@@ -102,7 +102,7 @@ def check_host(
     """
     if host.address.startswith(SCHEME):
         with HubClient(network_hub(host.address, folders)) as client:
-            told = client.hub()
-        return RemoteHub("", version=told.version, pid=told.pid, host=told.host, hub=told.hub)
+            reply = client.hub()
+        return RemoteHub("", version=reply.version, pid=reply.pid, host=reply.host, hub=reply.hub)
     with open_tunnel(folders, host, stop=stop) as (found, _tunnel):
         return found

@@ -26,7 +26,7 @@ LOG = logging.getLogger("kmonitor.connect")
 
 _BACK_OFF_FIRST_S: Final = 0.1
 _BACK_OFF_LAST_S: Final = 30.0
-_LOOK_S: Final = 0.1
+_POLL_S: Final = 0.1
 _JOIN_S: Final = 10.0
 
 
@@ -38,23 +38,23 @@ class HostRoute:
     """
 
     def __init__(
-        self, host: RememberedHost, local: Path, told: Callable[[RouteChanged], None]
+        self, host: RememberedHost, local: Path, on_change: Callable[[RouteChanged], None]
     ) -> None:
         """Nothing happens before `start`.
 
         Args:
             host: Which one, and what is remembered of it.
             local: Where its hub's socket is to appear here.
-            told: Called from the keeper's thread when the way opened, closed or changed.
+            on_change: Called from the keeper's thread when the way opened, closed or changed.
         """
         self._host = host
         self._local = local
-        self._told = told
+        self._on_change = on_change
         self._hub = RemoteHub(host.socket) if host.socket else None
         self._back_off_s = _BACK_OFF_FIRST_S
         self._is_missed = False
         self._stop = threading.Event()
-        self._wake = threading.Event()
+        self._wakeup = threading.Event()
         self._thread = threading.Thread(target=self._main, name="kmonitor-host", daemon=True)
 
     def start(self) -> None:
@@ -64,19 +64,19 @@ class HostRoute:
     def stop(self) -> None:
         """End the thread and ssh; the hub there goes on."""
         self._stop.set()
-        self._wake.set()
+        self._wakeup.set()
         if self._thread.is_alive():
             self._thread.join(_JOIN_S)
 
     def retry_now(self) -> None:
         """Do not wait for the next attempt; from any thread."""
         self._back_off_s = _BACK_OFF_FIRST_S
-        self._wake.set()
+        self._wakeup.set()
 
     def missed(self) -> None:
         """The way is open, and no hub answers at its end: see what is wrong; from any thread."""
         self._is_missed = True
-        self._wake.set()
+        self._wakeup.set()
 
     def reached(self) -> None:
         """The hub answers: the next attempt, if there must be one, may be soon; any thread."""
@@ -101,22 +101,22 @@ class HostRoute:
         # A socket that is remembered saves the question; where nobody listens on it any more,
         # the follower misses the hub, and then it is asked.
         hub = self._hub or self._ensure()
-        self._told(RouteChanged("opening", hub=hub))
+        self._on_change(RouteChanged("opening", hub=hub))
         tunnel = SshTunnel(self._host.address, hub.socket, self._local)
         try:
             tunnel.start()
-            if not tunnel.wait_up(self._stop):
+            if not tunnel.wait_until_open(self._stop):
                 return
             if not tunnel.reaches(self._stop):
-                self._see_why(tunnel, hub)
+                self._raise_tunnel_error(tunnel, hub)
                 return
             self._is_missed = False
-            self._told(RouteChanged("open", hub=hub))
+            self._on_change(RouteChanged("open", hub=hub))
             self._watch(tunnel)
         finally:
             tunnel.stop()
 
-    def _see_why(self, tunnel: SshTunnel, hub: RemoteHub) -> None:
+    def _raise_tunnel_error(self, tunnel: SshTunnel, hub: RemoteHub) -> None:
         trouble = tunnel.error()
         if trouble is not None:
             raise trouble
@@ -127,12 +127,12 @@ class HostRoute:
     def _watch(self, tunnel: SshTunnel) -> None:
         """Until ssh ends, or the hub is found in another place."""
         while not self._stop.is_set():
-            self._wake.wait(_LOOK_S)
-            self._wake.clear()
+            self._wakeup.wait(_POLL_S)
+            self._wakeup.clear()
             trouble = tunnel.error()
             if trouble is not None:
                 raise trouble
-            if self._is_missed or tunnel.leads_nowhere:
+            if self._is_missed or tunnel.is_target_missing:
                 # Also where the hub there is well: then the connection is frozen or half dead,
                 # and is made anew instead of waiting until ssh notices.
                 self._hub = None
@@ -142,7 +142,7 @@ class HostRoute:
                 return
 
     def _ensure(self) -> RemoteHub:
-        self._told(RouteChanged("asking"))
+        self._on_change(RouteChanged("asking"))
         hub = ensure_remote(self._host.address, command=self._host.command, stop=self._stop)
         self._hub = hub
         return hub
@@ -153,10 +153,10 @@ class HostRoute:
         remedy = exc.remedy if isinstance(exc, UserError) else ""
         if self._stop.is_set():
             return
-        self._told(RouteChanged("closed", what, remedy, pause_s if is_transient else None))
+        self._on_change(RouteChanged("closed", what, remedy, pause_s if is_transient else None))
         LOG.info("%s: %s", self._host.address, what)
-        self._wake.wait(pause_s if is_transient else None)
-        self._wake.clear()
+        self._wakeup.wait(pause_s if is_transient else None)
+        self._wakeup.clear()
         self._back_off_s = min(2 * self._back_off_s, _BACK_OFF_LAST_S)
 
 
@@ -169,19 +169,24 @@ class RemoteHubFollower:
     While the way is closed the follower rests, and its news is what the keeper says of the way.
     """
 
-    def __init__(self, host: RememberedHost, local: Path, *, wake: Callable[[], None]) -> None:
+    def __init__(
+        self, host: RememberedHost, local: Path, *, wake_reader: Callable[[], None]
+    ) -> None:
         """Nothing happens before `start`.
 
         Args:
             host: Which one, and what is remembered of it.
             local: Where its hub's socket is to appear here.
-            wake: See `HubFollower`.
+            wake_reader: See `HubFollower`.
         """
         self._follower = HubFollower(
-            ipc_endpoint(local), wake=wake, on_link=self._on_link, place=f"on {host.address}"
+            ipc_endpoint(local),
+            wake_reader=wake_reader,
+            on_link=self._on_link,
+            hub_location=f"on {host.address}",
         )
-        self._follower.hold("not connected yet")
-        self._host_route = HostRoute(host, local, self._on_way)
+        self._follower.suspend("not connected yet")
+        self._host_route = HostRoute(host, local, self._on_route_changed)
 
     @property
     def inbox(self) -> "deque[News]":
@@ -198,9 +203,9 @@ class RemoteHubFollower:
         self._host_route.stop()
         self._follower.stop()
 
-    def ask(self, message: msgspec.Struct) -> int:
-        """See `HubFollower.ask`."""
-        return self._follower.ask(message)
+    def send_request(self, message: msgspec.Struct) -> int:
+        """See `HubFollower.send_request`."""
+        return self._follower.send_request(message)
 
     def retry_now(self) -> None:
         """Do not wait for the next attempt; from any thread."""
@@ -211,12 +216,12 @@ class RemoteHubFollower:
         """See `HubFollower.drained`."""
         self._follower.drained()
 
-    def _on_way(self, changed: RouteChanged) -> None:
+    def _on_route_changed(self, changed: RouteChanged) -> None:
         if changed.stage == "closed":
-            self._follower.hold(changed.what or "the connection ended")
-        self._follower.tell(changed)
+            self._follower.suspend(changed.what or "the connection ended")
+        self._follower.post_news(changed)
         if changed.stage == "open":
-            self._follower.release()
+            self._follower.resume()
 
     def _on_link(self, is_reached: bool) -> None:  # noqa: FBT001 - as the follower calls it
         if is_reached:

@@ -30,12 +30,12 @@ _TRANSIENT: Final[frozenset[HostErrorCode]] = frozenset(
 )
 """What time alone can mend. The rest waits for the user: servers lock out who knocks for ever."""
 
-_LONGEST_SAID: Final = 300
+_LONGEST_OUTPUT: Final = 300
 
 _INSTALL: Final = "python3 -m pip install ./kmonitor"
 """Beside the clone: a full stop alone, as from inside of it, reads as the sentence's own."""
 
-_NO_WAY: Final = "closed by UNKNOWN port"
+_CLOSED_BY_UNKNOWN: Final = "closed by UNKNOWN port"
 """What ssh ends with when the jump host or proxy that it goes through has ended."""
 
 _PAST_JUMP: Final = "stdio forwarding failed"
@@ -80,24 +80,24 @@ _PATTERNS: Final[tuple[tuple[str, HostErrorCode], ...]] = (
 )
 
 
-def ssh_error(address: str, said: str) -> HostError:
+def ssh_error(address: str, output: str) -> HostError:
     """What ssh's own words mean.
 
     Args:
         address: The host that it was to reach.
-        said: Its standard error.
+        output: Its standard error.
     """
     code: HostErrorCode = "broken"
     for pattern, meant in reversed(_PATTERNS):
-        if re.search(pattern, said):
+        if re.search(pattern, output):
             code = meant
-    what, remedy = _words(code, address)
-    if _NO_WAY in said and _PAST_JUMP not in said:
+    what, remedy = _message_and_remedy(code, address)
+    if _CLOSED_BY_UNKNOWN in output and _PAST_JUMP not in output:
         # The words are about the host in between: its key, its name, its silence.
-        what, remedy = _words("on the way", address)
-        first = _last_line(said.partition("\n")[0])
+        what, remedy = _message_and_remedy("on the way", address)
+        first = _last_line(output.partition("\n")[0])
         return HostError(code, address, f"{what} ssh says: {first}", remedy)
-    last = _last_line(said)
+    last = _last_line(output)
     if code in {"broken", "settings"} and last:
         what = f"{what} ssh says: {last}"
     return HostError(code, address, what, remedy)
@@ -110,31 +110,31 @@ def not_found(address: str, tried: Sequence[str]) -> HostError:
         address: The host.
         tried: Which places, in words.
     """
-    places = "; ".join(tried)
+    tried_paths = "; ".join(tried)
     return HostError(
         "no_kmonitor",
         address,
-        f"There is no kmonitor on {address}. Tried there: {places}.",
+        f"There is no kmonitor on {address}. Tried there: {tried_paths}.",
         f"Install it there from a clone: {_INSTALL}   Where it is in an "
         "environment that no login enters, name its command: "
         f"kmonitor hosts add {address} --command /path/to/bin/kmonitor",
     )
 
 
-def login_ended(address: str, status: int, said: str) -> HostError:
+def login_ended(address: str, status: int, output: str) -> HostError:
     """The key was accepted, and no command was run: no shell, or start-up files that end it.
 
     Args:
         address: The host.
         status: Exit status of the login.
-        said: What it said.
+        output: What it said.
     """
-    last = _last_line(said)
-    told = f" It says: {last}" if last else ""
+    last = _last_line(output)
+    detail = f" It says: {last}" if last else ""
     return HostError(
         "no_kmonitor",
         address,
-        f"The login on {address} ended before it ran a command (exit status {status}).{told}",
+        f"The login on {address} ended before it ran a command (exit status {status}).{detail}",
         f"Its shell must run commands; see what this says: ssh {address} echo works",
     )
 
@@ -157,7 +157,7 @@ def route_lost(address: str, remedy: str) -> HostError:
 
 def no_forwarding(address: str) -> HostError:
     """Its hub answers there, and ssh may not reach its socket from here."""
-    return HostError("forwarding", address, *_words("forwarding", address))
+    return HostError("forwarding", address, *_message_and_remedy("forwarding", address))
 
 
 def too_old(address: str, version: str) -> HostError:
@@ -186,9 +186,11 @@ def too_new(address: str, version: str) -> HostError:
     )
 
 
-def _words(code: HostErrorCode | Literal["on the way"], address: str) -> tuple[str, str]:
+def _message_and_remedy(
+    code: HostErrorCode | Literal["on the way"], address: str
+) -> tuple[str, str]:
     by_hand = f"Try it in a terminal, where it must work without a question: ssh {address}"
-    words: dict[str, tuple[str, str]] = {
+    texts: dict[str, tuple[str, str]] = {
         "host_unknown": (
             f"No host is called {address}.",
             "See how it is spelled in ~/.ssh/config, and whether this machine is in its network.",
@@ -224,10 +226,10 @@ def _words(code: HostErrorCode | Literal["on the way"], address: str) -> tuple[s
         ),
         "no_hub": (f"The hub on {address} has ended.", ""),
     }
-    return words.get(code, (f"The connection to {address} ended.", by_hand))
+    return texts.get(code, (f"The connection to {address} ended.", by_hand))
 
 
-def _last_line(said: str) -> str:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def _last_line(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     shown = lines[-1] if lines else ""
-    return "".join(c for c in shown if c.isprintable())[:_LONGEST_SAID]
+    return "".join(c for c in shown if c.isprintable())[:_LONGEST_OUTPUT]

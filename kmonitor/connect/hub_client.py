@@ -52,12 +52,12 @@ _NO_ARGUMENTS = PlainArguments()
 
 T = TypeVar("T", bound=Message)
 
-_ASK_AGAIN_S = 1.0
+_RESEND_S = 1.0
 _POLL_S = 0.1
 _STUCK_S = 60.0
 """How long a hub may say that it works on an answer and not get on with anything."""
 
-_LOOK_S = 0.2
+_CHECK_S = 0.2
 """How often to see whether a hub on the network refuses this device."""
 
 
@@ -135,13 +135,13 @@ class HubClient:
                 works on it, seconds.
             stuck_s: How long a hub that says so may get on with nothing, seconds.
         """
-        self.on_working: Callable[[ReplyPending | None], object] = _nobody
+        self.on_working: Callable[[ReplyPending | None], object] = _ignore_pending
         hub = endpoint or ipc_endpoint(view_socket_path(folders or find_folders()))
         self.endpoint = hub.address.endpoint if isinstance(hub, NetworkHub) else hub
         self._timeout_s = timeout_s
         self._stuck_s = stuck_s
         self._view_socket = ViewSocket(hub)
-        self._asked = 0
+        self._last_request = 0
         self._busy: ErrorMessage | None = None
         self._reply_pending: ReplyPending | None = None
         self._stuck_since_s = math.inf
@@ -163,17 +163,19 @@ class HubClient:
 
     def hub(self, *, stop: bool = False) -> HubReply:
         """The hub's own condition; with `stop` it also ends. Raises: `HubUnreachable`."""
-        return self._ask(HubRequest(ask=self._next(), stop=stop), HubReply)
+        return self._request(HubRequest(ask=self._next(), stop=stop), HubReply)
 
     def runs(self, since_change: int = 0) -> list[RunSummary]:
         """Summaries that changed after `since_change`, oldest start first, all pages."""
         found: dict[str, RunSummary] = {}
         while True:
-            told = self._ask(RunsRequest(ask=self._next(), since_change=since_change), RunsReply)
-            found.update((run.run, run) for run in told.runs)
-            if not told.more:
+            reply = self._request(
+                RunsRequest(ask=self._next(), since_change=since_change), RunsReply
+            )
+            found.update((run.run, run) for run in reply.runs)
+            if not reply.more:
                 return sorted(found.values(), key=lambda run: run.started_wall_s)
-            since_change = told.change
+            since_change = reply.change
 
     def rows(
         self,
@@ -187,7 +189,7 @@ class HubClient:
         request = RowsRequest(
             ask=self._next(), cursor=cursor, limit=limit, runs=list(runs), kinds=list(kinds)
         )
-        return self._ask(request, RowsReply)
+        return self._request(request, RowsReply)
 
     def all_rows(self, run: str, kinds: Sequence[str] = ()) -> Iterator[EventRow]:
         """Every stored row of a run, page by page."""
@@ -217,11 +219,11 @@ class HubClient:
             to_s=to_s,
             buckets=buckets,
         )
-        return self._ask(request, SeriesReply)
+        return self._request(request, SeriesReply)
 
     def verdicts(self, run: str) -> list[Verdict]:
         """How a run stands now, one verdict a metric. Raises: `HubRefused`, not known there."""
-        return self._ask(VerdictsRequest(ask=self._next(), run=run), VerdictsReply).verdicts
+        return self._request(VerdictsRequest(ask=self._next(), run=run), VerdictsReply).verdicts
 
     def command(
         self,
@@ -244,19 +246,19 @@ class HubClient:
             ttl_s=ttl_s,
             asked_by=asked_by,
         )
-        return self._ask(request, CommandReply).status
+        return self._request(request, CommandReply).status
 
-    def wait_for(self, asked: CommandStatus, *, timeout_s: float) -> CommandStatus:
+    def wait_for(self, sent: CommandStatus, *, timeout_s: float) -> CommandStatus:
         """Ask again until the command is final, or `timeout_s` seconds have passed."""
         end_s = time.monotonic() + timeout_s
-        status = asked
+        status = sent
         while status.state not in FINAL_STATES and time.monotonic() < end_s:
             self._view_socket.wait(_POLL_S)
             # The hub knows the command by its id and ignores the rest.
             again = CommandRequest(
-                ask=self._next(), id=asked.id, run=asked.run, name=asked.name, boot="known"
+                ask=self._next(), id=sent.id, run=sent.run, name=sent.name, boot="known"
             )
-            status = self._ask(again, CommandReply).status
+            status = self._request(again, CommandReply).status
         return status
 
     def edit(
@@ -272,7 +274,7 @@ class HubClient:
         request = EditRequest(
             ask=self._next(), run=run, name=name, note=note, pin=pin, delete=delete
         )
-        self._ask(request, EditReply)
+        self._request(request, EditReply)
 
     def keys(self, *, authorize: KeyGrant | None = None, revoke: str = "") -> KeysReply:
         """Who may connect over the network, after a change if one is named.
@@ -285,17 +287,19 @@ class HubClient:
             HubRefused: It cannot be done, with the reason.
         """
         request = KeysRequest(ask=self._next(), authorize=authorize, revoke=revoke)
-        return self._ask(request, KeysReply)
+        return self._request(request, KeysReply)
 
     def audit(self, *, before: int = 0, limit: int = 200) -> AuditReply:
         """What was done through the hub, newest first: a page behind row `before` (0: all)."""
-        return self._ask(AuditRequest(ask=self._next(), before=before, limit=limit), AuditReply)
+        return self._request(
+            AuditRequest(ask=self._next(), before=before, limit=limit), AuditReply
+        )
 
     def _next(self) -> int:
-        self._asked += 1
-        return self._asked
+        self._last_request += 1
+        return self._last_request
 
-    def _ask(self, message: msgspec.Struct, answer: type[T]) -> T:
+    def _request(self, message: msgspec.Struct, answer: type[T]) -> T:
         self._busy = self._reply_pending = None
         try:
             return self._wait_for(message, answer)
@@ -304,17 +308,17 @@ class HubClient:
                 self.on_working(None)
 
     def _wait_for(self, message: msgspec.Struct, answer: type[T]) -> T:
-        heard_s, send_s = time.monotonic(), 0.0
-        while (now_s := time.monotonic()) < (end_s := heard_s + self._timeout_s):
+        last_reply_s, send_s = time.monotonic(), 0.0
+        while (now_s := time.monotonic()) < (end_s := last_reply_s + self._timeout_s):
             if now_s >= send_s:
                 # Every question may be asked twice: the hub could have died in between.
                 self._view_socket.send(message)
-                send_s = now_s + _ASK_AGAIN_S
-            self._view_socket.wait(min(end_s - now_s, send_s - now_s, _LOOK_S))
-            found = self._answer(self._asked, answer)
+                send_s = now_s + _RESEND_S
+            self._view_socket.wait(min(end_s - now_s, send_s - now_s, _CHECK_S))
+            found = self._answer(self._last_request, answer)
             if isinstance(found, ReplyPending):
-                heard_s = time.monotonic()
-                self._hear(found, heard_s)
+                last_reply_s = time.monotonic()
+                self._note_pending(found, last_reply_s)
             elif found is not None:
                 return found
             if self._view_socket.refusal:
@@ -323,7 +327,7 @@ class HubClient:
             raise HubRefused(self._busy.code, self._busy.text)
         raise HubUnreachable(self.endpoint, self._timeout_s)
 
-    def _hear(self, pending: ReplyPending, now_s: float) -> None:
+    def _note_pending(self, pending: ReplyPending, now_s: float) -> None:
         before, self._reply_pending = self._reply_pending, pending
         if before is None or before.beat != pending.beat:
             self._stuck_since_s = now_s
@@ -331,17 +335,25 @@ class HubClient:
             raise HubStuck(self.endpoint, self._stuck_s)
         self.on_working(pending)
 
-    def _answer(self, ask: int, answer: type[T]) -> T | ReplyPending | None:
-        while (told := self._view_socket.receive()) is not None:
-            if isinstance(told, ErrorMessage) and told.ask == ask:
-                if not told.retry_ms:
-                    raise HubRefused(told.code, told.text)
-                self._busy = told
-            if isinstance(told, ErrorMessage) and (told.code, told.ask) == ("unsupported", 0):
-                raise HubRefused(told.code, told.text)  # an older hub, which cannot read `ask`
-            if isinstance(told, (answer, ReplyPending)) and getattr(told, "ask", 0) == ask:
-                return told
+    def _answer(self, request_number: int, answer: type[T]) -> T | ReplyPending | None:
+        while (message := self._view_socket.receive()) is not None:
+            if isinstance(message, ErrorMessage) and message.ask == request_number:
+                if not message.retry_ms:
+                    raise HubRefused(message.code, message.text)
+                self._busy = message
+            if isinstance(message, ErrorMessage) and (message.code, message.ask) == (
+                "unsupported",
+                0,
+            ):
+                raise HubRefused(
+                    message.code, message.text
+                )  # an older hub, which cannot read `ask`
+            if (
+                isinstance(message, (answer, ReplyPending))
+                and getattr(message, "ask", 0) == request_number
+            ):
+                return message
         return None
 
 
-def _nobody(_pending: ReplyPending | None) -> None: ...
+def _ignore_pending(_pending: ReplyPending | None) -> None: ...

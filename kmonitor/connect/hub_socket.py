@@ -66,7 +66,7 @@ def network_hub(url: str, folders: Folders) -> NetworkHub:
 def network_ingest(url: str, folders: Folders) -> NetworkHub:
     """The same hub as trainings on this device reach it, with their keys. Raises: `Expected`."""
     hub = network_hub(url, folders)
-    return NetworkHub(hub.address, _made(folders, "agent"), role="agent")
+    return NetworkHub(hub.address, _load_or_make_keys(folders, "agent"), role="agent")
 
 
 def device_keys(folders: Folders) -> KeyPair:
@@ -75,17 +75,17 @@ def device_keys(folders: Folders) -> KeyPair:
     Raises:
         Expected: They cannot be made, or others could know them.
     """
-    return _made(folders, "desktop")
+    return _load_or_make_keys(folders, "desktop")
 
 
-def _made(folders: Folders, owner: Literal["desktop", "agent"]) -> KeyPair:
+def _load_or_make_keys(folders: Folders, owner: Literal["desktop", "agent"]) -> KeyPair:
     try:
         return own_keys(folders, owner)
     except NotPrivate as exc:
         raise UserError(f"{exc.path} {exc.why}.") from exc
     except OSError as exc:
-        place = exc.filename or keys_folder(folders)
-        what = f"This device's keys cannot be kept in {place}: {exc.strerror}."
+        folder = exc.filename or keys_folder(folders)
+        what = f"This device's keys cannot be kept in {folder}: {exc.strerror}."
         remedy = "Free some space there, or set KMONITOR_HOME to a folder that you can write to."
         raise UserError(what, remedy) from exc
 
@@ -108,7 +108,7 @@ class Handshake:
     def refusal(self) -> str:
         """Why this device is not let in, in words; empty as long as nothing is known."""
         while self._monitor.poll(0):
-            self._hear(recv_monitor_message(self._monitor)["event"])
+            self._apply_event(recv_monitor_message(self._monitor)["event"])
         return self._refusal
 
     def close(self) -> None:
@@ -116,7 +116,7 @@ class Handshake:
         self._socket.disable_monitor()
         self._monitor.close(linger=0)
 
-    def _hear(self, event: int) -> None:
+    def _apply_event(self, event: int) -> None:
         where = self._hub.address.endpoint
         if event == _ANSWERED:
             self._refusal, self._n_other_key = "", 0

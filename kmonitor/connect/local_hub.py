@@ -57,12 +57,12 @@ def make_hub_folders(folders: Folders) -> None:
     except OSError as exc:
         if isinstance(exc, UnsafePath) and not is_plain(exc.path):
             raise HomeUnusable(f"{exc.path} {exc.why}.") from exc
-        in_the_way = _file_in_the_way(folders.logs) or _file_in_the_way(folders.runtime)
-        if in_the_way is not None:
-            what = f"{in_the_way} is a file; kmonitor needs a folder there for {folders.state}."
-            raise HomeUnusable(what.replace(f" for {in_the_way}.", "."), _ELSEWHERE) from exc
-        place = exc.filename or folders.state
-        raise HomeUnusable(f"{place} cannot be made: {exc.strerror}.", _ELSEWHERE) from exc
+        obstacle = _blocking_file(folders.logs) or _blocking_file(folders.runtime)
+        if obstacle is not None:
+            what = f"{obstacle} is a file; kmonitor needs a folder there for {folders.state}."
+            raise HomeUnusable(what.replace(f" for {obstacle}.", "."), _ELSEWHERE) from exc
+        folder = exc.filename or folders.state
+        raise HomeUnusable(f"{folder} cannot be made: {exc.strerror}.", _ELSEWHERE) from exc
 
 
 def disk_space_problem(folders: Folders) -> str:
@@ -80,13 +80,13 @@ def disk_space_problem(folders: Folders) -> str:
     return ""
 
 
-def _file_in_the_way(folder: Path) -> Path | None:
-    for place in (folder, *folder.parents):
+def _blocking_file(folder: Path) -> Path | None:
+    for path in (folder, *folder.parents):
         try:
-            if place.is_dir():
+            if path.is_dir():
                 return None
-            if place.exists() or place.is_symlink():
-                return place
+            if path.exists() or path.is_symlink():
+                return path
         except OSError:
             return None
     return None
@@ -186,9 +186,9 @@ class HubDidNotStart(UserError):
     """A hub was started and does not answer; says why as far as it can be seen."""
 
 
-def ask_local_hub(folders: Folders, *, timeout_s: float = _ANSWER_S) -> HubReply | None:
+def request_local_hub(folders: Folders, *, timeout_s: float = _ANSWER_S) -> HubReply | None:
     """What this user's hub says of itself; None if none answers within `timeout_s` seconds."""
-    if not somebody_listens(view_socket_path(folders)):
+    if not is_listening(view_socket_path(folders)):
         return None
     with HubClient(folders=folders, timeout_s=timeout_s) as client:
         try:
@@ -208,21 +208,21 @@ def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubReply:
         HubSilent: One is there that does not answer.
         HubDidNotStart: It refuses to run here, or does not answer in `timeout_s` seconds.
     """
-    found = ask_local_hub(folders, timeout_s=_ANSWER_TIMEOUT_S)
+    found = request_local_hub(folders, timeout_s=_ANSWER_TIMEOUT_S)
     if found is not None:
         return found
     make_hub_folders(folders)
-    _reap()
+    _forget_ended_processes()
     end_s = time.monotonic() + timeout_s
     process = _start(folders)
     while time.monotonic() < end_s:
-        found = ask_local_hub(folders, timeout_s=_ANSWER_S)
+        found = request_local_hub(folders, timeout_s=_ANSWER_S)
         if found is not None:
             _withdraw(process, found)
             return found
         if process.poll() not in {None, _ANOTHER_STARTED_IT}:
             break
-        if somebody_listens(view_socket_path(folders)):
+        if is_listening(view_socket_path(folders)):
             continue
         threading.Event().wait(_SILENT_S)
         if process.poll() == _ANOTHER_STARTED_IT:
@@ -238,7 +238,7 @@ def stop_hub(folders: Folders, *, timeout_s: float = 10.0) -> bool:
     Raises:
         HubUnreachable: It was asked to end, and is still there after `timeout_s` seconds.
     """
-    if not somebody_listens(view_socket_path(folders)):
+    if not is_listening(view_socket_path(folders)):
         return False
     end_s = time.monotonic() + timeout_s
     with HubClient(folders=folders, timeout_s=_ANSWER_S) as client:
@@ -250,11 +250,11 @@ def stop_hub(folders: Folders, *, timeout_s: float = 10.0) -> bool:
             if time.monotonic() > end_s:
                 raise HubUnreachable(client.endpoint, timeout_s)
             threading.Event().wait(0.02)
-    _reap()
+    _forget_ended_processes()
     return True
 
 
-def somebody_listens(path: Path) -> bool:
+def is_listening(path: Path) -> bool:
     """Whether a process listens on a socket; also one that is stopped, or hangs."""
     # A hub that was killed leaves its socket's file; ZeroMQ would wait for it in silence.
     if not hasattr(socket, "AF_UNIX"):
@@ -271,14 +271,14 @@ def _start(folders: Folders) -> "subprocess.Popen[bytes]":
     environ = {k: v for k, v in os.environ.items() if k != "KMONITOR_HOME"}
     if find_folders(environ) != folders:
         environ["KMONITOR_HOME"] = str(folders.state)
-    with open_own(_first_words(folders), "wb") as first_words:
+    with open_own(_stderr_path(folders), "wb") as stderr_file:
         # What trainings tell after it ended waits in their spools for the next hub.
         process = subprocess.Popen(
             [sys.executable, "-m", "kmonitor.hub", "--idle-s", "600"],
             env=environ,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=first_words,
+            stderr=stderr_file,
             cwd="/" if os.name == "posix" else None,
             start_new_session=True,
         )
@@ -291,31 +291,31 @@ def _failure(folders: Folders, status: int | None, timeout_s: float) -> HubDidNo
     if lack:
         remedy = "Free some space, or set KMONITOR_HOME to a folder on another disk."
         return HubDidNotStart(f"The hub cannot start. {lack}", remedy)
-    what = _said(folders)
+    what = _stderr_text(folders)
     if not what and status is None:
         what = f"The hub was started but does not answer within {timeout_s:g} s."
     elif not what:
         what = f"The hub was started and ended at once, with exit status {status}."
-    return HubDidNotStart(what, _where_it_tells_more(folders))
+    return HubDidNotStart(what, _log_hint(folders))
 
 
-def _where_it_tells_more(folders: Folders) -> str:
+def _log_hint(folders: Folders) -> str:
     log = folders.logs / "hub.log"
     if is_plain(log) and log.lstat().st_size:
         return f"Its log is {log}."
     return "Run `kmonitor hub` in a terminal to see what it says."
 
 
-def _first_words(folders: Folders) -> Path:
+def _stderr_path(folders: Folders) -> Path:
     return folders.logs / "hub.err"
 
 
-def _said(folders: Folders) -> str:
+def _stderr_text(folders: Folders) -> str:
     try:
-        words = read_own(_first_words(folders)).decode("utf-8", "replace").strip()
+        text = read_own(_stderr_path(folders)).decode("utf-8", "replace").strip()
     except OSError:
         return ""
-    return words[-2000:].removeprefix("kmonitor hub: ")
+    return text[-2000:].removeprefix("kmonitor hub: ")
 
 
 def _withdraw(process: "subprocess.Popen[bytes]", found: HubReply) -> None:
@@ -324,10 +324,10 @@ def _withdraw(process: "subprocess.Popen[bytes]", found: HubReply) -> None:
     if process.pid != found.pid:
         process.terminate()
         process.wait()
-        _reap()
+        _forget_ended_processes()
 
 
-def _reap() -> None:
+def _forget_ended_processes() -> None:
     _started[:] = [process for process in _started if process.poll() is None]
 
 

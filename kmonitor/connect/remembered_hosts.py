@@ -27,7 +27,7 @@ LOCK_NAME: Final = "hosts.lock"
 MOST_HOSTS: Final = 200
 _MODE: Final = 0o600
 _LOCK_S: Final = 5.0
-_LOOK_S: Final = 0.005
+_POLL_S: Final = 0.005
 
 Short = Annotated[str, msgspec.Meta(max_length=200)]
 Long = Annotated[str, msgspec.Meta(max_length=1000)]
@@ -136,27 +136,27 @@ class HostFile:
         Raises:
             HostsNotSaved: What is sound cannot be written.
         """
-        kept = self._salvaged()
+        salvaged = self._salvaged()
         aside = self.path.with_name(f"hosts-damaged-{time.strftime('%Y%m%d-%H%M%S')}.json")
         try:
             self.path.replace(aside)
         except OSError as exc:
-            return kept, f"It cannot be put aside: {exc.strerror or exc}."
-        if not kept:
+            return salvaged, f"It cannot be put aside: {exc.strerror or exc}."
+        if not salvaged:
             return [], f"It was put aside as {aside.name}; no host is remembered now."
-        self.write(kept)
-        return kept, f"It was put aside as {aside.name}; the other hosts in it are remembered."
+        self.write(salvaged)
+        return salvaged, f"It was put aside as {aside.name}; the other hosts in it are remembered."
 
     def _salvaged(self) -> list[RememberedHost]:
         try:
             found = msgspec.json.decode(read_own(self.path), type=_File).hosts
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return []
-        kept: list[RememberedHost] = []
+        sound_hosts: list[RememberedHost] = []
         for host in found:
             with contextlib.suppress(ValueError):
-                kept.append(_checked_host(host))
-        return kept
+                sound_hosts.append(_checked_host(host))
+        return sound_hosts
 
     def _lock(self) -> FolderLock:
         end_s = time.monotonic() + _LOCK_S
@@ -167,7 +167,7 @@ class HostFile:
                     raise HostsNotSaved(
                         f"{self.path} is being changed by another process.", "Try again."
                     )
-                time.sleep(_LOOK_S)
+                time.sleep(_POLL_S)
         except OSError as exc:
             raise self._not_saved(exc) from exc
         return lock
@@ -269,7 +269,7 @@ class HostStore:
         except ValueError as exc:
             try:
                 with self._file.locked():
-                    return self._sound()
+                    return self._load_hosts()
             except HostsNotSaved:
                 self.trouble = f"{self._file.path} is damaged ({exc}). It cannot be put aside."
                 return []
@@ -295,23 +295,25 @@ class HostStore:
             changed["command"] = checked_command(command)
 
         def change(hosts: Hosts) -> Hosts:
-            place = _place(hosts, address)
-            _see_free(hosts, address, address, changed.get("name", ""))
-            if place < len(hosts):
-                return _replaced(hosts, place, changed)
+            index = _index_of_host(hosts, address)
+            _require_free_name(hosts, address, address, changed.get("name", ""))
+            if index < len(hosts):
+                return _replaced(hosts, index, changed)
             if len(hosts) >= MOST_HOSTS:
                 raise HostsNotSaved(f"{MOST_HOSTS} hosts are remembered.", "Remove one of them.")
-            return _replaced([*hosts, RememberedHost(address)], place, changed)
+            return _replaced([*hosts, RememberedHost(address)], index, changed)
 
         hosts = self._change(change)
-        return hosts[_place(hosts, address)]
+        return hosts[_index_of_host(hosts, address)]
 
     def restore(self, known: Hosts) -> None:
         """Remember these again, besides what is there. Raises: `HostsNotSaved`."""
 
         def change(hosts: Hosts) -> Hosts:
-            there = {host.address for host in hosts}
-            return [*hosts, *(host for host in known if host.address not in there)][:MOST_HOSTS]
+            known_addresses = {host.address for host in hosts}
+            return [*hosts, *(host for host in known if host.address not in known_addresses)][
+                :MOST_HOSTS
+            ]
 
         self._change(change)
 
@@ -320,9 +322,9 @@ class HostStore:
         name = clean_name(name)
 
         def change(hosts: Hosts) -> Hosts:
-            place = _place(hosts, address)
-            _see_free(hosts, address, name)
-            return _replaced(hosts, place, {"name": name}) if place < len(hosts) else hosts
+            index = _index_of_host(hosts, address)
+            _require_free_name(hosts, address, name)
+            return _replaced(hosts, index, {"name": name}) if index < len(hosts) else hosts
 
         self._change(change)
 
@@ -351,20 +353,20 @@ class HostStore:
             return
 
         def change(hosts: Hosts) -> Hosts:
-            place = _place(hosts, address)
-            return _replaced(hosts, place, changed) if place < len(hosts) else hosts
+            index = _index_of_host(hosts, address)
+            return _replaced(hosts, index, changed) if index < len(hosts) else hosts
 
         self._change(change)
 
     def _change(self, change: Callable[[Hosts], Hosts]) -> Hosts:
         with self._file.locked():
-            before = self._sound()
+            before = self._load_hosts()
             after = change(before)
             if after != before:
                 self._file.write(after)
             return after
 
-    def _sound(self) -> Hosts:
+    def _load_hosts(self) -> Hosts:
         """All hosts, for the holder of the lock. Raises: `HostsNotSaved`, it cannot be read."""
         try:
             return self._file.read()
@@ -375,25 +377,25 @@ class HostStore:
             what = f"{self._file.path} cannot be read: {exc.strerror or exc}."
             raise HostsNotSaved(what, "See who owns it.") from exc
         except ValueError as exc:
-            kept, told = self._file.put_aside()
-            self.trouble = f"{self._file.path} is damaged ({exc}). {told}"
-            return kept
+            salvaged, outcome = self._file.put_aside()
+            self.trouble = f"{self._file.path} is damaged ({exc}). {outcome}"
+            return salvaged
 
 
-def _see_free(hosts: Hosts, address: str, *called: str) -> None:
+def _require_free_name(hosts: Hosts, address: str, *called: str) -> None:
     # What is asked for by a name, or removed, must be the host that is meant.
     for host in hosts:
-        for word in called if host.address != address else ():
-            if word and word in (host.name, host.address):
-                raise HostNameTaken(word, host.address)
+        for name_or_address in called if host.address != address else ():
+            if name_or_address and name_or_address in (host.name, host.address):
+                raise HostNameTaken(name_or_address, host.address)
 
 
-def _place(hosts: Hosts, address: str) -> int:
+def _index_of_host(hosts: Hosts, address: str) -> int:
     """Where a host stands; behind the last one if it does not."""
     return next((at for at, host in enumerate(hosts) if host.address == address), len(hosts))
 
 
-def _replaced(hosts: Hosts, place: int, changed: dict[str, Any]) -> Hosts:
+def _replaced(hosts: Hosts, index: int, changed: dict[str, Any]) -> Hosts:
     after = list(hosts)
-    after[place] = msgspec.structs.replace(hosts[place], **changed)
+    after[index] = msgspec.structs.replace(hosts[index], **changed)
     return after

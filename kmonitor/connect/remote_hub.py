@@ -33,7 +33,7 @@ _TRY_S: Final = 30
 
 _POLL_S: Final = 0.02
 _SSH_FAILED: Final = 255
-_NO_SUCH_WORD: Final = "2"
+_USAGE_STATUS: Final = "2"
 """Exit status of a kmonitor that does not know `hub ensure`."""
 
 _TIMED_OUT: Final = "124"
@@ -201,20 +201,20 @@ def read_answer(address: str, status: int, out: str, err: str) -> RemoteHub:
         HostError: There is no hub.
     """
     lines = [line for line in out.splitlines() if line.startswith(_MARK)]
-    _, is_told, rest = out.partition(f"{_MARK}told ")
-    if is_told:
-        found_by, _, told = rest.partition(" ")
-        return _told(address, found_by, told)
+    _, found_marker, rest = out.partition(f"{_MARK}told ")
+    if found_marker:
+        found_by, _, reply_text = rest.partition(" ")
+        return _hub_from_reply(address, found_by, reply_text)
     if not lines and status == _SSH_FAILED:
         raise ssh_error(address, err)
     if not lines:
         raise login_ended(address, status, f"{out}\n{err}")
     tried = [line.split(" ", 3)[1:] for line in lines if line.startswith(f"{_MARK}tried ")]
-    if any(_NO_SUCH_WORD in words[1:2] for words in tried):
+    if any(_USAGE_STATUS in attempt[1:2] for attempt in tried):
         raise too_old(address, "")
-    if any(_TIMED_OUT in words[1:2] for words in tried):
+    if any(_TIMED_OUT in attempt[1:2] for attempt in tried):
         raise hub_silent(address, _TRY_S)
-    raise not_found(address, [_tried_words(words) for words in tried])
+    raise not_found(address, [_attempt_text(attempt) for attempt in tried])
 
 
 def _output(
@@ -235,13 +235,13 @@ def _output(
         return _text(out), _text(err)
 
 
-def _text(said: bytes) -> str:
-    return said[:_MOST_OUTPUT].decode("utf-8", "replace")
+def _text(output: bytes) -> str:
+    return output[:_MOST_OUTPUT].decode("utf-8", "replace")
 
 
-def _told(address: str, found_by: str, told: str) -> RemoteHub:
+def _hub_from_reply(address: str, found_by: str, reply_text: str) -> RemoteHub:
     # Libraries say things on standard output too; the answer is the last line that can be one.
-    answer = next((line for line in reversed(told.splitlines()) if line.startswith("{")), "")
+    answer = next((line for line in reversed(reply_text.splitlines()) if line.startswith("{")), "")
     try:
         hub = msgspec.json.decode(answer, type=RemoteHub)
     except (msgspec.MsgspecError, RecursionError):
@@ -257,9 +257,9 @@ def _told(address: str, found_by: str, told: str) -> RemoteHub:
     return msgspec.structs.replace(hub, found_by=found_by[:20])
 
 
-def _refusal(address: str, told: str) -> HostError:
+def _refusal(address: str, reply_text: str) -> HostError:
     try:
-        refusal = msgspec.json.decode(told, type=RemoteRefusal)
+        refusal = msgspec.json.decode(reply_text, type=RemoteRefusal)
     except (msgspec.MsgspecError, RecursionError):
         what = f"kmonitor on {address} answered what this one does not understand."
         return HostError(
@@ -275,7 +275,7 @@ def _plain(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-_PLACES: Final = {
+_LOCATIONS: Final = {
     "launcher": "the interpreter of the last training there",
     "path": "kmonitor on the PATH of a login",
     "command": "the command remembered for it",
@@ -288,11 +288,11 @@ _NOT_RUN: Final = {
 }
 
 
-def _tried_words(words: list[str]) -> str:
-    place = _PLACES.get(words[0] if words else "", "")
-    if words[1:2] == ["none"]:
-        return f"{place} (none)"
-    status, what = (words[1:2] or [""])[0], _plain((words[2:3] or [""])[0])
+def _attempt_text(attempt: list[str]) -> str:
+    location = _LOCATIONS.get(attempt[0] if attempt else "", "")
+    if attempt[1:2] == ["none"]:
+        return f"{location} (none)"
+    status, what = (attempt[1:2] or [""])[0], _plain((attempt[2:3] or [""])[0])
     if status in _NOT_RUN:
-        return f"{place} ({what}: {_NOT_RUN[status]})"
-    return f"{place} ({what}: exit status {status})"
+        return f"{location} ({what}: {_NOT_RUN[status]})"
+    return f"{location} ({what}: exit status {status})"

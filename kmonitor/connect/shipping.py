@@ -50,7 +50,7 @@ from kmonitor_agent.wire.messages.unions import (
 )
 
 _ANSWER_S: Final = 1.0
-_LOOK_S: Final = 0.2
+_POLL_S: Final = 0.2
 """How often to see whether the way has ended, or the hub refuses this device."""
 
 _LONG_MS: Final = 5000
@@ -63,7 +63,7 @@ _BATCH_BYTES: Final = MAX_BATCH_BYTES - 16 * 1024
 """Leaves room for the frame around the events."""
 
 
-def _all_is_well() -> None: ...
+def _do_nothing() -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class IngestEndpoint:
     """
 
     hub: str | NetworkHub
-    trouble: Callable[[], UserError | None] = _all_is_well
+    trouble: Callable[[], UserError | None] = _do_nothing
 
     @property
     def endpoint(self) -> str:
@@ -110,15 +110,15 @@ class ShippingProgress:
         """This is being sent; the way may be lost before the hub says what it has of it."""
         self._spool_chunk = chunk
 
-    def hub_has(self, seq: int) -> None:
+    def mark_acked(self, seq: int) -> None:
         """Count what was sent up to this number, and was not counted before."""
-        piece, had = self._spool_chunk, self._had
-        if piece is not None:
-            before, last = piece.events[0].seq - 1, min(seq, piece.events[-1].seq)
+        chunk, had = self._spool_chunk, self._had
+        if chunk is not None:
+            before, last = chunk.events[0].seq - 1, min(seq, chunk.events[-1].seq)
             self.events += max(0, last - max(before, had))
-            self.missing += sum(had < lost <= last for lost in piece.lost)
+            self.missing += sum(had < lost <= last for lost in chunk.lost)
             if seq >= before:
-                self.missing += max(0, min(piece.skipped, before - had))
+                self.missing += max(0, min(chunk.skipped, before - had))
         self._had = max(had, seq)
 
 
@@ -151,12 +151,12 @@ class Shipper:
         """Close the connection."""
         self._ingest_socket.close(linger_s=0.2)
 
-    def ship(self, reader: SpoolReader, done: ShippingProgress) -> None:
+    def ship(self, reader: SpoolReader, progress: ShippingProgress) -> None:
         """Send all that is there now and that the hub has not.
 
         Args:
             reader: The spool.
-            done: What was done with it before; goes on counting, also when this raises.
+            progress: What was done with it before; goes on counting, also when this raises.
 
         Raises:
             HubUnreachable: No hub answers.
@@ -164,49 +164,53 @@ class Shipper:
             Expected: The way there has ended, and why.
             OSError: The spool cannot be read.
         """
-        done.waits = done.refused = ""
+        progress.waits = progress.refused = ""
         if not is_id(reader.run):
-            done.refused = "the name of its folder is no run's id"
+            progress.refused = "the name of its folder is no run's id"
             return
         facts = newest_facts(reader)
         if facts is None:
-            done.refused = "no file in it can be read as this run's"
+            progress.refused = "no file in it can be read as this run's"
             return
-        done.host = facts.host
-        welcomed = self._greet(facts, 1, done)
+        progress.host = facts.host
+        welcomed = self._send_hello(facts, 1, progress)
         if welcomed is None:
             return
         reader.go_on_after(welcomed)
-        self._send_all(reader, facts, done)
-        done.waits = reader.waits
+        self._send_all(reader, facts, progress)
+        progress.waits = reader.waits
         self._ingest_socket.send(Bye(run=reader.run, last=reader.seq, why="finished"))
 
-    def _send_all(self, reader: SpoolReader, facts: SessionFacts, done: ShippingProgress) -> None:
+    def _send_all(
+        self, reader: SpoolReader, facts: SessionFacts, progress: ShippingProgress
+    ) -> None:
         stalls = 0
         while stalls < _STALLS:
-            piece = reader.read(MAX_WINDOW_EVENTS)
-            if not piece.events:
+            chunk = reader.read(MAX_WINDOW_EVENTS)
+            if not chunk.events:
                 return
-            done.begin(piece)
+            progress.begin(chunk)
             # So that the hub writes the gap down.
-            if piece.skipped and self._greet(facts, piece.events[0].seq, done) is None:
+            if chunk.skipped and self._send_hello(facts, chunk.events[0].seq, progress) is None:
                 return
-            acked = self._send(reader.run, facts, [checked(event) for event in piece.events])
-            first, last = piece.events[0].seq, piece.events[-1].seq
-            done.hub_has(acked)
+            acked = self._send(reader.run, facts, [checked(event) for event in chunk.events])
+            first, last = chunk.events[0].seq, chunk.events[-1].seq
+            progress.mark_acked(acked)
             if acked != last:
                 # The hub was started anew, and forgot what it had not confirmed or more.
                 stalls = 0 if acked >= first else stalls + 1
-                welcomed = self._greet(facts, first, done)
+                welcomed = self._send_hello(facts, first, progress)
                 if welcomed is None:
                     return
                 reader.go_on_after(welcomed)
-        done.refused = f"the hub does not take event {reader.seq + 1}"
+        progress.refused = f"the hub does not take event {reader.seq + 1}"
 
-    def _greet(self, facts: SessionFacts, first: int, done: ShippingProgress) -> int | None:
+    def _send_hello(
+        self, facts: SessionFacts, first: int, progress: ShippingProgress
+    ) -> int | None:
         """What the hub has of a run, or None if it does not want it from us."""
         hello = Hello(
-            run=done.run,
+            run=progress.run,
             boot=facts.boot,
             proto=MINOR_VERSIONS,
             first=first,
@@ -219,24 +223,24 @@ class Shipper:
             ships=True,
         )
         busy = ""
-        for told in self._asked(hello):
-            match told:
+        for reply in self._replies_to_hello(hello):
+            match reply:
                 case Welcome(boot=facts.boot):
-                    done.hub_has(told.acked)
-                    return told.acked
+                    progress.mark_acked(reply.acked)
+                    return reply.acked
                 case ErrorMessage(fatal=True):
-                    done.refused = told.text
+                    progress.refused = reply.text
                     return None
                 case ErrorMessage(code="busy"):
                     # Perhaps by us, over a way that was lost: the hub gives it up in a moment.
-                    busy = told.text
+                    busy = reply.text
                 case ErrorMessage(retry_ms=retry_ms) if retry_ms > _LONG_MS:
-                    done.refused = told.text
+                    progress.refused = reply.text
                     return None
                 case _:
                     continue
         if busy:
-            done.refused = busy
+            progress.refused = busy
             return None
         raise HubUnreachable(self._ingest_endpoint.endpoint, self._timeout_s)
 
@@ -262,7 +266,7 @@ class Shipper:
                     continue
         return acked
 
-    def _asked(self, hello: Hello) -> Iterator[ToAgent]:
+    def _replies_to_hello(self, hello: Hello) -> Iterator[ToAgent]:
         """What comes while the hub is greeted again and again, until it answers or time is up."""
         end_s, send_s = time.monotonic() + self._timeout_s, 0.0
         while (now_s := time.monotonic()) < end_s:
@@ -274,9 +278,9 @@ class Shipper:
             if now_s >= send_s:
                 self._ingest_socket.send(hello)
                 send_s = now_s + _ANSWER_S
-            told = self._ingest_socket.receive(min(send_s - now_s, end_s - now_s, _LOOK_S))
-            if told is not None:
-                yield told
+            reply = self._ingest_socket.receive(min(send_s - now_s, end_s - now_s, _POLL_S))
+            if reply is not None:
+                yield reply
 
 
 def newest_facts(reader: SpoolReader) -> SessionFacts | None:
@@ -327,7 +331,7 @@ def _batches(events: list[SpooledEvent]) -> Iterator[list[SpooledEvent]]:
 # Shipped spools.
 
 
-def why_kept(path: Path, reader: SpoolReader, done: ShippingProgress) -> str:
+def kept_reason(path: Path, reader: SpoolReader, progress: ShippingProgress) -> str:
     """Why a spool that was shipped has to stay; empty when it may go.
 
     A lock is only asked for where it tells something: on a disk of this machine, of a process of
@@ -336,25 +340,25 @@ def why_kept(path: Path, reader: SpoolReader, done: ShippingProgress) -> str:
     Args:
         path: The run's folder.
         reader: As far as it was read.
-        done: What was shipped of it.
+        progress: What was shipped of it.
 
     Raises:
         OSError: It cannot be read.
     """
-    if done.refused:
-        return done.refused
-    if done.waits or reader.read(1).events:
+    if progress.refused:
+        return progress.refused
+    if progress.waits or reader.read(1).events:
         return "more of it has come meanwhile"
     records = parse_segment(read_segment(segments_in(path)[-1])).records
     if records and ends_run(records[-1].body):
         return ""
     is_ours = reader.facts is not None and reader.facts.host == socket.gethostname()
     if not is_ours or is_on_network_file_system(path):
-        return f"its process on {done.host} may still write"
-    return _why_taken(path)
+        return f"its process on {progress.host} may still write"
+    return _in_use_reason(path)
 
 
-def _why_taken(path: Path) -> str:
+def _in_use_reason(path: Path) -> str:
     try:
         spool = RunSpool.take(path)
     except UnsafePath as exc:

@@ -168,13 +168,13 @@ def _ssh() -> str:
     return found
 
 
-_LOOK_S: Final = 0.01
+_POLL_S: Final = 0.01
 _ENDS_S: Final = 2.0
-_KEPT_WORDS: Final = 8192
+_TAIL_BYTES: Final = 8192
 
 
 class SshTunnel:
-    """Owned by one thread: `start`, `wait_up`, look at `trouble` now and then, `stop`.
+    """Owned by one thread: `start`, `wait_until_open`, look at `trouble` now and then, `stop`.
 
     Attributes:
         local: The socket here; `ipc://` before it is the hub's address.
@@ -186,12 +186,12 @@ class SshTunnel:
         self.local = local
         self._arguments = tunnel_arguments(address, remote, local)
         self._process: subprocess.Popen[bytes] | None = None
-        self._said = b""
+        self._stderr_tail = b""
 
     def start(self) -> None:
         """Start ssh; it needs some tenths of a second until the socket is there."""
         self.local.unlink(missing_ok=True)
-        self._said = b""
+        self._stderr_tail = b""
         self._process = subprocess.Popen(  # noqa: S603 - a list, never a shell
             self._arguments,
             stdin=subprocess.DEVNULL,
@@ -208,14 +208,14 @@ class SshTunnel:
         """Of ssh; 0 before `start`."""
         return self._process.pid if self._process is not None else 0
 
-    def wait_up(self, stop: threading.Event, *, timeout_s: float = 30.0) -> bool:
+    def wait_until_open(self, stop: threading.Event, *, timeout_s: float = 30.0) -> bool:
         """Wait until the socket is there; False when `stop` was set first.
 
         Raises:
             HostError: ssh ended, or took longer than `timeout_s` seconds.
         """
         end_s = time.monotonic() + timeout_s
-        while not stop.wait(_LOOK_S):
+        while not stop.wait(_POLL_S):
             trouble = self.error()
             if trouble is not None:
                 raise trouble
@@ -234,24 +234,24 @@ class SshTunnel:
         if process.poll() is None:
             return None
         self._listen()
-        return ssh_error(self.address, self._said.decode("utf-8", "replace"))
+        return ssh_error(self.address, self._stderr_tail.decode("utf-8", "replace"))
 
     @property
-    def leads_nowhere(self) -> bool:
+    def is_target_missing(self) -> bool:
         """Whether ssh said that the socket there was not reached.
 
         Nobody listens on it, or its server forbids it: sshd 9 has the same words for both.
         """
-        return b": open failed: " in self._said
+        return b": open failed: " in self._stderr_tail
 
     def reaches(self, stop: threading.Event, *, timeout_s: float = 3.0) -> bool:
-        """Try once: False when the socket there is not reached; after `wait_up`.
+        """Try once: False when the socket there is not reached; after `wait_until_open`.
 
         Silence is none: who is frozen there is reached, or may be.
         """
         end_s = time.monotonic() + timeout_s
         with socket.socket(socket.AF_UNIX) as probe:
-            probe.settimeout(_LOOK_S)
+            probe.settimeout(_POLL_S)
             with contextlib.suppress(OSError):
                 probe.connect(os.fsencode(self.local))
             while time.monotonic() < end_s and not stop.is_set():
@@ -259,9 +259,9 @@ class SshTunnel:
                 with contextlib.suppress(OSError):
                     if probe.recv(1):
                         return True
-                if self.error() is not None or self.leads_nowhere:
+                if self.error() is not None or self.is_target_missing:
                     return False
-                stop.wait(_LOOK_S)
+                stop.wait(_POLL_S)
         return True
 
     def stop(self) -> None:
@@ -287,11 +287,11 @@ class SshTunnel:
         stderr = self._process.stderr if self._process is not None else None
         if stderr is None:
             return
-        while said := stderr.read(_KEPT_WORDS):
-            self._said = (self._said + said)[-_KEPT_WORDS:]
+        while received := stderr.read(_TAIL_BYTES):
+            self._stderr_tail = (self._stderr_tail + received)[-_TAIL_BYTES:]
 
 
-def place_for_socket(folders: Folders) -> Path:
+def make_socket_path(folders: Folders) -> Path:
     """Where a forwarded socket goes; what killed processes left there is taken away.
 
     Raises:

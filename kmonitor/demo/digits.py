@@ -39,18 +39,18 @@ def draw_digits(n_images: int, *, seed: int) -> DigitSet:
         n_images: How many.
         seed: Of the random generator.
     """
-    ways = _ways_of_writing()
+    writing_styles = _writing_styles_by_digit()
     random = np.random.default_rng(seed)
     images = np.empty((n_images, SIDE, SIDE, 1), np.float32)
     for index in range(n_images):
-        written = ways[index % len(ways)]
+        written = writing_styles[index % len(writing_styles)]
         strokes = written[random.integers(len(written))]
         images[index, :, :, 0] = _draw(strokes, random)
-    labels = np.arange(n_images, dtype=np.int32) % len(ways)
+    labels = np.arange(n_images, dtype=np.int32) % len(writing_styles)
     return DigitSet(images, labels)
 
 
-def _ways_of_writing() -> list[list[Strokes]]:
+def _writing_styles_by_digit() -> list[list[Strokes]]:
     text = resource_path("demo", "digit_strokes.json").read_bytes()
     by_digit = msgspec.json.decode(text, type=dict[str, list[Strokes]])
     return [by_digit[str(digit)] for digit in range(10)]
@@ -66,8 +66,10 @@ def _draw(strokes: Strokes, random: np.random.Generator) -> Floats:
         line = (_rounded(_rounded(points)) - 0.5) @ turn.T + shift
         starts.append(line[:-1])
         ends.append(line[1:])
-    ink = _ink(np.concatenate(starts), np.concatenate(ends), random.uniform(0.045, 0.075))
-    noisy = ink + random.normal(0.0, 0.05, ink.shape)
+    coverage = _pen_coverage(
+        np.concatenate(starts), np.concatenate(ends), random.uniform(0.045, 0.075)
+    )
+    noisy = coverage + random.normal(0.0, 0.05, coverage.shape)
     return np.clip(noisy, 0.0, 1.0)
 
 
@@ -86,7 +88,7 @@ def _rounded(points: Floats) -> Floats:
     return np.concatenate([points[:1], between, points[-1:]])
 
 
-def _ink(starts: Floats, ends: Floats, radius: float) -> Floats:
+def _pen_coverage(starts: Floats, ends: Floats, radius: float) -> Floats:
     """How much of each pixel the pen covered, from its distance to the nearest piece of line."""
     edge = (np.arange(SIDE) + 0.5) / SIDE
     pixels = np.stack(np.meshgrid(edge, edge), axis=-1).reshape(-1, 1, 2)

@@ -54,13 +54,15 @@ class TrainingPlan:
     pace_s: float
 
 
-def train(plan: TrainingPlan, *, monitored: bool, tell: Callable[[AnyDemoReport], None]) -> None:
+def train(
+    plan: TrainingPlan, *, monitored: bool, send_report: Callable[[AnyDemoReport], None]
+) -> None:
     """Train all models, with kmonitor or without; the same models either way.
 
     Args:
         plan: How long.
         monitored: With `MonitorCallback`.
-        tell: Gets each report.
+        send_report: Gets each report.
     """
     import tensorflow as tf
 
@@ -68,20 +70,20 @@ def train(plan: TrainingPlan, *, monitored: bool, tell: Callable[[AnyDemoReport]
     tf.config.experimental.enable_op_determinism()
     digits = draw_digits(IMAGES, seed=SEED)
     callbacks = _Callbacks(plan.pace_s, monitored=monitored)
-    tell(Began(run=callbacks.run, images=IMAGES, folds=plan.folds))
+    send_report(Began(run=callbacks.run, images=IMAGES, folds=plan.folds))
     grown: list[int] = []
     for fold in range(1, plan.folds + 1):
-        done = _train_one(fold, plan, digits, callbacks.of_a_fit())
-        tell(done)
-        grown.append(done.operations)
+        result = _train_one(fold, plan, digits, callbacks.of_a_fit())
+        send_report(result)
+        grown.append(result.operations)
         if fold == MODELS_BEFORE_LIMIT and monitored:
-            tell(callbacks.take_limit(grown))
+            send_report(callbacks.set_limit(grown))
 
 
 def _train_one(fold: int, plan: TrainingPlan, digits: DigitSet, callbacks: list[Any]) -> FoldDone:
     import keras
 
-    began = time.monotonic()
+    started_s = time.monotonic()
     keras.utils.set_random_seed(SEED + fold)
     model = build_model()
     left_out = (np.arange(len(digits.labels)) // 10) % plan.folds == fold - 1
@@ -97,7 +99,7 @@ def _train_one(fold: int, plan: TrainingPlan, digits: DigitSet, callbacks: list[
     size = framework_for(model).graph(model)
     return FoldDone(
         fold=fold,
-        seconds=time.monotonic() - began,
+        seconds=time.monotonic() - started_s,
         operations=size.operations or 0,
         functions=size.functions,
         ram_bytes=psutil.Process().memory_info().rss,
@@ -159,7 +161,7 @@ class _Callbacks:
     def of_a_fit(self) -> list[Any]:
         return [c for c in (self._monitor, *_paces(self._pace_s)) if c is not None]
 
-    def take_limit(self, grown: list[int]) -> LimitTaken:
+    def set_limit(self, grown: list[int]) -> LimitTaken:
         """Watch the rest with a limit that follows from what the first models did."""
         # Collections by chance make a model look smaller than it is, never larger.
         growth = max(grown[-1] - grown[-2], grown[0])
@@ -212,7 +214,7 @@ def main(
     """
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     plan = TrainingPlan(folds=folds, epochs=epochs, pace_s=pace)
-    train(plan, monitored=not plain, tell=lambda told: print_text(as_line(told)))
+    train(plan, monitored=not plain, send_report=lambda report: print_text(as_line(report)))
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ class RunExport:
         run: RunSummary,
         *,
         between: tuple[float, float] | None = None,
-        is_given_up: Callable[[], bool] | None = None,
+        is_cancelled: Callable[[], bool] | None = None,
     ) -> None:
         """Ask nothing yet.
 
@@ -89,12 +89,12 @@ class RunExport:
             client: Of the run's hub.
             run: The run.
             between: Only events of these run times, seconds, both included; None: all.
-            is_given_up: Asked at each row whether nobody wants it any more; None: never.
+            is_cancelled: Asked at each row whether nobody wants it any more; None: never.
         """
         self._client = client
         self._run = run
         self._between = between
-        self._is_given_up = is_given_up
+        self._is_cancelled = is_cancelled
         self._unreadable: list[str] = []
 
     def into_file(self, output: Path, format_: ExportFormat) -> Exported:
@@ -105,7 +105,7 @@ class RunExport:
         require_parquet()
         with atomic_file(output) as file:
             columns = self.columns()
-            lines = write_parquet(columns, self.cells(), file, about=self._about())
+            lines = write_parquet(columns, self.cells(), file, about=self._run_fields())
             return Exported(lines, columns, self._unreadable)
 
     def as_text(self, file: TextIO, format_: Literal["csv", "json"]) -> Exported:
@@ -134,12 +134,12 @@ class RunExport:
     def objects(self) -> Iterator[dict[str, Any]]:
         """All events as data."""
         for row in self._rows(()):
-            told = event_object(row)
-            if UNREADABLE in told:
-                self._note(row, told[UNREADABLE])
-            elif told["type"] == "lost" and told["why"] == DAMAGED:
+            fields = event_object(row)
+            if UNREADABLE in fields:
+                self._note(row, fields[UNREADABLE])
+            elif fields["type"] == "lost" and fields["why"] == DAMAGED:
                 self._note(row, DAMAGED)
-            yield told
+            yield fields
 
     def cells(self) -> Iterator[dict[str, Any]]:
         """Lines of the table: cells by column."""
@@ -160,12 +160,12 @@ class RunExport:
     def _rows(self, kinds: Sequence[str]) -> Iterator[EventRow]:
         from_s, to_s = self._between or (0.0, math.inf)
         for row in self._client.all_rows(self._run.run, kinds):
-            if self._is_given_up is not None and self._is_given_up():
+            if self._is_cancelled is not None and self._is_cancelled():
                 raise ExportCancelled
             if from_s <= row.t_s <= to_s:
                 yield row
 
-    def _about(self) -> dict[str, str]:
+    def _run_fields(self) -> dict[str, str]:
         run = self._run
         about = {"run": run.run, "name": run.name, "host": run.host}
         about["started_wall_s"] = f"{run.started_wall_s:.3f}"

@@ -250,8 +250,8 @@ def _schema(arrow: Any, columns: Sequence[TableColumn], about: Mapping[str, str]
 
 
 def _metadata(column: TableColumn) -> dict[str, str]:
-    told = {"unit": column.unit, "source": column.source, "absent": column.absent}
-    return {key: text for key, text in told.items() if text}
+    entries = {"unit": column.unit, "source": column.source, "absent": column.absent}
+    return {key: text for key, text in entries.items() if text}
 
 
 def _grouped(rows: Iterable[dict[str, Any]], size: int) -> Iterable[list[dict[str, Any]]]:

@@ -10,11 +10,11 @@ from kmonitor.hub.log import LOG
 from kmonitor.hub.store.connection import RETRYABLE_ERRORS, StoreConnection
 from kmonitor_agent.wire.messages.codec import ProtocolError
 
-_MAX_PLACES = 64
+_MAX_PARTS = 64
 _MAX_NAMED = 1000
 """Offenders that are named once each; then they are only counted."""
 
-_MAX_WORDS = 500
+_MAX_TEXT = 500
 _READ_AGAIN_S = 1.0
 
 _NOT_OUR_FAULT = (ProtocolError, OSError, *RETRYABLE_ERRORS)
@@ -37,7 +37,7 @@ class HubFaults:
             what: Exception, or words.
             of: The offender: a run, key, file or row. Each is logged once, the first time.
         """
-        if where not in self._counts and len(self._counts) >= _MAX_PLACES:
+        if where not in self._counts and len(self._counts) >= _MAX_PARTS:
             where = "other"
         self._counts[where] += 1
         count = self._counts[where]
@@ -50,10 +50,10 @@ class HubFaults:
             exc = what if isinstance(what, BaseException) else None
             if isinstance(exc, _NOT_OUR_FAULT):
                 exc = None
-            told = f"{_words(of)}: {_words(what)}" if of else _words(what)
-            self._log.warning("%s (%d so far): %s", where, count, told, exc_info=exc)
+            text = f"{_text_of(of)}: {_text_of(what)}" if of else _text_of(what)
+            self._log.warning("%s (%d so far): %s", where, count, text, exc_info=exc)
 
-    def counts(self) -> dict[str, int]:
+    def fault_counts(self) -> dict[str, int]:
         """Faults since the hub started, by part."""
         return dict(self._counts)
 
@@ -82,25 +82,25 @@ def run_reader_thread(
         is_stopping: Set when it is to stop.
         turn: One turn.
     """
-    said = ""
+    last_text = ""
     while not is_stopping.is_set():
         try:
             with closing(open_reader()) as connection:
                 while not is_stopping.is_set():
                     turn(connection)
         except Exception as exc:  # noqa: BLE001 - a thread's main
-            words = f"{what}: {_words(exc)}"
-            if words != said:
+            fault_text = f"{what}: {_text_of(exc)}"
+            if fault_text != last_text:
                 is_fault = not isinstance(exc, _NOT_OUR_FAULT)
-                LOG.warning("%s; tried again", words, exc_info=is_fault)
-            said = words
+                LOG.warning("%s; tried again", fault_text, exc_info=is_fault)
+            last_text = fault_text
             is_stopping.wait(_READ_AGAIN_S)
 
 
-def _words(what: object) -> str:
+def _text_of(what: object) -> str:
     text = str(what)
     if isinstance(what, BaseException):
         text = f"{type(what).__name__}: {text}".removesuffix(": ")
     # Some of it may be a peer's: it gets no line of its own, and no terminal's control codes.
     plain = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
-    return plain[:_MAX_WORDS] or "-"
+    return plain[:_MAX_TEXT] or "-"

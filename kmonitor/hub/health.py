@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from kmonitor.hub.log import LOG
-from kmonitor.hub.options import KeepUnreadable, stored_keep
+from kmonitor.hub.options import KeepUnreadable, load_keep
 from kmonitor.hub.runs.event_log import HubEventLog
 from kmonitor.hub.runs.retention import Retention
 from kmonitor_agent.wire.local.folders import Folders
@@ -11,7 +11,7 @@ from kmonitor_agent.wire.local.folders import Folders
 HEALTH_CHECK_EVERY_S = 2.0
 """How often the settings are asked for what is to be kept: window and command line change it."""
 
-_MOST_WORDS = 2000
+_LONGEST_TEXT = 2000
 
 
 class HubHealth:
@@ -27,7 +27,7 @@ class HubHealth:
         of_spools: Callable[[], str] = str,
         of_events: Callable[[], str] = str,
     ) -> None:
-        """Nothing is known before the first `look`.
+        """Nothing is known before the first `refresh`.
 
         Args:
             folders: This user's folders.
@@ -42,10 +42,10 @@ class HubHealth:
         self._retention = retention
         self._is_fixed, self._of_spools = is_fixed, of_spools
         self._of_events = of_events
-        self._has_kept = False
-        self._keep_trouble = ""
+        self._has_loaded_keep = False
+        self._keep_fault = ""
         self._store_trouble = ""
-        self.of_outlets: Callable[[], str] = str
+        self.exporters_trouble: Callable[[], str] = str
         """Tells what is wrong with the ways on which figures leave; empty: nothing."""
 
     @property
@@ -58,34 +58,36 @@ class HubHealth:
         found = (
             self._event_log.trouble,
             self._store_trouble,
-            self._keep_trouble,
+            self._keep_fault,
             self._of_spools(),
             self._of_events(),
-            self.of_outlets(),
+            self.exporters_trouble(),
         )
         # A path may hold bytes that are no text, which no message could carry.
-        told = dict.fromkeys(text for text in found if text)
-        return [text[:_MOST_WORDS].encode(errors="replace").decode() for text in told]
+        texts = dict.fromkeys(text for text in found if text)
+        return [text[:_LONGEST_TEXT].encode(errors="replace").decode() for text in texts]
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """See what is to be kept from now on, and what lies beside the database."""
         if not self._is_fixed:
-            self._look_at_keep()
-        self._store_trouble = self._event_log.database.standing_trouble()
+            self._refresh_keep()
+        self._store_trouble = self._event_log.database.lasting_trouble()
 
-    def _look_at_keep(self) -> None:
+    def _refresh_keep(self) -> None:
         try:
-            keep = stored_keep(self._folders)
+            keep = load_keep(self._folders)
         except KeepUnreadable as exc:
             # What cannot be read says nothing: neither remove more, nor keep all.
-            goes_on = "what was set before counts" if self._has_kept else "all history is kept"
+            goes_on = (
+                "what was set before counts" if self._has_loaded_keep else "all history is kept"
+            )
             trouble = f"{exc.what}: {goes_on} until it is set anew ({exc.remedy})"
-            if trouble != self._keep_trouble:
+            if trouble != self._keep_fault:
                 LOG.warning("%s", trouble)
-            self._keep_trouble = trouble
+            self._keep_fault = trouble
             return
-        self._keep_trouble = ""
-        if self._has_kept and keep != self._retention.keep:
+        self._keep_fault = ""
+        if self._has_loaded_keep and keep != self._retention.keep:
             LOG.info("keeps %g days and %d bytes of history from now on", keep.days, keep.n_bytes)
-        self._has_kept = True
+        self._has_loaded_keep = True
         self._retention.keep = keep

@@ -64,7 +64,9 @@ class Moved:
     ahead: int = 0
 
 
-def copy_history(path: Path, database: TeamDatabase, tell: Callable[[int, int], object]) -> Moved:
+def copy_history(
+    path: Path, database: TeamDatabase, on_progress: Callable[[int, int], object]
+) -> Moved:
     """Copy all runs of a hub's own database to the team's, in the name of this hub.
 
     The file is not changed. What was copied by a call that did not come to its end stays, and is
@@ -73,7 +75,7 @@ def copy_history(path: Path, database: TeamDatabase, tell: Callable[[int, int], 
     Args:
         path: The hub's own database; no hub runs on it.
         database: The team's, opened as the same hub.
-        tell: Called before each run with its number, from 1, and how many there are.
+        on_progress: Called before each run with its number, from 1, and how many there are.
 
     Raises:
         CannotMove: Another history was moved here, or what arrived is not what was sent.
@@ -84,7 +86,7 @@ def copy_history(path: Path, database: TeamDatabase, tell: Callable[[int, int], 
     except sqlite3.Error as exc:
         raise CannotMove(f"{path} cannot be read: {exc}.") from exc
     try:
-        return _Move(source, path, database).all(tell)
+        return _Move(source, path, database).all(on_progress)
     except sqlite3.Error as exc:
         raise CannotMove(f"{path} cannot be read: {exc}.") from exc
     finally:
@@ -98,16 +100,16 @@ class _Move:
         self._first = database.id_range.first
         self._moved = Moved()
 
-    def all(self, tell: Callable[[int, int], object]) -> Moved:
-        self._claim_place()
+    def all(self, on_progress: Callable[[int, int], object]) -> Moved:
+        self._check_room()
         keys = [key for (key,) in self._source.execute("SELECT key FROM runs ORDER BY change")]
         for number, key in enumerate(keys, 1):
-            tell(number, len(keys))
+            on_progress(number, len(keys))
             self._move_run(key)
         self._move_rest()
         return self._moved
 
-    def _claim_place(self) -> None:
+    def _check_room(self) -> None:
         """Only one history has room before the middle of this hub's stretch."""
         (hub,) = self._source.execute("SELECT value FROM facts WHERE name = 'hub'").fetchone()
         number = self._database.number
@@ -131,10 +133,10 @@ class _Move:
         )
         if record is None:
             raise CannotMove(f"Run number {key} in {self._path} is damaged.")
-        there = self._key_of(record.run)
-        if there is not None:
-            self._moved.before += there == self._first + key
-            self._moved.ahead += there != self._first + key
+        copied_key = self._key_of(record.run)
+        if copied_key is not None:
+            self._moved.before += copied_key == self._first + key
+            self._moved.ahead += copied_key != self._first + key
             return
         n_events = self._copy_events(key)
         self._copy_blocks(key)
@@ -161,10 +163,10 @@ class _Move:
         return None if found is None else int(found[0])
 
     def _copy_events(self, key: int) -> int:
-        there = self._server.execute(
+        last_row = self._server.execute(
             "SELECT max(row) FROM events WHERE run_key = ?", (self._first + key,)
         ).fetchone()[0]
-        done = 0 if there is None else int(there) - self._first
+        copied_row = 0 if last_row is None else int(last_row) - self._first
         n_events = 0
         for rows in _pages(self._source.execute(_EVENTS, (key,)), _ROWS_AT_ONCE):
             n_events += len(rows)
@@ -174,7 +176,7 @@ class _Move:
                 [
                     (self._first + row, self._first + key, seq, t_s, wall_s, kind, body, crc)
                     for row, seq, t_s, wall_s, kind, body, crc in rows
-                    if row > done
+                    if row > copied_row
                 ],
             )
         return n_events
@@ -261,8 +263,8 @@ def _pages(found: sqlite3.Cursor, n: int) -> Iterator[list[Any]]:
         yield rows
 
 
-def _sum_of(parts: Iterator[bytes]) -> bytes:
-    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).digest()
+def _sum_of(chunks: Iterator[bytes]) -> bytes:
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in chunks)).digest()
 
 
 def _event_bytes(row: Sequence[Any]) -> bytes:

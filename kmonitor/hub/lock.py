@@ -61,11 +61,11 @@ class HubLock:
     def is_in_place(self) -> bool:
         """Whether the file that is locked still lies at its path."""
         try:
-            there = self._path.lstat()
+            found = self._path.lstat()
         except OSError:
             return False
         ours = os.fstat(self._fd)
-        return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+        return (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino)
 
     def release(self) -> None:
         """Give the lock up; the file stays, since removing it would race with the next hub."""

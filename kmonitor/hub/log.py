@@ -46,12 +46,12 @@ def is_journal(environ: Mapping[str, str], descriptor: int = 2) -> bool:
     Source: `JOURNAL_STREAM` in systemd.exec(5): device and inode, since a process may have passed
     the variable on and its standard error not.
     """
-    told = environ.get("JOURNAL_STREAM", "")
+    journal_stream = environ.get("JOURNAL_STREAM", "")
     try:
         found = os.fstat(descriptor)
     except OSError:
         return False
-    return told == f"{found.st_dev}:{found.st_ino}"
+    return journal_stream == f"{found.st_dev}:{found.st_ino}"
 
 
 def open_log(folder: Path) -> logging.Handler:

@@ -135,21 +135,21 @@ class HubLoop:
         database = open_database(folders, options.store or "")
         self.hub = database.hub
         self._event_log = HubEventLog(database, faults, clock, is_lenient=options.is_lenient)
-        self._doors = doors = HubEndpoints(folders, context, faults, clock)
+        self._doors = endpoints = HubEndpoints(folders, context, faults, clock)
         self._series = SeriesThread(database.open_reader, pipe.wake)
         self._verdicts = JudgeThread(database.open_reader, pipe.wake)
         self._sample_packer = SamplePacker(self._event_log, self._series, clock)
         self._judge_dispatcher = JudgeDispatcher(
-            self._event_log, self._verdicts, faults, doors.to_desktop
+            self._event_log, self._verdicts, faults, endpoints.to_desktop
         )
         processes = ProcessWatch(folders.state)
         self._host = processes.host
-        self._agent_service = AgentService(self._event_log, faults, clock, doors.to_agent)
+        self._agent_service = AgentService(self._event_log, faults, clock, endpoints.to_agent)
         self._viewer_service = ViewerService(
-            self._event_log, self._series, faults, clock, doors.to_desktop
+            self._event_log, self._series, faults, clock, endpoints.to_desktop
         )
-        self._keys = AccessService(doors, self._event_log, clock)
-        self._join(doors)
+        self._keys = AccessService(endpoints, self._event_log, clock)
+        self._join(endpoints)
         self._liveness = Liveness(
             self._event_log, self._agent_service.agent_connections, processes, clock
         )
@@ -158,18 +158,18 @@ class HubLoop:
         self._spools = SpoolIngest(folders.spool, self._event_log, sessions, faults, clock, check)
         keep, may_go = options.keep or Keep(), self._liveness.is_abandoned
         self._retention = Retention(self._event_log, keep, clock, may_go, check)
-        self._condition = self._made_health()
+        self._condition = self._build_health()
         self._team = TeamRuns(self._event_log, clock) if database.is_shared else None
-        self._feed = self._made_reader(options.folder)
+        self._feed = self._build_folder_reader(options.folder)
         self._busy_s = clock.monotonic_s()
 
     def _join(self, endpoints: HubEndpoints) -> None:
-        self._event_log.listeners.append(StallMonitor(self._event_log).heard)
+        self._event_log.listeners.append(StallMonitor(self._event_log).on_event)
         self._viewer_service.host = self._host
         self._viewer_service.judges = self._verdicts
-        self._viewer_service.on_hub_asked = self._tell_hub
-        self._viewer_service.on_access_asked = self._answer_about_access
-        self._viewer_service.who = endpoints.authorizer.who
+        self._viewer_service.on_hub_request = self._send_hub_reply
+        self._viewer_service.on_access_request = self._answer_about_access
+        self._viewer_service.who = endpoints.authorizer.peer_of_identity
         endpoints.authorizer.refusals.write = self._event_log.audit
         endpoints.on_ended = self._end_sessions
 
@@ -182,19 +182,19 @@ class HubLoop:
         self._doors.listen(bind)
         LOG.info("listening at %s", self._doors.address)
 
-    def show_figures(self) -> None:
+    def start_exporters(self) -> None:
         """Let figures leave on the ways that the options name; before `run`.
 
         Raises:
             ExporterRefused: One of them cannot be opened.
         """
-        self._metrics_exporters = outlets = MetricsExporters(self._faults)
-        self._event_log.listeners.append(outlets.heard)
-        self._condition.of_outlets = outlets.trouble
+        self._metrics_exporters = exporters = MetricsExporters(self._faults)
+        self._event_log.listeners.append(exporters.on_event)
+        self._condition.exporters_trouble = exporters.trouble
         if self._options.prometheus:
-            outlets.serve(self._options.prometheus)
+            exporters.serve(self._options.prometheus)
         if self._options.otlp:
-            outlets.send(self._options.otlp, hub=self.hub, host=self._host)
+            exporters.send(self._options.otlp, hub=self.hub, host=self._host)
 
     def stop(self) -> None:
         """End once what was taken is committed; from a signal or any thread."""
@@ -251,7 +251,7 @@ class HubLoop:
             with self._faults.guarded("close"):
                 close()
 
-    def _made_health(self) -> HubHealth:
+    def _build_health(self) -> HubHealth:
         self._event_verifier = EventVerifier(
             self._event_log, self._folders.spool, self._faults, self._clock
         )
@@ -261,13 +261,13 @@ class HubLoop:
             self._retention,
             is_fixed=self._options.keep is not None,
             of_spools=lambda: self._spools.trouble,
-            of_events=self._event_verifier.words,
+            of_events=self._event_verifier.text,
         )
-        found.look()
+        found.refresh()
         self._viewer_service.troubles = found.troubles
         return found
 
-    def _made_reader(self, folder: Path | None) -> FolderReader | None:
+    def _build_folder_reader(self, folder: Path | None) -> FolderReader | None:
         self._liveness.is_settled = self._spools.is_settled
         self._spools.is_far = self._liveness.is_far
         self._viewer_service.commands.is_gone = self._liveness.is_gone
@@ -281,8 +281,10 @@ class HubLoop:
 
     def _schedule(self, is_in_place: Callable[[], bool]) -> LoopSchedule:
         def look_around() -> None:
-            doors = self._doors.is_in_place()
-            if not (doors and is_in_place() and self._event_log.database.is_in_place()):
+            are_endpoints_in_place = self._doors.is_in_place()
+            if not (
+                are_endpoints_in_place and is_in_place() and self._event_log.database.is_in_place()
+            ):
                 self._is_moved = True
 
         def expire() -> None:
@@ -293,23 +295,23 @@ class HubLoop:
         schedule = LoopSchedule(self._faults)
         schedule.every(0.1, "commands", self._agent_service.send_commands)
         schedule.every(0.2, "hints", self._viewer_service.hint)
-        schedule.every(0.5, "liveness", self._liveness.look)
+        schedule.every(0.5, "liveness", self._liveness.judge_all)
         schedule.every(0.2, "spools", self._spools.step)
         schedule.every(_BOUND_EVERY_S, "spool bound", self._spools.bound)
         schedule.every(2.0, "places", look_around)
         schedule.every(2.0, "expiry", expire)
         schedule.every(0.5, "sweep", self._sweep)
         schedule.every(1.0, "retention", self._retention.step)
-        schedule.every(CONDITION_EVERY_S, "condition", self._condition.look)
+        schedule.every(CONDITION_EVERY_S, "condition", self._condition.refresh)
         if self._team is not None:
-            schedule.every(TEAM_EVERY_S, "team", self._team.take)
+            schedule.every(TEAM_EVERY_S, "team", self._team.apply_found)
         if self._feed is not None:
             schedule.every(self._feed.wait_s, "folder", self._feed.step)
         self._schedule_upkeep(schedule)
-        schedule.every(_WORKING_EVERY_S, "working", self._tell_late)
-        schedule.every(0.2, "keys", self._doors.look_at_keys)
+        schedule.every(_WORKING_EVERY_S, "working", self._send_pending_replies)
+        schedule.every(0.2, "keys", self._doors.refresh_keys)
         schedule.every(3600.0, "audit", self._bound_audit)
-        schedule.every(MEMORY_CHECK_EVERY_S, "memory", self._look_at_memory)
+        schedule.every(MEMORY_CHECK_EVERY_S, "memory", self._check_memory)
         if self._options.idle_s is not None:
             schedule.every(1.0, "idle", self._end_when_idle)
         return schedule
@@ -320,20 +322,20 @@ class HubLoop:
 
     def _serve(self) -> None:
         self._doors.serve(self._agent_service.handle, self._viewer_service.handle)
-        for identity, told in self._series.take_answers():
+        for identity, reply in self._series.pop_answers():
             with self._faults.guarded("series"):
-                self._doors.to_desktop(identity, told)
+                self._doors.to_desktop(identity, reply)
         with self._faults.guarded("judging"):
-            self._judge_dispatcher.take()
+            self._judge_dispatcher.dispatch_results()
         with self._faults.guarded("packing"):
-            self._sample_packer.take()
+            self._sample_packer.store_packed()
 
-    def _tell_late(self) -> None:
-        for identity, working in (*self._series.late(), *self._verdicts.late()):
+    def _send_pending_replies(self) -> None:
+        for identity, working in (*self._series.late_replies(), *self._verdicts.late_replies()):
             self._doors.to_desktop(identity, working)
 
-    def _look_at_memory(self) -> None:
-        self._doors.look_at_memory(is_working=self._series.is_working)
+    def _check_memory(self) -> None:
+        self._doors.check_memory(is_working=self._series.is_working)
 
     def _commit_if_due(self) -> None:
         wait_s = self._event_log.wait_s(self._clock.monotonic_s())
@@ -348,11 +350,11 @@ class HubLoop:
                 act()
 
     def _sweep(self) -> None:
-        if not self._event_log.database.is_away:
+        if not self._event_log.database.is_disconnected:
             self._event_log.database.sweep()
 
     def _bound_audit(self) -> None:
-        if not self._event_log.database.is_away:
+        if not self._event_log.database.is_disconnected:
             self._event_log.database.bound_audit()
 
     def _publish(self) -> None:
@@ -377,7 +379,7 @@ class HubLoop:
         )
 
     def _fault_counts(self) -> dict[str, int]:
-        faults = self._faults.counts()
+        faults = self._faults.fault_counts()
         if self._doors.unsent:
             faults["unsent"] = self._doors.unsent
         return faults
@@ -395,8 +397,8 @@ class HubLoop:
     def _is_reading(self) -> bool:
         return self._feed is not None and self._feed.is_reading()
 
-    def _tell_hub(self, identity: bytes, request: HubRequest) -> None:
-        peer = self._doors.authorizer.who(identity)
+    def _send_hub_reply(self, identity: bytes, request: HubRequest) -> None:
+        peer = self._doors.authorizer.peer_of_identity(identity)
         if request.stop and (peer is None or peer.is_far):
             text = "only its own user, on its own host, can end this hub"
             if peer is not None:
@@ -433,10 +435,10 @@ class HubLoop:
         )
         self._doors.to_desktop(identity, reply)
 
-    def _answer_about_access(self, identity: bytes, asked: KeysRequest | AuditRequest) -> None:
-        peer = self._doors.authorizer.who(identity)
+    def _answer_about_access(self, identity: bytes, request: KeysRequest | AuditRequest) -> None:
+        peer = self._doors.authorizer.peer_of_identity(identity)
         if peer is not None:
-            self._keys.serve(peer, asked, lambda told: self._doors.to_desktop(identity, told))
+            self._keys.serve(peer, request, lambda reply: self._doors.to_desktop(identity, reply))
 
     def _end_sessions(self, keys: set[str]) -> None:
         self._agent_service.end_sessions(keys)

@@ -57,7 +57,7 @@ class KeepUnreadable(UserError):
     """What was set to be kept is not known; `what` has no full stop, `remedy` is the command."""
 
 
-def stored_keep(folders: Folders) -> Keep:
+def load_keep(folders: Folders) -> Keep:
     """What the settings say is kept; everything where nothing was set.
 
     Raises:
@@ -76,15 +76,15 @@ def stored_keep(folders: Folders) -> Keep:
     raise KeepUnreadable(f"{path} cannot be read ({why})", remedy)
 
 
-def read_keep(folders: Folders) -> Keep:
+def load_keep_or_default(folders: Folders) -> Keep:
     """What the settings say is kept; everything where they say nothing that can be read."""
     try:
-        return stored_keep(folders)
+        return load_keep(folders)
     except KeepUnreadable:
         return Keep()
 
 
-def write_keep(folders: Folders, keep: Keep) -> None:
+def save_keep(folders: Folders, keep: Keep) -> None:
     """Have this user's hubs keep this, one that runs already within seconds. Raises: OSError."""
     make_own_folder(folders.settings)
     write_private(folders.settings / KEEP_NAME, msgspec.json.encode(keep))

@@ -13,16 +13,16 @@ class PendingRequest:
 
     Attributes:
         identity: Who asked.
-        asked: The question.
+        request: The question.
         n_events: Events of its run when it was asked; 0: not known.
-        done: How many of them were read; written by the thread that answers.
+        n_read: How many of them were read; written by the thread that answers.
         is_late: It was open already when those who wait were last told.
     """
 
     identity: bytes
-    asked: SeriesRequest | VerdictsRequest
+    request: SeriesRequest | VerdictsRequest
     n_events: int
-    done: int = 0
+    n_read: int = 0
     is_late: bool = False
 
 
@@ -47,15 +47,15 @@ class PendingRequests:
         """Whether no more are taken."""
         return len(self._open) >= self._most
 
-    def has(self, identity: bytes, asked: msgspec.Struct) -> bool:
+    def has(self, identity: bytes, request: msgspec.Struct) -> bool:
         """Whether it is open already: who waits asks again."""
-        return any(each.identity == identity and each.asked == asked for each in self._open)
+        return any(each.identity == identity and each.request == request for each in self._open)
 
     def add(
-        self, identity: bytes, asked: SeriesRequest | VerdictsRequest, n_events: int
+        self, identity: bytes, query: SeriesRequest | VerdictsRequest, n_events: int
     ) -> PendingRequest:
         """Take a question."""
-        request = PendingRequest(identity, asked, n_events)
+        request = PendingRequest(identity, query, n_events)
         self._open.append(request)
         return request
 
@@ -63,14 +63,14 @@ class PendingRequests:
         """It was answered."""
         self._open.remove(request)
 
-    def late(self) -> list[tuple[bytes, ReplyPending]]:
+    def late_replies(self) -> list[tuple[bytes, ReplyPending]]:
         """(routing id, message) for each that was open at the last call too."""
-        told = [(each.identity, self._pending(each)) for each in self._open if each.is_late]
+        replies = [(each.identity, self._pending(each)) for each in self._open if each.is_late]
         for each in self._open:
             each.is_late = True
-        return told
+        return replies
 
     def _pending(self, request: PendingRequest) -> ReplyPending:
         of = request.n_events
-        done = min(request.done, of)
-        return ReplyPending(ask=request.asked.ask, done=done, of=of, beat=self.beat)
+        n_read = min(request.n_read, of)
+        return ReplyPending(ask=request.request.ask, done=n_read, of=of, beat=self.beat)

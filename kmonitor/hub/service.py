@@ -162,7 +162,7 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
         faulthandler.enable(sys.stderr)
     try:
         options = replace(options, store=_store(folders, options))
-        _run_again_and_again(folders, options)
+        _run_until_stopped(folders, options)
     except UserError as exc:
         LOG.error("cannot run: %s", exc)
         raise
@@ -173,7 +173,7 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
         close_log(handler)
 
 
-def _run_again_and_again(folders: Folders, options: HubOptions) -> None:
+def _run_until_stopped(folders: Folders, options: HubOptions) -> None:
     # Whatever lay under the hub and is gone (a cleaned temporary folder, a deleted database) is
     # answered by starting anew: a restart loses nothing.
     differed_s = float("-inf")
@@ -200,8 +200,8 @@ def _open_log(folders: Folders) -> logging.Handler:
         raise HubCannotStart(f"{exc.path} {exc.why}.") from exc
     except OSError as exc:
         raise HubCannotStart(f"{folders.logs} cannot be written: {exc.strerror}.") from exc
-    for words in warnings:
-        LOG.warning("%s", words)
+    for warning in warnings:
+        LOG.warning("%s", warning)
     return handler
 
 
@@ -280,7 +280,7 @@ def _serve(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions
             if options.bind:
                 loop.listen(options.bind)
             if options.prometheus or options.otlp:
-                loop.show_figures()
+                loop.start_exporters()
             with pipe.on_signals(loop.stop):
                 LOG.info("hub %s, version %s, in %s", loop.hub, VERSION, folders.runtime)
                 moved = loop.run(lambda: all(lock.is_in_place() for lock in locks))

@@ -17,7 +17,7 @@ _DEEPEST: Final = 16
 _PLAIN: Final = (str, bytes, bool, int, float, type(None))
 
 
-class NotTold(TypeError):
+class NotEncodable(TypeError):
     """A value that another process cannot be told.
 
     Attributes:
@@ -35,7 +35,7 @@ class HandedOver:
     """Values told as plain data; functions and classes apart, by the names used for them.
 
     Attributes:
-        parts: Those functions and classes, for a `functools.partial`.
+        callables: Those functions and classes, for a `functools.partial`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -44,10 +44,10 @@ class HandedOver:
         Args:
             folder: Takes the arrays' files.
         """
-        self.parts: dict[str, Any] = {}
+        self.callables: dict[str, Any] = {}
         self._folder = folder
 
-    def told(self, where: str, value: Any) -> list[Any]:
+    def encode(self, where: str, value: Any) -> list[Any]:
         """A value as plain data.
 
         Args:
@@ -59,21 +59,23 @@ class HandedOver:
             NotTold: It is, or holds, something else.
             OSError: An array cannot be written.
         """
-        return self._told(where, value, 0)
+        return self._encode(where, value, 0)
 
-    def _told(self, where: str, value: Any, depth: int) -> list[Any]:
+    def _encode(self, where: str, value: Any, depth: int) -> list[Any]:
         if depth > _DEEPEST:
-            raise NotTold(where, "value nested too deeply")
+            raise NotEncodable(where, "value nested too deeply")
         if isinstance(value, _PLAIN):
             return ["plain", value]
         kind = cast("type[Any]", type(value))
         if kind in (list, tuple):
-            inner = [self._told(f"{where}[{at}]", one, depth + 1) for at, one in enumerate(value)]
+            inner = [
+                self._encode(f"{where}[{at}]", one, depth + 1) for at, one in enumerate(value)
+            ]
             return [kind.__name__, inner]
         if isinstance(value, dict):
             named = cast("dict[Any, Any]", value)
             inner = [
-                [["plain", key], self._told(f"{where}[{key!r}]", one, depth + 1)]
+                [["plain", key], self._encode(f"{where}[{key!r}]", one, depth + 1)]
                 for key, one in named.items()
             ]
             return ["dict", inner]
@@ -92,7 +94,7 @@ class HandedOver:
         try:
             pack_value(value)  # one of numpy's own numbers
         except NotPlainData:
-            raise NotTold(where, type(value).__name__) from None
+            raise NotEncodable(where, type(value).__name__) from None
         return ["plain", value]
 
     def _object(self, where: str, value: Any, depth: int) -> list[Any]:
@@ -100,20 +102,20 @@ class HandedOver:
         attributes = getattr(value, "__dict__", None)
         is_built_in = kind.__module__ == "builtins" or isinstance(value, types.ModuleType)
         if attributes is None or is_built_in or _is_data(value):
-            raise NotTold(where, kind.__name__)
+            raise NotEncodable(where, kind.__name__)
         inner = [
-            [name, self._told(f"{where}.{name}", each, depth + 1)]
+            [name, self._encode(f"{where}.{name}", each, depth + 1)]
             for name, each in attributes.items()
             if not (inspect.ismethod(each) and each.__self__ is value)
         ]
         return ["object", self._part(kind), inner]
 
     def _part(self, value: Any) -> str:
-        for name, each in self.parts.items():
+        for name, each in self.callables.items():
             if each is value:
                 return name
-        name = f"part_{len(self.parts)}"
-        self.parts[name] = value
+        name = f"part_{len(self.callables)}"
+        self.callables[name] = value
         return name
 
 
@@ -122,29 +124,31 @@ def _is_data(value: Any) -> bool:
     return any(hasattr(value, name) for name in ("__iter__", "__next__", "__getitem__"))
 
 
-def taken(told: list[Any], parts: dict[str, Callable[..., Any]]) -> Any:
+def decode(encoded: list[Any], callables: dict[str, Callable[..., Any]]) -> Any:
     """The value again, in the other process.
 
     Args:
-        told: By `HandedOver.told`.
-        parts: Its functions and classes.
+        encoded: By `HandedOver.encode`.
+        callables: Its functions and classes.
     """
-    kind, what = told[0], told[1]
+    kind, what = encoded[0], encoded[1]
     if kind == "list":
-        return [taken(each, parts) for each in what]
+        return [decode(each, callables) for each in what]
     if kind == "tuple":
-        return tuple(taken(each, parts) for each in what)
+        return tuple(decode(each, callables) for each in what)
     if kind == "dict":
-        return {key[1]: taken(each, parts) for key, each in what}
+        return {key[1]: decode(each, callables) for key, each in what}
     if kind == "array":
         return map_array(what)
     if kind == "object":
-        return _object(cast("type[Any]", parts[what]), told[2], parts)
-    return parts[what] if kind == "part" else what
+        return _object(cast("type[Any]", callables[what]), encoded[2], callables)
+    return callables[what] if kind == "part" else what
 
 
-def _object(kind: type[Any], attributes: list[Any], parts: dict[str, Callable[..., Any]]) -> Any:
-    made: Any = cast("Any", object).__new__(kind)
+def _object(
+    kind: type[Any], attributes: list[Any], callables: dict[str, Callable[..., Any]]
+) -> Any:
+    created: Any = cast("Any", object).__new__(kind)
     for name, each in attributes:
-        made.__dict__[name] = taken(each, parts)
-    return made
+        created.__dict__[name] = decode(each, callables)
+    return created

@@ -8,7 +8,7 @@ from typing import Any, Final
 import keras_tuner as kt
 import msgspec
 
-from kmonitor.integrations.handed_over import taken
+from kmonitor.integrations.handed_over import decode
 from kmonitor.integrations.model_size import (
     MinimumSize,
     ModelTooLarge,
@@ -24,7 +24,7 @@ FAILED: Final = "failed"
 FATAL: Final = "fatal"
 RESULTS: Final = "results"
 HYPERPARAMETERS: Final = "hyperparameters"
-ASKED: Final = "asked"
+REQUEST: Final = "asked"
 TOO_LARGE: Final = "too large: "
 
 _DATA: Final = ("x", "y", "validation_data", "sample_weight", "callbacks")
@@ -32,57 +32,59 @@ _DEFAULT_BATCH: Final = 32
 """Of Keras' `fit`."""
 
 
-def space_in_a_process(fold: Fold, *, told: list[Any], **parts: Any) -> dict[str, Any]:
+def space_in_a_process(fold: Fold, *, told: list[Any], **callables: Any) -> dict[str, Any]:
     """Every hyperparameter that the hypermodel asks for, as KerasTuner finds them.
 
     Args:
         fold: Asks for those that are known.
         told: See `trial_in_a_process`.
-        parts: Likewise.
+        callables: Likewise.
     """
-    asked, given = fold.ask("space"), taken(told, parts)
-    known = kt.HyperParameters.from_config(asked[HYPERPARAMETERS])
+    request, arguments = fold.ask("space"), decode(told, callables)
+    known = kt.HyperParameters.from_config(request[HYPERPARAMETERS])
     oracle = kt.Oracle(hyperparameters=known)
-    hypermodel = _hypermodel_of_space(given, asked["memory_bytes"])
+    hypermodel = _hypermodel_of_space(arguments, request["memory_bytes"])
     kt.Tuner(
         oracle, hypermodel, directory=str(fold.directory), project_name="space", overwrite=True
     )
     return oracle.get_space().get_config()
 
 
-def size_in_a_process(fold: Fold, *, told: list[Any], **parts: Any) -> dict[str, Any]:
+def size_in_a_process(fold: Fold, *, told: list[Any], **callables: Any) -> dict[str, Any]:
     """What a trial's model needs at least to be trained, as plain data; it is not trained here.
 
     Args:
         fold: Asks which trial it is.
         told: See `trial_in_a_process`.
-        parts: Likewise.
+        callables: Likewise.
     """
-    asked, given = fold.ask("size"), taken(told, parts)
-    found, least = _made_hypermodel(given), MinimumSize()
+    request, arguments = fold.ask("size"), decode(told, callables)
+    found, least = _build_hypermodel(arguments), MinimumSize()
     if _is_bounded(found):
-        hp = kt.HyperParameters.from_config(asked[HYPERPARAMETERS])
-        least = find_minimum_size(_keras3(), lambda: found.build(hp.copy()), asked["memory_bytes"])
+        hp = kt.HyperParameters.from_config(request[HYPERPARAMETERS])
+        least = find_minimum_size(
+            _keras3(), lambda: found.build(hp.copy()), request["memory_bytes"]
+        )
     return msgspec.to_builtins(least)
 
 
-def trial_in_a_process(fold: Fold, *, told: list[Any], **parts: Any) -> dict[str, Any]:
+def trial_in_a_process(fold: Fold, *, told: list[Any], **callables: Any) -> dict[str, Any]:
     """Run one execution of a trial; what came of it, as plain data.
 
     Args:
         fold: Asks which trial it is; takes the checkpoint of its best epoch.
         told: The search, see `HandedOver`.
-        parts: Functions and classes of it.
+        callables: Functions and classes of it.
     """
-    asked, given = fold.ask("trial"), taken(told, parts)
+    request, arguments = fold.ask("trial"), decode(told, callables)
     trial = kt.engine.trial.Trial(
-        hyperparameters=kt.HyperParameters.from_config(asked[HYPERPARAMETERS]),
-        trial_id=asked["id"],
+        hyperparameters=kt.HyperParameters.from_config(request[HYPERPARAMETERS]),
+        trial_id=request["id"],
     )
-    size = fold.ask("size") if asked["memory_bytes"] is not None else {}
-    tuner = _tuner(given, asked, size, fold.directory)
+    size = fold.ask("size") if request["memory_bytes"] is not None else {}
+    tuner = _tuner(arguments, request, size, fold.directory)
     try:
-        results = tuner.run_trial(trial, *_args(given), **_named(given))
+        results = tuner.run_trial(trial, *_args(arguments), **_named(arguments))
     except ModelTooLarge as exc:
         fold.came_to("too_large", exc.why)
         return {FAILED: f"{TOO_LARGE}{exc.why}"}
@@ -94,30 +96,30 @@ def trial_in_a_process(fold: Fold, *, told: list[Any], **parts: Any) -> dict[str
         fold.came_to("failed", why)
         return {FATAL: why}
     config = trial.hyperparameters.get_config()
-    return {RESULTS: _plain(results), HYPERPARAMETERS: config, ASKED: asked}
+    return {RESULTS: _plain(results), HYPERPARAMETERS: config, REQUEST: request}
 
 
-def _tuner(given: dict[str, Any], asked: dict[str, Any], size: Any, folder: Path) -> Any:
+def _tuner(arguments: dict[str, Any], request: dict[str, Any], size: Any, folder: Path) -> Any:
     """The user's tuner, made without its `__init__`, which would begin a search."""
-    kind = given["tuner"]
+    kind = arguments["tuner"]
     tuner = kind.__new__(kind)
-    tuner.own_trial = (asked["id"], str(folder))
-    objectives = [kt.Objective(name, direction) for name, direction in asked["objective"]]
+    tuner.own_trial = (request["id"], str(folder))
+    objectives = [kt.Objective(name, direction) for name, direction in request["objective"]]
     objective = objectives if len(objectives) > 1 else objectives[0] if objectives else None
     kt.Tuner.__init__(
         tuner,
         oracle=kt.Oracle(objective=objective),
-        hypermodel=_hypermodel(given, asked["memory_bytes"], size),
-        directory=asked["directory"],
-        project_name=asked["project_name"],
-        **given["settings"],
+        hypermodel=_hypermodel(arguments, request["memory_bytes"], size),
+        directory=request["directory"],
+        project_name=request["project_name"],
+        **arguments["settings"],
     )
     return tuner
 
 
-def _hypermodel(given: dict[str, Any], bound: int | None, size: Any) -> Any:
+def _hypermodel(arguments: dict[str, Any], bound: int | None, size: Any) -> Any:
     """The user's, which refuses models that do not fit."""
-    found = _made_hypermodel(given)
+    found = _build_hypermodel(arguments)
     if bound is None or not _is_bounded(found):
         return found
     build, fit = found.build, found.fit
@@ -136,9 +138,9 @@ def _hypermodel(given: dict[str, Any], bound: int | None, size: Any) -> Any:
     return found
 
 
-def _hypermodel_of_space(given: dict[str, Any], bound: int | None) -> Any:
+def _hypermodel_of_space(arguments: dict[str, Any], bound: int | None) -> Any:
     """The user's, whose models need no values: only what they ask for counts."""
-    found = _made_hypermodel(given)
+    found = _build_hypermodel(arguments)
     if bound is None or not _is_bounded(found):
         return found
     build = found.build
@@ -150,8 +152,8 @@ def _hypermodel_of_space(given: dict[str, Any], bound: int | None) -> Any:
     return found
 
 
-def _made_hypermodel(given: dict[str, Any]) -> Any:
-    found = given["hypermodel"]
+def _build_hypermodel(arguments: dict[str, Any]) -> Any:
+    found = arguments["hypermodel"]
     if isinstance(found, kt.HyperModel):
         kt.HyperModel.__init__(found, name=found.name, tunable=found.tunable)
     elif found is not None:
@@ -207,19 +209,22 @@ def _batch(hp: Any, named: dict[str, Any], args: tuple[Any, ...], *, is_own_fit:
     return min(_DEFAULT_BATCH, len(x)) if is_array else 1
 
 
-def _args(given: dict[str, Any]) -> list[Any]:
-    return [_made(each) for each in given["args"]]
+def _args(arguments: dict[str, Any]) -> list[Any]:
+    return [_data_of(each) for each in arguments["args"]]
 
 
-def _named(given: dict[str, Any]) -> dict[str, Any]:
+def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     from kmonitor_agent import MonitorCallback  # noqa: PLC0415 - it brings Keras along
 
-    named = {name: _made(each) if name in _DATA else each for name, each in given["named"].items()}
+    named = {
+        name: _data_of(each) if name in _DATA else each
+        for name, each in arguments["named"].items()
+    }
     named["callbacks"] = [*(named.get("callbacks") or []), MonitorCallback()]
     return named
 
 
-def _made(value: Any) -> Any:
+def _data_of(value: Any) -> Any:
     """Data, or what a function of the user's makes of it here."""
     return value() if isinstance(value, Callable) and not hasattr(value, "__array__") else value
 

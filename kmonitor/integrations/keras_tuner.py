@@ -16,7 +16,7 @@ from typing import Any, Final
 import keras_tuner as kt
 
 from kmonitor.integrations import keras_trial
-from kmonitor.integrations.handed_over import HandedOver, NotTold
+from kmonitor.integrations.handed_over import HandedOver, NotEncodable
 from kmonitor_agent.studies.attempts import Attempts
 from kmonitor_agent.studies.function_source import FoldsRefused, Usage, source_of
 from kmonitor_agent.studies.host_resources import parse_memory_bound
@@ -96,8 +96,8 @@ class InProcesses:
             ValueError: An argument makes no sense.
             FoldsRefused: No process could find the function.
         """
-        given = kwargs.get("hypermodel", args[0] if args else None)
-        stop_if_loading(given)
+        hypermodel_argument = kwargs.get("hypermodel", args[0] if args else None)
+        stop_if_loading(hypermodel_argument)
         if kwargs.get("distribution_strategy") is not None:
             raise TypeError(
                 "kmonitor's tuner: distribution_strategy= cannot be given to another process;"
@@ -105,7 +105,7 @@ class InProcesses:
             )
         self._how = {"memory": memory, "timeout_s": timeout_s, "retries": retries}
         self._memory_bytes = parse_memory_bound(memory)
-        self._hypermodel_given = kwargs.get("hypermodel") or next(
+        self._hypermodel_argument = kwargs.get("hypermodel") or next(
             (each for each in args if not isinstance(each, kt.Oracle)), None
         )
         self._trial_runner: TrialRunner | None = None
@@ -216,7 +216,7 @@ class InProcesses:
         if self.own_trial is not None or self.hypermodel is None:
             return
         oracle = self.oracle
-        asked = {
+        request = {
             keras_trial.HYPERPARAMETERS: oracle.get_space().get_config(),
             "memory_bytes": self._memory_bytes,
         }
@@ -224,7 +224,7 @@ class InProcesses:
         folder = self._folder() / "space"
         runner = TrialRunner(function, study=folder, usage=USAGE, quiet=True, **self._how)
         try:
-            result = runner.run(0, lambda _: asked)
+            result = runner.run(0, lambda _: request)
         finally:
             runner.close()
         if not result.ok:
@@ -246,40 +246,40 @@ class InProcesses:
     def _executed(self, trial: Any, execution: int, *, is_first: bool) -> FoldResult:
         assert self._trial_runner is not None  # noqa: S101 - `search` is under way
         index = int(trial.trial_id) * self.executions_per_trial + execution
-        asked = self._asked(trial)
+        request = self._trial_request(trial)
         # A search that was killed goes on: executions that finished are not run again.
         known = self._trial_runner.finished(index) if is_first else None
-        if known is not None and known.value.get(keras_trial.ASKED) == asked:
+        if known is not None and known.value.get(keras_trial.REQUEST) == request:
             return known
         is_last = execution + 1 == self.executions_per_trial and self.remaining_trials == 0
         ahead = None if is_last else index + 1
         try:
-            answers = {"trial": asked, "size": self._size(index, asked, ahead)}
+            answers = {"trial": request, "size": self._size(index, request, ahead)}
             result = self._trial_runner.run(index, answers.__getitem__, ahead=ahead)
         except FoldsRefused as exc:
             raise TrialsRefused(exc.why) from None
         if not result.ok:
-            told = f"{result.cause.replace('_', ' ')}: {result.why} (see {result.output})"
+            message = f"{result.cause.replace('_', ' ')}: {result.why} (see {result.output})"
             if result.cause == "error":
-                raise RuntimeError(told)
-            raise kt.errors.FailedTrialError(told)
+                raise RuntimeError(message)
+            raise kt.errors.FailedTrialError(message)
         if keras_trial.FATAL in result.value:
             raise kt.errors.FatalRuntimeError(result.value[keras_trial.FATAL])
         if keras_trial.FAILED in result.value:
             raise kt.errors.FailedTrialError(result.value[keras_trial.FAILED])
         return result
 
-    def _size(self, index: int, asked: dict[str, Any], ahead: int | None) -> dict[str, Any]:
+    def _size(self, index: int, request: dict[str, Any], ahead: int | None) -> dict[str, Any]:
         """What the trial's model needs at least, as a process found that trains nothing.
 
         Where it fails, so does the trial, in its own way.
         """
         if self._sizes is None:
             return {}
-        result = self._sizes.run(index, lambda _: asked, ahead=ahead)
+        result = self._sizes.run(index, lambda _: request, ahead=ahead)
         return result.value if result.ok else {}
 
-    def _asked(self, trial: Any) -> dict[str, Any]:
+    def _trial_request(self, trial: Any) -> dict[str, Any]:
         objective = self.oracle.objective
         is_default = objective.name == _DEFAULT
         several = getattr(objective, "objectives", None) or ([] if is_default else [objective])
@@ -339,32 +339,32 @@ class InProcesses:
             for name in ("max_model_size", "optimizer", "loss", "metrics")
         }
         handed = HandedOver(self._folder() / "data")
-        given = {
+        arguments = {
             "tuner": type(self),
-            "hypermodel": self._hypermodel_given,
+            "hypermodel": self._hypermodel_argument,
             "settings": settings,
         }
         try:
-            told = handed.told("tuner", given)
-            told[1].append([["plain", "args"], ["list", [
-                handed.told(f"argument {at}", each) for at, each in enumerate(args)
+            encoded = handed.encode("tuner", arguments)
+            encoded[1].append([["plain", "args"], ["list", [
+                handed.encode(f"argument {at}", each) for at, each in enumerate(args)
             ]]])  # fmt: skip
-            told[1].append([["plain", "named"], ["dict", [
-                [["plain", name], handed.told(name, each)] for name, each in named.items()
+            encoded[1].append([["plain", "named"], ["dict", [
+                [["plain", name], handed.encode(name, each)] for name, each in named.items()
             ]]])  # fmt: skip
-        except NotTold as exc:
+        except NotEncodable as exc:
             raise TypeError(_refusal(exc)) from None
-        function = functools.partial(called, told=told, **handed.parts)
+        function = functools.partial(called, told=encoded, **handed.callables)
         source_of(function, USAGE)
         return function
 
     def _called(self) -> str:
         """What is searched, for people: "train.py: build_model", or the tuner where it builds."""
-        given = self._hypermodel_given
-        is_function = inspect.isfunction(given) or isinstance(given, functools.partial)
+        hypermodel = self._hypermodel_argument
+        is_function = inspect.isfunction(hypermodel) or isinstance(hypermodel, functools.partial)
         if is_function:
-            return source_of(given, USAGE).text
-        return type(self if given is None else given).__name__
+            return source_of(hypermodel, USAGE).text
+        return type(self if hypermodel is None else hypermodel).__name__
 
     def _folder(self) -> Path:
         return Path(self.project_dir).absolute() / f"{_OURS}-{self.tuner_id}"
@@ -386,7 +386,7 @@ class GridSearch(InProcesses, kt.GridSearch):
     """`keras_tuner.GridSearch` with each trial in a process of its own."""
 
 
-def _refusal(exc: NotTold) -> str:
+def _refusal(exc: NotEncodable) -> str:
     line = "callbacks=make_callbacks" if exc.where.startswith("callbacks") else "x=make_data"
     if exc.kind == "MonitorCallback":
         return "kmonitor's tuner: leave MonitorCallback out of callbacks; each trial has one."

@@ -138,16 +138,16 @@ def weights_bounded(
     Raises:
         TooLarge: They do not.
     """
-    add_weight, held, made = keras.layers.Layer.add_weight, process_resident_bytes(), [0]
+    add_weight, held, made_bytes = keras.layers.Layer.add_weight, process_resident_bytes(), [0]
 
     def counted(layer: Any, shape: Any = None, *args: Any, **named: Any) -> Any:
         size = item_bytes(str(named.get("dtype") or layer.variable_dtype))
         for length in shape or ():
             size *= length or 1
-        made[0] += size
-        if bound_bytes is not None and held + made[0] > bound_bytes:
+        made_bytes[0] += size
+        if bound_bytes is not None and held + made_bytes[0] > bound_bytes:
             raise ModelTooLarge(
-                f"the weights of this model take {bytes_text(made[0])} or more, beside"
+                f"the weights of this model take {bytes_text(made_bytes[0])} or more, beside"
                 f" {bytes_text(held)} that its process holds already, of"
                 f" memory={bytes_text(bound_bytes)}; it was not built"
             )

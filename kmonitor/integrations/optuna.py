@@ -74,19 +74,19 @@ class RemoteTrial(BaseTrial):
         log: bool = False,
     ) -> float:
         """As Optuna's."""
-        return self._ask("suggest_float", name, low, high, step=step, log=log)
+        return self._request("suggest_float", name, low, high, step=step, log=log)
 
     @override
     def suggest_int(
         self, name: str, low: int, high: int, *, step: int = 1, log: bool = False
     ) -> int:
         """As Optuna's."""
-        return self._ask("suggest_int", name, low, high, step=step, log=log)
+        return self._request("suggest_int", name, low, high, step=step, log=log)
 
     @override
     def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
         """As Optuna's."""
-        return self._ask("suggest_categorical", name, [*choices])
+        return self._request("suggest_categorical", name, [*choices])
 
     @override
     def suggest_uniform(self, name: str, low: float, high: float) -> float:
@@ -106,37 +106,37 @@ class RemoteTrial(BaseTrial):
     @override
     def report(self, value: float, step: int) -> None:
         """As Optuna's."""
-        self._ask("report", float(value), int(step))
+        self._request("report", float(value), int(step))
 
     @override
     def should_prune(self) -> bool:
         """As Optuna's."""
-        return self._ask("should_prune")
+        return self._request("should_prune")
 
     @override
     def set_user_attr(self, key: str, value: Any) -> None:
         """As Optuna's; plain data."""
-        self._ask("set_user_attr", key, value)
+        self._request("set_user_attr", key, value)
 
     @override
     def set_constraint(self, key: str, value: float) -> None:
         """As Optuna's."""
-        self._ask("set_constraint", key, float(value))
+        self._request("set_constraint", key, float(value))
 
     def set_system_attr(self, key: str, value: Any) -> None:
         """As Optuna's before 5.0, which refuses a trial without it."""
-        self._ask("set_system_attr", key, value)
+        self._request("set_system_attr", key, value)
 
     @property
     def system_attrs(self) -> dict[str, Any]:
         """As Optuna's before 5.0, which refuses a trial without them."""
-        return self._ask("system_attrs")
+        return self._request("system_attrs")
 
     @property
     @override
     def params(self) -> dict[str, Any]:
         """As Optuna's."""
-        return self._ask("params")
+        return self._request("params")
 
     @property
     @override
@@ -148,27 +148,27 @@ class RemoteTrial(BaseTrial):
     @override
     def user_attrs(self) -> dict[str, Any]:
         """As Optuna's."""
-        return self._ask("user_attrs")
+        return self._request("user_attrs")
 
     @property
     @override
     def constraints(self) -> dict[str, float]:
         """As Optuna's."""
-        return self._ask("constraints")
+        return self._request("constraints")
 
     @property
     @override
     def datetime_start(self) -> dt.datetime | None:
         """As Optuna's."""
-        return dt.datetime.fromisoformat(self._ask("datetime_start"))
+        return dt.datetime.fromisoformat(self._request("datetime_start"))
 
     @property
     @override
     def number(self) -> int:
         """As Optuna's."""
-        return self._ask("number")
+        return self._request("number")
 
-    def _ask(self, name: str, *args: Any, **named: Any) -> Any:
+    def _request(self, name: str, *args: Any, **named: Any) -> Any:
         try:
             return self.fold.ask((name, list(args), named))
         except NotAnswered as exc:
@@ -195,7 +195,7 @@ _CAUSE: Final = "kmonitor:cause"
 _WHY: Final = "kmonitor:why"
 _PEAK: Final = "kmonitor:peak_bytes"
 _SECONDS: Final = "kmonitor:seconds"
-_ASKED: Final = frozenset(
+_FORWARDED: Final = frozenset(
     {
         "suggest_float",
         "suggest_int",
@@ -226,8 +226,8 @@ class TrialError(RuntimeError):
     """
 
     def __init__(self, cause: AttemptCause, why: str, output: Path) -> None:
-        told = printable(f"{cause.replace('_', ' ')}: {why} (what it printed: {output})")
-        super().__init__(told)
+        message = printable(f"{cause.replace('_', ' ')}: {why} (what it printed: {output})")
+        super().__init__(message)
         self.cause: AttemptCause = cause
         self.why = why
         self.output = output
@@ -237,9 +237,9 @@ class _NoValue(float):
     """NaN, which Optuna takes for a trial that failed, and prints with the reason."""
 
     def __new__(cls, why: str) -> Self:
-        made = super().__new__(cls, "nan")
-        made.why = why
-        return made
+        instance = super().__new__(cls, "nan")
+        instance.why = why
+        return instance
 
     why: str
 
@@ -291,7 +291,7 @@ class ObjectiveInProcesses:
         with self._lock:
             index, self._next = self._next, self._next + 1
         try:
-            result = self._trial_runner.run(index, functools.partial(_answered, trial))
+            result = self._trial_runner.run(index, functools.partial(_answer_question, trial))
         except KeyboardInterrupt as exc:
             raise exc.with_traceback(None) from None  # where we waited says nothing to the user
         # What a trial raises keeps its search alive to the end: it is closed then, before the
@@ -365,9 +365,9 @@ def in_processes(
     return ObjectiveInProcesses(runner, frozenset(raises), first)
 
 
-def _answered(trial: Trial, question: Any) -> Any:
+def _answer_question(trial: Trial, question: Any) -> Any:
     name, args, named = cast("tuple[str, list[Any], dict[str, Any]]", question)
-    if name not in _ASKED:
+    if name not in _FORWARDED:
         raise AttributeError(f"a trial in a process of its own has no {name}")
     found: Any = getattr(trial, name)
     answer: Any = found(*args, **named) if callable(found) else found

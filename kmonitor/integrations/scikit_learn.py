@@ -81,21 +81,23 @@ def cross_validate(  # noqa: PLR0913 - the user's arguments
     _check_names(how)
     folder = study_path(study, find_folders())
     splits = list(_splits(cv, x, y, groups))
-    data = {name: _kept(folder / "data", name, each) for name, each in _named(x, y)}
+    data = {name: _save_data(folder / "data", name, each) for name, each in _named(x, y)}
     function = functools.partial(_trained, build=build_model, data=data, fit=dict(fit or {}))
     return _scores(run_folds(function, splits, study=folder, **how))
 
 
 def _check_names(how: Mapping[str, Any]) -> None:
     known = [*inspect.signature(run_folds).parameters]
-    taken = [name for name in known if name not in {"train_fold", "folds", "study"}]
+    known_options = [name for name in known if name not in {"train_fold", "folds", "study"}]
     for name in how:
-        if name in taken:
+        if name in known_options:
             continue
-        told = (
-            _NO_SCORING if name == "scoring" else f"besides its own it takes {', '.join(taken)}."
+        hint = (
+            _NO_SCORING
+            if name == "scoring"
+            else f"besides its own it takes {', '.join(known_options)}."
         )
-        raise TypeError(f"cross_validate: {name}= is not known; {told}")
+        raise TypeError(f"cross_validate: {name}= is not known; {hint}")
 
 
 def _splits(cv: Any, x: Any, y: Any, groups: Any) -> Iterable[Any]:
@@ -119,7 +121,7 @@ def _named(x: Any, y: Any) -> list[tuple[str, Any]]:
     return [("x", x)] if y is None else [("x", x), ("y", y)]
 
 
-def _kept(folder: Path, name: str, data: Any) -> str:
+def _save_data(folder: Path, name: str, data: Any) -> str:
     try:
         return store_array(folder, name, data)
     except NotAnArray as exc:
@@ -139,14 +141,14 @@ def _trained(
     keras.utils.set_random_seed(fold.seed)
     arrays = [np.load(path, mmap_mode="r", allow_pickle=False) for path in data.values()]
     model = build()
-    began_s = time.monotonic()
+    started_s = time.monotonic()
     train = [np.asarray(each[fold.train]) for each in arrays]
     model.fit(*train, **{"verbose": 0, **fit}, callbacks=[MonitorCallback()])
     trained_s = time.monotonic()
     test = [np.asarray(each[fold.test]) for each in arrays]
     scores = model.evaluate(*test, verbose=0, return_dict=True)
     return {
-        "fit_time": trained_s - began_s,
+        "fit_time": trained_s - started_s,
         "score_time": time.monotonic() - trained_s,
         **{f"test_{name}": float(value) for name, value in scores.items()},
     }
@@ -155,7 +157,7 @@ def _trained(
 def _scores(study: Study) -> dict[str, Any]:
     values: list[dict[str, Any]] = [each or {} for each in study.values]
     names = dict.fromkeys(["fit_time", "score_time", *(name for each in values for name in each)])
-    told: dict[str, Any] = {
+    scores: dict[str, Any] = {
         name: np.asarray([each.get(name, np.nan) for each in values]) for name in names
     }
-    return {**told, "study": study}
+    return {**scores, "study": study}

@@ -48,14 +48,14 @@ class StepUsage:
 
     Attributes:
         peak_bytes: The highest sum, beyond what is resident.
-        kept_bytes: Kept for the backward pass when that begins.
-        kept_by_call: What each use of a layer keeps then; a tensor that several keep belongs to
+        activation_bytes: Kept for the backward pass when that begins.
+        activation_bytes_by_call: What each use of a layer keeps then; a tensor that several keep belongs to
             the one that keeps it first.
     """
 
     peak_bytes: int
-    kept_bytes: int
-    kept_by_call: tuple[int, ...]
+    activation_bytes: int
+    activation_bytes_by_call: tuple[int, ...]
 
 
 class _Heap:
@@ -111,11 +111,11 @@ def simulate_step(
     """
     player = _Player(layout, steps, sizes, needs_gradient, unseen_bytes)
     player.forward()
-    kept = player.heap.current
+    activation_bytes = player.heap.current
     player.heap.work(loss_bytes)
-    kept_by_call = player.kept_by_call()
+    kept_by_call = player.activation_bytes_by_call()
     player.backward()
-    return StepUsage(player.heap.peak, kept, kept_by_call)
+    return StepUsage(player.heap.peak, activation_bytes, kept_by_call)
 
 
 class _Player:
@@ -133,7 +133,7 @@ class _Player:
         self._sizes = sizes
         self._needs = needs_gradient
         self._buffers: dict[int, int] = {}
-        self._kept: list[list[int]] = [[] for _ in layout.calls]
+        self._activations: list[list[int]] = [[] for _ in layout.calls]
         self._gradients: dict[int, int] = {}
         self._readers = [0] * len(sizes)
         for call in layout.calls:
@@ -146,15 +146,15 @@ class _Player:
         for tensor in self._layout.inputs:
             # Held by who feeds the data, until the step ends.
             self._buffers[tensor] = self.heap.new(self._sizes[tensor], 1 + self._readers[tensor])
-        for place, call in enumerate(self._layout.calls):
-            self._call(place, call.inputs, call.outputs)
+        for call_index, call in enumerate(self._layout.calls):
+            self._call(call_index, call.inputs, call.outputs)
 
-    def _call(self, place: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
-        effect = self._steps[place].effect
-        if self._has_backward(place):
+    def _call(self, call_index: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        effect = self._steps[call_index].effect
+        if self._has_backward(call_index):
             for each in effect.keeps_inputs:
                 if each < len(inputs):
-                    self._keep(place, self._buffers[inputs[each]])
+                    self._keep(call_index, self._buffers[inputs[each]])
         shared = self._shared_with(effect, inputs, outputs)
         for tensor in outputs:
             if shared is None:
@@ -163,22 +163,22 @@ class _Player:
                 self._buffers[tensor] = shared
                 self.heap.need(shared, self._readers[tensor])
         self.heap.work(effect.forward_bytes)
-        if self._has_backward(place):
-            self._keep_results(place, outputs)
+        if self._has_backward(call_index):
+            self._keep_outputs(call_index, outputs)
         for tensor in inputs:
             self.heap.release(self._buffers[tensor])
 
-    def _keep_results(self, place: int, outputs: Sequence[int]) -> None:
-        step = self._steps[place]
+    def _keep_outputs(self, call_index: int, outputs: Sequence[int]) -> None:
+        step = self._steps[call_index]
         for tensor in outputs if step.effect.keeps_outputs else ():
-            self._keep(place, self._buffers[tensor])
+            self._keep(call_index, self._buffers[tensor])
         extra = step.effect.extra_bytes + step.copy_bytes
         if extra:
-            self._kept[place].append(self.heap.new(extra, 1))
+            self._activations[call_index].append(self.heap.new(extra, 1))
 
-    def _keep(self, place: int, buffer: int) -> None:
+    def _keep(self, call_index: int, buffer: int) -> None:
         self.heap.need(buffer)
-        self._kept[place].append(buffer)
+        self._activations[call_index].append(buffer)
 
     def _shared_with(
         self, effect: Effect, inputs: Sequence[int], outputs: Sequence[int]
@@ -195,15 +195,15 @@ class _Player:
                 return buffer
         return None
 
-    def _has_backward(self, place: int) -> bool:
-        return any(self._needs[tensor] for tensor in self._layout.calls[place].outputs)
+    def _has_backward(self, call_index: int) -> bool:
+        return any(self._needs[tensor] for tensor in self._layout.calls[call_index].outputs)
 
-    def kept_by_call(self) -> tuple[int, ...]:
+    def activation_bytes_by_call(self) -> tuple[int, ...]:
         seen: set[int] = set()
         found: list[int] = []
-        for kept in self._kept:
-            found.append(sum(self.heap.sizes[each] for each in kept if each not in seen))
-            seen.update(kept)
+        for buffers in self._activations:
+            found.append(sum(self.heap.sizes[each] for each in buffers if each not in seen))
+            seen.update(buffers)
         return tuple(found)
 
     def backward(self) -> None:
@@ -213,28 +213,28 @@ class _Player:
             if self._needs[tensor]:
                 self._gradients[tensor] = self.heap.new(self._sizes[tensor], 1)
         updated = 0
-        for place in reversed(range(len(self._layout.calls))):
-            if self._has_backward(place):
-                updated = self._call_backward(place, updated)
+        for call_index in reversed(range(len(self._layout.calls))):
+            if self._has_backward(call_index):
+                updated = self._call_backward(call_index, updated)
 
-    def _call_backward(self, place: int, updated: int) -> int:
+    def _call_backward(self, call_index: int, updated: int) -> int:
         """One gradient; bytes that applying the last one to variables takes still.
 
         A gradient is applied beside the next one's computation: it and one temporary overlap.
         """
-        call, step = self._layout.calls[place], self._steps[place]
-        given = [self._gradients.pop(each) for each in call.outputs if each in self._gradients]
-        if not given:
-            self._let_go(place)
+        call, step = self._layout.calls[call_index], self._steps[call_index]
+        gradients = [self._gradients.pop(each) for each in call.outputs if each in self._gradients]
+        if not gradients:
+            self._release(call_index)
             return updated
-        alias = given[0] if not step.effect.copies_gradient else None
+        alias = gradients[0] if not step.effect.copies_gradient else None
         for tensor in dict.fromkeys(call.inputs):
             if self._needs[tensor]:
                 self._add_gradient(tensor, alias)
         self.heap.work(step.effect.backward_bytes + step.update_bytes + updated)
-        for buffer in given:
+        for buffer in gradients:
             self.heap.release(buffer)
-        self._let_go(place)
+        self._release(call_index)
         return 2 * step.gradient_bytes or updated
 
     def _add_gradient(self, tensor: int, alias: int | None) -> None:
@@ -251,6 +251,6 @@ class _Player:
             new = total
         self._gradients[tensor] = new
 
-    def _let_go(self, place: int) -> None:
-        for buffer in self._kept[place]:
+    def _release(self, call_index: int) -> None:
+        for buffer in self._activations[call_index]:
             self.heap.release(buffer)

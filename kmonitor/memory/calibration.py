@@ -44,7 +44,7 @@ _TRUST: Final = 0.15
 """By which the slope that one batch size gives is off. Source: `bench_calibration`."""
 METER_BYTES: Final = 256 * 1024
 """TensorFlow's allocator on a CPU does not count what is smaller."""
-_WORTH_TELLING: Final = 2**20
+_WORTH_NOTING: Final = 2**20
 _OF_THE_METER: Final = (
     "resident as the CPU's allocator counts it, which leaves out what is smaller than 256 KiB"
 )
@@ -110,7 +110,7 @@ class Calibration:
         """
         usable = _usable(layout, plan, measured)
         self._layout = layout
-        self._seen = replace(plan, unseen_bytes=_unseen(plan, layout, usable[-1]))
+        self._seen = replace(plan, unseen_bytes=_unseen_bytes(plan, layout, usable[-1]))
         self._plan = plan
         self._floor_bytes = _floor(layout, self._seen)
         by_batch = {each.batch: each for each in sorted(usable, key=lambda each: each.peak_bytes)}
@@ -119,7 +119,7 @@ class Calibration:
         self._bases = list(zip((each.batch for each in self._measured), bases, strict=True))
         # What each took beyond what stays between steps, and what the rules say of that.
         self._points = [
-            (self._told(each.batch), each.peak_bytes - base)
+            (self._estimated_bytes(each.batch), each.peak_bytes - base)
             for each, base in zip(self._measured, bases, strict=True)
         ]
         self._steepness = self._slope()
@@ -127,7 +127,7 @@ class Calibration:
     def at(self, batch: int) -> MemoryMap:
         """The corrected estimate at a batch size."""
         found = estimate(self._layout, replace(self._plan, batch=batch))
-        transient = int(max(self._floor_bytes, self._transient(self._told(batch))))
+        transient = int(max(self._floor_bytes, self._transient(self._estimated_bytes(batch))))
         margin = self._margin(batch)
         base = _along(self._bases, batch)
         is_known = not (found.uncovered or self._layout.why_no_calls)
@@ -140,23 +140,23 @@ class Calibration:
             resident_bytes=base,
             transient_bytes=transient,
             tier=2 if len(self._measured) == 1 else 1,
-            method=self._words(),
+            method=self._description(),
             notes=(*self._notes_of_rules(found), *self._note(found, base)),
         )
 
     def _notes_of_rules(self, found: MemoryMap) -> tuple[str, ...]:
         """Without those on what was measured by now."""
         backend = self._plan.backend or backend_of(self._layout)
-        words = {each.words for each in unmeasured(self._layout, backend)}
-        return tuple(each for each in found.notes if each not in words)
+        unmeasured_texts = {each.text for each in unmeasured(self._layout, backend)}
+        return tuple(each for each in found.notes if each not in unmeasured_texts)
 
-    def _told(self, batch: int) -> int:
+    def _estimated_bytes(self, batch: int) -> int:
         return estimate(self._layout, replace(self._seen, batch=batch)).transient_bytes
 
     def _slope(self) -> float:
         """Bytes for each that the rules say."""
-        told, took = self._points[-1]
-        kappa = took / told
+        estimated, took = self._points[-1]
+        kappa = took / estimated
         believed = max(kappa, math.sqrt(kappa))
         xs, ys = zip(*self._points, strict=True)
         if len(set(xs)) == 1:
@@ -167,13 +167,13 @@ class Calibration:
         line = statistics.linear_regression(xs, ys)
         return max(0.0, (certain * line.slope + assumed * believed) / (certain + assumed))
 
-    def _transient(self, told: int) -> float:
+    def _transient(self, estimated: int) -> float:
         """Between measured sizes in a line from one to the next, beyond them by the slope."""
         for (x0, y0), (x1, y1) in itertools.pairwise(self._points):
-            if x0 <= told <= x1 and x0 < x1:
-                return y0 + (y1 - y0) * (told - x0) / (x1 - x0)
-        x, y = self._points[0] if told < self._points[0][0] else self._points[-1]
-        return y + self._steepness * (told - x)
+            if x0 <= estimated <= x1 and x0 < x1:
+                return y0 + (y1 - y0) * (estimated - x0) / (x1 - x0)
+        x, y = self._points[0] if estimated < self._points[0][0] else self._points[-1]
+        return y + self._steepness * (estimated - x)
 
     def _margin(self, batch: int) -> float:
         first, last = self._measured[0].batch, self._measured[-1].batch
@@ -182,21 +182,21 @@ class Calibration:
             return _MORE_MARGINS[ratio > _NEARER]
         return _ONE_BATCH_MARGINS[ratio > _NEAR]
 
-    def _words(self) -> str:
+    def _description(self) -> str:
         sizes = ", ".join(str(each.batch) for each in self._measured)
         device = self._measured[-1].device
         on = f" on {device}" if device else ""
         if len(self._measured) > 1:
             return f"measured at batches {sizes}{on}"
-        told, took = self._points[0]
-        return f"rules scaled by {took / told:.2f}, measured at batch {sizes}{on}"
+        estimated, took = self._points[0]
+        return f"rules scaled by {took / estimated:.2f}, measured at batch {sizes}{on}"
 
     def _note(self, found: MemoryMap, base: int) -> tuple[str, ...]:
         if self._measured[-1].between_bytes is None:
             return ()
         more = base - found.resident_bytes
-        else_there = () if more < _WORTH_TELLING else (f"{more >> 20} {_MORE}",)
-        return (*else_there, _OF_THE_METER) if self._seen.unseen_bytes else else_there
+        note = () if more < _WORTH_NOTING else (f"{more >> 20} {_MORE}",)
+        return (*note, _OF_THE_METER) if self._seen.unseen_bytes else note
 
 
 def _along(points: Sequence[tuple[int, int]], batch: int) -> int:
@@ -272,18 +272,19 @@ def _usable(
     enough = [each for each in measured if each.steps >= STEPS_NEEDED]
     if not enough:
         raise NotIdentifiable(f"no batch size was measured for {STEPS_NEEDED} steps")
-    telling = [
+    batch_dependent = [
         each
         for each in enough
         if each.peak_bytes - _base(layout, plan, each)
-        > _FLOOR_FACTOR * _floor(layout, replace(plan, unseen_bytes=_unseen(plan, layout, each)))
+        > _FLOOR_FACTOR
+        * _floor(layout, replace(plan, unseen_bytes=_unseen_bytes(plan, layout, each)))
     ]
-    if not telling:
+    if not batch_dependent:
         raise NotIdentifiable(
             "the peak is that of applying the gradients, which does not depend on the batch: try"
             " a larger batch"
         )
-    return telling
+    return batch_dependent
 
 
 def _floor(layout: ModelLayout, plan: Plan) -> int:
@@ -300,7 +301,7 @@ def _base(layout: ModelLayout, plan: Plan, measurement: PeakMeasurement) -> int:
     return estimate(layout, replace(plan, batch=1)).resident_bytes
 
 
-def _unseen(plan: Plan, layout: ModelLayout, measurement: PeakMeasurement) -> int:
+def _unseen_bytes(plan: Plan, layout: ModelLayout, measurement: PeakMeasurement) -> int:
     """What the allocator that was measured does not count, bytes."""
     is_tensorflow = (plan.backend or backend_of(layout)) != "torch" and layout.backend != "jax"
     return METER_BYTES if measurement.device == "CPU" and is_tensorflow else 0
@@ -320,11 +321,11 @@ class Measurements(msgspec.Struct, frozen=True):
         same = [each for each in self.by_key.get(key, ()) if each.batch == measurement.batch]
         others = [each for each in self.by_key.get(key, ()) if each.batch != measurement.batch]
         highest = max([*same, measurement], key=lambda each: each.peak_bytes)
-        kept = msgspec.structs.replace(
+        stored = msgspec.structs.replace(
             highest, steps=measurement.steps + sum(each.steps for each in same)
         )
-        rest = {name: told for name, told in self.by_key.items() if name != key}
-        return Measurements({**rest, key: (*others, kept)})
+        rest = {name: measurements for name, measurements in self.by_key.items() if name != key}
+        return Measurements({**rest, key: (*others, stored)})
 
     def of(self, layout: ModelLayout, plan: Plan) -> tuple[PeakMeasurement, ...]:
         """What was measured of a model's training, on the device that was measured last.
@@ -357,18 +358,18 @@ def measurement_key(layout: ModelLayout, plan: Plan, device: str) -> str:
         device: Name of the device, for example "NVIDIA A100-SXM4-40GB" or "CPU".
     """
     optimizer = plan.optimizer or layout.optimizer
-    made = [layout.tensors[each] for call in layout.calls for each in call.outputs]
+    outputs = [layout.tensors[each] for call in layout.calls for each in call.outputs]
     parts: list[Any] = [
         sorted(each.kind for each in layout.layers),
         sorted([list(each.shape), each.is_trainable] for each in layout.variables),
         [list(layout.tensors[each].shape) for each in layout.inputs],
-        sorted(str([list(each.shape), each.dtype]) for each in made),
+        sorted(str([list(each.shape), each.dtype]) for each in outputs),
         _key_of(optimizer),
         plan.precision or layout.precision,
         plan.backend or backend_of(layout),
     ]
-    said = json.dumps(parts, separators=(",", ":"))
-    return f"{hashlib.sha256(said.encode()).hexdigest()} {device}"
+    encoded = json.dumps(parts, separators=(",", ":"))
+    return f"{hashlib.sha256(encoded.encode()).hexdigest()} {device}"
 
 
 def _key_of(optimizer: OptimizerLayout | None) -> list[Any] | None:
@@ -414,12 +415,12 @@ def fit_memories(events: Iterable[AnyEvent]) -> tuple[FitMemory, ...]:
         events: Of the run, in order; others than `KINDS` are passed over.
     """
     parts: dict[int, list[LayoutPart]] = {}
-    begun: dict[int, FitStarted] = {}
+    fit_starts: dict[int, FitStarted] = {}
     peaks: dict[int, StepPeak] = {}
     for event in events:
         match event:
             case FitStarted():
-                begun[event.fit] = event
+                fit_starts[event.fit] = event
             case LayoutPart():
                 parts.setdefault(event.fit, []).append(event)
             case StepPeak():
@@ -428,26 +429,26 @@ def fit_memories(events: Iterable[AnyEvent]) -> tuple[FitMemory, ...]:
                 pass
     layout: ModelLayout | None = None
     found: list[FitMemory] = []
-    for fit in sorted({*begun, *parts, *peaks}):
+    for fit in sorted({*fit_starts, *parts, *peaks}):
         if fit in parts:
             layout = join_layout_parts(parts[fit])
         if layout is not None:
-            found.append(_memory(fit, layout, begun.get(fit), peaks.get(fit)))
+            found.append(_memory(fit, layout, fit_starts.get(fit), peaks.get(fit)))
     return tuple(found)
 
 
 def _memory(
-    fit: int, told: ModelLayout, begun: FitStarted | None, peak: StepPeak | None
+    fit: int, stored_layout: ModelLayout, fit_start: FitStarted | None, peak: StepPeak | None
 ) -> FitMemory:
-    batch = (begun.batch_size if begun else None) or (peak.batch if peak else None)
-    layout = _on_length(told, begun.sequence_length if begun else None)
+    batch = (fit_start.batch_size if fit_start else None) or (peak.batch if peak else None)
+    layout = _on_length(stored_layout, fit_start.sequence_length if fit_start else None)
     return FitMemory(
         fit,
         layout,
         batch,
         _measured(peak),
         peak.device if peak else "",
-        told if layout is not told else None,
+        stored_layout if layout is not stored_layout else None,
     )
 
 

@@ -18,7 +18,7 @@ from kmonitor.memory.tensor_sizes import (
     variable_bytes,
     with_precision,
 )
-from kmonitor.memory.traced_step import Traced, rows_with_kept
+from kmonitor.memory.traced_step import Traced, rows_with_activations
 from kmonitor_agent.wire.messages.model_layout import CallLayout, ModelLayout, OptimizerLayout
 
 __all__ = ["POLICIES", "MemoryMap", "Plan", "backend_of", "estimate"]
@@ -37,12 +37,12 @@ class Unmeasured:
     """One such thing.
 
     Attributes:
-        words: For the reader, with what to do.
+        text: For the reader, with what to do.
         margin: How much higher the transient part may be, beyond the usual.
         more_bytes: Likewise, whatever the batch.
     """
 
-    words: str
+    text: str
     margin: float
     more_bytes: int = 0
 
@@ -77,10 +77,10 @@ def unmeasured(layout: ModelLayout, backend: Backend) -> tuple[Unmeasured, ...]:
         layout: Of the model, in the precision that it is trained in.
         backend: That computes.
     """
-    return tuple(_found(layout, backend))
+    return tuple(_unmeasured_aspects(layout, backend))
 
 
-def _found(layout: ModelLayout, backend: Backend) -> Iterator[Unmeasured]:
+def _unmeasured_aspects(layout: ModelLayout, backend: Backend) -> Iterator[Unmeasured]:
     if backend != "tensorflow":
         yield _XLA if backend == "xla" else _TORCH
     if any(each.dtype in ("float16", "bfloat16") for each in layout.tensors):
@@ -203,32 +203,32 @@ def estimate(layout: ModelLayout, plan: Plan) -> MemoryMap:
 def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
     program = traced.program
     unseen = plan.unseen_bytes or program.unseen_bytes
-    taken = traced.peak(plan.batch, unseen)
-    kept = traced.kept_bytes(plan.batch)
+    traced_peak = traced.peak(plan.batch, unseen)
+    activations = traced.activation_bytes_by_layer(plan.batch)
     notes = [*program.notes]
     if unseen:
         notes.append(
             "counted as TensorFlow's allocator on a CPU does, which does not see tensors below"
-            f" {unseen // 1024} KiB{_of_small_variables(taken.left_out_bytes)}"
+            f" {unseen // 1024} KiB{_of_small_variables(traced_peak.left_out_bytes)}"
         )
-    if taken.waiting_bytes >= _WORTH_MIB * 2**20:
+    if traced_peak.waiting_bytes >= _WORTH_MIB * 2**20:
         notes.append(
             "loops may run ahead of their sums, as timing has it: up to"
-            f" {taken.waiting_bytes / 2**20:.1f} MiB, which is in the upper end"
+            f" {traced_peak.waiting_bytes / 2**20:.1f} MiB, which is in the upper end"
         )
     uncovered = [f"{program.unknown} tensors whose size only data decide"] * bool(program.unknown)
-    peak, resident = max(taken.peak_bytes, found.resident_bytes), found.resident_bytes
-    high = taken.high_bytes(resident)
+    peak, resident = max(traced_peak.peak_bytes, found.resident_bytes), found.resident_bytes
+    high = traced_peak.high_bytes(resident)
     return msgspec.structs.replace(
         found,
         peak_bytes=peak,
-        low_bytes=min(peak, taken.low_bytes(resident)),
+        low_bytes=min(peak, traced_peak.low_bytes(resident)),
         high_bytes=high + (int(_UNCOVERED_MARGIN * (peak - resident)) if uncovered else 0),
         transient_bytes=peak - resident,
-        kept_bytes=sum(kept.values()),
+        kept_bytes=sum(activations.values()),
         method="the step traced and played through; nothing ran",
         uncovered=tuple(uncovered),
-        layers=rows_with_kept(found.layers, kept),
+        layers=rows_with_activations(found.layers, activations),
         notes=tuple(notes),
     )
 
@@ -289,11 +289,11 @@ class _Estimate:
             parameter_bytes=parameter_bytes,
             slot_bytes=slot_bytes,
             gradient_bytes=sum(self._gradients),
-            kept_bytes=sum(played.kept_by_call),
+            kept_bytes=sum(played.activation_bytes_by_call),
             tier=3,
             method="rules of each class of layer; nothing ran",
             uncovered=tuple(dict.fromkeys(self._uncovered)),
-            layers=layer_rows(layout, steps, played.kept_by_call, slots.by_variable,
+            layers=layer_rows(layout, steps, played.activation_bytes_by_call, slots.by_variable,
                               self._gradients, frozenset(self._uncovered)),
             batch=self._plan.batch,
             optimizer=self._optimizer.kind if self._optimizer else "",
@@ -324,13 +324,13 @@ class _Estimate:
         if self._backend != "tensorflow":
             return 0
         punished = {
-            place
+            index
             for layer in self._layout.layers
             if any(
                 name.endswith("_regularizer") for name, value in layer.settings.items() if value
             )
-            for place in layer.variables
-            if len(self._layout.variables[place].shape) > 1
+            for index in layer.variables
+            if len(self._layout.variables[index].shape) > 1
         }
         penalties = sum(self._gradients[each] for each in punished)
         return early_copies(self._optimizer) * sum(self._gradients) + penalties
@@ -379,12 +379,12 @@ class _Estimate:
 
     def _ends_in_loss(self, call: CallLayout) -> bool:
         settings = self._layout.layers[call.layer].settings
-        ends = settings.get("activation") in ("softmax", "sigmoid") and not self._needed_again(
+        ends = settings.get("activation") in ("softmax", "sigmoid") and not self._is_needed_again(
             call
         )
         return ends and "crossentropy" in self._layout.loss and self._backend != "torch"
 
-    def _needed_again(self, call: CallLayout) -> bool:
+    def _is_needed_again(self, call: CallLayout) -> bool:
         return not set(call.outputs) <= set(self._layout.outputs)
 
     def _copies(self, variables: Sequence[int], item: int) -> int:
@@ -407,8 +407,8 @@ class _Estimate:
 
     def _loss_bytes(self) -> int:
         """What loss and metrics compare with the outputs, in float32."""
-        last = {place for call in self._layout.calls if self._ends_in_loss(call)
-                for place in call.outputs}  # fmt: skip
+        last = {tensor for call in self._layout.calls if self._ends_in_loss(call)
+                for tensor in call.outputs}  # fmt: skip
         copies = 1 if self._layout.has_metrics else 0
         return sum(
             4
@@ -447,7 +447,7 @@ class _Estimate:
         return low, resident + int(most * (1 + margin) + more)
 
     def _notes(self, slots: Slots) -> list[str]:
-        notes = [each.words for each in unmeasured(self._layout, self._backend)]
+        notes = [each.text for each in unmeasured(self._layout, self._backend)]
         if self._layout.why_no_calls:
             notes.append(self._layout.why_no_calls)
         if not slots.is_known and self._optimizer is not None:

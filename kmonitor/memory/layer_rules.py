@@ -91,7 +91,7 @@ class Use:
         value = self.layer.settings.get(name)
         return float(value) if isinstance(value, int | float) else otherwise
 
-    def word(self, name: str) -> str:
+    def text(self, name: str) -> str:
         """A text among the layer's settings; empty if there is none."""
         value = self.layer.settings.get(name)
         return value if isinstance(value, str) else ""
@@ -112,7 +112,7 @@ class Use:
 # Rules composed.
 
 
-_KEPT_A_STEP: Final = {
+_STATES_PER_STEP: Final = {
     ("LSTM", "tensorflow"): 8.0,
     ("LSTM", "xla"): 11.0,
     ("LSTM", "torch"): 13.0,
@@ -135,22 +135,22 @@ timing."""
 
 def recurrent(use: Use) -> Effect:
     """LSTM, GRU and kin: linear in the length of the sequence."""
-    kind = use.word("wraps") if use.layer.kind in ("RNN", "Bidirectional") else use.layer.kind
+    kind = use.text("wraps") if use.layer.kind in ("RNN", "Bidirectional") else use.layer.kind
     kind = kind.removesuffix("Cell")
-    values = _KEPT_A_STEP.get((kind, use.backend), _UNKNOWN_CELL)
+    values = _STATES_PER_STEP.get((kind, use.backend), _UNKNOWN_CELL)
     units = use.number("units") or use.length(-1, use.outputs[0])
     sides = 2 if use.layer.kind == "Bidirectional" else 1
     steps = use.length(1)
-    kept = int(values * units * steps * use.batch * use.item) * sides
+    states_bytes = int(values * units * steps * use.batch * use.item) * sides
     # The sequence is turned so that time comes first, and its gradient turned back.
     weights = sum(math.prod(shape) for shape in use.variable_shapes) * use.item
     waiting = min(steps, TURNS_AHEAD) * weights
     surely = int(_PILED_UP * waiting) if use.backend == "tensorflow" else 2 * weights
     return Effect(
         keeps_inputs=(0,),
-        extra_bytes=kept + use.x,
+        extra_bytes=states_bytes + use.x,
         forward_bytes=use.x,
-        backward_bytes=kept // 8 + use.x + surely,
+        backward_bytes=states_bytes // 8 + use.x + surely,
         doubtful_bytes=max(0, waiting - surely) if use.backend != "torch" else 0,
     )
 
@@ -196,7 +196,7 @@ def separable(use: Use) -> Effect:
     """Depthwise, then pointwise: the tensor in between is kept too."""
     channels = use.length(-1) * int(use.number("depth_multiplier", 1) or 1)
     between = use.y_positions * channels * use.item
-    name = use.word("activation")
+    name = use.text("activation")
     # In one dimension, the picture of one row that it works on.
     copies = use.x if use.backend == "tensorflow" and "1D" in use.layer.kind else 0
     keeps_result = name in ("relu", "sigmoid", "tanh", "relu6", "elu", "softmax", "selu")
@@ -236,10 +236,10 @@ def multi_head_attention(use: Use) -> Effect:
     context = one * queries * value_width
     scores = one * queries * keys
     # Before and behind dropout, or what takes its place; its mask.
-    kept_scores = 2 * scores + (scores // use.item if use.number("dropout") else 0)
+    scores_bytes = 2 * scores + (scores // use.item if use.number("dropout") else 0)
     return Effect(
         keeps_inputs=tuple(range(min(len(use.inputs), 3))),
-        extra_bytes=projected + context + kept_scores,
+        extra_bytes=projected + context + scores_bytes,
         forward_bytes=2 * scores,
         backward_bytes=2 * scores + projected,
     )
@@ -323,7 +323,7 @@ def activated(effect: Effect, use: Use, name: str) -> Effect:
 
 def _function(name: str) -> Rule:
     def rule(use: Use) -> Effect:
-        chosen = name or use.word("activation")
+        chosen = name or use.text("activation")
         if chosen in _KEEP_RESULT:
             return Effect(keeps_outputs=True, is_in_place=True, copies_gradient=False)
         if chosen in ("linear", ""):
@@ -339,16 +339,16 @@ def _function(name: str) -> Rule:
 def _linear(use: Use) -> Effect:
     """Dense and convolutions: the weights' gradient reads X."""
     on_torch = use.backend == "torch" and len(use.inputs[0].shape) > 3  # noqa: PLR2004 - pictures
-    copies = use.x if on_torch and use.word("data_format") == "channels_last" else 0
+    copies = use.x if on_torch and use.text("data_format") == "channels_last" else 0
     effect = Effect(keeps_inputs=(0,), extra_bytes=copies)
-    return activated(effect, use, use.word("activation"))
+    return activated(effect, use, use.text("activation"))
 
 
 def _depthwise(use: Use) -> Effect:
     # TensorFlow's gradient works on a copy with zeros around it.
     work = use.x if use.backend == "tensorflow" else 0
     effect = Effect(keeps_inputs=(0,), backward_bytes=work)
-    return activated(effect, use, use.word("activation"))
+    return activated(effect, use, use.text("activation"))
 
 
 def _embedding(use: Use) -> Effect:
@@ -465,7 +465,7 @@ def _scaled(use: Use) -> Effect:
     return Effect(is_in_place=True, copies_gradient=False)
 
 
-def _up_sampled(use: Use) -> Effect:
+def _up_sampling(use: Use) -> Effect:
     return Effect(forward_bytes=use.y if use.backend == "tensorflow" else 0)
 
 
@@ -479,7 +479,7 @@ def _parametric_relu(use: Use) -> Effect:
 
 def _wrapper(use: Use) -> Effect | None:
     """TimeDistributed and kin: the wrapped layer's rule, with the whole as its X and Y."""
-    inner = None if use.word("wraps") in _WRAPPERS else rule_of(use.word("wraps"))
+    inner = None if use.text("wraps") in _WRAPPERS else rule_of(use.text("wraps"))
     effect = None if inner is None else inner(use)
     if effect is None:
         return None
@@ -506,7 +506,7 @@ _FAMILIES: Final[tuple[tuple[re.Pattern[str], Rule], ...]] = (
     (re.compile(r"SpatialDropout[123]D"), _channel_dropout),
     (re.compile(r"ConvLSTM[123]D"), recurrent_convolution),
     (re.compile(r"(Cropping|ZeroPadding)[123]D"), _moved),
-    (re.compile(r"UpSampling[123]D"), _up_sampled),
+    (re.compile(r"UpSampling[123]D"), _up_sampling),
     (re.compile(r"Random\w+"), _moved),
 )
 """Kinds that differ in the number of axes only."""

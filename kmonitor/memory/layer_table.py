@@ -51,7 +51,7 @@ class LayerMemory(msgspec.Struct, frozen=True):
 def layer_rows(
     layout: ModelLayout,
     steps: Sequence[Step],
-    kept_by_call: Sequence[int],
+    activation_bytes_by_call: Sequence[int],
     slots: Sequence[int],
     gradients: Sequence[int],
     uncovered: frozenset[str] = frozenset(),
@@ -61,23 +61,23 @@ def layer_rows(
     Args:
         layout: Of the model.
         steps: For each call.
-        kept_by_call: Likewise, bytes.
+        activation_bytes_by_call: Likewise, bytes.
         slots: For each variable, bytes.
         gradients: Likewise.
         uncovered: Kinds that no rule covers.
     """
     table = _Table(layout, slots, gradients)
-    kept = [0] * len(layout.layers)
+    activations = [0] * len(layout.layers)
     work = [0] * len(layout.layers)
     uses = [0] * len(layout.layers)
-    for place, call in enumerate(layout.calls):
-        effect = steps[place].effect
-        kept[call.layer] += kept_by_call[place]
+    for index, call in enumerate(layout.calls):
+        effect = steps[index].effect
+        activations[call.layer] += activation_bytes_by_call[index]
         work[call.layer] = max(work[call.layer], effect.forward_bytes, effect.backward_bytes)
         uses[call.layer] += 1
     rows = [
-        table.row(layer, kept[place], work[place], uses[place], uncovered)
-        for place, layer in enumerate(layout.layers)
+        table.row(layer, activations[index], work[index], uses[index], uncovered)
+        for index, layer in enumerate(layout.layers)
     ]
     return (*rows, *table.rest())
 
@@ -92,7 +92,12 @@ class _Table:
         self._owner: dict[int, str] = {}
 
     def row(
-        self, layer: LayerLayout, kept: int, work: int, uses: int, uncovered: frozenset[str]
+        self,
+        layer: LayerLayout,
+        activation_bytes: int,
+        work: int,
+        uses: int,
+        uncovered: frozenset[str],
     ) -> LayerMemory:
         own = [each for each in layer.variables if each not in self._owner]
         elsewhere = {self._owner[each] for each in layer.variables if each in self._owner}
@@ -106,7 +111,7 @@ class _Table:
             note = f"used {uses} times, weights counted once"
         elif is_frozen:
             note = "frozen"
-        elif not variables and not kept:
+        elif not variables and not activation_bytes:
             note = "no weights, keeps nothing" if uses or not self._layout.calls else "not used"
         elif not variables:
             note = "no weights"
@@ -117,7 +122,7 @@ class _Table:
             parameter_bytes=sum(variable_bytes(self._layout.variables[each]) for each in own),
             gradient_bytes=sum(self._gradients[each] for each in own),
             slot_bytes=sum(self._slots[each] for each in own),
-            kept_bytes=kept,
+            kept_bytes=activation_bytes,
             workspace_bytes=work,
             uses=uses,
             is_frozen=is_frozen,
@@ -128,7 +133,7 @@ class _Table:
 
     def rest(self) -> list[LayerMemory]:
         """What belongs to no layer, if there is anything."""
-        left = [place for place in range(len(self._layout.variables)) if place not in self._owner]
+        left = [index for index in range(len(self._layout.variables)) if index not in self._owner]
         if not left:
             return []
         whole = LayerLayout(path=REST, kind="", variables=tuple(left))

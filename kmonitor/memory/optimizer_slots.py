@@ -94,9 +94,9 @@ def early_copies(optimizer: OptimizerLayout | None) -> int:
     """
     if optimizer is None:
         return 0
-    told = optimizer.settings
-    settings = [optimizer.kind.lower() in ("sgd", "rmsprop") and told.get("momentum")]
-    settings += [told.get("centered"), told.get("weight_decay")]
+    config = optimizer.settings
+    settings = [optimizer.kind.lower() in ("sgd", "rmsprop") and config.get("momentum")]
+    settings += [config.get("centered"), config.get("weight_decay")]
     return _EARLY.get(optimizer.kind.lower(), 0) + sum(map(bool, settings))
 
 

@@ -130,9 +130,9 @@ def with_length(layout: ModelLayout, length: int) -> ModelLayout:
     if not is_open(layout):
         return layout
     for call in layout.calls:
-        for made in call.outputs:
-            if _is_open(layout.tensors[made]) and _may_change(layout, call):
-                raise OpenShape(layout.tensors[made].shape)
+        for output in call.outputs:
+            if _is_open(layout.tensors[output]) and _may_change(layout, call):
+                raise OpenShape(layout.tensors[output].shape)
     return msgspec.structs.replace(
         layout, tensors=tuple(_filled(each, length) for each in layout.tensors)
     )

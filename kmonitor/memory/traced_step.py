@@ -42,7 +42,7 @@ class Traced:
         self._training = (optimizer, precision)
         self._graph_cache = PreparedGraphCache(program)
         self._simulations: dict[int, Simulation] = {}
-        self._kept: dict[int, dict[str, int]] = {}
+        self._activations_by_batch: dict[int, dict[str, int]] = {}
 
     def is_for(
         self, layout: ModelLayout, optimizer: OptimizerLayout | None, precision: str | None
@@ -63,11 +63,13 @@ class Traced:
         waiting = waiting_bytes(self.program, batch)
         return TracedPeak(counted, whole, left_out, has_loops, waiting)
 
-    def kept_bytes(self, batch: int) -> dict[str, int]:
+    def activation_bytes_by_layer(self, batch: int) -> dict[str, int]:
         """Feature maps kept for the backward pass, by the name of a layer or of a part of one."""
-        if batch not in self._kept:
-            self._kept[batch] = self._simulation(0, plays=1).kept_bytes(batch)
-        return self._kept[batch]
+        if batch not in self._activations_by_batch:
+            self._activations_by_batch[batch] = self._simulation(
+                0, plays=1
+            ).activation_bytes_by_layer(batch)
+        return self._activations_by_batch[batch]
 
     def _simulation(self, unseen_bytes: int, plays: int = PLAYS) -> Simulation:
         if unseen_bytes not in self._simulations:
@@ -121,26 +123,26 @@ def _raised(peak_bytes: int, resident_bytes: int, more: float) -> int:
     return peak_bytes + int(transient * more + resident_bytes * _SLACK)
 
 
-def rows_with_kept(
-    rows: Sequence[LayerMemory], kept_bytes: Mapping[str, int]
+def rows_with_activations(
+    rows: Sequence[LayerMemory], bytes_by_name: Mapping[str, int]
 ) -> tuple[LayerMemory, ...]:
     """Rows with what the simulation found to be kept; parts of a layer count to the layer.
 
     Args:
         rows: Of the estimate by rules.
-        kept_bytes: By the name of a layer or of a part of one.
+        bytes_by_name: By the name of a layer or of a part of one.
     """
-    kept = [0] * len(rows)
+    activations = [0] * len(rows)
     rest = 0
-    places = {row.path: place for place, row in enumerate(rows)}
-    for name, n_bytes in kept_bytes.items():
-        place = _place(name, places)
-        if place is None:
+    row_indices = {row.path: index for index, row in enumerate(rows)}
+    for name, n_bytes in bytes_by_name.items():
+        index = _row_index(name, row_indices)
+        if index is None:
             rest += n_bytes
         else:
-            kept[place] += n_bytes
-    found = [msgspec.structs.replace(row, kept_bytes=kept[place], is_covered=True)
-             for place, row in enumerate(rows)]  # fmt: skip
+            activations[index] += n_bytes
+    found = [msgspec.structs.replace(row, kept_bytes=activations[index], is_covered=True)
+             for index, row in enumerate(rows)]  # fmt: skip
     if rest:
         found.append(LayerMemory(
             path=_ELSEWHERE, kind="", parameters=0, parameter_bytes=0, gradient_bytes=0,
@@ -151,9 +153,9 @@ def rows_with_kept(
     return tuple(found)
 
 
-def _place(name: str, places: Mapping[str, int]) -> int | None:
+def _row_index(name: str, row_indices: Mapping[str, int]) -> int | None:
     while name:
-        if name in places:
-            return places[name]
+        if name in row_indices:
+            return row_indices[name]
         name = name.rpartition("/")[0]
     return None

@@ -97,11 +97,11 @@ def searching_batches(
         measured: As there.
     """
     known: dict[int, MemoryMap] = {}
-    foretell = estimate_by_batch(layout, plan, measured)
+    estimate_batch = estimate_by_batch(layout, plan, measured)
 
     def at(batch: int) -> Generator[None, None, MemoryMap]:
         if batch not in known:
-            known[batch] = foretell(batch)
+            known[batch] = estimate_batch(batch)
             yield
         return known[batch]
 
@@ -187,12 +187,12 @@ def advising(
         plan: As there.
         smaller_inputs: As there.
     """
-    now = estimate(layout, plan).peak_bytes
+    current_peak = estimate(layout, plan).peak_bytes
     found: list[PeakReduction] = []
     for change in _changes(layout, plan, smaller_inputs or {}):
         yield
         peak = estimate(change.layout, change.plan).peak_bytes
-        found.append(PeakReduction(change.kind, change.words, now - peak, peak))
+        found.append(PeakReduction(change.kind, change.text, current_peak - peak, peak))
     useful = [each for each in found if each.saved_bytes >= _LEAST_SAVED]
     return tuple(sorted(useful, key=lambda each: -each.saved_bytes))
 
@@ -200,7 +200,7 @@ def advising(
 @dataclass(frozen=True, slots=True)
 class _Change:
     kind: str
-    words: str
+    text: str
     layout: ModelLayout
     plan: Plan
 
@@ -216,27 +216,27 @@ def _changes(
             changed = replace(plan, precision=policy)
             yield _Change("precision", f"{policy} instead of float32", layout, changed)
     if optimizer is not None:
-        for words, other in _optimizers(optimizer):
-            yield _Change("optimizer", words, layout, replace(plan, optimizer=other))
-    for words, described in smaller.items():
-        yield _Change("input", words, described, plan)
+        for text, other in _optimizers(optimizer):
+            yield _Change("optimizer", text, layout, replace(plan, optimizer=other))
+    for text, described in smaller.items():
+        yield _Change("input", text, described, plan)
 
 
 def _smaller_batches(
     layout: ModelLayout, plan: Plan, optimizer: OptimizerLayout | None
 ) -> Iterator[_Change]:
     half = plan.batch // 2
-    words = f"batch {half} instead of {plan.batch}; it changes how training goes"
-    yield _Change("batch", words, layout, replace(plan, batch=half))
+    text = f"batch {half} instead of {plan.batch}; it changes how training goes"
+    yield _Change("batch", text, layout, replace(plan, batch=half))
     if optimizer is None:
         return
     n = round(plan.batch / half)
-    words = (
+    text = (
         f"batch {half} with gradient_accumulation_steps={n}: gradients of {plan.batch} examples,"
         f" but batch normalization sees {half}"
     )
-    other = _other(optimizer, {**optimizer.settings, "gradient_accumulation_steps": n})
-    yield _Change("accumulation", words, layout, replace(plan, batch=half, optimizer=other))
+    other = _with_settings(optimizer, {**optimizer.settings, "gradient_accumulation_steps": n})
+    yield _Change("accumulation", text, layout, replace(plan, batch=half, optimizer=other))
 
 
 def _optimizers(optimizer: OptimizerLayout) -> Iterator[tuple[str, OptimizerLayout]]:
@@ -245,8 +245,10 @@ def _optimizers(optimizer: OptimizerLayout) -> Iterator[tuple[str, OptimizerLayo
             other = OptimizerLayout(kind=kind, loss_scaling=optimizer.loss_scaling)
             yield f"{kind} instead of {optimizer.kind}; it trains differently", other
     if optimizer.settings.get("amsgrad"):
-        yield "amsgrad=False", _other(optimizer, {**optimizer.settings, "amsgrad": False})
+        yield "amsgrad=False", _with_settings(optimizer, {**optimizer.settings, "amsgrad": False})
 
 
-def _other(optimizer: OptimizerLayout, settings: dict[str, ConfigValue]) -> OptimizerLayout:
+def _with_settings(
+    optimizer: OptimizerLayout, settings: dict[str, ConfigValue]
+) -> OptimizerLayout:
     return OptimizerLayout(optimizer.kind, settings, loss_scaling=optimizer.loss_scaling)

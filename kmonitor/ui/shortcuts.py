@@ -17,19 +17,19 @@ class Shortcut:
 
     Attributes:
         keys: As Qt writes it.
-        place: Where it counts.
+        scope: Where it counts.
     """
 
     keys: str
-    place: KeyPlace
+    scope: KeyPlace
 
     def meets(self, other: "Shortcut") -> bool:
         """Whether both are asked for by the same keys at the same place."""
         if self.keys.lower() != other.keys.lower():
             return False
-        places = {self.place, other.place}
-        return len(places) == 1 or (
-            "anywhere" in places and not places.isdisjoint(_OF_THE_MAIN_WINDOW)
+        scopes = {self.scope, other.scope}
+        return len(scopes) == 1 or (
+            "anywhere" in scopes and not scopes.isdisjoint(_OF_THE_MAIN_WINDOW)
         )
 
 
@@ -100,11 +100,11 @@ class ShortcutRow:
 
     Attributes:
         keys: Each of them does it.
-        words: What.
+        text: What.
     """
 
     keys: tuple[str, ...]
-    words: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class ShortcutGroup:
 def shortcut_groups() -> tuple[ShortcutGroup, ...]:
     """Every key there is, by group, in the order of the keyboard page."""
     return (
-        ShortcutGroup(tr("Everywhere"), _everywhere()),
+        ShortcutGroup(tr("Everywhere"), _global_shortcuts()),
         ShortcutGroup(tr("Runs and charts"), _runs_and_charts()),
         ShortcutGroup(tr("The selected run"), _selected_run()),
         ShortcutGroup(tr("A limit's grip"), _grip()),
@@ -128,11 +128,11 @@ def shortcut_groups() -> tuple[ShortcutGroup, ...]:
     )
 
 
-def _line(names: str, words: str, *others: str) -> ShortcutRow:
-    return ShortcutRow((*(shortcut_keys(name) for name in names.split()), *others), words)
+def _line(names: str, text: str, *others: str) -> ShortcutRow:
+    return ShortcutRow((*(shortcut_keys(name) for name in names.split()), *others), text)
 
 
-def _everywhere() -> tuple[ShortcutRow, ...]:
+def _global_shortcuts() -> tuple[ShortcutRow, ...]:
     return (
         _line("guide", tr("Guide, at the page about what is looked at")),
         _line("keyboard", tr("This page")),

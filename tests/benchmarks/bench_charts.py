@@ -169,7 +169,7 @@ def _tell_all(store: SeriesStore, t_s: float) -> float:
         step_time_s=value / 100,
     )
     for run in range(RUNS):
-        store.tell(str(run), t_s + 1.0, sample)
+        store.apply_event(str(run), t_s + 1.0, sample)
     return t_s + 1.0
 
 

@@ -343,7 +343,7 @@ def store_samples(folders: Folders, run: str, n_samples: int) -> None:
         sample = Sample(t_s=float(n), fit=1, step=n, ram_bytes=1e9 + n % 1000, vram_bytes=1e8)
         taken.append(read_event_body(first + n, encode_event(sample)))
         if len(taken) == COMMIT_SAMPLES or n == n_samples - 1:
-            ledger.take(record, taken)
+            ledger.append(record, taken)
             ledger.commit()
             taken.clear()
     database.close()

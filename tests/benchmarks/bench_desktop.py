@@ -333,7 +333,7 @@ def _tell(tried: Tried, runs: list[str], number: int) -> None:
         rows.append(EventRow(row=n, run=run, seq=n, t_s=sample.t_s, body=encode_event(sample)))
     assert desk.link.hub is not None
     end = 2**41
-    desk.take(
+    desk.apply_message(
         RowsReply(ask=-1, hub=desk.link.hub.hub, cursor=end, rows=rows, more=False, head=end)
     )
 

@@ -17,7 +17,7 @@ from kmonitor.connect.follower import Connected, Disconnected, News, RouteChange
 from kmonitor.connect.host_connection import RemoteHubFollower
 from kmonitor.connect.local_hub import stop_hub
 from kmonitor.connect.remembered_hosts import RememberedHost
-from kmonitor.connect.ssh import place_for_socket
+from kmonitor.connect.ssh import make_socket_path
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.local.hub_address import view_socket_path
 from tests.benchmarks.judging import Judge, Measured
@@ -76,9 +76,9 @@ class _Link:
 
     def __init__(self, socket: str) -> None:
         self._began_s = time.monotonic()
-        local = place_for_socket(find_folders())
+        local = make_socket_path(find_folders())
         self._link = RemoteHubFollower(
-            RememberedHost(NAME, socket=socket), local, wake=lambda: None
+            RememberedHost(NAME, socket=socket), local, wake_reader=lambda: None
         )
         self._link.start()
 

@@ -89,7 +89,7 @@ def measure_live() -> tuple[float, float]:
         ]
         head = rows[-1].row
         page = RowsReply(ask=-1, hub=HUB, cursor=head, rows=rows, more=False, head=head)
-        window.desk.take(page)
+        window.desk.apply_message(page)
 
     timer = QTimer(interval=1000 // HZ)
     timer.timeout.connect(tell)

@@ -143,7 +143,7 @@ def test_a_window_that_is_let_in_no_more_stops_knocking_until_it_is_asked_to(
     listening_hub: ListeningHub,
 ):
     device = listening_hub.device("viewer")
-    follower = HubFollower(device, wake=lambda: None)
+    follower = HubFollower(device, wake_reader=lambda: None)
 
     def told(kind: type[Connected | Disconnected]) -> Connected | Disconnected | None:
         news = [follower.inbox.popleft() for _ in range(len(follower.inbox))]
@@ -416,7 +416,7 @@ def test_a_list_of_keys_that_cannot_be_trusted_lets_nobody_in(tmp_path: Path, da
     else:
         path.write_text(damage)
 
-    assert keys.look_again() == {grant.key}
+    assert keys.refresh() == {grant.key}
     assert keys.find(grant.key) is None
     again = KeyList(folder, HubFaults(LOG))
     assert again.all() == []
@@ -435,11 +435,11 @@ def test_a_list_of_keys_that_is_private_again_lets_them_in_without_another_word(
     grant = KeyGrant(key="ab" * 32, name="friend", role="operator")
     keys.grant(grant)
     keys.path.chmod(0o666)
-    keys.look_again()
+    keys.refresh()
     assert keys.fault is not None
 
     keys.path.chmod(0o600)
-    keys.look_again()
+    keys.refresh()
 
     assert (keys.fault, keys.find(grant.key)) == (None, grant)
 

@@ -36,7 +36,7 @@ def test_nothing_is_confirmed_that_could_not_be_written(parts: HubParts):
     assert not parts.ledger.commit()
     assert parts.ledger.confirmed(record) == 1
     assert parts.ledger.head == 1
-    assert parts.faults.counts() == {"store": 1}
+    assert parts.faults.fault_counts() == {"store": 1}
 
 
 def test_what_a_full_disk_does_not_take_of_the_log_is_lost_in_silence(
@@ -133,7 +133,7 @@ def test_an_edit_that_finds_no_room_is_refused_at_once_and_not_done_later(
 
     for edit in asked * 2:
         parts.clock.move(0.6)  # within and after the pause between two attempts
-        told = desk.take("anna", edit)
+        told = desk.apply_edit("anna", edit)
         assert isinstance(told, ErrorMessage)
         assert f"the disk of {parts.path.parent} is full" in told.text
         assert not told.retry_ms
@@ -162,7 +162,7 @@ def test_a_command_that_finds_no_room_is_refused_at_once_and_never_sent(
     asked = CommandRequest(ask=5, id=new_id(), run=record.run, name="save", boot=record.boot)
 
     for _ in range(5):
-        told = desk.take(asked)()
+        told = desk.submit(asked)()
         assert isinstance(told, ErrorMessage)
         assert "is full" in told.text
 
@@ -170,7 +170,7 @@ def test_a_command_that_finds_no_room_is_refused_at_once_and_never_sent(
     parts.clock.move(2.0)
     assert parts.ledger.commit()
     assert list(parts.ledger.command_queue.due(0.0)) == []
-    taken = desk.take(asked)()
+    taken = desk.submit(asked)()
     assert isinstance(taken, CommandReply)
     assert taken.status.state == "queued"
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.connect.local_hub import ask_local_hub
+from kmonitor.connect.local_hub import request_local_hub
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import Sample
@@ -164,7 +164,7 @@ def test_a_damaged_database_is_put_aside_and_filled_again(live_hub: LiveHub, fol
             wait_until(lambda: 100 in stored_steps(client))
             steps = stored_steps(client)
 
-        told = ask_local_hub(folders)
+        told = request_local_hub(folders)
     assert steps == list(range(101))
     (aside,) = folders.database.glob("hub.sqlite3.damaged-*")
     assert told is not None

@@ -96,7 +96,7 @@ def test_a_newer_agent_is_welcomed_in_the_version_that_both_speak(
 
 def test_a_newer_window_is_told_what_an_older_hub_cannot_and_goes_on(client: HubClient):
     with pytest.raises(HubRefused) as refused:
-        client._ask(Teleport(ask=client._next()), HubReply)
+        client._request(Teleport(ask=client._next()), HubReply)
 
     assert refused.value.code == "unsupported"
     assert client.hub().pid > 0
@@ -105,7 +105,7 @@ def test_a_newer_window_is_told_what_an_older_hub_cannot_and_goes_on(client: Hub
 def test_what_a_newer_window_adds_to_a_question_is_passed_over(client: HubClient):
     asked = HubAskedLater(ask=client._next(), of_a_newer_version=8)
 
-    assert client._ask(asked, HubReply).pid > 0
+    assert client._request(asked, HubReply).pid > 0
 
 
 def test_an_older_window_passes_over_what_a_newer_hub_stores(client: HubClient, folders: Folders):

@@ -110,7 +110,7 @@ def test_a_name_moves_off_dots_or_stays_where_it_was(y: float, dots: list[tuple[
 
 def test_a_name_goes_to_the_nearer_side_of_a_dot_unless_another_is_there():
     places = [
-        clear_of_dots(102.0, (0.0, 50.0), [(30.0, 100.0)], within=(0.0, 200.0), taken=taken)
+        clear_of_dots(102.0, (0.0, 50.0), [(30.0, 100.0)], within=(0.0, 200.0), occupied=taken)
         for taken in ([], [115.0])
     ]
 

@@ -6,7 +6,12 @@ import sys
 import pytest
 
 from kmonitor.ui.shell.qt import qt_guard
-from kmonitor.ui.shell.qt.qt_guard import BrokenQt, loses_none, require_sound_qt, settle_platform
+from kmonitor.ui.shell.qt.qt_guard import (
+    BrokenQt,
+    lowers_none_count,
+    require_sound_qt,
+    settle_platform,
+)
 
 pytestmark = pytest.mark.gui
 
@@ -16,7 +21,7 @@ def test_installed_qt_is_sound():
 
 
 def test_call_that_keeps_references_is_no_fault():
-    assert not loses_none(lambda: None)
+    assert not lowers_none_count(lambda: None)
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="None is immortal from Python 3.12 on")
@@ -24,7 +29,7 @@ def test_references_lost_by_each_call_are_seen():
     kept = [None] * 1_000
 
     # Each call takes a reference away, as the faulty binding does.
-    assert loses_none(kept.pop)
+    assert lowers_none_count(kept.pop)
 
 
 def test_broken_qt_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch):

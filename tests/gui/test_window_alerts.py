@@ -87,8 +87,8 @@ def test_a_crossed_limit_is_told_and_leads_to_its_run(
     (alert,) = told.alerts
     assert (alert.title, alert.kind, alert.host) == ("other", "limit", "gpu-01")
     wanted: list[str] = []
-    alerts.run_wanted.connect(wanted.append)
-    alerts._desktop_notifications.wanted.emit()
+    alerts.run_requested.connect(wanted.append)
+    alerts._desktop_notifications.window_requested.emit()
     assert wanted == ["run2"]
 
 
@@ -183,10 +183,10 @@ def test_settings_that_are_damaged_or_cannot_be_written_are_told(tmp_path: Path)
 def test_without_a_tray_it_is_said_how_alerts_are_shown(window: DeskWindow) -> None:
     notices = DesktopNotifications(window.window)
     notices.start()
-    notices.tell(Alert("ended", "run1", "", "net", "gpu-01", "Process finished", "info", 1.0))
-    notices.seen()
+    notices.notify(Alert("ended", "run1", "", "net", "gpu-01", "Process finished", "info", 1.0))
+    notices.clear_marks()
 
-    assert "no tray" in notices.way()
+    assert "no tray" in notices.delivery_text()
     icon = icon_with_dot(window.window.windowIcon(), "error")
     assert not icon.isNull() or window.window.windowIcon().isNull()
     notices.stop()

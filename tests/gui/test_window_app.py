@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kmonitor.connect.local_hub import ask_local_hub, stop_hub
+from kmonitor.connect.local_hub import request_local_hub, stop_hub
 from kmonitor.ui.settings.window_settings import WindowSettings, load_settings, save_settings
 from kmonitor.ui.shell.qt.app import KmonitorApp
 from kmonitor.ui.shell.qt.app_log import AppLog
@@ -71,14 +71,14 @@ def test_a_hub_is_started_kept_and_left_running(
 
     def is_another() -> bool:
         # The connection itself may outlive the hub: ZeroMQ joins it to the next one.
-        hub = ask_local_hub(folders, timeout_s=0.5)
+        hub = request_local_hub(folders, timeout_s=0.5)
         return app.workspace.link.is_live and hub is not None and hub.pid != first.pid
 
     qtbot.waitUntil(is_another, timeout=DEADLINE_MS)
     app.stop()
 
     # That no thread of ours is left is seen to after every test.
-    assert ask_local_hub(folders) is not None
+    assert request_local_hub(folders) is not None
     stop_hub(folders)
 
 

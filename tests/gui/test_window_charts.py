@@ -207,7 +207,7 @@ def test_charts_out_of_sight_are_not_drawn_until_they_come_back():
     assert last not in drawn
 
     drawn.clear()
-    window.window.charts.bring_into_sight(last)
+    window.window.charts.scroll_to(last)
     assert last in drawn
     assert "vram" not in drawn
     window.close()
@@ -256,7 +256,9 @@ def test_every_control_of_a_chart_has_a_name(window: DeskWindow):
 
 
 def test_what_stands_above_a_chart_loses_whole_parts_where_there_is_no_room():
-    label = ElidedLabel("strong", "best 0.19, epoch 36 \u00b7 +0.09", at_end=True, in_parts=True)
+    label = ElidedLabel(
+        "strong", "best 0.19, epoch 36 \u00b7 +0.09", at_end=True, elides_parts=True
+    )
     width = label.fontMetrics().horizontalAdvance(label.text())
 
     label.resize(width + 8, 20)

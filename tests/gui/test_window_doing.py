@@ -140,11 +140,11 @@ def test_a_dragged_grip_asks_for_the_limit_and_is_pending_until_confirmed(window
     assert (new.metric, new.action) == ("ram", "reload")
     pending = window.board.presenter.state("ram", 300).limit
     assert pending is not None
-    assert pending.look == "pending"
+    assert pending.style == "pending"
     window.tell_runs(made_up_run(limits=[new]))
     confirmed = window.board.presenter.state("ram", 300).limit
     assert confirmed is not None
-    assert confirmed.look == "in_force"
+    assert confirmed.style == "in_force"
     assert confirmed.value == pytest.approx(new.value)
 
 
@@ -167,13 +167,13 @@ def test_a_failed_limit_goes_back(window: DeskWindow):
     card.limit_dropped.emit("ram", 90 * GIB)
     asked = window.commands()[-1]
     status = CommandStatus(id=asked.id, run="run1", name="set_limits", state="failed", why="no")
-    window.desk.take(CommandReply(ask=1, status=status))
+    window.desk.apply_message(CommandReply(ask=1, status=status))
     window.settle()
 
     assert window.board is not None
     offered = window.board.presenter.state("ram", 300).limit
     assert offered is not None
-    assert offered.look == "offered"
+    assert offered.style == "offered"
 
 
 def test_the_switch_decides_what_a_limit_does(window: DeskWindow):

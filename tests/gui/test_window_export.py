@@ -100,7 +100,7 @@ def test_a_chart_is_saved_as_svg_and_png_as_it_is_shown(
 ) -> None:
     for name in ("chart.svg", "chart.png"):
         with qtbot.waitSignal(export.written, timeout=DEADLINE_MS):
-            export.picture_to("ram", str(tmp_path / name))
+            export.save_picture("ram", str(tmp_path / name))
         assert export._thread is not None
         export._thread.join()
 
@@ -126,7 +126,7 @@ def test_all_that_is_drawn_is_called_by_how_many_there_are(
     export: ExportController, shown: DeskWindow, other: str, title: str
 ) -> None:
     shown.tell_runs(made_up_run("run2", name="other", state=other))
-    export.ask_export_all()
+    export.choose_export_all_file()
 
     (dialog,) = shown.window.findChildren(QFileDialog)
     assert dialog.windowTitle().startswith(title)
@@ -138,7 +138,7 @@ def test_a_file_that_cannot_be_written_is_told_and_all_else_goes_on(
     export: ExportController, shown: DeskWindow, tmp_path: Path, qtbot: Any
 ) -> None:
     with qtbot.waitSignal(export.refused, timeout=DEADLINE_MS):
-        export.picture_to("ram", str(tmp_path / "no-such-folder" / "chart.png"))
+        export.save_picture("ram", str(tmp_path / "no-such-folder" / "chart.png"))
     qtbot.waitUntil(lambda: bool(shown.window.findChildren(QMessageBox)))
 
     (box,) = shown.window.findChildren(QMessageBox)
@@ -147,7 +147,7 @@ def test_a_file_that_cannot_be_written_is_told_and_all_else_goes_on(
     assert export._thread is not None
     export._thread.join()
     with qtbot.waitSignal(export.written, timeout=DEADLINE_MS):
-        export.picture_to("ram", str(tmp_path / "chart.png"))
+        export.save_picture("ram", str(tmp_path / "chart.png"))
 
 
 def test_a_full_disk_is_told(export: ExportController, shown: DeskWindow, qtbot: Any) -> None:
@@ -156,7 +156,7 @@ def test_a_full_disk_is_told(export: ExportController, shown: DeskWindow, qtbot:
         pytest.skip("there is no full device here")
 
     with qtbot.waitSignal(export.refused, timeout=DEADLINE_MS) as told:
-        export.picture_to("ram", str(full))
+        export.save_picture("ram", str(full))
 
     assert "No space left on device" in told.args[0]
     for box in shown.window.findChildren(QMessageBox):
@@ -183,7 +183,7 @@ def test_where_to_is_asked_with_a_name_of_the_run(
 
 
 def test_the_ending_follows_the_chosen_kind(export: ExportController, shown: DeskWindow) -> None:
-    export.ask_export()
+    export.choose_export_file()
 
     (dialog,) = shown.window.findChildren(QFileDialog)
     dialog.selectNameFilter("Parquet (*.parquet)")
@@ -200,7 +200,7 @@ def test_while_the_view_is_held_what_is_shown_is_exported(
 
     shown.board.presenter.count("seconds")
     shown.board.presenter.zoom(600.0, 900.0)
-    export.ask_export()
+    export.choose_export_file()
 
     assert export._held_span_s() == pytest.approx((600.0, 900.0))
     (dialog,) = shown.window.findChildren(QFileDialog)
@@ -245,8 +245,8 @@ def test_a_menus_entry_asks_where_its_picture_goes(
 def test_without_a_run_there_is_nothing_to_export() -> None:
     window = DeskWindow()
     controller = ExportController(window.window, window.desk, window.look)
-    controller.ask_export()
-    controller.ask_report()
+    controller.choose_export_file()
+    controller.choose_report_file()
     controller.export_to("unwritten.csv")
     window.window.header._on_theme_button_clicked()
 

@@ -49,7 +49,7 @@ def test_every_field_of_every_answer_at_its_bounds(window: DeskWindow, kind: typ
         if isinstance(told, HubReply):
             window.desk.connected(told)
         else:
-            window.desk.take(told)
+            window.desk.apply_message(told)
         for run in told.runs if isinstance(told, RunsReply) else ():
             window.desk.select(run.run)
             window.settle()

@@ -24,7 +24,7 @@ pytestmark = WINDOW
 def window(request: pytest.FixtureRequest) -> Iterator[DeskWindow]:
     made = DeskWindow(size=request.param)
     made.connect()
-    made.desk.take(told_runs())
+    made.desk.apply_message(told_runs())
     made.settle()
     yield made
     made.close()
@@ -85,7 +85,7 @@ def test_the_demo_is_started_as_a_process_of_its_own(
 
     assert demo.error == ""
     assert demo.is_starting
-    demo.shown_up()
+    demo.mark_running()
 
 
 def test_tab_goes_along_the_choices_as_they_stand(window: DeskWindow) -> None:

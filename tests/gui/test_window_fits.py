@@ -151,7 +151,7 @@ def test_a_low_window_shows_without_scrolling_what_happens_at_the_limit():
     made = DeskWindow(size=(1280, 760))
     try:
         tell(made, actions=[*ACTIONS, "restart", "auto", "diagnose"], limits=[limit()])
-        sentence = made.window.actions_panel._at_limit._sentence
+        sentence = made.window.actions_panel._at_limit._outcome
         view = made.window.actions_panel._area.viewport()
 
         assert sentence.text()

@@ -53,7 +53,7 @@ def test_a_folder_with_runs_is_opened_in_a_window_of_its_own(
         link.link.emit(sample(1))
 
     with qtbot.waitSignal(opening.opened):
-        opening.look(str(folders.spool))
+        opening.open_if_runs(str(folders.spool))
 
     assert StartedProcess.last.arguments[-2:] == ["--folder", str(folders.spool)]
 
@@ -62,7 +62,7 @@ def test_a_folder_without_runs_says_what_to_do(
     opening: FolderOpener, qtbot: QtBot, tmp_path: Path
 ):
     with qtbot.waitSignal(opening.refused):
-        opening.look(str(tmp_path))
+        opening.open_if_runs(str(tmp_path))
     qtbot.waitUntil(lambda: bool(opening._window.findChildren(QMessageBox)))
 
     (box,) = opening._window.findChildren(QMessageBox)

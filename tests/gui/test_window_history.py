@@ -233,7 +233,7 @@ def test_deleting_is_asked_first_and_what_is_gone_is_gone_from_the_window(window
     click(next(b for b in the(window, QMessageBox).buttons() if b.text() == "Delete 2 runs"))
     assert [(e.run, e.delete) for e in edits(window)] == [("mid", True), ("old", True)]
 
-    window.desk.take(replace(told_runs(), deleted=["mid", "old"]))
+    window.desk.apply_message(replace(told_runs(), deleted=["mid", "old"]))
     window.settle()
     assert names(window) == ["vit-finetune"]
     assert panel_of(window).selected() == ["live"]
@@ -254,7 +254,7 @@ def test_a_living_run_is_pinned_but_not_deleted_and_a_refusal_is_told(window: De
     next(entry for entry in menu.actions() if entry.data() == "pin").trigger()
     menu.close()
     number = next(n for n, message in window.asked if isinstance(message, EditRequest))
-    window.desk.take(ErrorMessage(code="busy", text="the disk is full", ask=number))
+    window.desk.apply_message(ErrorMessage(code="busy", text="the disk is full", ask=number))
     window.settle()
     labels = [
         label.accessibleName() for label in panel_of(window).selection_bar.findChildren(QWidget)
@@ -316,8 +316,8 @@ def test_the_model_moves_rows_without_losing_what_points_to_them():
 
     assert [row.run for row in model.rows()] == list("efdba")
     assert told == ["-2..2", "+0..1"]
-    assert model.place_of("b") == 3
-    assert model.place_of("c") is None
+    assert model.index_of_run("b") == 3
+    assert model.index_of_run("c") is None
     assert model.row_at(QModelIndex()) is None
 
 

@@ -67,7 +67,7 @@ def window() -> Iterator[DeskWindow]:
     window.desk.add_host(FAR, "big one")
     told = msgspec.structs.replace(told_hub(hub="far"), ask=0)
     window.desk.connected(told, FAR)
-    window.desk.take(told_runs(made_up_run("run2", name="far run"), hub="far"), FAR)
+    window.desk.apply_message(told_runs(made_up_run("run2", name="far run"), hub="far"), FAR)
     window.settle()
     yield window
     window.close()
@@ -100,7 +100,7 @@ def test_a_lost_host_shows_a_banner_whose_button_retries_it(
 ) -> None:
     window.controller._on_run_tree_run_chosen("run2")
     window.desk.disconnected("x", retry_in_s=1.0, since_wall_s=1.0, at=FAR)
-    window.desk.way(FAR, "closed", "It is off.", "", retry_in_s=4.0)
+    window.desk.set_route(FAR, "closed", "It is off.", "", retry_in_s=4.0)
     window.settle()
     banner = window.window.banner
 
@@ -170,7 +170,7 @@ def test_a_name_that_is_refused_is_asked_for_again_with_the_reason(
     window: DeskWindow, asked: Asked
 ) -> None:
     menus = window.controller.hosts
-    menus.ask_name(FAR)
+    menus.open_rename_dialog(FAR)
     (box,) = window.window.findChildren(QInputDialog)
     asked.why = '"three" is another host already.'
     box.setTextValue("three")
@@ -250,7 +250,7 @@ def test_what_the_command_line_does_with_hosts_is_seen_by_an_open_window(
     app = start(with_hub=False)
     hosts = app._hosts
     assert hosts is not None
-    hosts._look.setInterval(10)
+    hosts._poll_timer.setInterval(10)
 
     def names() -> list[str]:
         return [host.name for host in app.workspace.hosts.all()]

@@ -68,7 +68,7 @@ def test_every_shortcut_there_is_stands_in_the_table_and_the_other_way_round(
     app = start(with_hub=False)
     app.controller.help.open_guide()
     opened = [
-        DiagnosisWindow(app._look, app.window),
+        DiagnosisWindow(app._shared_theme, app.window),
         NoteDialog("run", "", app.window),
     ]
     found = shortcuts_of(app.window)
@@ -82,7 +82,7 @@ def test_every_shortcut_there_is_stands_in_the_table_and_the_other_way_round(
     for name, keys in found.items():
         assert keys == [as_qt_writes(KEYS[name].keys)]
     made = {keys for each in found.values() for keys in each} | set(unnamed)
-    of_actions = {as_qt_writes(key.keys) for key in KEYS.values() if key.place == "charts"}
+    of_actions = {as_qt_writes(key.keys) for key in KEYS.values() if key.scope == "charts"}
     assert table - made <= of_actions
     for each in opened:
         each.deleteLater()
@@ -96,7 +96,7 @@ def test_the_page_of_keys_shows_the_map(window: DeskWindow) -> None:
     for group in shortcut_groups():
         assert group.title.upper() in shown
         for line in group.lines:
-            assert line.words in shown
+            assert line.text in shown
     QTest.keyClick(page, Qt.Key.Key_Escape)
     assert not page.isVisible()
 
@@ -204,8 +204,8 @@ def test_every_page_of_the_guide_opens_and_its_links_lead_somewhere(window: Desk
     window.controller.help.open_guide()
     (guide,) = window.window.findChildren(GuideWindow)
     guide._read_all()
-    assert len(guide._order) > 10
-    for name in guide._order:
+    assert len(guide._page_order) > 10
+    for name in guide._page_order:
         guide.open_page(name)
         assert guide.page == name
         for link in LINK.findall(guide._reader.document().toHtml()):

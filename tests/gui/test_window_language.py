@@ -141,10 +141,12 @@ def open_settings(window: DeskWindow) -> None:
     """All pages of the settings, with hosts, keys and a bound that is refused."""
     hub = HubSettingsStore(lambda _message: next(NUMBERS))
     hub.refresh()
-    asked = sorted(hub._asked)
-    hub.take(msgspec.structs.replace(told_hub(), ask=asked[0], runs_removed=3, keep_is_fixed=True))
+    asked = sorted(hub._requests)
+    hub.apply_reply(
+        msgspec.structs.replace(told_hub(), ask=asked[0], runs_removed=3, keep_is_fixed=True)
+    )
     grants = [KeyGrant(key="ab" * 32, name="exp-0", role="viewer")]
-    hub.take(KeysReply(ask=asked[1], keys=grants, address="tcp://10.0.0.1:7"))
+    hub.apply_reply(KeysReply(ask=asked[1], keys=grants, address="tcp://10.0.0.1:7"))
     window.controller.preferences._hub = hub
     window.desk.add_host("exp-1", "exp-2")
     window.controller.preferences.open()
@@ -168,15 +170,15 @@ def open_everything(window: DeskWindow) -> None:
     table.selectRow(0)
     for _ in range(2):
         QTest.keyClick(table, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
-    controller.history._on_strip_wanted("compare")
+    controller.history._on_selection_bar_action_requested("compare")
     window.answer()
-    controller.verdicts._on_card_evidence_wanted("ram")
+    controller.verdicts._on_card_evidence_requested("ram")
     controller.records.open_diagnosis()
     controller.records._on_table_record_opened(window.desk.reclaims.rows("run1")[0].row)
     controller.hosts.open_dialog()
-    controller.history._ask_note(made_up_run())
-    controller.history._ask_name(made_up_run())
-    controller.history._ask_deletion([made_up_run("old0", state="finished")])
+    controller.history._open_note_dialog(made_up_run())
+    controller.history._open_rename_dialog(made_up_run())
+    controller.history._confirm_deletion([made_up_run("old0", state="finished")])
     controller.commands.request("stop")
     window.window.actions_panel.show()
     window.settle()
@@ -262,7 +264,7 @@ def test_another_language_is_remembered_and_the_window_offers_to_open_again(
     places[at].language_chosen.emit("zh_CN")
     english.settle()
 
-    assert english.language.spoken == "en"
+    assert english.language.current_language == "en"
     assert english.controller.settings(WindowSettings()).language == "zh_CN"
     (box,) = english.window.findChildren(QMessageBox)
     assert "when the window is opened again" in box.text()
@@ -304,7 +306,7 @@ def test_without_a_font_the_window_says_so_and_stays_readable(
     assert "no font with Chinese letters" in box.text()
     assert "fonts-wqy-microhei" in box.informativeText()
     assert english.language.language == "zh_CN"
-    assert english.language.spoken == "en"
+    assert english.language.current_language == "en"
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,9 @@ def test_columns_of_another_version_are_passed_over() -> None:
     table = window.controller.history.panel.table
 
     assert table.horizontalHeader().sectionSize(0) == 222
-    assert table.layout_now() == msgspec.structs.replace(strange, order=(), widths={"name": 222})
+    assert table.current_layout() == msgspec.structs.replace(
+        strange, order=(), widths={"name": 222}
+    )
     window.close()
 
 

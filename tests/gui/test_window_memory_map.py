@@ -108,11 +108,11 @@ def test_menus_and_sizes_ask_about_another_training_and_go_back(window: DeskWind
     controls._size.slider.setValue(0)
     work_out(window)
 
-    asked = memory.map_estimator.asked
+    asked = memory.map_estimator.what_if
     assert (asked.optimizer, asked.limit_bytes, asked.size) == ("sgd", 8 * GIB, 0)
     assert memory.panel.if_sidebar._fit.text().startswith("In 8")
     controls._reset.click()
-    assert memory.map_estimator.asked.optimizer == ""
+    assert memory.map_estimator.what_if.optimizer == ""
     assert not controls._reset.isVisible()
 
 
@@ -237,15 +237,15 @@ def test_a_file_with_own_classes_asks_for_them(window: DeskWindow, tmp_path: Pat
     opening = ModelFileOpener(window.window, memory_of(window))
     panel = memory_of(window).panel
 
-    opening._now = None
+    opening._reading = None
     opening.open(str(tmp_path / "none.keras"))
     wait_until(
         lambda: (window.qt.processEvents(), "no file" in panel._text.text())[1],
         deadline_s=DEADLINE_S,
     )
     assert not panel._missing.isVisible()
-    assert opening._now is not None
-    opening.refused.emit(opening._now, "names mine", "Custom classes: --custom classes.py")
+    assert opening._reading is not None
+    opening.refused.emit(opening._reading, "names mine", "Custom classes: --custom classes.py")
     window.settle()
 
     assert panel._missing.isVisible()
@@ -256,10 +256,10 @@ def test_a_file_with_own_classes_asks_for_them(window: DeskWindow, tmp_path: Pat
 def test_who_leaves_a_file_gives_it_up(window: DeskWindow, tmp_path: Path):
     opening = ModelFileOpener(window.window, memory_of(window))
     opening.open(str(tmp_path / "none.keras"))
-    reading = opening._now
+    reading = opening._reading
     assert reading is not None
 
     memory_of(window).close()
 
-    assert reading.is_given_up.is_set()
+    assert reading.cancelled.is_set()
     opening.stop()

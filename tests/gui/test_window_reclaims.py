@@ -294,7 +294,7 @@ def test_diagnose_is_asked_followed_and_read(window: DeskWindow):
 
     asked = window.commands()[-1]
     done = CommandStatus(id=asked.id, run="run1", name="diagnose", state="done")
-    window.desk.take(CommandReply(ask=1, status=done))
+    window.desk.apply_message(CommandReply(ask=1, status=done))
     window.tell_events(FOUND)
     read = sheet._reader.toPlainText()
     assert "<b>dict</b>" in read
@@ -313,7 +313,7 @@ def test_a_refused_diagnosis_says_why(window: DeskWindow):
     refused = CommandStatus(
         id=asked.id, run="run1", name="diagnose", state="refused", why="no fit"
     )
-    window.desk.take(CommandReply(ask=1, status=refused))
+    window.desk.apply_message(CommandReply(ask=1, status=refused))
     window.settle()
     sheet = window.window.findChild(DiagnosisWindow)
     assert isinstance(sheet, DiagnosisWindow)
@@ -397,7 +397,7 @@ def test_what_limits_do_is_chosen_beside_the_switch_and_remembered(window: DeskW
 
     assert at_limit._switch.text() == "Reclaim automatically"
     assert window.controller.settings(WindowSettings()).limit_answer == "auto"
-    window.window.cards["graph"].limit_wanted.emit("graph")
+    window.window.cards["graph"].limit_requested.emit("graph")
     asked = window.commands()[-1].args
     assert isinstance(asked, SetLimits)
     assert asked.limits[0].action == "auto"
@@ -439,7 +439,7 @@ def test_a_restart_and_a_death_are_told_in_tree_header_and_log(window: DeskWindo
     window.tell_runs(made_up_run(state="starting", state_why=why, change=2))
     window.tell_events(events.SessionEnded(t_s=3000.0, why="restart", supervisor=7))
     (row,) = window.window.run_tree._model._hosts[0].runs
-    assert (row.state.word, row.state.icon, row.line) == ("Restarting", "restart", "Restarting")
+    assert (row.state.label, row.state.icon, row.line) == ("Restarting", "restart", "Restarting")
     assert why in row.tooltip
 
     killed = "out of memory: the kernel killed it (memory.events: oom_kill)"

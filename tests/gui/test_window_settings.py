@@ -9,7 +9,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QMessageBox, QWidget
 
-from kmonitor.hub.options import Keep, read_keep, write_keep
+from kmonitor.hub.options import Keep, load_keep_or_default, save_keep
 from kmonitor.ui.settings.hub_settings import HubSettingsStore
 from kmonitor.ui.settings.qt.settings_window import SettingsWindow
 from kmonitor.ui.settings.window_settings import WindowSettings, load_settings
@@ -100,7 +100,7 @@ def test_every_control_of_the_settings_has_a_name(window: DeskWindow) -> None:
     settings = opened(window)
     window.desk.add_host("gpu-01", "big")
     hub = hub_of(window)
-    hub.take(KeysReply(ask=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")]))
+    hub.apply_reply(KeysReply(ask=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")]))
     window.controller.preferences.refresh()
     for kind in (QAbstractButton, QLineEdit):
         for control in settings.findChildren(kind):
@@ -126,13 +126,13 @@ def hub_of(window: DeskWindow) -> HubSettingsStore:
 def test_less_history_is_asked_before_it_is_written(window: DeskWindow, folders: Folders) -> None:
     settings = opened(window, HISTORY)
     type_in(settings.history, "Days of history", "90")
-    assert read_keep(folders) == Keep()
+    assert load_keep_or_default(folders) == Keep()
     answer(window, yes=False)
-    assert read_keep(folders) == Keep()
+    assert load_keep_or_default(folders) == Keep()
     type_in(settings.history, "Days of history", "90")
     answer(window, yes=True)
 
-    assert read_keep(folders) == Keep(90.0, 0)
+    assert load_keep_or_default(folders) == Keep(90.0, 0)
     settings.close()
 
 
@@ -150,7 +150,7 @@ def test_a_key_that_ends_typing_asks_once_and_answers_nothing(
 
     assert question.isVisible()
     answer(window, yes=True)
-    assert read_keep(folders) == Keep(90.0, 0)
+    assert load_keep_or_default(folders) == Keep(90.0, 0)
     settings.close()
 
 
@@ -163,11 +163,11 @@ def test_a_bound_that_is_in_force_in_other_words_is_said_as_usual(window: DeskWi
 
 
 def test_more_history_is_written_at_once(window: DeskWindow, folders: Folders) -> None:
-    write_keep(folders, Keep(30.0, 2**30))
+    save_keep(folders, Keep(30.0, 2**30))
     settings = opened(window, HISTORY)
     type_in(settings.history, "Size of the history", "20 GiB")
 
-    assert read_keep(folders) == Keep(30.0, 20 * 2**30)
+    assert load_keep_or_default(folders) == Keep(30.0, 20 * 2**30)
     assert not window.window.findChildren(QMessageBox)
     settings.close()
 
@@ -178,7 +178,7 @@ def test_what_is_typed_wrongly_is_told_beside_the_field_and_nothing_is_written(
     settings = opened(window, HISTORY)
     type_in(settings.history, "Size of the history", "20 bananas")
     assert "Write a size" in words(settings.history)
-    assert read_keep(folders) == Keep()
+    assert load_keep_or_default(folders) == Keep()
     type_in(settings.history, "Days of history", "soon")
 
     assert "Write a number of days" in words(settings.history)
@@ -189,7 +189,7 @@ def test_what_is_typed_wrongly_is_told_beside_the_field_and_nothing_is_written(
 def test_a_hub_with_bounds_of_its_own_is_told(window: DeskWindow) -> None:
     settings = opened(window, HISTORY)
     hub = hub_of(window)
-    hub.take(msgspec.structs.replace(told_hub(), ask=1, keep_days=7.0, keep_is_fixed=True))
+    hub.apply_reply(msgspec.structs.replace(told_hub(), ask=1, keep_days=7.0, keep_is_fixed=True))
     window.controller.preferences.refresh()
 
     assert "--keep-days" in words(settings.history)
@@ -208,7 +208,7 @@ def test_the_own_key_is_shown_when_it_is_asked_for_and_copied(window: DeskWindow
 def test_a_key_is_revoked_once_it_was_asked(window: DeskWindow) -> None:
     settings = opened(window, KEYS)
     hub = hub_of(window)
-    hub.take(KeysReply(ask=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")]))
+    hub.apply_reply(KeysReply(ask=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")]))
     window.controller.preferences.refresh()
     press(settings.keys, "Revoke anna")
     answer(window, yes=True)
@@ -254,7 +254,7 @@ def test_a_real_hub_takes_over_what_the_settings_say(
     assert page is not None
     until = qtbot.waitUntil  # type: ignore[attr-defined]
     until(lambda: "takes" in words(page.history), timeout=DEADLINE_MS)
-    write_keep(folders, Keep(30.0, 0))
+    save_keep(folders, Keep(30.0, 0))
     field = page.history._days
     until(lambda: field.text() == "30", timeout=DEADLINE_MS)
     page.general.units_chosen.emit("decimal")

@@ -70,7 +70,7 @@ def test_a_fold_that_told_nothing_opens_nothing(stage: Stage):
 
 def test_the_strip_is_walked_by_keys(stage: Stage):
     page = show(stage, MadeUpStudy(RUNNING))
-    page.take_focus()
+    page.focus_first()
 
     for _ in range(4):
         QTest.keyClick(page.fold_grid, Qt.Key.Key_Right)
@@ -166,7 +166,7 @@ def test_what_changed_alone_is_painted_anew(stage: Stage, monkeypatch: pytest.Mo
         name = type(part).__name__
         monkeypatch.setattr(part, "update", lambda name=name: painted.append(name))
 
-    stage.desk.controller.study.reword()
+    stage.desk.controller.study.refresh_texts()
 
     assert painted == []
 
@@ -176,7 +176,7 @@ def test_a_lost_hub_stops_the_clock_of_folds(stage: Stage):
     stage.desk.desk.disconnected("gone", retry_in_s=4.0, since_wall_s=1.0)
     asked = len(stage.desk.asked)
 
-    stage.desk.controller.study.reword()
+    stage.desk.controller.study.refresh_texts()
 
     assert page.isVisible()
     assert len(stage.desk.asked) == asked
@@ -209,7 +209,7 @@ def test_a_recorded_study_opens_from_the_history(stage: Stage):
     stage.desk.tell_runs(made_up_run(), *study.runs())
     stage.desk.controller.history.open()
 
-    stage.desk.controller.history.run_wanted.emit(STUDY)
+    stage.desk.controller.history.run_requested.emit(STUDY)
     stage.desk.controller.history.close()
 
     assert page_of(stage).isVisible()

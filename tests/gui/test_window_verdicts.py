@@ -117,7 +117,7 @@ def test_a_window_that_looks_at_a_run_asks_how_it_stands(window: DeskWindow):
 
     asked = [(n, m) for n, m in window.asked if isinstance(m, VerdictsRequest)]
     assert [message.run for _, message in asked] == ["run1"]
-    window.desk.take(VerdictsReply(ask=asked[0][0], run="run1", verdicts=[LEAK]))
+    window.desk.apply_message(VerdictsReply(ask=asked[0][0], run="run1", verdicts=[LEAK]))
     window.settle()
     window.controller.refresh()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.connect.local_hub import ask_local_hub, stop_hub
+from kmonitor.connect.local_hub import request_local_hub, stop_hub
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.commands import Command, PlainArguments, SetLimits
 from kmonitor_agent.wire.messages.events import Paused
@@ -170,7 +170,7 @@ def test_a_hub_runs_in_the_terminal_until_it_is_stopped(own_hub: Folders):
     with start_kmonitor("hub") as process:
         assert process.stdout is not None
         said = process.stdout.readline()
-        assert ask_local_hub(own_hub) is not None
+        assert request_local_hub(own_hub) is not None
 
         status, again = kmonitor("hub", "status", "--json"), kmonitor("hub")
         stopped = kmonitor("hub", "stop")
@@ -203,7 +203,7 @@ def test_purge_lists_asks_and_removes_only_what_is_ours(
     assert purged.status == 0, purged.err
     assert [str(path) for path in files if str(path) not in purged.out] == []
     assert [path.name for path in folders.state.iterdir()] == ["thesis.txt"]
-    assert ask_local_hub(folders) is None
+    assert request_local_hub(folders) is None
 
 
 @pytest.mark.parametrize(("answer", "status"), [(b"yes\n", 0), (b"no\n", 1), (b"\n", 1)])

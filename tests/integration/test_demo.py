@@ -12,7 +12,7 @@ from kmonitor.cli.demo import command
 from kmonitor.cli.demo.evidence import DemoEvidence
 from kmonitor.cli.demo.processes import DemoProcess, DemoScene
 from kmonitor.cli.main import main
-from kmonitor.connect.local_hub import ask_local_hub, stop_hub
+from kmonitor.connect.local_hub import request_local_hub, stop_hub
 from kmonitor.demo.reports import FoldDone
 from kmonitor_agent.wire.local.folders import Folders
 from tests.support.command_line import kmonitor
@@ -58,7 +58,7 @@ def test_the_whole_demo_without_a_screen_leaves_a_picture_and_equal_results(
     assert "equality" in ran.out
     assert ran.out.count(" equal ") == 4
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert ask_local_hub(folders) is None
+    assert request_local_hub(folders) is None
     assert not folders.state.exists()
 
 
@@ -114,7 +114,7 @@ def test_a_picture_that_fails_after_all_takes_no_result_along(
         "draw_window": refuse,
     }.items():
         monkeypatch.setattr(DemoScene, name, value)
-    plan = command.DemoPlan(4, 2, 0.0, plain=True, picture=folders.state / "a.png", window=True)
+    plan = command.DemoPlan(4, 2, 0.0, plain=True, screenshot=folders.state / "a.png", window=True)
 
     with pytest.raises(UserError, match="could not be drawn"):
         command._play(plan)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.connect.local_hub import ask_local_hub, stop_hub
+from kmonitor.connect.local_hub import request_local_hub, stop_hub
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from tests.support.command_line import start_kmonitor
 from tests.support.guide_code import install_lines
@@ -203,7 +203,7 @@ def _serve(reader: Reader, line: Line) -> None:
     home = find_folders({"KMONITOR_HOME": str(reader.folder / f"hub-{free_port()}")})
     environ = {**reader.variables(), "KMONITOR_HOME": str(home.state)}
     with start_kmonitor(*reader.typed(line), environ=environ, folder=reader.folder) as process:
-        wait_until(lambda: ask_local_hub(home) or process.poll() is not None, what=line.told)
+        wait_until(lambda: request_local_hub(home) or process.poll() is not None, what=line.told)
         stop_hub(home)
         _, said = process.communicate(timeout=DEADLINE_S)
     if process.returncode:

@@ -84,7 +84,7 @@ def _with_charts(stage: Stage, *keys: str) -> QWidget:
         stage.desk.settle()
         stage.desk.answer()
     stage.tell(*events)
-    stage.desk.window.charts.bring_into_sight(keys[-1])
+    stage.desk.window.charts.scroll_to(keys[-1])
     stage.desk.settle()
     return stage.window
 

@@ -71,7 +71,7 @@ class DeskWindow:
         self.theme = ThemeController(self.qt, self.look)
         self.theme.choose(theme)
         self.language = LanguageController(self.qt)
-        self.language.speak((settings or WindowSettings()).language)
+        self.language.use_language((settings or WindowSettings()).language)
         self.desk = Workspace(request=self._ask, clock=SystemClock(), user="tester")
         self.window = MainWindow(self.look)
         self.window.resize(*size)
@@ -98,7 +98,7 @@ class DeskWindow:
     def tell_runs(self, *runs: RunSummary) -> None:
         """The hub tells of these; questions that follow are answered."""
         self._runs |= {run.run: run for run in runs}
-        self.desk.take(told_runs(*runs))
+        self.desk.apply_message(told_runs(*runs))
         self.answer()
         self.settle()
 
@@ -109,7 +109,7 @@ class DeskWindow:
             self._row += 1
             rows.append(made_up_row(self._row, event, run))
         told = RowsReply(ask=-1, hub=HUB, cursor=self._row, rows=rows, more=False, head=self._row)
-        self.desk.take(told)
+        self.desk.apply_message(told)
         self.settle()
 
     def answer(self) -> None:
@@ -119,7 +119,7 @@ class DeskWindow:
         for number, asked in open_questions:
             question = cast("SeriesRequest", asked)
             if (run := self._runs.get(question.run)) is not None:
-                self.desk.take(told_series(question, run, number))
+                self.desk.apply_message(told_series(question, run, number))
 
     def commands(self) -> list[CommandRequest]:
         """The commands that were asked."""

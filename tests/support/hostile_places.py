@@ -17,7 +17,7 @@ from kmonitor.hub.access.keys import FILE_NAME as KEYS_NAME
 from kmonitor.hub.access.keys import read_key_list
 from kmonitor.hub.lock import HubLock
 from kmonitor.hub.log import LOG, close_log, open_log
-from kmonitor.hub.options import Keep, read_keep, write_keep
+from kmonitor.hub.options import Keep, load_keep_or_default, save_keep
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
 from kmonitor.hub.store.store_choice import stored_store, write_store
 from kmonitor.ui.alerts.alert_rules import AlertSettings, load_alert_settings, save_alert_settings
@@ -267,7 +267,7 @@ def _in_restarts(name: str, use: Callable[[Folders], object]) -> Place:
     return Place(name, lambda f: f.state / path, (use,), LARGE_BYTES)
 
 
-_IN_SETTINGS: Final = (_settings, _alerts, read_keep, _hosts)
+_IN_SETTINGS: Final = (_settings, _alerts, load_keep_or_default, _hosts)
 _CHECKPOINTS: Final = (_checkpoints, _save)
 
 PLACES: Final = (
@@ -287,12 +287,15 @@ PLACES: Final = (
     Place("logs", lambda f: f.logs, (_fault_log, _hub_log), is_folder=True),
     _in_settings("window.json", _settings),
     _in_settings("alerts.json", _alerts),
-    _in_settings("hub.json", read_keep, lambda f: write_keep(f, Keep())),
+    _in_settings("hub.json", load_keep_or_default, lambda f: save_keep(f, Keep())),
     _in_settings("store.json", stored_store, lambda f: write_store(f, "")),
     _in_settings(HOSTS_NAME, _hosts),
     _in_settings(HOSTS_LOCK, _hosts),
     Place(
-        "settings", lambda f: f.settings, (_settings, _alerts, read_keep, _hosts), is_folder=True
+        "settings",
+        lambda f: f.settings,
+        (_settings, _alerts, load_keep_or_default, _hosts),
+        is_folder=True,
     ),
     Place("hub.key", lambda f: keys_folder(f) / "hub.key", (lambda f: own_keys(f, "hub"),)),
     Place("keys", keys_folder, (lambda f: own_keys(f, "agent"),)),

@@ -37,7 +37,7 @@ def shelf(book: RunMetricsStore, records: Iterable[RunRecord]) -> SnapshotHolder
 
 def told(found: Snapshot, now_s: float | None = None) -> dict[tuple[str, ...], float]:
     """Values by the exposed name of the figure and its labels, run ids left out."""
-    now_s = found.taken_s if now_s is None else now_s
+    now_s = found.taken_at_s if now_s is None else now_s
     return {
         (point.metric_definition.exposed, *point.labels[1:])
         if point.metric_definition.labels[:1] == ("run",)

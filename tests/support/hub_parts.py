@@ -69,7 +69,7 @@ class HubParts:
             read_event_body(record.accepted + number, encode_event(event))
             for number, event in enumerate(events, 1)
         ]
-        self.ledger.take(record, taken)
+        self.ledger.append(record, taken)
 
     def started_run(
         self, *, pid: int, host: str = "", boot: str = "", started_wall_s: float = 1.8e9

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.connect.local_hub import ask_local_hub
+from kmonitor.connect.local_hub import request_local_hub
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.unions import HubReply
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -46,7 +46,7 @@ class LiveHub:
         process = self.spawn(*options)
 
         def answer() -> HubReply | None:
-            told = ask_local_hub(self.folders, timeout_s=5.0)
+            told = request_local_hub(self.folders, timeout_s=5.0)
             return told if told is not None and told.pid == process.pid else None
 
         told = wait_until(answer, what="hub answers")

@@ -99,11 +99,11 @@ def host_lost(stage: Stage) -> QWidget:
     desk.connected(told_hub(hub="far"), FAR)
     far = made_up_run("far1", name="vit-finetune", host="gpu-02", last_wall_s=NOW_WALL_S - 32.0)
     stage.desk._runs["far1"] = far
-    desk.take(told_runs(far, hub="far"), FAR)
+    desk.apply_message(told_runs(far, hub="far"), FAR)
     desk.select("far1")
     stage.desk.answer()
     desk.disconnected("gone", retry_in_s=4.0, since_wall_s=NOW_WALL_S - 30.0, at=FAR)
-    desk.way(FAR, "closed", "ssh ended: connection reset by peer.", "", retry_in_s=4.0)
+    desk.set_route(FAR, "closed", "ssh ended: connection reset by peer.", "", retry_in_s=4.0)
     stage.desk.settle()
     return stage.window
 
@@ -127,7 +127,7 @@ def reloading(stage: Stage) -> QWidget:
     asked, command = next(pair for pair in desk.asked if isinstance(pair[1], CommandRequest))
     assert isinstance(command, CommandRequest)
     status = CommandStatus(id=command.id, run="run1", name="reload", state="started")
-    desk.desk.take(CommandReply(ask=asked, status=status))
+    desk.desk.apply_message(CommandReply(ask=asked, status=status))
     desk.settle()
     return stage.window
 
@@ -209,7 +209,7 @@ def crosshair(stage: Stage) -> QWidget:
 
 def verdict_sheet(stage: Stage) -> QWidget:
     stage.judged()
-    stage.desk.controller.verdicts._on_card_evidence_wanted("ram")
+    stage.desk.controller.verdicts._on_card_evidence_requested("ram")
     return stage.only(VerdictWindow)
 
 
@@ -334,7 +334,7 @@ def audit(stage: Stage) -> QWidget:
             [("command save", "done"), ("command stop", "refused: viewer"), ("rename", "done")], 1
         )
     ]
-    book.take(AuditReply(ask=asked[-1], rows=rows))
+    book.apply_reply(AuditReply(ask=asked[-1], rows=rows))
     listed.show_state(book.state(NOW_WALL_S))
     listed.show()
     return stage.only(AuditWindow)
@@ -378,7 +378,7 @@ def draw(name: str, theme: str, language: Any, file: Path) -> bool:
     """One picture; whether the language could be spoken."""
     stage = Stage(theme=theme, settings=WindowSettings(language=language))
     try:
-        if stage.desk.language.spoken != language:
+        if stage.desk.language.current_language != language:
             return False
         QApplication.setCursorFlashTime(0)
         shown = SCENES[name](stage)

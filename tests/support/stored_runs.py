@@ -144,13 +144,13 @@ def _store(
         actions=["save", "collect", "reload", "set_limits", "stop"],
     )
     fit = FitStarted(t_s=0.5, fit=1, model="net", epochs=EPOCHS, steps=1000)
-    ledger.take(record, [_taken(1, begun), _taken(2, fit)])
+    ledger.append(record, [_taken(1, begun), _taken(2, fit)])
     for first in range(0, len(samples), _COMMIT):
-        ledger.take(record, samples[first : first + _COMMIT])
+        ledger.append(record, samples[first : first + _COMMIT])
         ledger.commit()
     if is_ended:
         over = SessionEnded(t_s=record.last_t_s + 1.0, why="finished")
-        ledger.take(record, [_taken(record.accepted + 1, over)])
+        ledger.append(record, [_taken(record.accepted + 1, over)])
     return record
 
 
@@ -162,7 +162,7 @@ def _pack(ledger: HubEventLog) -> None:
     reader = ledger.database.open_reader()
     for record in list(ledger.registry.all()):
         while (block := next_block(reader, record.key)) is not None:
-            ledger.take_block(block)
+            ledger.add_block(block)
             ledger.commit()
     reader.close()
 
@@ -183,5 +183,5 @@ def _copy_blocks(ledger: HubEventLog, runs: list[RunRecord]) -> None:
     reader.close()
     for record in others:
         for block in blocks.values():
-            ledger.take_block(replace(block, run_key=record.key))
+            ledger.add_block(replace(block, run_key=record.key))
         ledger.commit()

@@ -20,7 +20,7 @@ def told(stage: Stage, study: MadeUpStudy, *, with_epochs: bool = True) -> QWidg
             if ends != "queued":
                 stage.desk.tell_events(*study.epochs(fold), run=f"fold{fold}")
     stage.desk.settle()
-    stage.desk.controller.study.reword()
+    stage.desk.controller.study.refresh_texts()
     stage.desk.settle()
     return stage.window
 

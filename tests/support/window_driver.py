@@ -100,7 +100,7 @@ def _drag_and_wait(qt: QApplication, app: KmonitorApp, errand: Errand, done: Don
     _until(qt, lambda: _look(app) == "in_force" and bool(_current(app).limits), "limit in force")
     done.looks.append(_look(app))
     app.controller.refresh()
-    done.sentence = app.window.actions_panel.limit_sentence()
+    done.sentence = app.window.actions_panel.limit_outcome_text()
     limit = _current(app).limits[0]
     done.limit = {"metric": limit.metric, "value": limit.value, "action": limit.action}
     _until(qt, lambda: bool(_flags(app)), "the reload's flag")
@@ -112,7 +112,7 @@ def _drag_and_wait(qt: QApplication, app: KmonitorApp, errand: Errand, done: Don
 def _look(app: KmonitorApp) -> str:
     assert app.charts_controller is not None
     limit = app.charts_controller.presenter.state("graph", 600).limit
-    return limit.look if limit else ""
+    return limit.style if limit else ""
 
 
 def _flags(app: KmonitorApp) -> list[str]:

@@ -44,7 +44,7 @@ def install_entry(environ: Mapping[str, str] | None = None) -> Path:
         Expected: A file cannot be written, or the call was root's on another's behalf.
     """
     environ = os.environ if environ is None else environ
-    _see_whose(environ)
+    _require_own_desktop(environ)
     path = entry_path(environ)
     text = entry_text(window_command(), environ)
     try:
@@ -73,14 +73,14 @@ def remove_entry(environ: Mapping[str, str] | None = None) -> list[Path]:
         Expected: A file cannot be removed, or the call was root's on another's behalf.
     """
     environ = os.environ if environ is None else environ
-    _see_whose(environ)
-    there = [path for path in installed_files(environ) if path.is_file() or path.is_symlink()]
-    for path in there:
+    _require_own_desktop(environ)
+    existing = [path for path in installed_files(environ) if path.is_file() or path.is_symlink()]
+    for path in existing:
         try:
             path.unlink()
         except OSError as exc:
             raise UserError(f"{path} cannot be removed: {exc.strerror or exc}.") from exc
-    return there
+    return existing
 
 
 def is_entry_of_home(environ: Mapping[str, str] | None = None) -> bool:
@@ -109,20 +109,20 @@ def entry_text(command: Sequence[str], environ: Mapping[str, str]) -> str:
         environ: `KMONITOR_HOME` and `KMONITOR_SPOOL` are passed on if they are set.
     """
     named = [f"{name}={environ[name]}" for name in PLACE_VARIABLES if environ.get(name)]
-    words = ["/usr/bin/env", *named, *command] if named else command
+    arguments = ["/usr/bin/env", *named, *command] if named else command
     text = resource_path("desktop", f"{NAME}.desktop").read_text(encoding="utf-8")
-    lines = {"Exec": " ".join(map(_quoted, words)), "TryExec": _escaped(command[0])}
+    lines = {"Exec": " ".join(map(_quoted, arguments)), "TryExec": _escaped(command[0])}
     for key, value in lines.items():
         text = re.sub(rf"(?m)^{key}=.*$", lambda _, line=f"{key}={value}": line, text)
     return text
 
 
-def _quoted(word: str) -> str:
+def _quoted(argument: str) -> str:
     r"""A word of `Exec`: quoted if it has to be, then escaped as every string of the file is.
 
     Source: Desktop Entry Specification, "The Exec key": a backslash is written as four.
     """
-    plain = word.replace("%", "%%")
+    plain = argument.replace("%", "%%")
     if not re.fullmatch(r"[\w./=:+,@%-]+", plain, re.ASCII):
         plain = '"' + re.sub(r'(["`$\\])', r"\\\1", plain) + '"'
     return _escaped(plain)
@@ -137,9 +137,9 @@ def _icons(environ: Mapping[str, str] | None) -> list[tuple[Path, Path]]:
     theme = _data_home(environ) / "icons" / "hicolor"
     drawn = resource_path("icons", f"{NAME}.svg")
     found = [(theme / "scalable" / "apps" / drawn.name, drawn)]
-    for picture in sorted(resource_path("icons", "program").glob("*.png")):
-        size = f"{picture.stem}x{picture.stem}"
-        found.append((theme / size / "apps" / f"{NAME}.png", picture))
+    for icon in sorted(resource_path("icons", "program").glob("*.png")):
+        size = f"{icon.stem}x{icon.stem}"
+        found.append((theme / size / "apps" / f"{NAME}.png", icon))
     return found
 
 
@@ -149,7 +149,7 @@ def _data_home(environ: Mapping[str, str] | None) -> Path:
     return Path(named) if Path(named).is_absolute() else Path("~/.local/share").expanduser()
 
 
-def _see_whose(environ: Mapping[str, str]) -> None:
+def _require_own_desktop(environ: Mapping[str, str]) -> None:
     if not sys.platform.startswith(("linux", "freebsd")):
         raise UserError("A desktop entry is for Linux; here there is no such menu.")
     user = environ.get("SUDO_USER", "")

@@ -55,11 +55,11 @@ class DisplayFound:
 
     Attributes:
         display: Where a window would appear.
-        said: In words, for `kmonitor doctor` and for the message when there is none.
+        description: In words, for `kmonitor doctor` and for the message when there is none.
     """
 
     display: Display
-    said: str
+    description: str
 
 
 def missing_libraries(

@@ -29,7 +29,7 @@ def event_text(row: EventRow, *, name: str, epochs: bool = False) -> str:
     if event is None:
         return ""
     if epochs and isinstance(event, EpochEnded):
-        return _line(row, " ", epoch_sentence(event))
+        return _line(row, " ", epoch_end_text(event))
     line = event_line(event, name=name)
     if line is None:
         return ""
@@ -41,19 +41,21 @@ def event_text(row: EventRow, *, name: str, epochs: bool = False) -> str:
     return "\n".join(lines)
 
 
-def epoch_sentence(event: EpochEnded) -> str:
+def epoch_end_text(event: EpochEnded) -> str:
     """An epoch's end: time, step time and logs."""
-    parts = [f"Epoch {event.epoch + 1} of fit {event.fit} took {_took(event.seconds)}"]
+    parts = [
+        f"Epoch {event.epoch + 1} of fit {event.fit} took {_epoch_duration_text(event.seconds)}"
+    ]
     if event.step_times is not None:
         parts.append(f"step {seconds_text(event.step_times.p50_s)}")
     parts += [f"{key} {number_text(value)}" for key, value in event.logs.items()]
     return ", ".join(parts)
 
 
-def _took(seconds: float) -> str:
+def _epoch_duration_text(seconds: float) -> str:
     """How long an epoch took; a short one is not "0 s"."""
     return duration_text(seconds) if seconds >= _SHORT_S else seconds_text(seconds)
 
 
-def _line(row: EventRow, mark: str, sentence: str) -> str:
-    return f"{row.t_s:9.1f} s {mark} {terminal_safe(with_plain_spaces(sentence))}"
+def _line(row: EventRow, mark: str, text: str) -> str:
+    return f"{row.t_s:9.1f} s {mark} {terminal_safe(with_plain_spaces(text))}"

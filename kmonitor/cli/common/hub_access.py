@@ -29,7 +29,7 @@ _SHIPPING_S = 3.0
 _READING_S = 60.0
 """How long a command waits until a folder is read to its end, seconds."""
 
-_LOOK_AGAIN_S = 0.05
+_POLL_S = 0.05
 
 
 FolderOption = Annotated[Path | None, Parameter(name="--folder")]
@@ -57,7 +57,7 @@ def open_hub(
         Expected: The hub cannot be reached or started, with what to do.
     """
     folders = find_folders()
-    if sum(given is not None for given in (host, folder, hub)) > 1:
+    if sum(option is not None for option in (host, folder, hub)) > 1:
         raise UsageError("--host, --hub and --folder name several hubs.", "Give one of them.")
     with ExitStack() as stack:
         endpoint = None
@@ -114,7 +114,7 @@ def _wait_for_spools(client: HubClient, seconds: float) -> None:
     # A hub that was just started answers before it has read what trainings left on the disk.
     end_s = time.monotonic() + seconds
     while client.hub().is_shipping and time.monotonic() < end_s:
-        threading.Event().wait(_LOOK_AGAIN_S)
+        threading.Event().wait(_POLL_S)
 
 
 @contextmanager
@@ -128,8 +128,8 @@ def folder_faults_named(folders: Folders) -> Generator[None]:
         if is_of_output(exc):
             # No folder's fault: `main` tells of it.
             raise
-        place = exc.filename or folders.state
+        path = exc.filename or folders.state
         remedy = "Set KMONITOR_HOME to a folder that you can write to."
         if exc.errno in (errno.ENOSPC, errno.EDQUOT):
             remedy = "Free some space there, or set KMONITOR_HOME to a folder on another disk."
-        raise UserError(f"{place} cannot be used: {exc.strerror or exc}.", remedy) from exc
+        raise UserError(f"{path} cannot be used: {exc.strerror or exc}.", remedy) from exc

@@ -98,20 +98,22 @@ _AT_ONCE: Final = 16
 class RunFoundNowhere(UserError):
     """No hub that was asked knows the run; says what each answered."""
 
-    def __init__(self, wanted: str, said: list[tuple[str, str]]) -> None:
-        lines = "\n".join(f"  {place}: {terminal_safe(words)}" for place, words in said)
+    def __init__(self, wanted: str, attempts: list[tuple[str, str]]) -> None:
+        lines = "\n".join(
+            f"  {host_name}: {terminal_safe(reason)}" for host_name, reason in attempts
+        )
         super().__init__(
             f'There is no run "{terminal_safe(wanted)}" on any host that was asked.',
             f"Asked:\n{lines}\nSee the runs of one with: kmonitor runs --host NAME",
         )
 
 
-def find_run_anywhere(folders: Folders, here: list[RunSummary], wanted: str) -> str:
+def find_run_anywhere(folders: Folders, local_runs: list[RunSummary], wanted: str) -> str:
     """The id of the run that is meant, on this machine or else on a remembered host.
 
     Args:
         folders: This user's.
-        here: The runs of this machine's hub.
+        local_runs: The runs of this machine's hub.
         wanted: What was typed.
 
     Raises:
@@ -120,24 +122,24 @@ def find_run_anywhere(folders: Folders, here: list[RunSummary], wanted: str) -> 
         AmbiguousRun: More than one is.
     """
     try:
-        return choose_run(here, wanted).run
+        return choose_run(local_runs, wanted).run
     except UnknownRun:
         hosts = HostStore(folders).hosts()
         if not hosts:
             raise
     with ThreadPoolExecutor(min(len(hosts), _AT_ONCE), "kmonitor-search") as pool:
-        told = list(pool.map(partial(_runs_of, folders), hosts))
-    found = [run for runs in told if not isinstance(runs, str) for run in runs]
+        replies = list(pool.map(partial(_runs_of, folders), hosts))
+    found = [run for runs in replies if not isinstance(runs, str) for run in runs]
     try:
         return choose_run(found, wanted).run
     except UnknownRun:
-        said = [("this machine", _none_of(here))]
-        for host, runs in zip(hosts, told, strict=True):
-            said.append((host.called, runs if isinstance(runs, str) else _none_of(runs)))
-        raise RunFoundNowhere(wanted, said) from None
+        attempts = [("this machine", _no_match_text(local_runs))]
+        for host, runs in zip(hosts, replies, strict=True):
+            attempts.append((host.called, runs if isinstance(runs, str) else _no_match_text(runs)))
+        raise RunFoundNowhere(wanted, attempts) from None
 
 
-def _none_of(runs: list[RunSummary]) -> str:
+def _no_match_text(runs: list[RunSummary]) -> str:
     return f"{pluralized(len(runs), 'run')}, none of them" if runs else "no runs"
 
 

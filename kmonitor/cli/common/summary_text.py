@@ -40,8 +40,8 @@ def run_epoch_text(run: RunSummary) -> str:
             (tally.out_of_memory, "out of memory"),
             (tally.killed - tally.out_of_memory, "killed"),
         )
-        told = [f"{count} {how}" for count, how in without_value if count]
-        return ", ".join([with_plain_spaces(folds_done_text(run, tally)), *told])
+        fold_counts = [f"{count} {how}" for count, how in without_value if count]
+        return ", ".join([with_plain_spaces(folds_done_text(run, tally)), *fold_counts])
     if run.epoch is None:
         return NOT_KNOWN
     number = run.epoch + 1
@@ -50,8 +50,10 @@ def run_epoch_text(run: RunSummary) -> str:
 
 def step_text(run: RunSummary) -> str:
     """Steps done in the running epoch, "120 of 1 875"."""
-    done = with_plain_spaces(count_text(run.step))
-    return f"{done} of {with_plain_spaces(count_text(run.steps))}" if run.steps else done
+    steps_done = with_plain_spaces(count_text(run.step))
+    return (
+        f"{steps_done} of {with_plain_spaces(count_text(run.steps))}" if run.steps else steps_done
+    )
 
 
 def summary_metric(run: RunSummary, metric: LimitMetric) -> MetricReading:
@@ -91,13 +93,13 @@ def origin_text(run: RunSummary, metric: LimitMetric, *, no_device: str = "") ->
     return reading.source
 
 
-def device_absence(told: Iterable[FieldSources]) -> str:
+def device_absence(source_events: Iterable[FieldSources]) -> str:
     """Why the last process has nothing to say of a GPU; empty where it reads one.
 
     Args:
-        told: The run's `sources` events, in order.
+        source_events: The run's `sources` events, in order.
     """
-    found = (source for event in told for source in event.sources)
+    found = (source for event in source_events for source in event.sources)
     return {source.field: source.absent for source in found}.get(_DEVICE_FIELD, "")
 
 
@@ -119,9 +121,9 @@ def summary_metric_text(run: RunSummary, metric: LimitMetric) -> str:
 
 def labelled_text(run: RunSummary, metric: LimitMetric) -> str:
     """The last reading where its column says VRAM: one that is none says so itself."""
-    words = summary_metric_text(run, metric)
-    is_labelled = words != NOT_KNOWN and is_of_cpu(run, metric)
-    return f"{words} (CPU)" if is_labelled else words
+    text = summary_metric_text(run, metric)
+    is_labelled = text != NOT_KNOWN and is_of_cpu(run, metric)
+    return f"{text} (CPU)" if is_labelled else text
 
 
 def share_text(reading: MetricReading) -> str:

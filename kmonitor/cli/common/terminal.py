@@ -101,14 +101,14 @@ class _Column:
     is_folded: bool
 
     @property
-    def natural(self) -> int:
+    def natural_width(self) -> int:
         return max(map(cell_len, (self.title, *self.cells)))
 
     @property
     def least(self) -> int:
         if not (self.is_elided or self.is_folded):
-            return self.natural
-        return min(self.natural, max(_LEAST_CELLS, cell_len(self.title)))
+            return self.natural_width
+        return min(self.natural_width, max(_LEAST_CELLS, cell_len(self.title)))
 
     @property
     def is_empty(self) -> bool:
@@ -142,19 +142,19 @@ def print_table(
     every = [
         _Column(
             terminal_safe(title),
-            tuple(row[place] for row in cells),
+            tuple(row[index] for row in cells),
             is_right=title in set(right),
             is_elided=title == elided,
             is_folded=title in set(folds),
         )
-        for place, title in enumerate(headers)
+        for index, title in enumerate(headers)
     ]
     console = _PipedConsole(file=sys.stdout, width=PIPE_WIDTH, highlight=False, soft_wrap=False)
     if sys.stdout.isatty():
         width = shutil.get_terminal_size().columns
-        shown = _that_fit(every, width, drops)
+        shown = _fitting_columns(every, width, drops)
     else:
-        width, shown = max(PIPE_WIDTH, _together(every)), every
+        width, shown = max(PIPE_WIDTH, _least_line_width(every)), every
     widths = _widths(shown, width)
     console.width = max(width, sum(widths) + _GAP * (len(shown) - 1))
     console.print(_table(shown, widths))
@@ -164,7 +164,7 @@ def print_table(
 
 def _table(columns: Sequence[_Column], widths: Sequence[int]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    made: list[list[Text]] = []
+    cells: list[list[Text]] = []
     for column, width in zip(columns, widths, strict=True):
         justify = "right" if column.is_right else "left"
         is_whole = not column.is_folded
@@ -174,24 +174,24 @@ def _table(columns: Sequence[_Column], widths: Sequence[int]) -> Table:
         texts = column.cells
         if column.is_elided:
             texts = [elided_middle(cell, width) for cell in texts]
-        made.append([Text(cell) for cell in texts])
-    for row in zip(*made, strict=True):
+        cells.append([Text(cell) for cell in texts])
+    for row in zip(*cells, strict=True):
         table.add_row(*row)
     return table
 
 
-def _together(columns: Sequence[_Column]) -> int:
+def _least_line_width(columns: Sequence[_Column]) -> int:
     """The least cells of a line with these columns."""
     return sum(each.least for each in columns) + _GAP * (len(columns) - 1)
 
 
-def _that_fit(every: Sequence[_Column], width: int, drops: Sequence[str]) -> list[_Column]:
+def _fitting_columns(every: Sequence[_Column], width: int, drops: Sequence[str]) -> list[_Column]:
     shown = list(every)
-    order = [each for title in drops for each in every if each.title == title]
-    order += [each for each in reversed(every) if each.is_empty]
-    order += reversed(every)
-    for each in order:
-        if _together(shown) <= width:
+    drop_order = [each for title in drops for each in every if each.title == title]
+    drop_order += [each for each in reversed(every) if each.is_empty]
+    drop_order += reversed(every)
+    for each in drop_order:
+        if _least_line_width(shown) <= width:
             break
         if each in shown and each is not every[0]:
             shown.remove(each)
@@ -200,12 +200,12 @@ def _that_fit(every: Sequence[_Column], width: int, drops: Sequence[str]) -> lis
 
 def _widths(columns: Sequence[_Column], width: int) -> list[int]:
     """How wide each is, where folded ones give way before the elided one."""
-    widths = [each.natural for each in columns]
+    widths = [each.natural_width for each in columns]
     excess = sum(widths) + _GAP * (len(columns) - 1) - width
-    for place, column in sorted(enumerate(columns), key=lambda each: each[1].is_elided):
-        taken = max(0, min(excess, widths[place] - column.least))
-        widths[place] -= taken
-        excess -= taken
+    for index, column in sorted(enumerate(columns), key=lambda each: each[1].is_elided):
+        cut = max(0, min(excess, widths[index] - column.least))
+        widths[index] -= cut
+        excess -= cut
     return widths
 
 

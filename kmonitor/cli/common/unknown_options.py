@@ -7,7 +7,7 @@ from kmonitor.connect.ssh import BadAddress, checked_address
 
 _ELSEWHERE: Final = ("--host", "--hub")
 
-_HERE_ONLY: Final[Mapping[str, str]] = {
+_LOCAL_ONLY: Final[Mapping[str, str]] = {
     "run": "runs a script",
     "demo": "runs a training",
     "checkpoints": "reads the files",
@@ -22,32 +22,32 @@ _HERE_ONLY: Final[Mapping[str, str]] = {
 _ADDRESSED: Final = (("hosts", "add"), ("hosts", "remove"), ("hosts", "rename"))
 
 
-def about_option(given: Sequence[str], option: str) -> tuple[str, str] | None:
+def about_option(arguments: Sequence[str], option: str) -> tuple[str, str] | None:
     """What is wrong with an unknown option, and what to do; None: nothing is known of it.
 
     Args:
-        given: All words of the command line.
+        arguments: All words of the command line.
         option: The one that its command does not know.
     """
     # After `--` nothing is an option any more, and the parser is of another mind.
-    if "--" in given and option in given[given.index("--") :]:
+    if "--" in arguments and option in arguments[arguments.index("--") :]:
         return (
             f"{option} stands after --, where no option is read.",
             "Write options before it, and nothing but the rest after it.",
         )
-    if tuple(given[:2]) in _ADDRESSED and not option.startswith("--"):
+    if tuple(arguments[:2]) in _ADDRESSED and not option.startswith("--"):
         what = f'"{option}" is no host name: it begins with a hyphen.'
         return what, "Type it as for ssh: gpu-01 or user@gpu-01."
-    called = next((c for c in (" ".join(given[:2]), *given[:1]) if c in _HERE_ONLY), "")
+    called = next((c for c in (" ".join(arguments[:2]), *arguments[:1]) if c in _LOCAL_ONLY), "")
     name = option.partition("=")[0]
     if name not in _ELSEWHERE or not called:
         return None
-    at = next(at for at, word in enumerate(given) if word.partition("=")[0] == name)
-    host = given[at].partition("=")[2] or "".join(given[at + 1 : at + 2])
+    at = next(at for at, argument in enumerate(arguments) if argument.partition("=")[0] == name)
+    host = arguments[at].partition("=")[2] or "".join(arguments[at + 1 : at + 2])
     is_host = name == "--host" and _is_plain(host)
-    what = f"kmonitor {called} {_HERE_ONLY[called]} of the machine that it is called on"
-    there = f"ssh {host if is_host else 'HOST'} kmonitor {' '.join(given[:at])}"
-    return f"{what}, and has no {name}.", f"Run it there: {there}"
+    what = f"kmonitor {called} {_LOCAL_ONLY[called]} of the machine that it is called on"
+    remedy_command = f"ssh {host if is_host else 'HOST'} kmonitor {' '.join(arguments[:at])}"
+    return f"{what}, and has no {name}.", f"Run it there: {remedy_command}"
 
 
 def _is_plain(host: str) -> bool:

@@ -54,15 +54,15 @@ def print_comparison(
     """
     print_text()
     if plain:
-        _say_side_by_side(monitored, plain)
+        _print_side_by_side(monitored, plain)
         print_text()
-    for words in _sentences(evidence, monitored, plain):
-        print_text(with_plain_spaces(words))
+    for sentence in _comparison_sentences(evidence, monitored, plain):
+        print_text(with_plain_spaces(sentence))
     print_text(f"Look again at any time: kmonitor show {run[:8]}")
     print_text()
 
 
-def _say_side_by_side(monitored: Sequence[FoldDone], plain: Sequence[FoldDone]) -> None:
+def _print_side_by_side(monitored: Sequence[FoldDone], plain: Sequence[FoldDone]) -> None:
     headers = ("MODEL", "GRAPH", "FUNCTIONS", "RAM", "GRAPH +K", "FUNCTIONS +K", "RAM +K")
     rows = [
         (
@@ -83,7 +83,7 @@ def _size_cells(fold: FoldDone) -> tuple[str, str, str]:
     return with_plain_spaces(count_text(fold.operations)), str(fold.functions), ram
 
 
-def _sentences(
+def _comparison_sentences(
     evidence: DemoEvidence, monitored: Sequence[FoldDone], plain: Sequence[FoldDone] | None
 ) -> list[str]:
     sentences: list[str] = []
@@ -105,7 +105,7 @@ def _sentences(
     return sentences
 
 
-PICTURE = Path("kmonitor-demo.png")
+SCREENSHOT = Path("kmonitor-demo.png")
 
 _WATCHED_S = 120.0
 _UNWATCHED_S = 30.0
@@ -124,7 +124,7 @@ class DemoPlan:
         epochs: Of each.
         seconds: About how long they are trained; 0: as fast as it goes.
         plain: Whether to train the same beside it without kmonitor.
-        picture: Where the window's picture goes; None: show a window.
+        screenshot: Where the window's picture goes; None: show a window.
         window: Whether there is a window at all.
     """
 
@@ -132,7 +132,7 @@ class DemoPlan:
     epochs: int
     seconds: float
     plain: bool
-    picture: Path | None
+    screenshot: Path | None
     window: bool
 
     def arguments(self) -> list[str]:
@@ -180,18 +180,18 @@ def demo(*, options: Options = Options()) -> int:
     Exit status 1 when growth, crossing, record or equality is missing.
     """
     plan = _plan(options)
-    _see_picture(options, plan)
-    _see_keras()
+    _check_screenshot_options(options, plan)
+    _require_keras()
     if plan.window:
-        ready_for_qt(offscreen=plan.picture is not None)
+        ready_for_qt(offscreen=plan.screenshot is not None)
     with _home(temporary=options.temporary):
         return _play(plan)
 
 
 def _plan(options: Options) -> DemoPlan:
     on_screen = find_display().display is Display.SCREEN
-    picture = options.png if on_screen else options.png or PICTURE
-    shown = picture is None and not options.no_window
+    screenshot = options.png if on_screen else options.png or SCREENSHOT
+    shown = screenshot is None and not options.no_window
     return DemoPlan(
         folds=options.folds,
         epochs=options.epochs,
@@ -199,7 +199,7 @@ def _plan(options: Options) -> DemoPlan:
         if options.seconds is None
         else options.seconds,
         plain=not options.no_plain,
-        picture=picture,
+        screenshot=screenshot,
         window=not options.no_window,
     )
 
@@ -208,40 +208,40 @@ def _play(plan: DemoPlan) -> int:
     folders = find_folders()
     with folder_faults_named(folders), DemoScene(folders, plan.arguments()) as scene:
         scene.start(plain=plan.plain)
-        if plan.window and plan.picture is None:
+        if plan.window and plan.screenshot is None:
             scene.open_window()
         scene.watch()
-        shown = scene.what_was_stored()
+        shown = scene.stored_evidence()
         print_comparison(shown, scene.monitored, scene.plain, run=scene.run)
         lacking = missing(shown, scene.monitored, scene.plain)
-        for sentence in lacking:
-            print_stderr(f"kmonitor demo: missing: {sentence}")
+        for missing_text in lacking:
+            print_stderr(f"kmonitor demo: missing: {missing_text}")
         if not lacking:
             print_text(
                 "All shown: growth, crossing, record" + (", equality." if plan.plain else ".")
             )
-        if plan.window and plan.picture is not None:
+        if plan.window and plan.screenshot is not None:
             # Last: a picture that fails takes nothing of the result along.
-            scene.draw_window(plan.picture)
+            scene.draw_window(plan.screenshot)
         scene.wait_for_window()
     return FAILED if lacking else DONE
 
 
-def _see_picture(options: Options, plan: DemoPlan) -> None:
+def _check_screenshot_options(options: Options, plan: DemoPlan) -> None:
     if options.png is not None and options.no_window:
         raise UsageError(
             "--png draws the window, --no-window leaves it out.", "Leave out one of them."
         )
-    if plan.picture is None or not plan.window:
+    if plan.screenshot is None or not plan.window:
         return
     try:
-        check_screenshot_name(plan.picture)
-        check_screenshot_folder(plan.picture)
+        check_screenshot_name(plan.screenshot)
+        check_screenshot_folder(plan.screenshot)
     except UserError as exc:
         raise UsageError(exc.what, exc.remedy) from exc
 
 
-def _see_keras() -> None:
+def _require_keras() -> None:
     lacking = [name for name in ("keras", "tensorflow") if importlib.util.find_spec(name) is None]
     if lacking:
         raise UserError(

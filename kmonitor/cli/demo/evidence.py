@@ -38,7 +38,7 @@ class DemoEvidence:
 def evidence_in_events(events: Sequence[AnyEvent]) -> DemoEvidence:
     """Gather what matters from a run's events, in their order."""
     records = [e for e in events if isinstance(e, ActionRecord) and e.action == "reload"]
-    good = tuple(record for record in records if _gave_back(record))
+    good = tuple(record for record in records if _released_memory(record))
     sizes = [e.operations for e in events if isinstance(e, GraphSize)]
     first_s = good[0].t_s if good else float("inf")
     return DemoEvidence(
@@ -83,7 +83,7 @@ def growth_per_model(folds: Sequence[FoldDone]) -> float:
     return (folds[-1].operations - folds[0].operations) / max(1, len(folds) - 1)
 
 
-def _gave_back(record: ActionRecord) -> bool:
+def _released_memory(record: ActionRecord) -> bool:
     if not record.ok or record.after is None:
         return False
     before, after = record.before.graph_operations, record.after.graph_operations

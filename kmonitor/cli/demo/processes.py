@@ -109,10 +109,10 @@ class DemoProcess:
         if output is not None:
             with output:
                 for line in output:
-                    self._take(from_line(line))
+                    self._store_report(from_line(line))
         self._reports.put((self, None))
 
-    def _take(self, report: AnyDemoReport | None) -> None:
+    def _store_report(self, report: AnyDemoReport | None) -> None:
         if isinstance(report, FoldDone):
             self.folds.append(report)
         if report is not None:
@@ -132,7 +132,7 @@ def _environment() -> dict[str, str]:
 
 _DRAWING_S = 120.0
 _STORED_S = 20.0
-_LOOK_S = 0.2
+_POLL_S = 0.2
 
 
 class DemoScene:
@@ -189,7 +189,7 @@ class DemoScene:
         if plain:
             self._start_training("plain", [*self._arguments, "--plain"])
         while not self.run:
-            if not self._take_report():
+            if not self._next_report():
                 self._trainings["kmonitor"].wait()
                 raise UserError("The demo's training ended before it began.")
 
@@ -207,11 +207,11 @@ class DemoScene:
         """
         running = len(self._trainings)
         while running:
-            running -= not self._take_report()
+            running -= not self._next_report()
         for training in self._trainings.values():
             training.wait()
 
-    def what_was_stored(self) -> DemoEvidence:
+    def stored_evidence(self) -> DemoEvidence:
         """The monitored run's events as the hub has stored them, once it knows of the end."""
         with HubClient(folders=self._folders) as client:
             # Events arrive in order: a hub that tells of the end has stored all before it.
@@ -219,13 +219,13 @@ class DemoScene:
             events = [decode_row(row) for row in client.all_rows(self.run)]
         return evidence_in_events([event for event in events if event is not None])
 
-    def draw_window(self, picture: Path) -> None:
+    def draw_window(self, screenshot: Path) -> None:
         """Draw the real window into a file, without a screen.
 
         Raises:
             Expected: It failed.
         """
-        command = [*self._window_command(), f"--screenshot={picture}"]
+        command = [*self._window_command(), f"--screenshot={screenshot}"]
         environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
         try:
             drawn = subprocess.run(  # noqa: S603 - our own program
@@ -233,9 +233,9 @@ class DemoScene:
             )
         except subprocess.TimeoutExpired as exc:
             raise UserError(f"The window was not drawn within {_DRAWING_S:g} s.") from exc
-        if drawn.returncode != 0 or not picture.is_file():
+        if drawn.returncode != 0 or not screenshot.is_file():
             raise UserError(f"The window could not be drawn (status {drawn.returncode}).")
-        print_text(f"The window: {picture.absolute()}")
+        print_text(f"The window: {screenshot.absolute()}")
 
     def wait_for_window(self) -> None:
         """Until the user closes the window, or presses Ctrl+C, if one was opened."""
@@ -254,32 +254,32 @@ class DemoScene:
         while time.monotonic() < end_s:
             if any(run.run == self.run and run.state in states for run in client.runs()):
                 return
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_S)
         raise UserError(
             f"The hub did not hear of the training's {what} within {_STORED_S:g} s.",
             "See what it knows with: kmonitor show last",
         )
 
-    def _take_report(self) -> bool:
+    def _next_report(self) -> bool:
         """Take one report; False when it says that a training has no more to tell."""
-        training, told = self._reports.get()
-        match told:
+        training, report = self._reports.get()
+        match report:
             case None:
                 return False
             case Began():
-                self.run = self.run or told.run
-                print_text(f"{training.name:<9} {told.folds} models on {told.images} images")
+                self.run = self.run or report.run
+                print_text(f"{training.name:<9} {report.folds} models on {report.images} images")
             case FoldDone():
-                print_text(f"{training.name:<9} {_fold_words(told)}")
+                print_text(f"{training.name:<9} {_fold_text(report)}")
             case LimitTaken():
-                print_text(f"{training.name:<9} {_limit_words(told)}")
+                print_text(f"{training.name:<9} {_limit_text(report)}")
         return True
 
     def _window_command(self) -> list[str]:
         return [sys.executable, "-m", "kmonitor", f"--run={self.run}"]
 
 
-def _fold_words(fold: FoldDone) -> str:
+def _fold_text(fold: FoldDone) -> str:
     return with_plain_spaces(
         f"model {fold.fold}: {count_text(fold.operations)} operations, "
         f"{fold.functions} functions, RAM {bytes_text(fold.ram_bytes)}, "
@@ -287,7 +287,7 @@ def _fold_words(fold: FoldDone) -> str:
     )
 
 
-def _limit_words(limit: LimitTaken) -> str:
+def _limit_text(limit: LimitTaken) -> str:
     return with_plain_spaces(
         f"each model adds {count_text(limit.growth)} operations: "
         f"reload above {count_text(limit.operations)} from now on"

@@ -31,7 +31,7 @@ from kmonitor.cli.doctor.host_checks import Finding, FindingLevel, examine_hosts
 from kmonitor.cli.doctor.store_checks import examine_store, verify_store
 from kmonitor.cli.window import trouble_of, version_of, window_packages
 from kmonitor.connect.host_access import known_host
-from kmonitor.connect.local_hub import ask_local_hub, silent_hub_error
+from kmonitor.connect.local_hub import request_local_hub, silent_hub_error
 from kmonitor.connect.remembered_hosts import HostStore
 from kmonitor.hub.access.keys import FILE_NAME, KeyListUntrusted, read_key_list
 from kmonitor.hub.metrics.exporters import is_loopback
@@ -109,7 +109,7 @@ def examine(folders: Folders) -> Iterator[Finding]:
     """All findings, the most general first."""
     yield _program()
     yield _python()
-    yield _impostor()
+    yield _other_package_finding()
     yield _window_packages()
     yield _libraries()
     yield from _fonts()
@@ -120,7 +120,7 @@ def examine(folders: Folders) -> Iterator[Finding]:
     yield from examine_store(folders)
     yield from _keys(folders)
     yield _state_folder(folders)
-    yield from _room(folders)
+    yield from _disk_space_findings(folders)
     yield _runtime_folder(folders)
     yield from _file_systems(folders)
     yield _spool(folders)
@@ -137,7 +137,7 @@ def _python() -> Finding:
     return Finding("Python", "ok", f"{platform.python_version()}, {sys.executable}")
 
 
-def _impostor() -> Finding:
+def _other_package_finding() -> Finding:
     """Whether the `kmonitor` that Python imports is ours alone."""
     owners = importlib.metadata.packages_distributions().get("kmonitor", [])
     # An editable install is no owner: it puts a folder on the path, not files.
@@ -158,7 +158,7 @@ def _impostor() -> Finding:
 
 def _window_packages() -> Finding:
     found = window_packages()
-    words = ", ".join(f"{name} {version}" for name, version in found.items() if version)
+    versions = ", ".join(f"{name} {version}" for name, version in found.items() if version)
     if not all(found.values()):
         lacking = " and ".join(name for name, version in found.items() if not version)
         absent = f"{lacking} not installed; only the window needs that"
@@ -166,7 +166,7 @@ def _window_packages() -> Finding:
     trouble = trouble_of(*found.values())
     if trouble:
         return Finding("window packages", "bad", trouble, how_to_add("desktop"))
-    return Finding("window packages", "ok", words)
+    return Finding("window packages", "ok", versions)
 
 
 def _libraries() -> Finding:
@@ -193,8 +193,8 @@ def _display() -> Finding:
     found = find_display()
     if found.display in (Display.NONE, Display.SILENT):
         remedy = "run the window on your desktop; here: kmonitor --screenshot window.png"
-        return Finding("screen", "note", found.said, remedy)
-    return Finding("screen", "ok", found.said)
+        return Finding("screen", "note", found.description, remedy)
+    return Finding("screen", "ok", found.description)
 
 
 def _driver() -> Finding:
@@ -216,11 +216,11 @@ def _frameworks() -> Iterator[Finding]:
     """Versions only; importing a framework takes seconds and hundreds of megabytes."""
     keras = version_of("keras")
     backends = {name: _first_version(*packages) for name, packages in _BACKENDS.items()}
-    here = f"in {sys.prefix}"
+    location = f"in {sys.prefix}"
     if keras:
-        yield Finding("Keras", "ok", f"{keras} {here}")
+        yield Finding("Keras", "ok", f"{keras} {location}")
     else:
-        absent = f"not installed {here}; trainings may well use another environment"
+        absent = f"not installed {location}; trainings may well use another environment"
         yield Finding("Keras", "note", absent, f"for the demo: {how_to_add('demo')}")
     found = [f"{name} {version}" for name, version in backends.items() if version]
     if found:
@@ -229,24 +229,24 @@ def _frameworks() -> Iterator[Finding]:
 
 def _hub(folders: Folders) -> Iterator[Finding]:
     try:
-        told = ask_local_hub(folders)
+        reply = request_local_hub(folders)
     except (UserError, NotPrivate, OSError) as exc:
         yield Finding("hub", "bad", str(exc), "see the folders below")
         return
-    if told is None and (silent := silent_hub_error(folders)) is not None:
+    if reply is None and (silent := silent_hub_error(folders)) is not None:
         yield Finding("hub", "bad", silent.what, silent.remedy)
         return
-    if told is None:
+    if reply is None:
         found = "none answers; one is started by kmonitor, kmonitor runs or kmonitor hub"
         yield Finding("hub", "note", found)
         return
-    yield _answering(told, folders)
-    for trouble in told.troubles:
+    yield _hub_finding(reply, folders)
+    for trouble in reply.troubles:
         yield Finding("hub's trouble", "note", trouble)
-    yield from _figures(told)
+    yield from _metrics_findings(reply)
 
 
-def _figures(reply: HubReply) -> Iterator[Finding]:
+def _metrics_findings(reply: HubReply) -> Iterator[Finding]:
     """Whether others can read the hub's figures, and who that is."""
     if reply.prometheus:
         is_local = is_loopback(reply.prometheus)
@@ -258,7 +258,7 @@ def _figures(reply: HubReply) -> Iterator[Finding]:
         yield Finding("figures", "ok", f"they are sent to {reply.otlp}")
 
 
-def _answering(reply: HubReply, folders: Folders) -> Finding:
+def _hub_finding(reply: HubReply, folders: Folders) -> Finding:
     found = f"version {reply.version} answers, process {reply.pid}, {pluralized(reply.agents, 'training')}"
     if reply.version != kmonitor.__version__:
         remedy = "kmonitor hub stop (the next command starts this version's hub)"
@@ -286,15 +286,15 @@ def _state_folder(folders: Folders) -> Finding:
     if existing.exists() and not existing.is_dir():
         found = f"{folders.state} cannot be used: {existing} is a file"
         return Finding("state folder", "bad", found, _ELSEWHERE)
-    for place in (folders.state, folders.database, folders.spool, folders.logs):
-        fault = write_fault(place)
+    for folder in (folders.state, folders.database, folders.spool, folders.logs):
+        fault = write_fault(folder)
         if fault:
-            found = f"{place} cannot be written: {fault}"
+            found = f"{folder} cannot be written: {fault}"
             return Finding("state folder", "bad", found, f"{_ELSEWHERE}, or free some room")
     return _owned(folders, "" if existing == folders.state else " (not made yet)")
 
 
-def _owned(folders: Folders, made: str) -> Finding:
+def _owned(folders: Folders, created_text: str) -> Finding:
     """Whether only this user decides what lies in the state folder."""
     warnings: list[str] = []
     try:
@@ -308,10 +308,10 @@ def _owned(folders: Folders, made: str) -> Finding:
         return Finding("state folder", "bad", f"{folders.state}: {exc.strerror}", _ELSEWHERE)
     if warnings:
         return Finding("state folder", "note", "; ".join(warnings), _ELSEWHERE)
-    return Finding("state folder", "ok", f"{folders.state}{made}, can be written")
+    return Finding("state folder", "ok", f"{folders.state}{created_text}, can be written")
 
 
-def _room(folders: Folders) -> Iterator[Finding]:
+def _disk_space_findings(folders: Folders) -> Iterator[Finding]:
     """What trainings tell waits on the disk, and the hub keeps all of it there."""
     free = free_bytes(folders.state)
     if free is None:
@@ -419,11 +419,11 @@ def doctor(
         print_json(findings)
     else:
         for finding in findings:
-            _say(finding)
+            _print_finding(finding)
     return FAILED if any(finding.state == "bad" for finding in findings) else DONE
 
 
-def _say(finding: Finding) -> None:
+def _print_finding(finding: Finding) -> None:
     print_text(f"{_MARKS[finding.state]} {finding.subject:<18} {terminal_safe(finding.found)}")
     for line in finding.remedy.splitlines():
         print_text(f"     {'':<18} -> {terminal_safe(line)}")

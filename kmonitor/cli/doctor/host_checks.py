@@ -64,8 +64,8 @@ def examine_ssh(hosts: Sequence[RememberedHost]) -> Iterator[Finding]:
     if client is None:
         yield Finding("ssh", "note", "none; only remote hosts need it", _INSTALL)
         return
-    said = _said([client, "-V"])
-    version = said[1].strip() if said is not None else ""
+    result = _run_command([client, "-V"])
+    version = result[1].strip() if result is not None else ""
     yield Finding("ssh", "ok", f"{version or 'it does not say its version'}, {client}")
     addresses = [h.address for h in hosts if not h.address.startswith(SCHEME)] or ["localhost"]
     yield _settings(client, addresses)
@@ -136,9 +136,9 @@ _STEPS: Final = {
 def _settings(client: str, addresses: Sequence[str]) -> Finding:
     """Whether ssh can read its settings for these hosts; nothing is connected to."""
     for address in addresses:
-        said = _said([client, "-G", "--", address])
-        if said is None or said[0]:
-            last = (said[1].strip().splitlines() or [""])[-1] if said is not None else ""
+        result = _run_command([client, "-G", "--", address])
+        if result is None or result[0]:
+            last = (result[1].strip().splitlines() or [""])[-1] if result is not None else ""
             found = f"not read for {address}: {last or 'ssh -G does not answer'}"
             return Finding("settings of ssh", "bad", found, "see ~/.ssh/config")
     return Finding("settings of ssh", "ok", f"read for {pluralized(len(addresses), 'host')}")
@@ -149,21 +149,21 @@ def _agent() -> Finding:
         found = "none; keys with a passphrase cannot be used without one"
         return Finding("ssh agent", "note", found, 'eval "$(ssh-agent)" && ssh-add')
     tool = shutil.which("ssh-add")
-    said = _said([tool, "-l"]) if tool is not None else None
-    if said is None or said[0] == _NO_AGENT:
+    result = _run_command([tool, "-l"]) if tool is not None else None
+    if result is None or result[0] == _NO_AGENT:
         found = "SSH_AUTH_SOCK names one, and it does not answer"
         return Finding("ssh agent", "note", found, 'eval "$(ssh-agent)" && ssh-add')
-    if said[0] == _NO_KEYS:
+    if result[0] == _NO_KEYS:
         found = "it holds no key; a key file without a passphrase needs none"
         return Finding("ssh agent", "note", found, "ssh-add")
-    n_keys = len(said[2].strip().splitlines())
+    n_keys = len(result[2].strip().splitlines())
     return Finding("ssh agent", "ok", f"it holds {pluralized(n_keys, 'key')}")
 
 
 _INSTALL: Final = "sudo apt-get install openssh-client"
 
 
-def _said(arguments: list[str]) -> tuple[int, str, str] | None:
+def _run_command(arguments: list[str]) -> tuple[int, str, str] | None:
     """Exit status, standard error and output; None: it does not answer."""
     try:
         ran = subprocess.run(  # noqa: S603 - a list, never a shell; addresses were checked

@@ -72,5 +72,5 @@ def _verified(connection: StoreConnection) -> tuple[int, int]:
 
 def _broken(connection: StoreConnection) -> str:
     """What SQLite finds wrong with its own file; empty: nothing."""
-    (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    return "" if told == "ok" else f", and so is the database ({told})"
+    (outcome,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    return "" if outcome == "ok" else f", and so is the database ({outcome})"

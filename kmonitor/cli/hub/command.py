@@ -28,12 +28,12 @@ from kmonitor.cli.common.terminal import (
 from kmonitor.cli.hub.service_unit import hub_command, unit_path, unit_text
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import (
-    ask_local_hub,
     disk_space_problem,
     end_silent_hub,
+    is_listening,
     lock_holder,
+    request_local_hub,
     silent_hub_error,
-    somebody_listens,
     stop_hub,
 )
 from kmonitor.export.table_formats import atomic_text_file
@@ -43,9 +43,9 @@ from kmonitor.hub.options import (
     HubOptions,
     Keep,
     KeepUnreadable,
-    read_keep,
-    stored_keep,
-    write_keep,
+    load_keep,
+    load_keep_or_default,
+    save_keep,
 )
 from kmonitor.hub.store.store_choice import store_named
 from kmonitor.ui.text.formats import bytes_text, duration_text, with_plain_spaces
@@ -55,7 +55,7 @@ from kmonitor_agent.wire.local.private_files import UnsafePath
 from kmonitor_agent.wire.messages.unions import HubReply
 
 _MOST_DAYS = 100_000
-_LOOK_AGAIN_S = 0.05
+_POLL_S = 0.05
 _STARTING_S = 3.0
 """A hub that just starts holds its lock for so long before it answers, seconds."""
 
@@ -120,10 +120,10 @@ def run(
     """
     folders = find_folders()
     is_chosen = keep_days is not None or keep_size is not None
-    keep = chosen_keep(read_keep(folders), keep_days, keep_size) if is_chosen else None
+    keep = chosen_keep(load_keep_or_default(folders), keep_days, keep_size) if is_chosen else None
     is_over = threading.Event()
     saying = threading.Thread(
-        target=_say_once_it_runs, args=(folders, is_over), name="kmonitor-hub-says", daemon=True
+        target=_print_when_running, args=(folders, is_over), name="kmonitor-hub-says", daemon=True
     )
     saying.start()
     try:
@@ -149,27 +149,27 @@ def _serve(folders: Folders, options: HubOptions) -> None:
         raise UserError(exc.what, exc.remedy or remedy) from exc
 
 
-def _say_once_it_runs(folders: Folders, is_over: threading.Event) -> None:
-    while not is_over.wait(_LOOK_AGAIN_S):
+def _print_when_running(folders: Folders, is_over: threading.Event) -> None:
+    while not is_over.wait(_POLL_S):
         # What is wrong with the folders, the main thread tells; a reader that left is no fault.
         with suppress(UserError, OSError):
-            told = ask_local_hub(folders, timeout_s=_ANSWER_S)
-            if told is not None and told.pid == os.getpid():
+            reply = request_local_hub(folders, timeout_s=_ANSWER_S)
+            if reply is not None and reply.pid == os.getpid():
                 print_text("The hub runs here until Ctrl+C, or: kmonitor hub stop")
                 print_listen_address(folders)
-                print_metrics_addresses(told)
+                print_metrics_addresses(reply)
                 return
 
 
 def print_listen_address(folders: Folders) -> None:
     """The address on the network, and why nobody can connect to it yet, if nobody can."""
     with HubClient(folders=folders) as client:
-        told = client.keys()
-    if told.address:
-        print_text(f"It listens at: {told.address}")
-    if told.fault:
-        print_stderr(f"{terminal_safe(told.fault)}.")
-    elif told.address and not told.keys:
+        reply = client.keys()
+    if reply.address:
+        print_text(f"It listens at: {reply.address}")
+    if reply.fault:
+        print_stderr(f"{terminal_safe(reply.fault)}.")
+    elif reply.address and not reply.keys:
         print_text("No key may connect yet: kmonitor authorize KEY --role ROLE --name NAME")
 
 
@@ -192,19 +192,19 @@ def status(*, json: Annotated[bool, Parameter(name="--json", negative="")] = Fal
     """
     folders = find_folders()
     with folder_faults_named(folders):
-        told = ask_local_hub(folders)
+        reply = request_local_hub(folders)
     if json:
-        print_json(None if told is None else fields_of(told))
-    elif told is None and (silent := silent_hub_error(folders)) is not None:
+        print_json(None if reply is None else fields_of(reply))
+    elif reply is None and (silent := silent_hub_error(folders)) is not None:
         print_stderr(f"kmonitor: {terminal_safe(silent.what)}")
         print_stderr(silent.remedy)
-    elif told is None:
+    elif reply is None:
         print_stderr("No hub answers. One starts with: kmonitor, kmonitor runs, or kmonitor hub")
     else:
-        print_text(hub_status_text(told))
-        print_metrics_addresses(told)
-        print_hub_problems(told)
-    return FAILED if told is None else DONE
+        print_text(hub_status_text(reply))
+        print_metrics_addresses(reply)
+        print_hub_problems(reply)
+    return FAILED if reply is None else DONE
 
 
 @app.command
@@ -212,21 +212,21 @@ def stop() -> int:
     """Stop the hub. Trainings go on; what they tell waits on disk for the next hub."""
     folders = find_folders()
     with folder_faults_named(folders):
-        told = ask_local_hub(folders)
-        if told is None:
+        reply = request_local_hub(folders)
+        if reply is None:
             return _end_silent(folders)
         stop_hub(folders)
-    print_text(f"Hub stopped (process {told.pid}).")
+    print_text(f"Hub stopped (process {reply.pid}).")
     return DONE
 
 
 def _end_silent(folders: Folders) -> int:
     """End a hub that does not answer; one that just starts is let come so far before."""
     end_s = time.monotonic() + _STARTING_S
-    while not somebody_listens(view_socket_path(folders)) and time.monotonic() < end_s:
+    while not is_listening(view_socket_path(folders)) and time.monotonic() < end_s:
         if lock_holder(folders) is None:
             break
-        threading.Event().wait(_LOOK_AGAIN_S)
+        threading.Event().wait(_POLL_S)
     pid = end_silent_hub(folders)
     if pid is None:
         print_text("No hub answers; nothing to stop.")
@@ -248,25 +248,25 @@ def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
     """
     folders = find_folders()
     with folder_faults_named(folders):
-        told = ask_local_hub(folders)
-        found = chosen_keep(_keep_now(folders, told), days, size)
+        reply = request_local_hub(folders)
+        found = chosen_keep(_current_keep(folders, reply), days, size)
         if days is not None or size is not None:
-            write_keep(folders, found)
-            if told is not None and told.keep_is_fixed:
+            save_keep(folders, found)
+            if reply is not None and reply.keep_is_fixed:
                 print_stderr("The hub that runs was started with --keep-days or --keep-size:")
                 print_stderr("those count until it is started without them.")
     try:
-        stored_keep(folders)
+        load_keep(folders)
     except KeepUnreadable as exc:
         print_stderr(f"kmonitor: {terminal_safe(exc.what)}; set it anew: {exc.remedy}")
     print_text(keep_text(found.days, found.n_bytes))
     return DONE
 
 
-def _keep_now(folders: Folders, reply: HubReply | None) -> Keep:
+def _current_keep(folders: Folders, reply: HubReply | None) -> Keep:
     """What counts until something else is set: what the hub read before the file was damaged."""
     try:
-        return stored_keep(folders)
+        return load_keep(folders)
     except KeepUnreadable:
         return Keep() if reply is None else Keep(reply.keep_days, reply.keep_bytes)
 

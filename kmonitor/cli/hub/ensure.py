@@ -47,8 +47,8 @@ def ensure(*, json: Annotated[bool, Parameter(name="--json", negative="")] = Fal
         except UserError as exc:
             refusal = RemoteRefusal("failed", exc.what[:4096], exc.remedy[:4096])
     if json:
-        told = refusal if found is None else found
-        fields = fields_of(told)
+        outcome = refusal if found is None else found
+        fields = fields_of(outcome)
         print_json({name: value for name, value in fields.items() if name != "found_by"})
     elif found is not None:
         print_text(
@@ -62,13 +62,13 @@ def ensure(*, json: Annotated[bool, Parameter(name="--json", negative="")] = Fal
 
 def _ensured(folders: Folders) -> RemoteHub:
     with folder_faults_named(folders):
-        told = ensure_hub(folders)
+        reply = ensure_hub(folders)
     return RemoteHub(
         socket=str(view_socket_path(folders)),
-        version=told.version,
-        pid=told.pid,
-        host=told.host,
-        hub=told.hub,
+        version=reply.version,
+        pid=reply.pid,
+        host=reply.host,
+        hub=reply.hub,
         python=sys.executable,
         protocol=MINOR_VERSIONS,
     )
@@ -78,12 +78,12 @@ def _why_disabled(folders: Folders) -> RemoteRefusal | None:
     if os.environ.get("KMONITOR_HUB", "").strip() == "off":
         what = "the hub is switched off here: KMONITOR_HUB=off is set."
         return RemoteRefusal("disabled", what, "Unset it for logins without a terminal.")
-    place = folders.settings / OFF_FILE
-    if not os.path.lexists(place):
+    off_file = folders.settings / OFF_FILE
+    if not os.path.lexists(off_file):
         return None
     try:
-        why = " ".join(read_own(place).decode("utf-8", "replace").split())[:500]
+        why = " ".join(read_own(off_file).decode("utf-8", "replace").split())[:500]
     except OSError:
         why = ""
-    what = f"the hub is switched off here: {place} exists" + (f" ({why})." if why else ".")
+    what = f"the hub is switched off here: {off_file} exists" + (f" ({why})." if why else ".")
     return RemoteRefusal("disabled", what, "Remove that file to allow it.")

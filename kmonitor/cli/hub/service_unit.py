@@ -58,22 +58,22 @@ def hub_command(options: Mapping[str, str] | None = None) -> str:
     Args:
         options: Of the hub, each with its value; those that have none are left out.
     """
-    said = [(name, quoted(value)) for name, value in (options or {}).items() if value]
-    words = (word for each in said for word in each)
-    return " ".join((quoted(sys.executable), "-m", "kmonitor.hub", *words))
+    quoted_options = [(name, quoted(value)) for name, value in (options or {}).items() if value]
+    arguments = (argument for each in quoted_options for argument in each)
+    return " ".join((quoted(sys.executable), "-m", "kmonitor.hub", *arguments))
 
 
-def quoted(word: str) -> str:
+def quoted(argument: str) -> str:
     """A word of a command line in a unit file, with what systemd would replace in it escaped.
 
     Source: systemd.service(5), "Command lines"; systemd.unit(5), "Specifiers".
     """
-    return _assigned(word.replace("$", "$$"))
+    return _assigned(argument.replace("$", "$$"))
 
 
-def _assigned(word: str) -> str:
+def _assigned(argument: str) -> str:
     # In `Environment=` the dollar sign has no special meaning: systemd.exec(5).
-    plain = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    plain = argument.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return plain if re.fullmatch(r"[0-9A-Za-z_./=@:+,%-]+", plain) else f'"{plain}"'
 
 

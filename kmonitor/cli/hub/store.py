@@ -15,7 +15,7 @@ from kmonitor.cli.common.terminal import (
     print_text,
     terminal_safe,
 )
-from kmonitor.connect.local_hub import ask_local_hub
+from kmonitor.connect.local_hub import request_local_hub
 from kmonitor.hub.lock import HubLock
 from kmonitor.hub.store.connection import READ_ERRORS
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 # history_move: This hub's own history moved to a team's database, while no hub runs here.
 
 
-def moved_to(folders: Folders, store: str, tell: Callable[[int, int], object]) -> "Moved":
+def moved_to(folders: Folders, store: str, on_progress: Callable[[int, int], object]) -> "Moved":
     """Move the history in this user's file to a team's database.
 
     Args:
         folders: This user's folders.
         store: URL of the team's database.
-        tell: Called before each run with its number, from 1, and how many there are.
+        on_progress: Called before each run with its number, from 1, and how many there are.
 
     Raises:
         AnotherHub: A hub runs here: end it first.
@@ -58,7 +58,7 @@ def moved_to(folders: Folders, store: str, tell: Callable[[int, int], object]) -
         from kmonitor.hub import history_move  # noqa: PLC0415 - an extra
 
         try:
-            return history_move.copy_history(path, database, tell)
+            return history_move.copy_history(path, database, on_progress)
         except READ_ERRORS as exc:
             remedy = "Call it again once the server is back: it goes on where it stopped."
             raise UserError(f"The move was interrupted: {exc}.", remedy) from exc
@@ -68,7 +68,7 @@ def moved_to(folders: Folders, store: str, tell: Callable[[int, int], object]) -
         lock.release()
 
 
-_TELL_EVERY = 100
+_REPORT_EVERY = 100
 
 
 def store(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:
@@ -89,7 +89,7 @@ def store(where: Annotated[str | None, Parameter(show_default=False)] = None, /)
             if named:
                 try_store(named)
             write_store(folders, named)
-            _tell_to_start_anew(folders)
+            _print_restart_hint(folders)
         found = stored_store(folders)
     print_text(f"History is kept in: {terminal_safe(store_text(folders, found))}")
     return DONE
@@ -133,7 +133,7 @@ def move_history(where: Annotated[str | None, Parameter(show_default=False)] = N
 
 
 def _progress(number: int, of: int) -> None:
-    if number % _TELL_EVERY == 0:
+    if number % _REPORT_EVERY == 0:
         print_stderr(f"run {number} of {of} ...")
 
 
@@ -142,8 +142,8 @@ def store_text(folders: Folders, url: str) -> str:
     return shown_store(url) if url else f"{folders.database} ({HERE})"
 
 
-def _tell_to_start_anew(folders: Folders) -> None:
-    if ask_local_hub(folders) is not None:
+def _print_restart_hint(folders: Folders) -> None:
+    if request_local_hub(folders) is not None:
         print_stderr(
             "The hub that runs goes on as it was: end it with kmonitor hub stop, and the next"
         )

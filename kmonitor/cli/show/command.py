@@ -111,33 +111,33 @@ class EventFollower:
     def __init__(
         self,
         run: str,
-        told: Sequence[EventRow],
+        rows: Sequence[EventRow],
         kinds: Sequence[str],
-        tell: Callable[[EventRow], None],
+        on_row: Callable[[EventRow], None],
     ) -> None:
         """Begin after what was told.
 
         Args:
             run: Run id.
-            told: Its rows so far, in order.
+            rows: Its rows so far, in order.
             kinds: Event types wanted.
-            tell: Called with each row that is new.
+            on_row: Called with each row that is new.
         """
-        self._run, self._kinds, self._tell = run, kinds, tell
-        self._cursor = told[-1].row if told else 0
-        self._seq = max((row.seq for row in told), default=0)
-        self._hubs_own = {row.body for row in told if not row.seq}
+        self._run, self._kinds, self._tell = run, kinds, on_row
+        self._cursor = rows[-1].row if rows else 0
+        self._seq = max((row.seq for row in rows), default=0)
+        self._hubs_own = {row.body for row in rows if not row.seq}
         self._hub = ""
         self._is_waiting = False
 
-    def go_on(self, client: HubClient) -> None:
+    def follow(self, client: HubClient) -> None:
         """Tell what is stored until the run has ended. Raises: as `HubClient`."""
         for row in self._rows(client):
             if row.seq > self._seq or (not row.seq and row.body not in self._hubs_own):
                 self._note(row)
                 self._tell(row)
 
-    def go_on_over(self, route: HubRoute, lost: UserError) -> None:
+    def follow_over(self, route: HubRoute, lost: UserError) -> None:
         """The same after the way to the hub was lost, over a new one each time.
 
         Args:
@@ -154,17 +154,17 @@ class EventFollower:
             if not self._is_waiting:
                 self._is_waiting = True
                 pause_s, end_s = _FIRST_PAUSE_S, time.monotonic() + _STOPPED_S
-                _say_that_it_waits(route, lost)
+                _print_waiting(route, lost)
             threading.Event().wait(pause_s)
             pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
             if route.is_stopped:
                 pause_s = _FIRST_PAUSE_S
                 if time.monotonic() > end_s:
-                    raise _stays_stopped()
+                    raise _hub_stopped_error()
                 continue
             try:
                 with route.open() as client:
-                    self.go_on(client)
+                    self.follow(client)
             except ROUTE_LOST as exc:
                 lost = exc
             else:
@@ -184,7 +184,7 @@ class EventFollower:
                 is_first = False
                 continue
             is_first = False
-            self._say_that_it_goes_on()
+            self._print_reconnected()
             yield from page.rows
             self._cursor = max(self._cursor, page.cursor)
             # Another hub hears of the run as soon as its training, or its spool, has spoken.
@@ -209,13 +209,13 @@ class EventFollower:
         if not row.seq:
             self._hubs_own.add(row.body)
 
-    def _say_that_it_goes_on(self) -> None:
+    def _print_reconnected(self) -> None:
         if self._is_waiting:
             self._is_waiting = False
             print_stderr("kmonitor: The hub answers again; it goes on.")
 
 
-def _say_that_it_waits(route: HubRoute, lost: UserError) -> None:
+def _print_waiting(route: HubRoute, lost: UserError) -> None:
     if route.is_stopped:
         print_stderr(
             f"kmonitor: Your hub was stopped. Another one is waited for, {_STOPPED_S:g} s."
@@ -224,17 +224,17 @@ def _say_that_it_waits(route: HubRoute, lost: UserError) -> None:
         print_stderr(f"kmonitor: {terminal_safe(lost.what)} It is waited for; Ctrl+C ends this.")
 
 
-def _stays_stopped() -> UserError:
+def _hub_stopped_error() -> UserError:
     what = f"Your hub was stopped, and no other was started within {_STOPPED_S:g} s."
     return UserError(what, "Called again, kmonitor show --follow starts one.")
 
 
 _METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
-_TOLD = ("boot", "boot_end", "model", "fit_start", "fit_end", "epoch_end", "graph")
+_MAIN_KINDS = ("boot", "boot_end", "model", "fit_start", "fit_end", "epoch_end", "graph")
 _DONE = ("action", "diagnosis")
-_TOLD_TOO = ("boot_died", "command", "limits", "crossing", "paused", "fault", "notice", "lost")
+_OTHER_KINDS = ("boot_died", "command", "limits", "crossing", "paused", "fault", "notice", "lost")
 _JUDGED = ("verdict",)
-_KINDS = (*_TOLD, *_DONE, *_TOLD_TOO, *_JUDGED, *STUDY_KINDS)
+_KINDS = (*_MAIN_KINDS, *_DONE, *_OTHER_KINDS, *_JUDGED, *STUDY_KINDS)
 """All but samples, which are for charts and `kmonitor export`."""
 
 
@@ -269,22 +269,22 @@ def show(
             chosen = choose_run(client.runs(), run)
             rows = list(client.all_rows(chosen.run, _KINDS))
             if follow_it:  # from here on a hub that is lost is waited for
-                tell = _new_row_teller(chosen, json=json)
-                follower = EventFollower(chosen.run, rows, _KINDS, tell)
+                print_new_row = _new_row_printer(chosen, json=json)
+                follower = EventFollower(chosen.run, rows, _KINDS, print_new_row)
             if json:
-                _say_as_json(client, chosen, rows, as_lines=follow_it)
+                _print_as_json(client, chosen, rows, as_lines=follow_it)
             else:
-                _say_in_words(client, chosen, rows)
+                _print_as_text(client, chosen, rows)
             if follower is not None:
-                follower.go_on(client)
+                follower.follow(client)
     except ROUTE_LOST as exc:
         if follower is None:
             raise
-        follower.go_on_over(route, exc)
+        follower.follow_over(route, exc)
     return DONE
 
 
-def _say_as_json(
+def _print_as_json(
     client: HubClient, run: RunSummary, rows: list[EventRow], *, as_lines: bool
 ) -> None:
     events = [event_object(row) for row in rows]
@@ -301,20 +301,20 @@ def _why_no_device(client: HubClient, run: RunSummary) -> str:
     return device_absence(event for event in events if isinstance(event, FieldSources))
 
 
-def _say_in_words(client: HubClient, run: RunSummary, rows: list[EventRow]) -> None:
+def _print_as_text(client: HubClient, run: RunSummary, rows: list[EventRow]) -> None:
     for title, text in _facts(run):
         print_text(f"{title:<12} {terminal_safe(with_plain_spaces(text))}")
     print_text()
     if is_study(run):
         print_study(run, rows, client.runs())
-        _say_events(run, rows)
+        _print_events(run, rows)
         return
-    _say_metrics(run, _why_no_device(client, run))
+    _print_metrics(run, _why_no_device(client, run))
     print_verdicts(run, verdicts_of(client, run))
     print_training(rows)
     print_epochs(rows)
     print_end(client, run)
-    _say_events(run, rows)
+    _print_events(run, rows)
 
 
 def _facts(run: RunSummary) -> list[tuple[str, str]]:
@@ -355,7 +355,7 @@ def _job_facts(run: RunSummary) -> list[tuple[str, str]]:
     return facts
 
 
-def _say_metrics(run: RunSummary, no_device: str) -> None:
+def _print_metrics(run: RunSummary, no_device: str) -> None:
     rows = [
         (
             metric_title(run, metric),
@@ -369,21 +369,21 @@ def _say_metrics(run: RunSummary, no_device: str) -> None:
     print_table(headers, rows, right=headers[1:3], folds=headers[3:])
 
 
-def _say_events(run: RunSummary, rows: list[EventRow]) -> None:
+def _print_events(run: RunSummary, rows: list[EventRow]) -> None:
     print_text()
     left_out = superseded_events([decode_row(row) for row in rows])
-    for place, row in enumerate(rows):
-        words = "" if place in left_out else event_text(row, name=run.name)
-        if words:
-            print_text(words)
+    for index, row in enumerate(rows):
+        text = "" if index in left_out else event_text(row, name=run.name)
+        if text:
+            print_text(text)
 
 
-def _new_row_teller(run: RunSummary, *, json: bool) -> Callable[[EventRow], None]:
+def _new_row_printer(run: RunSummary, *, json: bool) -> Callable[[EventRow], None]:
     def tell(row: EventRow) -> None:
-        words = "" if json else event_text(row, name=run.name, epochs=True)
+        text = "" if json else event_text(row, name=run.name, epochs=True)
         if json:
             print_json(event_object(row))
-        elif words:
-            print_text(words)
+        elif text:
+            print_text(text)
 
     return tell

@@ -102,23 +102,23 @@ def print_end(client: HubClient, run: RunSummary) -> None:
     """Print it; nothing of a run that goes on or ended well."""
     if not has_ended_badly(run):
         return
-    picture = run_end_state(run, _minute(client, run), now_wall_s=time.time())
-    if not picture.lines:
+    state = run_end_state(run, _minute(client, run), now_wall_s=time.time())
+    if not state.lines:
         return
     print_text()
     print_text("Before its end:")
-    for line in picture.lines:
+    for line in state.lines:
         print_text(f"  {terminal_safe(with_plain_spaces(line))}")
 
 
 def _minute(client: HubClient, run: RunSummary) -> LastMinute | None:
     try:
-        told = client.series(
+        reply = client.series(
             run.run, LAST_MINUTE_COLUMNS, from_s=last_minute_start_s(run), buckets=4000
         )
     except HubRefused:
         return None
-    return read_last_minute(told)
+    return read_last_minute(reply)
 
 
 # study_lines: A study in words: how far it is, and each try of its folds.
@@ -140,19 +140,19 @@ def print_study(study: RunSummary, rows: Iterable[EventRow], runs: Collection[Ru
     for row in rows:
         event = decode_row(row)
         if event is not None:
-            record.take(row, event)
+            record.apply_event(row, event)
     now_wall_s = study.last_wall_s if has_ended(study) else time.time()
     tries = attempts_by_fold(study, record, folds_of(study, runs), now_wall_s=now_wall_s)
-    picture = study_state(study, record, tries, now_wall_s=now_wall_s)
-    print_text(terminal_safe(with_plain_spaces(picture.lead)))
-    for words in (picture.forecast, picture.facts):
-        if words:
-            print_text(terminal_safe(with_plain_spaces(words)))
+    state = study_state(study, record, tries, now_wall_s=now_wall_s)
+    print_text(terminal_safe(with_plain_spaces(state.lead)))
+    for text in (state.forecast, state.facts):
+        if text:
+            print_text(terminal_safe(with_plain_spaces(text)))
     print_text()
     cells = (
         [terminal_safe(with_plain_spaces(cell)) or NOT_KNOWN for cell in row.cells[:-1]]
         + [terminal_safe(row.cells[-1])]
-        for row in picture.rows
+        for row in state.rows
     )
     noun = "TRIAL" if is_search(study) else "FOLD"
     print_table((noun, *_HEADERS), cells, right=(noun, *_NUMBERS), folds=("WHY",))
@@ -178,17 +178,19 @@ def print_training(rows: Iterable[EventRow]) -> None:
 
 
 def _line(name: str, values: list[tuple[EpochEnded, float | None]]) -> tuple[str, str, str, str]:
-    told = [(event, value) for event, value in values if value is not None]
-    finite = [(value, event) for event, value in told if math.isfinite(value)]
-    last = with_plain_spaces(number_text(told[-1][1]))
+    known = [(event, value) for event, value in values if value is not None]
+    finite = [(value, event) for event, value in known if math.isfinite(value)]
+    last = with_plain_spaces(number_text(known[-1][1]))
     which = better_direction(name)
     if which is None or not finite:
         return terminal_safe(name), last, NOT_KNOWN, ""
     pick = min if which == "lower" else max
     best, event = pick(finite, key=lambda pair: pair[0])
     several = len({each.fit for each, _ in values}) > 1
-    place = f"fit {event.fit}, epoch {event.epoch + 1}" if several else f"epoch {event.epoch + 1}"
-    return terminal_safe(name), last, with_plain_spaces(number_text(best)), place
+    best_epoch = (
+        f"fit {event.fit}, epoch {event.epoch + 1}" if several else f"epoch {event.epoch + 1}"
+    )
+    return terminal_safe(name), last, with_plain_spaces(number_text(best)), best_epoch
 
 
 # verdict_lines: A run's verdicts as `kmonitor show` prints them, with what they rest on.
@@ -213,10 +215,10 @@ def print_verdicts(run: RunSummary, verdicts: Sequence[Verdict]) -> None:
     for verdict in verdicts:
         # Of whom the allocator is stands in the table above; here is no room for it.
         title = metric_title(run, verdict.metric).partition(" (")[0]
-        _say(title, verdict_headline(verdict, is_final=has_ended(run)))
+        _print_row(title, verdict_headline(verdict, is_final=has_ended(run)))
         if verdict.state in {"growing", "suspected"}:
             for line in _evidence(run, verdict):
-                _say("", line)
+                _print_row("", line)
 
 
 def _evidence(run: RunSummary, verdict: Verdict) -> list[str]:
@@ -234,7 +236,7 @@ def _evidence(run: RunSummary, verdict: Verdict) -> list[str]:
     return [line for line in lines if line]
 
 
-def _say(title: str, text: str) -> None:
+def _print_row(title: str, text: str) -> None:
     print_text(
         f"{title:<12}{terminal_safe(with_plain_spaces(text))}"
         if title

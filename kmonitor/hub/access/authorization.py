@@ -43,7 +43,7 @@ _MOST: Final = 50
 _STRANGERS: Final = "unknown keys"
 """Who they are all together: anybody can make as many keys as he likes."""
 
-_Deed = tuple[str, str, str, str]
+_AuditedAction = tuple[str, str, str, str]
 """Who, what, run, subject; as the audit has them."""
 
 
@@ -72,21 +72,21 @@ class Refusals:
     """
 
     def __init__(self, clock: Clock) -> None:
-        self.write: Callable[[str, str, str, str, str], None] = _nowhere
+        self.write: Callable[[str, str, str, str, str], None] = _discard_audit
         self._clock = clock
-        self._again: dict[_Deed, int] = {}
+        self._again: dict[_AuditedAction, int] = {}
         self._left_out = 0
         self._ends_s = float("-inf")
 
     def of_role(self, peer: Peer, tag: str, body: bytes) -> None:
         """What somebody asked for whose role may not."""
-        self._note(*_deed(peer.who, tag, body), f"refused: its role is {peer.role}")
+        self._note(*_audited_action(peer.who, tag, body), f"refused: its role is {peer.role}")
 
     def of_peer(self, peer: Peer, what: str, why: str) -> None:
         """Something else that somebody was refused."""
         self._note(peer.who, what, "", "", f"refused: {why}")
 
-    def of_stranger(self, key: str, what: str) -> None:
+    def note_unknown_key(self, key: str, what: str) -> None:
         """What a key asked for that is not on the list, or no longer."""
         self._note(_STRANGERS, what, "", key, "refused: this key is not let in")
 
@@ -119,24 +119,24 @@ class Refusals:
         return sum(each[0] == who for each in self._again)
 
 
-def _deed(who: str, tag: str, body: bytes) -> _Deed:
+def _audited_action(who: str, tag: str, body: bytes) -> _AuditedAction:
     """Who asked for what, as the audit tells of it when it is done."""
     try:
-        asked = _refused_decoder.decode(body)
+        request = _refused_decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        asked = _RefusedRequest()
+        request = _RefusedRequest()
     if tag == "cmdreq":
-        return who, f"command {asked.name or ''}".rstrip(), asked.run, asked.id
+        return who, f"command {request.name or ''}".rstrip(), request.run, request.id
     if tag == "edit":
-        return who, "delete" if asked.delete else "edit", asked.run, asked.name or ""
-    if tag == "keys" and asked.authorize is not None:
-        return who, "authorize", "", f"{asked.authorize.name} {asked.authorize.key}"
+        return who, "delete" if request.delete else "edit", request.run, request.name or ""
+    if tag == "keys" and request.authorize is not None:
+        return who, "authorize", "", f"{request.authorize.name} {request.authorize.key}"
     if tag == "keys":
-        return who, "revoke" if asked.revoke else "list keys", "", asked.revoke
-    return who, tag, asked.run, ""
+        return who, "revoke" if request.revoke else "list keys", "", request.revoke
+    return who, tag, request.run, ""
 
 
-def _nowhere(_who: str, _what: str, _run: str, _subject: str, _result: str) -> None: ...
+def _discard_audit(_who: str, _what: str, _run: str, _subject: str, _result: str) -> None: ...
 
 
 # allowance: How much one key may send: enough for many trainings, not enough to drown the hub.
@@ -164,7 +164,7 @@ class SendQuota:
     def __init__(self) -> None:
         self._left: dict[str, _Left] = {}
 
-    def take(self, key: str, n_bytes: int, now_s: float) -> bool:
+    def try_spend(self, key: str, n_bytes: int, now_s: float) -> bool:
         """Whether a message of so many bytes is within what the key may send now.
 
         Args:
@@ -286,7 +286,7 @@ class Authorizer:
         self._clock = clock
         self._send_quota = SendQuota()
 
-    def who(self, identity: bytes) -> Peer | None:
+    def peer_of_identity(self, identity: bytes) -> Peer | None:
         """Who is behind an identity by the list as it is now; None: nobody any more."""
         key = sender_key(identity)
         if not key:
@@ -294,7 +294,7 @@ class Authorizer:
         grant = self._keys.find(key)
         return None if grant is None else peer_of(grant)
 
-    def admit(self, peer: Peer | None, frames: list[bytes], door: str, send: Send) -> bool:
+    def admit(self, peer: Peer | None, frames: list[bytes], endpoint: str, send: Send) -> bool:
         """Whether a message may be served; who sent it is told when not.
 
         What is no message of ours, or of no type that is known here, passes: whoever reads it
@@ -303,35 +303,39 @@ class Authorizer:
         Args:
             peer: Who sent it; None: nobody who may.
             frames: Its frames, the identity first.
-            door: Where it came in, to count what is refused.
+            endpoint: Where it came in, to count what is refused.
             send: For the answer.
         """
         if peer is None:
-            self._faults.record(f"{door}: unauthorised", sender_key(frames[0]))
-            self.refusals.of_stranger(sender_key(frames[0]), _tag(frames) or "connect")
+            self._faults.record(f"{endpoint}: unauthorised", sender_key(frames[0]))
+            self.refusals.note_unknown_key(sender_key(frames[0]), _tag(frames) or "connect")
             text = "this key may not connect any more"
             send(frames[0], ErrorMessage(code="unauthorised", text=text, fatal=True))
             return False
         if peer.is_far and not self._is_within(peer, frames):
-            self._faults.record(f"{door}: quota", peer.who)
+            self._faults.record(f"{endpoint}: quota", peer.who)
             self.refusals.of_peer(peer, "send", "it sends more than the hub takes from one key")
             text = "this key sends more than the hub takes from one"
-            error = ErrorMessage(code="quota", text=text, retry_ms=RETRY_MS, ask=_ask(frames))
+            error = ErrorMessage(
+                code="quota", text=text, retry_ms=RETRY_MS, ask=_request_number(frames)
+            )
             send(frames[0], error)
             return False
         tag = _tag(frames)
         if tag not in KNOWN_TAGS or may_send(peer.role, tag):
             return True
-        self._faults.record(f"{door}: unauthorised", f"{peer.who}: {tag}")
+        self._faults.record(f"{endpoint}: unauthorised", f"{peer.who}: {tag}")
         self.refusals.of_role(peer, tag, frames[2])
         text = why_not(peer.role, tag, peer.name)
-        error = ErrorMessage(code="unauthorised", text=text, fatal=True, ask=_ask(frames))
+        error = ErrorMessage(
+            code="unauthorised", text=text, fatal=True, ask=_request_number(frames)
+        )
         send(frames[0], error)
         return False
 
     def _is_within(self, peer: Peer, frames: list[bytes]) -> bool:
         n_bytes = sum(len(frame) for frame in frames)
-        return self._send_quota.take(peer.key, n_bytes, self._clock.monotonic_s())
+        return self._send_quota.try_spend(peer.key, n_bytes, self._clock.monotonic_s())
 
 
 def _tag(frames: list[bytes]) -> str:
@@ -343,7 +347,7 @@ def _tag(frames: list[bytes]) -> str:
         return ""
 
 
-def _ask(frames: list[bytes]) -> int:
+def _request_number(frames: list[bytes]) -> int:
     try:
         return _head_decoder.decode(frames[2]).ask
     except (IndexError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -51,7 +51,7 @@ class MemoryGuard:
         self._trim_at_s: float | None = None
         self._worked_s = float("-inf")
 
-    def look(self, *, is_working: bool = False) -> bool:
+    def check(self, *, is_working: bool = False) -> bool:
         """Whether memory has jumped since the last look; all is forgotten then.
 
         Args:
@@ -100,7 +100,7 @@ Handle = Callable[[list[bytes]], None]
 _MAX_AT_ONCE: Final = 256
 """Most messages of one socket before the other gets its turn."""
 
-_LAST_WORDS_S: Final = 0.2
+_LINGER_S: Final = 0.2
 """What was just answered is on its way for so long before connections are ended."""
 
 
@@ -125,7 +125,7 @@ class HubEndpoints:
         Raises:
             zmq.ZMQError: One cannot be bound.
         """
-        self.on_ended: Callable[[set[str]], None] = _nothing
+        self.on_ended: Callable[[set[str]], None] = _ignore_keys
         self.keys = KeyList(keys_folder(folders), faults)
         self.authorizer = Authorizer(self.keys, faults, clock)
         self._folders, self._context = folders, context
@@ -134,7 +134,7 @@ class HubEndpoints:
         self._desktops = RouterSocket(context, view_socket_path(folders))
         self._direct: NetworkAccess | None = None
         self._memory = MemoryGuard(clock)
-        self._wake = -1
+        self._wakeup_fd = -1
         self._poller = zmq.Poller()
         self._rebind_at_s = float("inf")
 
@@ -156,15 +156,17 @@ class HubEndpoints:
             NetworkRefused: Not there, or not safely.
         """
         self._direct = NetworkAccess(self._context, bind, self._folders, self.keys, self._faults)
-        self._direct.tell_refused(lambda key: self.authorizer.refusals.of_stranger(key, "connect"))
+        self._direct.set_on_refused(
+            lambda key: self.authorizer.refusals.note_unknown_key(key, "connect")
+        )
 
-    def watch(self, wake: int) -> None:
+    def watch(self, wakeup_fd: int) -> None:
         """Begin to wait for all of them, and for this file descriptor."""
-        self._wake = wake
+        self._wakeup_fd = wakeup_fd
         self._poller = poller = zmq.Poller()
         poller.register(self._agents.socket, zmq.POLLIN)
         poller.register(self._desktops.socket, zmq.POLLIN)
-        poller.register(wake, zmq.POLLIN)
+        poller.register(wakeup_fd, zmq.POLLIN)
         if self._direct is not None:
             self._direct.register(poller)
 
@@ -195,20 +197,20 @@ class HubEndpoints:
         """Whether this user's own sockets still lie where they were bound."""
         return self._agents.is_in_place() and self._desktops.is_in_place()
 
-    def look_at_memory(self, *, is_working: bool) -> None:
+    def check_memory(self, *, is_working: bool) -> None:
         """End every connection when somebody fills the memory; none of ours loses anything.
 
         Args:
             is_working: The hub itself computes something large.
         """
-        if self._memory.look(is_working=is_working):
+        if self._memory.check(is_working=is_working):
             self._faults.record("flood: memory", "every connection was ended")
             self._rebind()
 
-    def look_at_keys(self) -> None:
+    def refresh_keys(self) -> None:
         """Take over what changed in the list of keys, and end what is to end."""
         self.authorizer.refusals.step()
-        changed = self.keys.look_again()
+        changed = self.keys.refresh()
         if changed:
             self.end_sessions(changed)
         if self._clock.monotonic_s() >= self._rebind_at_s:
@@ -220,7 +222,7 @@ class HubEndpoints:
         self.on_ended(keys)
         # libzmq cannot end one connection: all on the network begin anew, these in vain. Nothing
         # of theirs is served until then either: each message is judged by the list.
-        self._rebind_at_s = self._clock.monotonic_s() + _LAST_WORDS_S
+        self._rebind_at_s = self._clock.monotonic_s() + _LINGER_S
 
     def close(self) -> None:
         """Close at once."""
@@ -250,7 +252,7 @@ class HubEndpoints:
             if frames is None:
                 return
             with self._faults.guarded("direct"):
-                peer = self.authorizer.who(frames[0])
+                peer = self.authorizer.peer_of_identity(frames[0])
                 if self.authorizer.admit(peer, frames, "direct", direct.send):
                     is_agent = peer is not None and peer.role == "agent"
                     (ingest if is_agent else views)(frames)
@@ -264,7 +266,7 @@ class HubEndpoints:
         if self._direct is not None and not self._direct.rebind():
             self._faults.record("direct: address taken", "nobody reaches this hub directly")
             self._rebind_at_s = self._clock.monotonic_s() + 1.0
-        self.watch(self._wake)
+        self.watch(self._wakeup_fd)
 
 
-def _nothing(_keys: set[str]) -> None: ...
+def _ignore_keys(_keys: set[str]) -> None: ...

@@ -52,7 +52,7 @@ class KeyList:
         self._seen: tuple[int, ...] | None = None
         self.fault: KeyListUntrusted | None = None
         self._grants: dict[str, KeyGrant] = {}
-        self.look_again()
+        self.refresh()
 
     def find(self, key: str) -> KeyGrant | None:
         """The grant of a key; None: it may not connect."""
@@ -62,7 +62,7 @@ class KeyList:
         """Every grant, by name."""
         return sorted(self._grants.values(), key=lambda grant: grant.name)
 
-    def look_again(self) -> set[str]:
+    def refresh(self) -> set[str]:
         """Read the file if it changed; returns the keys that are out or have another role now."""
         seen = self._stamp()
         if seen == self._seen:
@@ -84,7 +84,7 @@ class KeyList:
             Expected: There are too many keys.
             OSError: The file cannot be written; nothing changed.
         """
-        self._keep_what_is_at_fault()
+        self._save_faulty_file()
         others = {key: each for key, each in self._grants.items() if key != grant.key}
         if any(each.name == grant.name for each in others.values()):
             raise KeyNameTaken(f'another key is called "{grant.name}" already')
@@ -99,7 +99,7 @@ class KeyList:
             Untrusted: The file as it is would be lost.
             OSError: The file cannot be written; nothing changed.
         """
-        self._keep_what_is_at_fault()
+        self._save_faulty_file()
         for grant in self._grants.values():
             if name_or_key in (grant.name, grant.key):
                 rest = {key: each for key, each in self._grants.items() if key != grant.key}
@@ -107,7 +107,7 @@ class KeyList:
                 return grant
         return None
 
-    def _keep_what_is_at_fault(self) -> None:
+    def _save_faulty_file(self) -> None:
         if self.fault is not None:
             raise self.fault
 
@@ -187,7 +187,7 @@ class ZapHandler:
         self, context: "zmq.Context[zmq.Socket[bytes]]", keys: KeyList, faults: HubFaults
     ) -> None:
         """Be the one who answers in this context; before any door is bound to the network."""
-        self.on_refused: Callable[[str], None] = _nobody
+        self.on_refused: Callable[[str], None] = _ignore_refusal
         self.tried: set[str] = set()
         self._keys = keys
         self._faults = faults
@@ -235,4 +235,4 @@ class ZapHandler:
         return key.encode()
 
 
-def _nobody(_key: str) -> None: ...
+def _ignore_refusal(_key: str) -> None: ...

@@ -16,7 +16,7 @@ from zmq.utils.monitor import recv_monitor_message
 from kmonitor.base.errors import UserError
 from kmonitor.hub.access.keys import DOMAIN, KeyList, ZapHandler
 from kmonitor.hub.access.peers import far_identity, routing_id_of
-from kmonitor.hub.access.sockets import read_frames, send_message, set_door_options
+from kmonitor.hub.access.sockets import read_frames, send_message, set_socket_options
 from kmonitor.hub.faults import HubFaults
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.host_identity import KeyPair, keys_folder, own_keys
@@ -166,28 +166,28 @@ class NetworkEndpoint:
         self.socket.close(linger=0)
 
     def _open(self, endpoint: str) -> "zmq.Socket[bytes]":
-        door = self._context.socket(zmq.ROUTER)
+        router_socket = self._context.socket(zmq.ROUTER)
         try:
-            set_door_options(door)
-            door.setsockopt(zmq.IPV6, int("[" in endpoint))
-            door.setsockopt(zmq.CURVE_SERVER, 1)
-            door.setsockopt(zmq.CURVE_SECRETKEY, self._keys.secret)
+            set_socket_options(router_socket)
+            router_socket.setsockopt(zmq.IPV6, int("[" in endpoint))
+            router_socket.setsockopt(zmq.CURVE_SERVER, 1)
+            router_socket.setsockopt(zmq.CURVE_SECRETKEY, self._keys.secret)
             # ZAP lets everybody in while nobody answers it, unless both are set (measured).
-            door.setsockopt(zmq.ZAP_DOMAIN, DOMAIN)
-            door.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)
-            door.bind(endpoint)
+            router_socket.setsockopt(zmq.ZAP_DOMAIN, DOMAIN)
+            router_socket.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)
+            router_socket.bind(endpoint)
         except zmq.ZMQError:
-            door.close(linger=0)
+            router_socket.close(linger=0)
             raise
-        return door
+        return router_socket
 
     def _check(self) -> None:
-        door = self.socket
+        router_socket = self.socket
         is_guarded = (
-            door.getsockopt(zmq.MECHANISM) == zmq.CURVE
-            and door.getsockopt(zmq.CURVE_SERVER) == 1
-            and door.getsockopt(zmq.ZAP_DOMAIN) == DOMAIN
-            and door.getsockopt(zmq.ZAP_ENFORCE_DOMAIN) == 1
+            router_socket.getsockopt(zmq.MECHANISM) == zmq.CURVE
+            and router_socket.getsockopt(zmq.CURVE_SERVER) == 1
+            and router_socket.getsockopt(zmq.ZAP_DOMAIN) == DOMAIN
+            and router_socket.getsockopt(zmq.ZAP_ENFORCE_DOMAIN) == 1
         )
         if not is_guarded:
             raise NetworkRefused("The hub's door would be open to everybody; it was closed again.")
@@ -205,8 +205,8 @@ _KEY_DIGITS: Final = 64
 _NOBODY: Final = "0" * _KEY_DIGITS
 
 
-def _port_of(door: "zmq.Socket[bytes]") -> int:
-    endpoint = door.getsockopt(zmq.LAST_ENDPOINT)
+def _port_of(router_socket: "zmq.Socket[bytes]") -> int:
+    endpoint = router_socket.getsockopt(zmq.LAST_ENDPOINT)
     text = endpoint.decode() if isinstance(endpoint, bytes) else str(endpoint)
     return int(text.rstrip("\0").rpartition(":")[2])
 
@@ -286,8 +286,8 @@ def _outcome(monitor: "zmq.Socket[bytes]", zap: ZapHandler) -> str:
 def _near(bound: BindAddress) -> str:
     if not bound.ip.is_unspecified:
         return bound.endpoint
-    here = "[::1]" if bound.ip.version == 6 else "127.0.0.1"  # noqa: PLR2004 - IPv6
-    return f"tcp://{here}:{bound.port}"
+    loopback = "[::1]" if bound.ip.version == 6 else "127.0.0.1"  # noqa: PLR2004 - IPv6
+    return f"tcp://{loopback}:{bound.port}"
 
 
 # Direct access.
@@ -344,9 +344,9 @@ class NetworkAccess:
         """Messages dropped because their receiver was too slow."""
         return self._network_endpoint.unsent
 
-    def tell_refused(self, told: Callable[[str], None]) -> None:
+    def set_on_refused(self, on_refused: Callable[[str], None]) -> None:
         """Have somebody told of each key that may not connect."""
-        self._zap.on_refused = told
+        self._zap.on_refused = on_refused
 
     def register(self, poller: "zmq.Poller") -> None:
         """Have the loop wake for what comes."""
@@ -390,6 +390,6 @@ def _hub_keys(folders: Folders) -> "KeyPair":
     except NotPrivate as exc:
         raise NetworkRefused(f"The hub's own key cannot be used: {exc.path} {exc.why}.") from exc
     except OSError as exc:
-        place = exc.filename or keys_folder(folders)
-        what = f"The hub's own key cannot be made in {place}: {exc.strerror}."
+        folder = exc.filename or keys_folder(folders)
+        what = f"The hub's own key cannot be made in {folder}: {exc.strerror}."
         raise NetworkRefused(what) from exc

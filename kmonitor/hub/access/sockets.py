@@ -88,7 +88,7 @@ class RouterSocket:
 
     def _bind(self) -> None:
         self.socket = self._context.socket(zmq.ROUTER)
-        set_door_options(self.socket)
+        set_socket_options(self.socket)
         if hasattr(os, "getuid"):
             self.socket.setsockopt(zmq.IPC_FILTER_UID, os.getuid())
         self.socket.bind(ipc_endpoint(self.path))
@@ -147,7 +147,7 @@ def send_message(
     return True
 
 
-def set_door_options(socket: "zmq.Socket[bytes]") -> None:
+def set_socket_options(socket: "zmq.Socket[bytes]") -> None:
     """What every socket of the hub has in common."""
     socket.setsockopt(zmq.LINGER, 0)
     socket.setsockopt(zmq.MAXMSGSIZE, MAX_HUB_FRAME_BYTES)

@@ -56,16 +56,16 @@ class AgentService:
         if message is None:
             return
         identity = frames[0]
-        self.agent_connections.hear_socket(identity, self._clock.monotonic_s())
+        self.agent_connections.note_socket_message(identity, self._clock.monotonic_s())
         match message:
             case Hello():
-                self._hello(identity, message)
+                self._on_hello(identity, message)
             case Batch():
                 self._batch(identity, message)
             case Ping():
                 self._ping(identity, message)
             case Bye():
-                self._bye(identity, message)
+                self._on_bye(identity, message)
             case ErrorMessage() | Pong():
                 if isinstance(message, ErrorMessage):
                     self._faults.record("ingest: agent's error", message.text)
@@ -102,7 +102,7 @@ class AgentService:
             if session is not None and session.boot == entry.boot:
                 self._send_command(session, entry, left_s)
         for entry, state, why in self._event_log.command_queue.overdue(now_s):
-            self._event_log.settle(entry, state, why)
+            self._event_log.advance_command(entry, state, why)
 
     def _send_command(
         self, connection: AgentConnection, entry: CommandEntry, left_s: float
@@ -115,7 +115,7 @@ class AgentService:
         message = as_command(entry, left_s)
         self._event_log.then(lambda: self._send(connection.identity, message))
 
-    def _hello(self, identity: bytes, hello: Hello) -> None:
+    def _on_hello(self, identity: bytes, hello: Hello) -> None:
         oldest, newest = MINOR_VERSIONS
         minor = min(newest, hello.proto[1])
         if minor < max(oldest, hello.proto[0]):
@@ -127,7 +127,7 @@ class AgentService:
             error = ErrorMessage(code="unsupported", text=text, fatal=True, run=hello.run)
             self._send(identity, error)
             return
-        if self._is_refused(identity, hello.run) or not self._take_session(identity, hello):
+        if self._is_refused(identity, hello.run) or not self._accept_session(identity, hello):
             return
         record = self._event_log.registry.get(hello.run)
         # A run is known from its first event on: hellos alone take no memory.
@@ -136,11 +136,11 @@ class AgentService:
             origin = Origin(
                 hello.boot, hello.host, hello.pid, hello.pid_namespace, hello.start_wall
             )
-            self._event_log.take_gap(record, hello.first - 1, origin)
+            self._event_log.append_gap(record, hello.first - 1, origin)
         session = self.agent_connections.of_run(hello.run)
         # What is taken but not yet committed is not confirmed by a welcome either.
         if session is not None:
-            self._event_log.then(lambda: self._welcome(session, minor))
+            self._event_log.then(lambda: self._send_welcome(session, minor))
 
     def _is_refused(self, identity: bytes, run: str) -> bool:
         """Whether a key from the network may not tell of this run; it is told so."""
@@ -171,7 +171,7 @@ class AgentService:
             record.owner = sender_key(identity)
         return record
 
-    def _take_session(self, identity: bytes, hello: Hello) -> bool:
+    def _accept_session(self, identity: bytes, hello: Hello) -> bool:
         now_s = self._clock.monotonic_s()
         current = self.agent_connections.of_run(hello.run)
         if hello.ships and self._may_not_ship(identity, hello.run, current):
@@ -184,7 +184,7 @@ class AgentService:
         if current is not None and current.boot != hello.boot:
             text = "a newer process of this run is connected"
             error = ErrorMessage(code="superseded", text=text, fatal=True, run=hello.run)
-            lives = now_s - current.heard_s < _ALIVE_S
+            lives = now_s - current.last_heard_s < _ALIVE_S
             if lives and hello.start_wall < current.start_wall_s:
                 self._send(identity, error)
                 return False
@@ -202,8 +202,8 @@ class AgentService:
             error = ErrorMessage(code="invalid", text=text, fatal=True, run=run)
             self._send(identity, error)
             return True
-        quiet_s = 0.0 if current is None else self._clock.monotonic_s() - current.heard_s
-        if current is None or current.identity == identity or quiet_s >= _ALIVE_S:
+        silent_s = 0.0 if current is None else self._clock.monotonic_s() - current.last_heard_s
+        if current is None or current.identity == identity or silent_s >= _ALIVE_S:
             return False
         text = "the training itself tells this hub of it"
         error = ErrorMessage(code="superseded", text=text, fatal=True, run=run)
@@ -213,7 +213,7 @@ class AgentService:
         self._send(identity, error)
         return True
 
-    def _welcome(self, connection: AgentConnection, minor: int) -> None:
+    def _send_welcome(self, connection: AgentConnection, minor: int) -> None:
         connection.acked = self._confirmed(self._event_log.registry.get(connection.run))
         welcome = Welcome(
             run=connection.run,
@@ -250,12 +250,14 @@ class AgentService:
             )
             return
         record.is_shipped = session.ships
-        self._take_new(identity, record, batch, n_known)
+        self._accept_events(identity, record, batch, n_known)
 
-    def _take_new(self, identity: bytes, record: RunRecord, batch: Batch, n_known: int) -> None:
+    def _accept_events(
+        self, identity: bytes, record: RunRecord, batch: Batch, n_known: int
+    ) -> None:
         new = enumerate(batch.events[n_known:], batch.first + n_known)
         try:
-            taken = [read_event_body(seq, body) for seq, body in new]
+            decoded = [read_event_body(seq, body) for seq, body in new]
         except ProtocolError as exc:
             self._faults.record("ingest: event", exc, of=batch.run)
             nack = Nack(run=batch.run, first=batch.first, n=len(batch.events), why=str(exc)[:1000])
@@ -263,7 +265,7 @@ class AgentService:
             return
         if record.seen:
             record.seen = record.seen_why = ""
-        self._event_log.take(record, taken)
+        self._event_log.append(record, decoded)
 
     def _compare_known(self, record: RunRecord, batch: Batch, n_known: int) -> None:
         stored = self._event_log.database.bodies(
@@ -291,7 +293,7 @@ class AgentService:
     def _confirmed(self, record: RunRecord | None) -> int:
         return 0 if record is None else self._event_log.confirmed(record)
 
-    def _bye(self, identity: bytes, bye: Bye) -> None:
+    def _on_bye(self, identity: bytes, bye: Bye) -> None:
         session = self.agent_connections.on_socket(identity, bye.run)
         if session is not None:
             self.agent_connections.drop(session)

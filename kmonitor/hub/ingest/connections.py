@@ -20,7 +20,7 @@ class AgentConnection:
         run: Run id.
         boot: Process start id.
         start_wall_s: When that boot started.
-        heard_s: When anything last came from it, monotonic.
+        last_heard_s: When anything last came from it, monotonic.
         acked: Largest sequence number confirmed to it.
         ships: It is no process of the run; it ships what one left in a folder.
     """
@@ -29,7 +29,7 @@ class AgentConnection:
     run: str
     boot: str
     start_wall_s: float
-    heard_s: float
+    last_heard_s: float
     acked: int = 0
     ships: bool = False
 
@@ -40,7 +40,7 @@ class AgentConnections:
     def __init__(self) -> None:
         self._by_socket: dict[bytes, dict[str, AgentConnection]] = {}
         self._by_run: dict[str, AgentConnection] = {}
-        self._heard_s: dict[str, float] = {}
+        self._last_heard_s: dict[str, float] = {}
 
     def __len__(self) -> int:
         return len(self._by_run)
@@ -51,11 +51,11 @@ class AgentConnections:
         if old is not None:
             self.drop(old)
         elif len(self._by_run) >= MAX_CONNECTIONS:
-            self.drop(min(self._by_run.values(), key=lambda s: s.heard_s))
+            self.drop(min(self._by_run.values(), key=lambda s: s.last_heard_s))
         runs = self._by_socket.setdefault(connection.identity, {})
         runs[connection.run] = connection
         self._by_run[connection.run] = connection
-        self.hear(connection, connection.heard_s)
+        self.note_message(connection, connection.last_heard_s)
         return old
 
     def has_room(self, identity: bytes, run: str) -> bool:
@@ -63,15 +63,15 @@ class AgentConnections:
         runs = self._by_socket.get(identity, {})
         return run in runs or len(runs) < MAX_RUNS_PER_SOCKET
 
-    def hear(self, connection: AgentConnection, now_s: float) -> None:
+    def note_message(self, connection: AgentConnection, now_s: float) -> None:
         """Note that something came from it."""
-        connection.heard_s = now_s
-        self._heard_s[connection.run] = now_s
+        connection.last_heard_s = now_s
+        self._last_heard_s[connection.run] = now_s
 
-    def hear_socket(self, identity: bytes, now_s: float) -> None:
+    def note_socket_message(self, identity: bytes, now_s: float) -> None:
         """Note that something came from a socket: all its runs' process lives."""
         for session in self._by_socket.get(identity, {}).values():
-            self.hear(session, now_s)
+            self.note_message(session, now_s)
 
     def on_socket(self, identity: bytes, run: str) -> AgentConnection | None:
         """The session of a run on a socket; None if it said no hello there."""
@@ -83,7 +83,7 @@ class AgentConnections:
 
     def last_heard_s(self, run: str) -> float | None:
         """When the run was last heard since this hub started, monotonic; None: not yet."""
-        return self._heard_s.get(run)
+        return self._last_heard_s.get(run)
 
     def all(self) -> list[AgentConnection]:
         """Every session."""
@@ -107,7 +107,7 @@ class AgentConnections:
             live: Runs of which it still matters when they were heard last.
         """
         for session in self.all():
-            if now_s - session.heard_s > _EXPIRES_S:
+            if now_s - session.last_heard_s > _EXPIRES_S:
                 self.drop(session)
-        for run in self._heard_s.keys() - self._by_run.keys() - live:
-            del self._heard_s[run]
+        for run in self._last_heard_s.keys() - self._by_run.keys() - live:
+            del self._last_heard_s[run]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.ingest.spools import SpoolTrouble
-from kmonitor.hub.runs.event_log import HubEventLog, Origin, take_spooled
+from kmonitor.hub.runs.event_log import HubEventLog, Origin, spooled_events
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.private_files import UnsafePath
@@ -18,7 +18,7 @@ from kmonitor_agent.wire.local.spool_reader import SpoolChunk, SpoolReader, spoo
 from kmonitor_agent.wire.messages.fields import is_id
 
 _FOLDER_SCAN_EVERY_S = 3.0
-_LOOK_EVERY_S = 0.5
+_POLL_S = 0.5
 _CALM_EVERY_S = 10.0
 _CALM_AFTER_S = 120.0
 """What gave nothing for so long is looked at less often: most of a folder's runs have ended."""
@@ -58,7 +58,7 @@ class FolderReader:
         if not self._due:
             self._due.extend(run for run, each in self._watched.items() if each.due_s <= now_s)
         while self._due and now_s - begin_s < _STEP_S and not self._event_log.is_full:
-            self._look(self._watched[self._due.popleft()], now_s)
+            self._read_spool(self._watched[self._due.popleft()], now_s)
             now_s = self._clock.monotonic_s()
 
     def wait_s(self) -> float:
@@ -90,40 +90,40 @@ class FolderReader:
                 self._name_unsafe(folder)
 
     def _name(self, entry: UnsafePath) -> None:
-        self._trouble.left_alone([entry])
+        self._trouble.note_unsafe([entry])
 
     def _name_unsafe(self, folder: Path) -> None:
         try:
-            self._trouble.left_alone(unsafe_in(folder))
+            self._trouble.note_unsafe(unsafe_in(folder))
         except OSError as exc:
             self._faults.record("folder", exc)
 
-    def _look(self, watched: _Watched, now_s: float) -> None:
+    def _read_spool(self, watched: _Watched, now_s: float) -> None:
         is_calm = now_s - watched.gave_s > _CALM_AFTER_S
-        watched.due_s = now_s + (_CALM_EVERY_S if is_calm else _LOOK_EVERY_S)
+        watched.due_s = now_s + (_CALM_EVERY_S if is_calm else _POLL_S)
         try:
-            piece = watched.spool_reader.read(_STEP_EVENTS)
+            chunk = watched.spool_reader.read(_STEP_EVENTS)
         except OSError as exc:
             self._faults.record("folder", exc)
             watched.is_read = True  # as far as it goes
             return
-        if not piece.events:
+        if not chunk.events:
             watched.is_read = True
             return
-        watched.is_read = piece.is_last
+        watched.is_read = chunk.is_last
         watched.gave_s = now_s
-        if not piece.is_last:
+        if not chunk.is_last:
             watched.due_s = now_s
-        self._take(watched.spool_reader.run, piece)
+        self._store_chunk(watched.spool_reader.run, chunk)
 
-    def _take(self, run: str, chunk: SpoolChunk) -> None:
+    def _store_chunk(self, run: str, chunk: SpoolChunk) -> None:
         record = self._event_log.registry.get_or_add(run)
         record.is_shipped = True
         first = chunk.events[0]
         if first.seq > record.accepted + 1:
             facts = first.facts
             origin = None if facts is None else Origin.of(facts)
-            self._event_log.take_gap(record, first.seq - 1, origin)
-        self._event_log.take(record, take_spooled(run, chunk.events, self._faults))
+            self._event_log.append_gap(record, first.seq - 1, origin)
+        self._event_log.append(record, spooled_events(run, chunk.events, self._faults))
         if record.seen:
             record.seen = record.seen_why = ""

@@ -59,13 +59,13 @@ class ProcessWatch:
 
     def can_see(self, host: str, boot: str, pid_namespace: int) -> bool:
         """Whether a pid told from there by that boot means the same process here."""
-        return self._is_here(host, boot) and pid_namespace in {0, self._namespace}
+        return self._is_this_host(host, boot) and pid_namespace in {0, self._namespace}
 
     def is_far(self, facts: SessionFacts) -> bool:
         """Whether another host wrote this."""
-        return not self._is_here(facts.host, facts.boot)
+        return not self._is_this_host(facts.host, facts.boot)
 
-    def _is_here(self, host: str, boot: str) -> bool:
+    def _is_this_host(self, host: str, boot: str) -> bool:
         return host == self.host or self._is_our_mark(host, boot)
 
     def _is_our_mark(self, host: str, boot: str) -> bool:
@@ -148,12 +148,12 @@ class OomKillWatch:
         host = read_oom_kill_count(self._proc / "vmstat")
         counts.append(_Count(record.pid, self._clock.monotonic_s(), groups, host))
 
-    def keep_only(self, runs: Collection[str]) -> None:
+    def forget_others(self, runs: Collection[str]) -> None:
         """Forget all other runs."""
         for run in self._counts.keys() - set(runs):
             del self._counts[run]
 
-    def told(self, record: RunRecord) -> OomEvidence:
+    def evidence(self, record: RunRecord) -> OomEvidence:
         """What is known of a process that is gone."""
         counts = self._counts.get(record.run)
         if not counts or counts[0].pid != record.pid:
@@ -182,9 +182,9 @@ def _group_rose(groups: dict[Path, int]) -> tuple[Path, bool | None]:
     return Path(), None
 
 
-def _rose(before: int | None, now: int | None) -> bool | None:
+def _rose(before: int | None, after: int | None) -> bool | None:
     """None: it cannot be told."""
-    return None if before is None or now is None else now > before
+    return None if before is None or after is None else after > before
 
 
 SILENT_AFTER_S = 3.0
@@ -227,7 +227,7 @@ class Liveness:
         *,
         watch: OomKillWatch | None = None,
     ) -> None:
-        self.is_settled: Callable[[RunRecord], bool] = _yes
+        self.is_settled: Callable[[RunRecord], bool] = _always_settled
         self._event_log = log
         self._agent_connections = connections
         self._processes = processes
@@ -250,32 +250,32 @@ class Liveness:
         """Whether this was written on another host, whose processes cannot be seen from here."""
         return self._processes.is_far(facts)
 
-    def look(self) -> None:
+    def judge_all(self) -> None:
         """Judge every run that is not over."""
         live = [record for record in self._event_log.registry.live() if record.is_known]
         for record in live:
             self._judge(record)
-        self._deaths.keep_only([record.run for record in live])
+        self._deaths.forget_others([record.run for record in live])
 
     def _judge(self, record: RunRecord) -> None:
         now_s = self._clock.monotonic_s()
-        heard_s = self._agent_connections.last_heard_s(record.run)
-        quiet_s = now_s - (self._started_s if heard_s is None else heard_s)
+        last_heard_s = self._agent_connections.last_heard_s(record.run)
+        silent_s = now_s - (self._started_s if last_heard_s is None else last_heard_s)
         if record.is_shipped:
             self._judge_shipped(record, now_s)
             return
-        is_gone = quiet_s > _DRAIN_S and self.is_gone(record)
+        is_gone = silent_s > _DRAIN_S and self.is_gone(record)
         self._count_kills(record)
-        if is_gone and self._all_is_taken(record, now_s):
-            self._lose(record)
+        if is_gone and self._is_drained(record, now_s):
+            self._mark_lost(record)
         elif record.supervisor and not is_gone:
-            self._see(record, "", "")  # a script takes its time to come to its first fit
-        elif quiet_s > SILENT_AFTER_S and not record.is_over:
-            if heard_s is None:
-                quiet_s = max(quiet_s, self._clock.wall_s() - record.last_wall_s)
-            self._see(record, "silent", self._silence(record, quiet_s, is_gone=is_gone))
-        elif heard_s is not None and record.seen and not is_gone:
-            self._see(record, "", "")
+            self._set_seen(record, "", "")  # a script takes its time to come to its first fit
+        elif silent_s > SILENT_AFTER_S and not record.is_over:
+            if last_heard_s is None:
+                silent_s = max(silent_s, self._clock.wall_s() - record.last_wall_s)
+            self._set_seen(record, "silent", self._silence(record, silent_s, is_gone=is_gone))
+        elif last_heard_s is not None and record.seen and not is_gone:
+            self._set_seen(record, "", "")
 
     def _count_kills(self, record: RunRecord) -> None:
         if (
@@ -288,14 +288,14 @@ class Liveness:
     def _judge_shipped(self, record: RunRecord, now_s: float) -> None:
         if self._agent_connections.of_run(record.run) is not None:
             return  # more of it is coming just now
-        quiet_s = self._clock.wall_s() - record.last_wall_s
+        silent_s = self._clock.wall_s() - record.last_wall_s
         is_gone = self.is_gone(record)
-        if is_gone and self._all_is_taken(record, now_s):
-            self._lose(record)
-        elif quiet_s > SHIPPED_SILENT_AFTER_S:
-            self._see(record, "silent", self._silence(record, quiet_s, is_gone=is_gone))
+        if is_gone and self._is_drained(record, now_s):
+            self._mark_lost(record)
+        elif silent_s > SHIPPED_SILENT_AFTER_S:
+            self._set_seen(record, "silent", self._silence(record, silent_s, is_gone=is_gone))
         elif not record.is_over:
-            self._see(record, "", "")
+            self._set_seen(record, "", "")
 
     def is_abandoned(self, record: RunRecord) -> bool:
         """Whether a silent run's process cannot be seen, and told nothing for an hour."""
@@ -305,7 +305,7 @@ class Liveness:
             return False
         return self._clock.wall_s() - record.last_wall_s > _ABANDONED_S
 
-    def _all_is_taken(self, record: RunRecord, now_s: float) -> bool:
+    def _is_drained(self, record: RunRecord, now_s: float) -> bool:
         # A session outlives its process, and keeps the spool from being taken from the disk.
         session = self._agent_connections.of_run(record.run)
         if session is not None:
@@ -318,40 +318,40 @@ class Liveness:
         self._awaited[record.run] = (record.accepted, since_s)
         return now_s - since_s > _AWAITED_S
 
-    def _lose(self, record: RunRecord) -> None:
+    def _mark_lost(self, record: RunRecord) -> None:
         self._awaited.pop(record.run, None)
         if not record.is_over:
-            kills = self._deaths.told(record)
+            kills = self._deaths.evidence(record)
             record.cause = kills.cause or record.cause
             why = f"{_GONE}; {kills.why}" if kills.why else _GONE
             if record.ends_at_limit:
                 record.cause = "time limit"
                 why = f"{_GONE}; {_AT_LIMIT}"
-            self._see(record, "lost", why)
+            self._set_seen(record, "lost", why)
             self._event_log.run_is_lost(record, f"the run is lost: {why}")
 
-    def _silence(self, record: RunRecord, quiet_s: float, *, is_gone: bool) -> str:
+    def _silence(self, record: RunRecord, silent_s: float, *, is_gone: bool) -> str:
         # In steps, so that a silent run is not told anew every second.
-        step_s = max((step for step in _STEPS_S if step <= quiet_s), default=_STEPS_S[0])
-        words = f"no data for {_duration(step_s)}"
+        step_s = max((step for step in _STEPS_S if step <= silent_s), default=_STEPS_S[0])
+        text = f"no data for {_duration(step_s)}"
         if is_gone:
-            return f"{words}; its process is gone, what it left on disk is being read"
+            return f"{text}; its process is gone, what it left on disk is being read"
         if self._processes.can_see(record.host, record.boot, record.pid_namespace):
-            return f"{words}; its process lives"
-        words += f"; {_unseen(record, self._processes)}"
+            return f"{text}; its process lives"
+        text += f"; {_unseen_reason(record, self._processes)}"
         ends_s = record.job_ends_wall_s
         if record.ends_at_limit:
-            return f"{words}; {_AT_LIMIT}"
+            return f"{text}; {_AT_LIMIT}"
         is_past = ends_s is not None and self._clock.wall_s() > ends_s
-        return f"{words}; the time limit of its job has passed" if is_past else words
+        return f"{text}; the time limit of its job has passed" if is_past else text
 
-    def _see(self, record: RunRecord, seen: Literal["", "silent", "lost"], why: str) -> None:
+    def _set_seen(self, record: RunRecord, seen: Literal["", "silent", "lost"], why: str) -> None:
         if (record.seen, record.seen_why) != (seen, why):
             record.seen, record.seen_why = seen, why
-            self._event_log.registry.touch(record)
+            self._event_log.registry.mark_changed(record)
 
 
-def _unseen(record: RunRecord, processes: ProcessWatch) -> str:
+def _unseen_reason(record: RunRecord, processes: ProcessWatch) -> str:
     if record.host == processes.host:
         return "its process cannot be seen from here: it counts its process ids apart (container)"
     return f"its process on {record.host} cannot be seen from here"
@@ -364,5 +364,5 @@ def _duration(seconds: int) -> str:
     return f"{seconds} s"
 
 
-def _yes(_record: RunRecord) -> bool:
+def _always_settled(_record: RunRecord) -> bool:
     return True

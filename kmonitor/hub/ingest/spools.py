@@ -10,7 +10,7 @@ from typing import Final
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.ingest.connections import AgentConnections
 from kmonitor.hub.log import LOG
-from kmonitor.hub.runs.event_log import HubEventLog, Origin, take_spooled
+from kmonitor.hub.runs.event_log import HubEventLog, Origin, spooled_events
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock, WallClockCheck
 from kmonitor_agent.wire.local.private_files import UnsafePath, check_private_folder
@@ -50,14 +50,14 @@ class SpoolTrouble:
             LOG.warning("%s cannot be taken or freed: %s", self._root / run, why)
         self._refused[run] = why
 
-    def left_alone(self, entries: Iterable[UnsafePath]) -> None:
+    def note_unsafe(self, entries: Iterable[UnsafePath]) -> None:
         """These are in the way in a spool; the rest of it is read. Each is named once."""
         for entry in entries:
             if entry.path not in self._left_alone and len(self._left_alone) < _MOST_NAMED:
                 self._left_alone.add(entry.path)
                 LOG.warning("%a is left alone: it %s", str(entry.path), entry.why)
 
-    def obeyed(self, run: str) -> None:
+    def clear_refusal(self, run: str) -> None:
         """It refuses nothing of this spool any more."""
         if self._refused.pop(run, None) is not None:
             LOG.info("%s is let go again", self._root / run)
@@ -70,7 +70,7 @@ class SpoolTrouble:
         """Whether something of this spool was refused."""
         return run in self._refused
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Which, and why, in a sentence without its full stop; empty: none."""
         if not self._refused:
             return ""
@@ -83,7 +83,7 @@ class SpoolTrouble:
 
 
 _SCAN_EVERY_S = 5.0
-_LOOK_AGAIN_S = 600.0
+_RETRY_S = 600.0
 """A spool that was taken whole is looked at again so much later, to let its day of grace end."""
 
 _REFUSED_AGAIN_S = 60.0
@@ -125,7 +125,7 @@ class SpoolIngest:
         clock: Clock,
         check: WallClockCheck,
     ) -> None:
-        self.is_far: Callable[[SessionFacts], bool] = _no
+        self.is_far: Callable[[SessionFacts], bool] = _never_far
         self._root = root
         self._event_log = log
         self._agent_connections = connections
@@ -137,7 +137,7 @@ class SpoolIngest:
         self._held_bytes: dict[str, int] = {}
         self._scan_s = 0.0
         self._has_scanned = False
-        self._began_s = clock.monotonic_s()
+        self._started_s = clock.monotonic_s()
         self._living: set[str] = set()
         self._shipment: _Shipment | None = None
         self._refused = SpoolTrouble(root)
@@ -145,7 +145,7 @@ class SpoolIngest:
     @property
     def trouble(self) -> str:
         """Which spools the disk does not let be taken or freed, and why; empty: it does."""
-        return self._refused.words()
+        return self._refused.text()
 
     def bound(self) -> None:
         """Bring all spools together below their bound; living agents do so with their own."""
@@ -156,7 +156,7 @@ class SpoolIngest:
         except OSError as exc:
             self._refused.refused("", exc)
         else:
-            self._refused.obeyed("")
+            self._refused.clear_refusal("")
 
     def step(self) -> None:
         """Go on with the spool at hand, else with the next one of a process that is gone."""
@@ -177,7 +177,7 @@ class SpoolIngest:
     def is_shipping(self) -> bool:
         """Whether there is more to come: spools not taken yet, or trainings not heard of yet."""
         is_taking = self._shipment is not None or bool(self._waiting)
-        return not self._has_scanned or is_taking or self._awaits_the_living()
+        return not self._has_scanned or is_taking or self._awaits_live_agents()
 
     def is_settled(self, record: RunRecord) -> bool:
         """Whether a dead run's spool holds nothing more; if not, it comes next."""
@@ -194,8 +194,8 @@ class SpoolIngest:
             self._waiting.appendleft(run)
         return False
 
-    def _awaits_the_living(self) -> bool:
-        if self._clock.monotonic_s() - self._began_s > _AWAITED_S:
+    def _awaits_live_agents(self) -> bool:
+        if self._clock.monotonic_s() - self._started_s > _AWAITED_S:
             return False
         return any(self._agent_connections.of_run(run) is None for run in self._living)
 
@@ -216,7 +216,7 @@ class SpoolIngest:
         self._refused.only(found)
         for run in sorted(found.difference(self._waiting)):
             looked_s = self._looked_s.get(run)
-            again_s = _REFUSED_AGAIN_S if self._refused.is_of(run) else _LOOK_AGAIN_S
+            again_s = _REFUSED_AGAIN_S if self._refused.is_of(run) else _RETRY_S
             is_due = looked_s is None or now_s - looked_s > again_s
             # Who had started the process may have written down since how it died.
             if is_due or self._held_bytes.get(run) != self._bytes_of(run):
@@ -230,14 +230,14 @@ class SpoolIngest:
 
     def _begin(self, run: str, now_s: float) -> None:
         session = self._agent_connections.of_run(run)
-        if session is not None and now_s - session.heard_s <= _QUIET_S:
+        if session is not None and now_s - session.last_heard_s <= _QUIET_S:
             return  # its agent sends what the spool holds
         if self._event_log.registry.was_deleted(run):
             return
         spool: RunSpool | None = None
         try:
             check_private_folder(self._root / run)
-            self._refused.left_alone(unsafe_in(self._root / run))
+            self._refused.note_unsafe(unsafe_in(self._root / run))
             spool = RunSpool.take(self._root / run)
             if spool is None:
                 self._living.add(run)  # its process lives; asked again with the next scan
@@ -272,8 +272,8 @@ class SpoolIngest:
             first = part[0]
             if first.seq > record.accepted + 1:
                 origin = None if first.facts is None else Origin.of(first.facts)
-                self._event_log.take_gap(record, first.seq - 1, origin)
-            self._event_log.take(record, take_spooled(record.run, part, self._faults))
+                self._event_log.append_gap(record, first.seq - 1, origin)
+            self._event_log.append(record, spooled_events(record.run, part, self._faults))
 
     def _refuse(self, run: str, exc: OSError) -> None:
         # What can be had of it was had: whether the run has ended is judged without the rest.
@@ -287,7 +287,7 @@ class SpoolIngest:
         spool, record = shipment.spool, shipment.record
         if record.is_known and record.accepted < spool.acked:
             # Some hub had them, this one does not, and the spool was cut before them.
-            self._event_log.take_gap(record, spool.acked, None)
+            self._event_log.append_gap(record, spool.acked, None)
         seq = record.accepted
 
         def confirm() -> None:
@@ -301,7 +301,7 @@ class SpoolIngest:
             except OSError as exc:
                 self._refuse(shipment.record.run, exc)
             else:
-                self._refused.obeyed(shipment.record.run)
+                self._refused.clear_refusal(shipment.record.run)
             finally:
                 spool.close()
 
@@ -311,14 +311,14 @@ class SpoolIngest:
 
 def _without_jumps(events: list[SpooledEvent]) -> list[list[SpooledEvent]]:
     """Events in parts whose numbers rise by one."""
-    parts = [[events[0]]]
+    sequences = [[events[0]]]
     for before, event in pairwise(events):
         if event.seq == before.seq + 1:
-            parts[-1].append(event)
+            sequences[-1].append(event)
         else:
-            parts.append([event])
-    return parts
+            sequences.append([event])
+    return sequences
 
 
-def _no(_facts: SessionFacts) -> bool:
+def _never_far(_facts: SessionFacts) -> bool:
     return False

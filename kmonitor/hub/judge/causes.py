@@ -191,7 +191,9 @@ def explain_growth(
     cause = next((cause for cause, needed in _IN_ORDER if needed <= grown), Cause.UNKNOWN)
     if cause is Cause.MALLOC and is_compared:
         cause = Cause.NATIVE
-    if cause is Cause.RETRACING and _are_of_new_models(grew_with, changed or {}, is_per_fit):
+    if cause is Cause.RETRACING and _is_retrace_by_new_models(
+        grew_with, changed or {}, is_per_fit
+    ):
         cause = Cause.REBUILT
     speaks_for = _SPEAKS_FOR.get(cause, frozenset[CounterKind]())
     because = tuple(one for one in grew_with if one.kind in speaks_for)
@@ -219,7 +221,7 @@ def explain_slowdown(
     cause = Cause.RETRACING
     if any(one.kind is CounterKind.RETAINED for one in traces):
         cause = Cause.RETAINED_TRACES
-    elif _are_of_new_models(traces, changed or {}, is_per_fit):
+    elif _is_retrace_by_new_models(traces, changed or {}, is_per_fit):
         cause = Cause.REBUILT
     # Traces were counted, and not what they cost in time.
     found = GrowthExplanation(cause, Confidence.FITTING, traces, _function(traces), _ADVICE[cause])
@@ -244,7 +246,7 @@ def explain_first_unit(first: FirstUnitRise | None) -> GrowthExplanation | None:
     return GrowthExplanation(cause, Confidence.FITTING, because, advice=_ADVICE[cause])
 
 
-def _are_of_new_models(
+def _is_retrace_by_new_models(
     grew_with: Sequence[CounterGrowth],
     changed: Mapping[str, str],
     is_per_fit: bool,  # noqa: FBT001 - as of its callers
@@ -276,11 +278,11 @@ def _function(because: Sequence[CounterGrowth]) -> str | None:
 FIRST_FLOOR: Final = Floor(32 * 2.0**20, 0.02)
 """32 MiB, or a fiftieth of what is used: less comes with any first epoch."""
 
-_PARTS: Final = 10
+_SEGMENTS: Final = 10
 _START: Final = 4
 """Parts of the epoch that are left out: tracing and first buffers fall there."""
 
-_LEAST_PARTS: Final = 7
+_LEAST_SEGMENTS: Final = 7
 """With a sample; a busy machine leaves gaps."""
 
 _MIDDLE: Final = 6
@@ -304,14 +306,14 @@ def first_unit_rise(
     """
     if len(later) < _FEWEST_LATER:
         return None
-    edges = np.searchsorted(t_s, np.linspace(*span_s, _PARTS + 1))
-    parts = [values[first:last] for first, last in pairwise(edges)]
-    measured = [at for at, part in enumerate(parts) if len(part)]
-    if len(measured) < _LEAST_PARTS:
+    edges = np.searchsorted(t_s, np.linspace(*span_s, _SEGMENTS + 1))
+    segments = [values[first:last] for first, last in pairwise(edges)]
+    measured = [at for at, part in enumerate(segments) if len(part)]
+    if len(measured) < _LEAST_SEGMENTS:
         return None
     # As everywhere the lower envelope: what a batch takes for a moment does not count.
-    lows = [float(parts[at].min()) for at in measured]
-    lowest = np.interp(np.arange(_PARTS), measured, lows)
+    lows = [float(segments[at].min()) for at in measured]
+    lowest = np.interp(np.arange(_SEGMENTS), measured, lows)
     early, late = lowest[_MIDDLE] - lowest[_START], lowest[-1] - lowest[_MIDDLE]
     rise = early + late
     if rise < max(FIRST_FLOOR.amount, FIRST_FLOOR.part * float(np.median(lowest))):
@@ -336,18 +338,18 @@ class FirstEpochSamples:
     def __init__(self) -> None:
         self._t_s: list[float] = []
         self._values: list[float] = []
-        self._began_s: float | None = None
+        self._epoch_start_s: float | None = None
         self._ended_s: float | None = None
 
     @property
     def is_open(self) -> bool:
         """Whether it runs."""
-        return self._began_s is not None and self._ended_s is None
+        return self._epoch_start_s is not None and self._ended_s is None
 
     def begin(self, t_s: float) -> None:
         """An epoch began; later ones change nothing."""
-        if self._began_s is None:
-            self._began_s = t_s
+        if self._epoch_start_s is None:
+            self._epoch_start_s = t_s
 
     def end(self, t_s: float) -> None:
         """An epoch ended; later ones change nothing."""
@@ -358,9 +360,9 @@ class FirstEpochSamples:
         """Take samples, bytes, NaN where not read; outside of the first epoch none is kept."""
         if not self.is_open:
             return
-        is_there = np.isfinite(values)
-        self._t_s += t_s[is_there].tolist()
-        self._values += values[is_there].tolist()
+        is_finite = np.isfinite(values)
+        self._t_s += t_s[is_finite].tolist()
+        self._values += values[is_finite].tolist()
         while len(self._t_s) > _MOST_KEPT:
             self._t_s, self._values = self._t_s[::2], self._values[::2]
 
@@ -370,7 +372,9 @@ class FirstEpochSamples:
         Args:
             later: Smallest sample of each epoch after it, bytes.
         """
-        if self._began_s is None or self._ended_s is None:
+        if self._epoch_start_s is None or self._ended_s is None:
             return None
         times, values = np.array(self._t_s), np.array(self._values)
-        return first_unit_rise(times, values, (self._began_s, self._ended_s), np.array(later))
+        return first_unit_rise(
+            times, values, (self._epoch_start_s, self._ended_s), np.array(later)
+        )

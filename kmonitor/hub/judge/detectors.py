@@ -15,8 +15,8 @@ from kmonitor.hub.judge.growth import (
     Floor,
     Growth,
     WhyNot,
+    is_usual_pause,
     judge_growth,
-    pauses_as_before,
     rises_between_falls,
 )
 
@@ -111,7 +111,7 @@ def next_judgement(
 def _alarmed(
     before: Judgement, growth: Growth, values: NDArray[np.float64], counters: Sequence[Counter]
 ) -> Judgement:
-    if not growth.is_growing and _goes_on(before, growth, values):
+    if not growth.is_growing and _is_growth_ongoing(before, growth, values):
         return replace(before, alarmed_units=before.alarmed_units + 1)
     against = 0 if growth.is_growing else before.in_a_row + 1
     if against >= TO_CLEAR:
@@ -128,9 +128,9 @@ def _alarmed(
     return Judgement(state, growth, grew_with, units)
 
 
-def _goes_on(before: Judgement, growth: Growth, values: NDArray[np.float64]) -> bool:
+def _is_growth_ongoing(before: Judgement, growth: Growth, values: NDArray[np.float64]) -> bool:
     """Whether what speaks against growth is only that garbage is collected now and then."""
-    if growth.why_not is WhyNot.STOPPED and pauses_as_before(values, growth):
+    if growth.why_not is WhyNot.STOPPED and is_usual_pause(values, growth):
         return True
     found = before.growth.slope if before.growth is not None else None
     return found is not None and rises_between_falls(values, found.middle)

@@ -129,7 +129,9 @@ def spacing(units: Sequence[Unit]) -> float:
     return max(1.0, (units[-1].number - units[0].number) / (len(units) - 1))
 
 
-def _limit_ahead(metric: VerdictMetric, run: RunUnits, now: float) -> tuple[float, Whose] | None:
+def _limit_ahead(
+    metric: VerdictMetric, run: RunUnits, value_now: float
+) -> tuple[float, Whose] | None:
     of = {"ram": run.ram_of, "vram": run.vram_of}.get(metric)
     own: list[float] = []
     for limit in run.limits:
@@ -137,7 +139,7 @@ def _limit_ahead(metric: VerdictMetric, run: RunUnits, now: float) -> tuple[floa
             own.append(limit.value)
         elif limit.metric == metric and limit.fraction is not None and of is not None:
             own.append(limit.fraction * of)
-    ahead = [value for value in own if value > now]
+    ahead = [value for value in own if value > value_now]
     if ahead:
         return min(ahead), "own"
     if of is None:
@@ -149,8 +151,12 @@ def _limit_ahead(metric: VerdictMetric, run: RunUnits, now: float) -> tuple[floa
 
 def _unit_s(units: Sequence[Unit]) -> float | None:
     lately = units[-_LATELY:]
-    taken = [
+    durations_s = [
         (later.ended_s - unit.ended_s) / max(1, later.number - unit.number)
         for unit, later in pairwise(lately)
     ]
-    return max(0.0, float(median(taken))) if taken and np.isfinite(taken).all() else None
+    return (
+        max(0.0, float(median(durations_s)))
+        if durations_s and np.isfinite(durations_s).all()
+        else None
+    )

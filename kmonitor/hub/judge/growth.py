@@ -31,8 +31,8 @@ def lower_envelope(values: NDArray[np.float64], width: int) -> NDArray[np.float6
     Source: the trend of the heap after each collection, HPjmeter user's guide.
     """
     n_blocks = len(values) // width
-    kept = values[len(values) - n_blocks * width :]
-    return kept.reshape(n_blocks, width).min(axis=1)
+    whole_blocks = values[len(values) - n_blocks * width :]
+    return whole_blocks.reshape(n_blocks, width).min(axis=1)
 
 
 def block_width(n: int) -> int:
@@ -115,8 +115,8 @@ def _widening(values: NDArray[np.float64]) -> float:
 
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """From 1, equal values share their mean rank."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2.0)[place]
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2.0)[inverse]
 
 
 # saturation: Whether growth bends towards a ceiling, as a cache that fills does.
@@ -366,7 +366,7 @@ def _lows_rise(window: _Window, slope: float) -> bool:
     return float(lows[1] - lows[0]) >= _STOPPED * slope * _RECENT
 
 
-def pauses_as_before(values: NDArray[np.float64], growth: Growth) -> bool:
+def is_usual_pause(values: NDArray[np.float64], growth: Growth) -> bool:
     """Whether it paused like this before and went on: garbage that is collected now and then.
 
     Args:

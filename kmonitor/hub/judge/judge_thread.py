@@ -60,7 +60,7 @@ def read_packed(connection: StoreConnection, run_key: int, judge: RunJudge) -> N
         return
     found = ((name, packed.values(name)) for name in SAMPLED)
     columns = {name: values for name, values in found if values is not None}
-    _give(judge, packed.t_s, columns, _events(connection, run_key, 0, packed.last_row))
+    _feed_judge(judge, packed.t_s, columns, _events(connection, run_key, 0, packed.last_row))
     judge.row = packed.last_row
 
 
@@ -86,28 +86,28 @@ def read_part(
     samples = read_samples(connection, run_key, judge.row, head, n_samples)
     last_row = samples.last_row if len(samples.t_s) == n_samples else head
     columns = {name: samples.columns[name] for name in SAMPLED if name in samples.columns}
-    _give(judge, samples.t_s, columns, _events(connection, run_key, judge.row, last_row))
+    _feed_judge(judge, samples.t_s, columns, _events(connection, run_key, judge.row, last_row))
     judge.row = last_row
     return len(samples.t_s)
 
 
-def _give(
+def _feed_judge(
     judge: RunJudge,
     t_s: NDArray[np.float64],
     columns: dict[str, NDArray[np.float64]],
     events: Iterator[tuple[float, Event]],
 ) -> None:
     t_s = np.maximum.accumulate(t_s)
-    done = 0
+    n_fed = 0
     for event_s, event in events:
         # Of one moment the event comes first, as the agent tells sources before samples.
         reached = int(np.searchsorted(t_s, event_s))
-        if reached > done:
-            judge.read_samples(t_s[done:reached], _part(columns, done, reached))
-            done = reached
+        if reached > n_fed:
+            judge.read_samples(t_s[n_fed:reached], _part(columns, n_fed, reached))
+            n_fed = reached
         judge.read(event_s, event)
-    if done < len(t_s):
-        judge.read_samples(t_s[done:], _part(columns, done, len(t_s)))
+    if n_fed < len(t_s):
+        judge.read_samples(t_s[n_fed:], _part(columns, n_fed, len(t_s)))
 
 
 def _part(
@@ -135,7 +135,7 @@ def _events(
 MAX_WAITING: Final = MAX_CONNECTIONS
 """Runs that wait to be judged; what comes while so many do is dropped and counted."""
 
-_MAX_ASKED: Final = 64
+_MAX_REQUESTS: Final = 64
 _MAX_JUDGES: Final = MAX_CONNECTIONS
 """A run that lives is not read from its beginning at each of its epochs; each takes
 some 100 KB."""
@@ -156,14 +156,14 @@ class JudgeResult:
         run: Run id.
         verdicts: To be stored; may be empty.
         pending_request: Whom it answers; None: nobody asked.
-        told: The answer for them.
+        reply: The answer for them.
         fault: What failed; None if nothing did.
     """
 
     run: str
     verdicts: tuple[Verdict, ...] = ()
     pending_request: PendingRequest | None = None
-    told: VerdictsReply | ErrorMessage | None = None
+    reply: VerdictsReply | ErrorMessage | None = None
     fault: Exception | None = None
 
 
@@ -178,22 +178,22 @@ class JudgeThread:
     """
 
     def __init__(
-        self, open_reader: Callable[[], StoreConnection], wake: Callable[[], None]
+        self, open_reader: Callable[[], StoreConnection], wake_hub: Callable[[], None]
     ) -> None:
         """Nothing runs before `start`.
 
         Args:
             open_reader: Gives a connection for the thread.
-            wake: Makes the hub's loop take what was found; called from this desk's thread.
+            wake_hub: Makes the hub's loop take what was found; called from this desk's thread.
         """
         self.dropped = 0
         self._open_reader = open_reader
-        self._wake = wake
+        self._wake_hub = wake_hub
         self._news = threading.Condition()
         self._is_stopping = threading.Event()
         self._waiting: OrderedDict[str, int] = OrderedDict()
-        self._open = PendingRequests(_MAX_ASKED)
-        self._asked: deque[tuple[PendingRequest, int]] = deque()
+        self._open = PendingRequests(_MAX_REQUESTS)
+        self._requests: deque[tuple[PendingRequest, int]] = deque()
         self._judge_result: deque[JudgeResult] = deque()
         self._judges: OrderedDict[int, RunJudge] = OrderedDict()
         self._thread = threading.Thread(
@@ -212,7 +212,7 @@ class JudgeThread:
         if self._thread.is_alive():
             self._thread.join(_JOIN_S)
 
-    def look(self, run: str, run_key: int) -> None:
+    def schedule_run(self, run: str, run_key: int) -> None:
         """Units of a run may have ended: judge it, now or never."""
         with self._news:
             if run not in self._waiting and len(self._waiting) >= MAX_WAITING:
@@ -221,7 +221,7 @@ class JudgeThread:
             self._waiting[run] = run_key
             self._news.notify()
 
-    def ask(
+    def add_request(
         self, identity: bytes, request: VerdictsRequest, run_key: int, n_events: int = 0
     ) -> bool:
         """Take a question, once; False when too many wait."""
@@ -231,15 +231,15 @@ class JudgeThread:
             return False
         question = self._open.add(identity, request, n_events)
         with self._news:
-            self._asked.append((question, run_key))
+            self._requests.append((question, run_key))
             self._news.notify()
         return True
 
-    def late(self) -> list[tuple[bytes, ReplyPending]]:
-        """What those are told who wait since the last call; as `PendingRequests.late`."""
-        return self._open.late()
+    def late_replies(self) -> list[tuple[bytes, ReplyPending]]:
+        """What those are told who wait since the last call; as `PendingRequests.late_replies`."""
+        return self._open.late_replies()
 
-    def take_found(self) -> list[JudgeResult]:
+    def pop_results(self) -> list[JudgeResult]:
         """What was found since."""
         found: list[JudgeResult] = []
         while self._judge_result:
@@ -254,52 +254,54 @@ class JudgeThread:
         return bool(self._judge_result)
 
     def _main(self) -> None:
-        run_reader_thread("verdicts", self._open_reader, self._is_stopping, self._turn)
+        run_reader_thread("verdicts", self._open_reader, self._is_stopping, self._run_round)
 
-    def _turn(self, connection: StoreConnection) -> None:
+    def _run_round(self, connection: StoreConnection) -> None:
         self._round(connection)
         with self._news:
-            self._news.wait_for(self._is_asked, _PAUSE_S)
+            self._news.wait_for(self._has_requests, _PAUSE_S)
             self._news.wait_for(self._has_work)
 
     def _has_work(self) -> bool:
-        return bool(self._waiting) or self._is_asked()
+        return bool(self._waiting) or self._has_requests()
 
-    def _is_asked(self) -> bool:
-        return bool(self._asked) or self._is_stopping.is_set()
+    def _has_requests(self) -> bool:
+        return bool(self._requests) or self._is_stopping.is_set()
 
     def _round(self, connection: StoreConnection) -> None:
         with self._news:
-            asked, waiting = list(self._asked), dict(self._waiting)
-            self._asked.clear()
+            requests, waiting = list(self._requests), dict(self._waiting)
+            self._requests.clear()
             self._waiting.clear()
-        for question, run_key in asked:
+        for question, run_key in requests:
             self._put(self._answer(connection, question, run_key))
         for run, run_key in waiting.items():
             if self._is_stopping.is_set():
                 return
-            found = self._look(connection, run, run_key)
+            found = self._judge_run(connection, run, run_key)
             if found.verdicts or found.fault is not None:
                 self._put(found)
 
     def _put(self, result: JudgeResult) -> None:
         self._judge_result.append(result)
-        self._wake()
+        self._wake_hub()
 
     def _answer(
         self, connection: StoreConnection, request: PendingRequest, run_key: int
     ) -> JudgeResult:
-        run, ask = request.asked.run, request.asked.ask
-        found = self._look(connection, run, run_key, request)
+        run, request_number = request.request.run, request.request.ask
+        found = self._judge_run(connection, run, run_key, request)
         if found.fault is not None:
             retry_ms = _RETRY_MS if isinstance(found.fault, RETRYABLE_ERRORS) else 0
             text = f"the run could not be judged: {found.fault}"
-            told = ErrorMessage(code="busy", text=text, retry_ms=retry_ms, ask=ask)
-            return JudgeResult(run, pending_request=request, told=told, fault=found.fault)
-        answer = VerdictsReply(ask=ask, run=run, verdicts=self._judges[run_key].now())
+            reply = ErrorMessage(code="busy", text=text, retry_ms=retry_ms, ask=request_number)
+            return JudgeResult(run, pending_request=request, reply=reply, fault=found.fault)
+        answer = VerdictsReply(
+            ask=request_number, run=run, verdicts=self._judges[run_key].newest_verdicts()
+        )
         return JudgeResult(run, found.verdicts, request, answer)
 
-    def _look(
+    def _judge_run(
         self,
         connection: StoreConnection,
         run: str,
@@ -332,7 +334,7 @@ class JudgeThread:
             n_samples = read_part(connection, run_key, judge, head)
             self._open.beat += 1
             if request is not None:
-                request.done += n_samples
+                request.n_read += n_samples
 
 
 # Judging.
@@ -360,17 +362,17 @@ class JudgeDispatcher:
         for run in runs:
             record = self._event_log.registry.get(run)
             if record is not None:
-                self._judge_thread.look(run, record.key)
+                self._judge_thread.schedule_run(run, record.key)
         if self._judge_thread.dropped > self._dropped:
             self._dropped = self._judge_thread.dropped
             self._faults.record("verdicts: behind", f"{self._dropped} looks dropped")
 
-    def take(self) -> None:
+    def dispatch_results(self) -> None:
         """Store and answer what was found."""
-        for found in self._judge_thread.take_found():
+        for found in self._judge_thread.pop_results():
             self._store(found)
-            if found.pending_request is not None and found.told is not None:
-                self._send(found.pending_request.identity, found.told)
+            if found.pending_request is not None and found.reply is not None:
+                self._send(found.pending_request.identity, found.reply)
 
     def _store(self, result: JudgeResult) -> None:
         if result.fault is not None:
@@ -379,4 +381,4 @@ class JudgeDispatcher:
         if record is None:
             return  # deleted meanwhile
         for verdict in result.verdicts:
-            self._event_log.take_verdict(record, verdict)
+            self._event_log.append_verdict(record, verdict)

@@ -83,7 +83,7 @@ class JudgementDetails:
 
 def state_of(seed: VerdictState) -> GrowthState:
     """A stored state as the judgement knows it."""
-    return next(state for state, told in _STATES.items() if told == seed)
+    return next(state for state, verdict_state in _STATES.items() if verdict_state == seed)
 
 
 def verdict_event(
@@ -98,7 +98,7 @@ def verdict_event(
     """
     units, growth = details.units, details.judgement.growth
     because = () if found is None else found.because
-    told = Verdict(
+    verdict = Verdict(
         t_s=units[-1].ended_s,
         metric=details.metric,
         state=_state(details.judgement, because, len(units)),
@@ -106,16 +106,16 @@ def verdict_event(
         units=len(units),
         unit=details.unit,
         to_s=units[-1].ended_s,
-        from_s=units[0].began_s,
+        from_s=units[0].start_s,
         forecast=forecast,
     )
     stride = 1.0
     if growth is not None and growth.slope is not None:
         window = units[growth.first : growth.last + 1]
         stride = spacing(window)
-        told = replace(
-            told,
-            from_s=window[0].began_s,
+        verdict = replace(
+            verdict,
+            from_s=window[0].start_s,
             to_s=window[-1].ended_s,
             window=len(window),
             slope=growth.slope.middle / stride,
@@ -124,47 +124,49 @@ def verdict_event(
             rise=growth.rise,
             why_not="" if growth.why_not is None else growth.why_not.name.lower(),
         )
-    return told if found is None else _with_cause(told, found, stride)
+    return verdict if found is None else _with_cause(verdict, found, stride)
 
 
-def _with_cause(told: Verdict, found: GrowthExplanation, stride: float) -> Verdict:
+def _with_cause(verdict: Verdict, found: GrowthExplanation, stride: float) -> Verdict:
     return replace(
-        told,
+        verdict,
         cause=found.cause.name.lower(),
         sureness=found.confidence.name.lower(),
         name=(found.function or "")[:_LONGEST_NAME],
         changed=found.changed[:_LONGEST_NAME],
-        grew_with=[_told(one, 1.0 if one.kind in ONCE else stride) for one in found.because][:32],
+        grew_with=[
+            _correlated_growth(one, 1.0 if one.kind in ONCE else stride) for one in found.because
+        ][:32],
         advice=[each.name.lower() for each in found.advice],
     )
 
 
-def differs(before: Verdict | None, now: Verdict) -> bool:
+def differs(before: Verdict | None, after: Verdict) -> bool:
     """Whether a verdict is worth storing after the one that was stored last."""
     if before is None:
-        return now.state != "learning"
-    if now.state != before.state:
+        return after.state != "learning"
+    if after.state != before.state:
         # A start or reload begins to learn anew: that it has to, everybody knows.
-        return now.state != "learning" or before.state in ALARMED_STATES
-    if now.state not in ALARMED_STATES:
+        return after.state != "learning" or before.state in ALARMED_STATES
+    if after.state not in ALARMED_STATES:
         return False
-    if (now.per, now.cause, now.name) != (before.per, before.cause, before.name):
+    if (after.per, after.cause, after.name) != (before.per, before.cause, before.name):
         return True
-    if now.unit < before.unit + _NOT_BEFORE_UNITS:
+    if after.unit < before.unit + _NOT_BEFORE_UNITS:
         return False
-    return _is_another(before.slope, now.slope) or _is_forecast_another(before, now)
+    return _is_another(before.slope, after.slope) or _is_forecast_another(before, after)
 
 
-def turns(before: Verdict | None, now: Verdict) -> bool:
+def turns(before: Verdict | None, after: Verdict) -> bool:
     """Whether a verdict is told by other words than the one that was stored last.
 
     That a graph grows is known and no suspicion: both states of its alarm are told the same.
     """
     if before is None:
         return True
-    if now.metric == "graph" and {before.state, now.state} <= ALARMED_STATES:
+    if after.metric == "graph" and {before.state, after.state} <= ALARMED_STATES:
         return False
-    return before.state != now.state
+    return before.state != after.state
 
 
 def _state(judgement: Judgement, because: Sequence[CounterGrowth], n_units: int) -> VerdictState:
@@ -176,7 +178,7 @@ def _state(judgement: Judgement, because: Sequence[CounterGrowth], n_units: int)
     return _STATES[judgement.state]
 
 
-def _told(one: CounterGrowth, stride: float) -> CorrelatedGrowth:
+def _correlated_growth(one: CounterGrowth, stride: float) -> CorrelatedGrowth:
     return CorrelatedGrowth(
         kind=one.kind.name.lower(),
         per_unit=one.per_unit.middle / stride,
@@ -186,21 +188,21 @@ def _told(one: CounterGrowth, stride: float) -> CorrelatedGrowth:
     )
 
 
-def _is_forecast_another(before: Verdict, now: Verdict) -> bool:
-    was, comes = before.forecast, now.forecast
+def _is_forecast_another(before: Verdict, after: Verdict) -> bool:
+    was, comes = before.forecast, after.forecast
     if was is None or comes is None:
         return (was is None) != (comes is None)
     if (was.of, was.limit) != (comes.of, comes.limit):
         return True
     # As units of the run: time that merely went by changes nothing.
-    left = max(1.0, was.units + before.unit - now.unit)
+    left = max(1.0, was.units + before.unit - after.unit)
     return abs(comes.units - left) > _ANOTHER * left
 
 
-def _is_another(before: float | None, now: float | None) -> bool:
-    if before is None or now is None:
-        return before is not now
-    return abs(now - before) > _ANOTHER * abs(before)
+def _is_another(before: float | None, after: float | None) -> bool:
+    if before is None or after is None:
+        return before is not after
+    return abs(after - before) > _ANOTHER * abs(before)
 
 
 GRAPH_FLOOR: Final = Floor(50.0, 0.02)
@@ -228,7 +230,7 @@ class RunJudge:
         self._has_judged = False
         self._verdicts: dict[VerdictMetric, Judgement] = {}
         self._stored: dict[VerdictMetric, Verdict] = {}
-        self._now: dict[VerdictMetric, Verdict] = {}
+        self._newest: dict[VerdictMetric, Verdict] = {}
 
     def read(self, t_s: float, event: Event) -> None:
         """Take the next event of the run.
@@ -241,7 +243,7 @@ class RunJudge:
             self._units.add(t_s, event)
         elif not self._has_judged:
             # Of a hub before this one: an alarm outlives a restart of the hub.
-            self._stored[event.metric] = self._now[event.metric] = event
+            self._stored[event.metric] = self._newest[event.metric] = event
             self._verdicts[event.metric] = Judgement(state_of(event.state))
 
     def read_samples(self, t_s: Floats, columns: Mapping[str, Floats]) -> None:
@@ -255,41 +257,43 @@ class RunJudge:
         if per is not self._per:
             self._per = per
             self._verdicts.clear()
-        n_fresh = min(self._units.take_fresh(per), _MOST_FRESH)
+        n_fresh = min(self._units.pop_n_fresh(per), _MOST_FRESH)
         if not n_fresh:
             return []
         new: list[Verdict] = []
-        units = list(self._units.done[per])
+        units = list(self._units.completed[per])
         for metric in VERDICT_METRICS:
-            told = self._judge(metric, units, n_fresh)
-            if told is None:
+            verdict = self._judge(metric, units, n_fresh)
+            if verdict is None:
                 continue
-            self._now[metric] = told
+            self._newest[metric] = verdict
             before = self._stored.get(metric)
-            if differs(before, told):
-                turned = turns(before, told)
-                self._stored[metric] = msgspec.structs.replace(told, turned=turned)
+            if differs(before, verdict):
+                turned = turns(before, verdict)
+                self._stored[metric] = msgspec.structs.replace(verdict, turned=turned)
                 new.append(self._stored[metric])
         return new
 
-    def now(self) -> list[Verdict]:
+    def newest_verdicts(self) -> list[Verdict]:
         """The newest verdict of each metric that was measured."""
-        return [self._now[metric] for metric in VERDICT_METRICS if metric in self._now]
+        return [self._newest[metric] for metric in VERDICT_METRICS if metric in self._newest]
 
     def _judge(self, metric: VerdictMetric, units: list[Unit], n_fresh: int) -> Verdict | None:
         values = values_of(metric, units, self._per)
-        is_there = np.isfinite(values)
-        if not is_there.any():
+        is_finite = np.isfinite(values)
+        if not is_finite.any():
             return None
         verdict = self._verdicts.get(metric, Judgement())
         counters = counters_of(metric, units)
         for last in range(len(units) - n_fresh, len(units)):
-            if is_there[last]:
-                kept = is_there[: last + 1]
-                verdict = _next(metric, verdict, values[: last + 1][kept], cut(counters, kept))
+            if is_finite[last]:
+                is_used = is_finite[: last + 1]
+                verdict = _next(
+                    metric, verdict, values[: last + 1][is_used], cut(counters, is_used)
+                )
         self._verdicts[metric] = verdict
-        measured = [unit for unit, there in zip(units, is_there, strict=True) if there]
-        growth, before = verdict.growth, self._now.get(metric)
+        measured = [unit for unit, has_value in zip(units, is_finite, strict=True) if has_value]
+        growth, before = verdict.growth, self._newest.get(metric)
         is_older = growth is None or growth.last >= len(measured)
         if verdict.state in ALARMED and is_older and before is not None:
             # It stands over a start or reload: its evidence is that of before.
@@ -327,7 +331,7 @@ class RunJudge:
     def _of_first_epoch(self, metric: VerdictMetric) -> GrowthExplanation | None:
         if metric != "ram":
             return None
-        epochs = self._units.done[UnitKind.EPOCH]
+        epochs = self._units.completed[UnitKind.EPOCH]
         later = [unit.low["ram"] for unit in islice(epochs, 1, _LATER + 1) if "ram" in unit.low]
         return explain_first_unit(self._units.epoch_samples.found(later))
 

@@ -68,11 +68,11 @@ class StallDetector:
     _longest_s: dict[FitStage, float] = field(default_factory=dict["FitStage", float])
     _seen: dict[FitStage, int] = field(default_factory=dict["FitStage", int])
     _longest_epoch_s: float = 0.0
-    _epoch_began_s: float | None = None
+    _epoch_start_s: float | None = None
     _steps: int | None = None
     _per_call: int = 1
     _is_excused: bool = False
-    _made: int = 0
+    _n_steps_moved: int = 0
     _at: tuple[int, int] = (-1, 0)
     _since_s: float = 0.0
     _looked_s: float = 0.0
@@ -87,17 +87,17 @@ class StallDetector:
         """
         self.is_in_fit, self._is_excused = True, False
         self._steps, self._per_call = steps, per_call
-        self._made, self._at, self._epoch_began_s = 0, (-1, 0), None
+        self._n_steps_moved, self._at, self._epoch_start_s = 0, (-1, 0), None
         self._since_s = self._looked_s = t_s
         self._longest_epoch_s = 0.0
-        for place in (FitStage.EPOCH, FitStage.BETWEEN):
-            self._longest_s.pop(place, None)
-            self._seen.pop(place, None)
+        for stage in (FitStage.EPOCH, FitStage.BETWEEN):
+            self._longest_s.pop(stage, None)
+            self._seen.pop(stage, None)
 
     def join_fit(self, t_s: float, epoch: int, step: int, *, steps: int | None) -> None:
-        """A fit is going on whose begin was not seen; as for `begin_fit` and `look`."""
+        """A fit is going on whose begin was not seen; as for `begin_fit` and `check`."""
         self.begin_fit(t_s, steps=steps)
-        self.excuse(t_s)
+        self.excuse_until(t_s)
         self._at = (epoch, step)
 
     def end_fit(self) -> None:
@@ -108,15 +108,15 @@ class StallDetector:
         """An epoch ended that had so many steps."""
         self._steps = steps or self._steps
 
-    def excuse(self, t_s: float) -> None:
+    def excuse_until(self, t_s: float) -> None:
         """Until now somebody else held the training: nothing is learned of that.
 
         The step that follows may be traced anew, and is awaited for as long as it takes.
         """
-        self._is_excused, self._made, self._epoch_began_s = True, 0, None
+        self._is_excused, self._n_steps_moved, self._epoch_start_s = True, 0, None
         self._since_s = self._looked_s = t_s
 
-    def look(self, t_s: float, epoch: int, step: int) -> Stall | None:
+    def check(self, t_s: float, epoch: int, step: int) -> Stall | None:
         """Look at the step counter.
 
         Args:
@@ -140,48 +140,48 @@ class StallDetector:
 
     def _move(self, t_s: float, epoch: int, step: int) -> None:
         is_same = self._at[0] == epoch and self._at[1] < step
-        made = step - self._at[1] if is_same else step
+        n_steps = step - self._at[1] if is_same else step
         if self._is_settled:
-            place = FitStage.EPOCH if is_same else FitStage.BETWEEN
-            self._learn(place, t_s, max(1, made // self._per_call) if is_same else 1)
+            stage = FitStage.EPOCH if is_same else FitStage.BETWEEN
+            self._record_pause(stage, t_s, max(1, n_steps // self._per_call) if is_same else 1)
             if not is_same and t_s - self._since_s <= LEAST_S / _TIMES:
                 # Epochs shorter than the looks: none of the steps seen took longer than this,
                 # and it is too little to make the bound any longer.
-                self._learn(FitStage.EPOCH, t_s, max(1, made // self._per_call))
+                self._record_pause(FitStage.EPOCH, t_s, max(1, n_steps // self._per_call))
         else:
-            self._settle(t_s, made)
+            self._settle(t_s, n_steps)
         if not is_same:
-            if self._epoch_began_s is not None:
-                taken_s = self._since_s - self._epoch_began_s
-                self._longest_epoch_s = max(taken_s, self._longest_epoch_s)
-            self._epoch_began_s = t_s
+            if self._epoch_start_s is not None:
+                epoch_s = self._since_s - self._epoch_start_s
+                self._longest_epoch_s = max(epoch_s, self._longest_epoch_s)
+            self._epoch_start_s = t_s
         self.is_moving, self._at, self._since_s = True, (epoch, step), t_s
 
-    def _settle(self, t_s: float, made: int) -> None:
-        self._made += made
+    def _settle(self, t_s: float, n_steps: int) -> None:
+        self._n_steps_moved += n_steps
         if not self._is_excused:
-            self._learn(FitStage.BEGIN, t_s, int(self._is_settled))
+            self._record_pause(FitStage.BEGIN, t_s, int(self._is_settled))
 
-    def _learn(self, stage: FitStage, t_s: float, times: int) -> None:
+    def _record_pause(self, stage: FitStage, t_s: float, times: int) -> None:
         self._longest_s[stage] = max(t_s - self._since_s, self._longest_s.get(stage, 0.0))
         self._seen[stage] = self._seen.get(stage, 0) + times
 
     @property
     def _is_settled(self) -> bool:
-        return self._made >= _SETTLED * self._per_call
+        return self._n_steps_moved >= _SETTLED * self._per_call
 
     def _judged(self, t_s: float, epoch: int) -> Stall | None:
-        place = self._stage(epoch)
-        if place is None or self._seen.get(place, 0) < _LEAST_SEEN[place]:
+        stage = self._stage(epoch)
+        if stage is None or self._seen.get(stage, 0) < _LEAST_SEEN[stage]:
             return None
-        longest_s, silent_s = self._longest_s[place], t_s - self._since_s
-        least_s = LEAST_S if place is FitStage.EPOCH else LEAST_ELSEWHERE_S
-        if place is FitStage.BETWEEN:
+        longest_s, silent_s = self._longest_s[stage], t_s - self._since_s
+        least_s = LEAST_S if stage is FitStage.EPOCH else LEAST_ELSEWHERE_S
+        if stage is FitStage.BETWEEN:
             # Not each epoch is validated or saved; what is, seldom takes longer than to train it.
             least_s = max(least_s, self._longest_epoch_s)
         if silent_s <= max(least_s, _TIMES * longest_s):
             return None
-        return Stall(place, self._since_s, silent_s, longest_s)
+        return Stall(stage, self._since_s, silent_s, longest_s)
 
     def _stage(self, epoch: int) -> FitStage | None:
         if not self._is_settled:

@@ -47,14 +47,14 @@ class StallMonitor:
         self._event_log = log
         self._runs: dict[str, _Followed] = {}
 
-    def heard(self, record: RunRecord, event: AnyEvent | None) -> None:
+    def on_event(self, record: RunRecord, event: AnyEvent | None) -> None:
         """The hub took an event of a run; None: one that it does not know."""
         if record.study:
             return  # who runs its folds has bounds of its own, and ends them
         t_s = 0.0 if event is None else record.boot_offset_s + event.t_s
         match event:
             case Sample():
-                self._look(record, event, t_s)
+                self._check_sample(record, event, t_s)
             case FitStarted() | EpochEnded() | FitEnded():
                 self._train(record, event, t_s)
             case EpochStarted():
@@ -85,8 +85,8 @@ class StallMonitor:
         followed = self._of(record)
         if isinstance(event, LimitCrossed):
             # What it asks for is done at the next safe point, and does not tell when it begins.
-            is_asked = event.crossed and event.answered and event.action != "notify"
-            followed.is_action_due = followed.is_action_due or is_asked
+            needs_action = event.crossed and event.answered and event.action != "notify"
+            followed.is_action_due = followed.is_action_due or needs_action
             return
         followed.is_action_due = False
         self._excuse(record, t_s)
@@ -107,7 +107,7 @@ class StallMonitor:
             del self._runs[next(iter(self._runs))]
         return found
 
-    def _look(self, record: RunRecord, event: Sample, t_s: float) -> None:
+    def _check_sample(self, record: RunRecord, event: Sample, t_s: float) -> None:
         followed = self._of(record)
         if record.phase != "training" or not event.fit or followed.is_action_due:
             self._excuse(record, t_s)
@@ -116,9 +116,9 @@ class StallMonitor:
         if not silence.is_in_fit:
             silence.join_fit(t_s, event.epoch, event.step, steps=record.steps)
             return
-        stall = silence.look(t_s, event.epoch, event.step)
+        stall = silence.check(t_s, event.epoch, event.step)
         if stall is not None:
-            record.stalled_since_s, record.stalled_why = stall.since_s, _words(stall)
+            record.stalled_since_s, record.stalled_why = stall.since_s, _stall_text(stall)
             if was is None:
                 self._event_log.notify(record, t_s, "warning", "no_steps", record.stalled_why)
         elif was is not None and silence.is_moving:
@@ -128,14 +128,14 @@ class StallMonitor:
 
     def _excuse(self, record: RunRecord, t_s: float) -> None:
         _clear(record)
-        self._of(record).stall_detector.excuse(t_s)
+        self._of(record).stall_detector.excuse_until(t_s)
 
 
 def _clear(record: RunRecord) -> None:
     record.stalled_since_s, record.stalled_why = None, ""
 
 
-def _words(stall: Stall) -> str:
+def _stall_text(stall: Stall) -> str:
     longest = f"{stall.longest_s:.2g}" if stall.longest_s < _WHOLE_S else f"{stall.longest_s:.0f}"
     where = f"{stall.fit_stage.value}, where the longest pause was {longest} s"
     return f"no step for {stall.silent_s:.0f} s {where}"

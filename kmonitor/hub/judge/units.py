@@ -76,7 +76,7 @@ class Unit:
 
     Attributes:
         number: Epochs or fits of the run that had ended with it.
-        began_s: Run time, seconds.
+        start_s: Run time, seconds.
         ended_s: Likewise.
         low: Smallest sample of `ram`, `vram` and `allocator` (on the host) or `device_allocator`,
             bytes.
@@ -95,7 +95,7 @@ class Unit:
     """
 
     number: int
-    began_s: float
+    start_s: float
     ended_s: float = math.nan
     low: dict[str, float] = field(default_factory=dict[str, float])
     high: dict[str, float] = field(default_factory=dict[str, float])
@@ -149,8 +149,8 @@ class RunUnits:
     """The units of one run since its last start or reload; owned by the judging thread.
 
     Attributes:
-        done: Complete units, the newest last, by what a unit is.
-        fresh: How many of them were completed since `take_fresh`.
+        completed: Complete units, the newest last, by what a unit is.
+        fresh: How many of them were completed since `pop_n_fresh`.
         fits_ended: Of the whole run.
         limits: In force.
         ram_of: The smaller of host memory and the control group's limit, bytes.
@@ -162,7 +162,9 @@ class RunUnits:
     """
 
     def __init__(self) -> None:
-        self.done: dict[UnitKind, deque[Unit]] = {per: deque(maxlen=KEPT_UNITS) for per in _JUDGED}
+        self.completed: dict[UnitKind, deque[Unit]] = {
+            per: deque(maxlen=KEPT_UNITS) for per in _JUDGED
+        }
         self.fits_ended = 0
         self.limits: list[LimitSpec] = []
         self.ram_of: float | None = None
@@ -179,10 +181,10 @@ class RunUnits:
         self._steps_s: list[float] = []
         self._kind: tuple[int, int | None] = (0, None)
 
-    def take_fresh(self, kind: UnitKind) -> int:
+    def pop_n_fresh(self, kind: UnitKind) -> int:
         """How many units were completed since this was asked last."""
         fresh, self._fresh[kind] = self._fresh[kind], 0
-        return min(fresh, len(self.done[kind]))
+        return min(fresh, len(self.completed[kind]))
 
     def add(self, t_s: float, event: Event) -> None:
         """One event of the run, in order.
@@ -200,7 +202,7 @@ class RunUnits:
                 self._graph(event)
             case EpochStarted():
                 self._complete_epoch()
-                self._open[UnitKind.EPOCH].began_s = t_s
+                self._open[UnitKind.EPOCH].start_s = t_s
                 self.epoch_samples.begin(t_s)
             case EpochEnded():
                 self._epoch_ended(t_s, event)
@@ -221,12 +223,12 @@ class RunUnits:
             columns: Of `SAMPLED` what was read, `[n]` each, NaN where not.
         """
         for level, name in self._levels.items():
-            values = _there(columns.get(name))
+            values = _finite_values(columns.get(name))
             for unit in self._open.values() if len(values) else ():
                 unit.measured(level, float(values.min()), float(values.max()))
         if "ram_bytes" in columns:
             self.epoch_samples.samples(t_s, columns["ram_bytes"])
-        newest = {name: _there(columns.get(name))[-1:].tolist() for name in SAMPLED}
+        newest = {name: _finite_values(columns.get(name))[-1:].tolist() for name in SAMPLED}
         self._children_bytes = (newest["ram_children_bytes"] or [self._children_bytes])[0]
         self.vram_of = (newest["vram_of_bytes"] or [self.vram_of])[0]
         if newest["ram_of_bytes"]:
@@ -240,10 +242,10 @@ class RunUnits:
             case SessionStarted():
                 self._complete_epoch()
                 self.allocated = None
-                self._begin_anew(t_s)
+                self._restart(t_s)
             case ActionRecord() if event.ok and event.action == "reload":
                 self._complete_epoch()
-                self._begin_anew(t_s)
+                self._restart(t_s)
             case LimitsInForce():
                 self.limits = event.limits
             case FieldSources():
@@ -305,19 +307,19 @@ class RunUnits:
         self._open[UnitKind.FIT] = Unit(self.fits_ended + 1, t_s)
 
     def _add(self, kind: UnitKind, unit: Unit) -> None:
-        self.done[kind].append(unit)
+        self.completed[kind].append(unit)
         self._fresh[kind] += 1
 
-    def _begin_anew(self, t_s: float) -> None:
+    def _restart(self, t_s: float) -> None:
         self.epoch_samples = FirstEpochSamples()
         self._children_bytes = math.nan
         for per in _JUDGED:
-            self.done[per].clear()
+            self.completed[per].clear()
             self._fresh[per] = 0
             self._open[per] = Unit(self._open[per].number, t_s)
 
 
-def _there(values: Floats | None) -> Floats:
+def _finite_values(values: Floats | None) -> Floats:
     return np.empty(0) if values is None else values[np.isfinite(values)]
 
 
@@ -384,9 +386,9 @@ def counters_of(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:
     return [counter for counter in found if np.isfinite(counter.values).any()]
 
 
-def cut(counters: Iterable[Counter], kept: NDArray[np.bool_]) -> list[Counter]:
+def cut(counters: Iterable[Counter], mask: NDArray[np.bool_]) -> list[Counter]:
     """The same of some units only."""
-    return [Counter(one.kind, one.values[: len(kept)][kept], one.function) for one in counters]
+    return [Counter(one.kind, one.values[: len(mask)][mask], one.function) for one in counters]
 
 
 def allocation_growth(allocated: tuple[float, str] | None, growth: Growth) -> list[CounterGrowth]:
@@ -398,20 +400,20 @@ def allocation_growth(allocated: tuple[float, str] | None, growth: Growth) -> li
     """
     if allocated is None or growth.slope is None:
         return []
-    grown, place = allocated
+    grown, function = allocated
     if grown < _SHARE_EXPLAINED * growth.slope.middle:
         return []
     # One look has no interval.
-    return [CounterGrowth(CounterKind.PYTHON_BYTES, Slope(grown, grown, grown), place)]
+    return [CounterGrowth(CounterKind.PYTHON_BYTES, Slope(grown, grown, grown), function)]
 
 
 def _as_one_kind(step_s: Floats, units: Sequence[Unit]) -> Floats:
-    is_there = np.isfinite(step_s) & (step_s > 0.0)
+    is_finite = np.isfinite(step_s) & (step_s > 0.0)
     values = np.full(len(step_s), np.nan)
-    if is_there.any():
-        kinds = [unit.kind for unit, there in zip(units, is_there, strict=True) if there]
-        parts = relative_to_own_kind(step_s[is_there], kinds)
-        values[is_there] = parts * float(np.median(step_s[is_there]))
+    if is_finite.any():
+        kinds = [unit.kind for unit, has_value in zip(units, is_finite, strict=True) if has_value]
+        relative = relative_to_own_kind(step_s[is_finite], kinds)
+        values[is_finite] = relative * float(np.median(step_s[is_finite]))
     return values
 
 

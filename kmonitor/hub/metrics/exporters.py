@@ -61,8 +61,8 @@ class MetricsExporters:
             raise _not_installed("--prometheus", "prometheus-client", "prometheus", exc) from exc
         self._page = PrometheusPage(address, self._snapshot_holder)
         who = "every user of this host" if address.ip.is_loopback else "whoever reaches this port"
-        tell = LOG.info if address.ip.is_loopback else LOG.warning
-        tell("figures are served at %s without a login: %s may read them", self._page.url, who)
+        log = LOG.info if address.ip.is_loopback else LOG.warning
+        log("figures are served at %s without a login: %s may read them", self._page.url, who)
 
     def send(self, url: str, *, hub: str, host: str) -> None:
         """Send figures to the OpenTelemetry collector at `url`.
@@ -79,10 +79,10 @@ class MetricsExporters:
         self._endpoint = endpoint
         LOG.info("figures are sent to %s", endpoint)
 
-    def heard(self, record: RunRecord, event: AnyEvent | None) -> None:
+    def on_event(self, record: RunRecord, event: AnyEvent | None) -> None:
         """The hub took an event of a run."""
         with self._faults.guarded("figures"):
-            self._metrics_store.heard(record, event)
+            self._metrics_store.on_event(record, event)
 
     def publish(self, hub: HubSnapshot, registry: RunRegistry, now_s: float) -> None:
         """Lay out what is known now. Args: `now_s`: monotonic time."""
@@ -108,22 +108,22 @@ def metrics_endpoint(url: str) -> str:
     """
     remedy = "Write the collector's address, such as http://127.0.0.1:4318."
     try:
-        parts = urlsplit(url)
-        is_good = parts.scheme in {"http", "https"} and bool(parts.hostname)
-        is_good = is_good and (parts.port is None or parts.port > 0)
+        split = urlsplit(url)
+        is_good = split.scheme in {"http", "https"} and bool(split.hostname)
+        is_good = is_good and (split.port is None or split.port > 0)
     except ValueError:
-        is_good, parts = False, urlsplit("")
-    if not is_good or _CONTROL.search(url) or parts.query or parts.fragment:
+        is_good, split = False, urlsplit("")
+    if not is_good or _CONTROL.search(url) or split.query or split.fragment:
         raise ExporterRefused(f'"{url}" is no address of a collector.', remedy)
-    if "@" in parts.netloc:
+    if "@" in split.netloc:
         # Whoever lists processes reads the command line.
         raise ExporterRefused(
             "--otlp takes no password in the address: other users could read it.",
             "Put it into the variable OTEL_EXPORTER_OTLP_HEADERS, such as"
             ' "Authorization=Basic ...".',
         )
-    path = parts.path.rstrip("/")
-    return f"{parts.scheme}://{parts.netloc}{path.removesuffix(_PATH)}{_PATH}"
+    path = split.path.rstrip("/")
+    return f"{split.scheme}://{split.netloc}{path.removesuffix(_PATH)}{_PATH}"
 
 
 def is_loopback(url: str) -> bool:

@@ -51,7 +51,7 @@ INFO: Final = _of_run(
     "info", "", "1, with what else is known of the run", "host", "backend", "model", "job", "study"
 )
 STATE: Final = _of_run("state", "", "1 for the state that the run is in", "state")
-LAST_TOLD: Final = _of_run(
+LAST_EVENT: Final = _of_run(
     "last_event_timestamp_seconds", "s", "When the hub took its newest event, UTC"
 )
 RAM: Final = _of_run("ram_bytes", "By", "Resident set of the process and its children")
@@ -142,7 +142,7 @@ RUNS: Final = _of_hub("runs", "", "Runs that the hub knows, ended ones too", "st
 LEFT_OUT: Final = _of_hub("runs_left_out", "", "Living runs beyond those that are shown")
 HUB_INFO: Final = _of_hub("hub_info", "", "1, with the hub's version", "version")
 HUB_STARTED: Final = _of_hub("hub_start_timestamp_seconds", "s", "When the hub started, UTC")
-HUB_TOLD: Final = _of_hub(
+HUB_SNAPSHOT: Final = _of_hub(
     "hub_snapshot_timestamp_seconds", "s", "When the hub's loop told these figures last, UTC"
 )
 HUB_AGENTS: Final = _of_hub("hub_trainings", "", "Trainings that are connected")

@@ -45,7 +45,7 @@ def points(snapshot: Snapshot, now_s: float) -> Iterator[Point]:
         now_s: Monotonic time.
     """
     yield from _of_hub(snapshot.hub)
-    if now_s - snapshot.taken_s > STALE_S:
+    if now_s - snapshot.taken_at_s > STALE_S:
         return
     yield Point(metric_table.LEFT_OUT, (), snapshot.left_out)
     yield Point(metric_table.HUB_EVENTS, (), snapshot.events)
@@ -60,7 +60,7 @@ def points(snapshot: Snapshot, now_s: float) -> Iterator[Point]:
 def _of_hub(hub: HubSnapshot) -> Iterator[Point]:
     yield Point(metric_table.HUB_INFO, (hub.version,), 1.0)
     yield Point(metric_table.HUB_STARTED, (), hub.started_wall_s)
-    yield Point(metric_table.HUB_TOLD, (), hub.wall_s)
+    yield Point(metric_table.HUB_SNAPSHOT, (), hub.wall_s)
     yield Point(metric_table.HUB_AGENTS, (), hub.agents)
     yield Point(metric_table.HUB_VIEWERS, (), hub.viewers)
     yield Point(metric_table.HUB_ROWS, (), hub.rows)
@@ -78,7 +78,7 @@ def _of_run(run: RunSnapshot) -> Iterator[Point]:
     about = (run.host, run.backend, run.model, run.job, run.study)
     yield Point(metric_table.INFO, (*labels, *about), 1.0)
     yield Point(metric_table.STATE, (*labels, run.state), 1.0)
-    yield Point(metric_table.LAST_TOLD, labels, run.last_wall_s)
+    yield Point(metric_table.LAST_EVENT, labels, run.last_wall_s)
     yield Point(metric_table.EPOCHS, labels, run.epochs_done)
     yield Point(metric_table.FAULTS, labels, run.faults)
     yield Point(metric_table.GAPS, labels, run.gaps)

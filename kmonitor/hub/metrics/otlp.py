@@ -34,7 +34,7 @@ _PATIENCE_S: Final = 5.0
 """An attempt may take so long, the SDK's own ones after it included, seconds."""
 
 _JOIN_S: Final = 1.0
-_MOST_WORDS: Final = 300
+_LONGEST_TEXT: Final = 300
 _CAUSES: Final = (
     re.compile(r"\[Errno -?\d+\] ([^\"'\])]+)"),
     re.compile(r"(Read timed out)"),
@@ -74,7 +74,7 @@ class OtlpSender:
         self._sent = {"done": 0, "failed": 0}
         holder.lay_exports(self._sent)
         self._started_ns = time.time_ns()
-        self._words = _SdkWords()
+        self._sdk_log = _SdkLog()
         self._resource = Resource.create(
             {
                 "service.name": "kmonitor-hub",
@@ -100,7 +100,7 @@ class OtlpSender:
         self._is_over.set()
         self._exporter.shutdown()
         self._thread.join(_JOIN_S)
-        self._words.let_go()
+        self._sdk_log.detach()
 
     def _main(self) -> None:
         wait_s = 0.0
@@ -112,17 +112,17 @@ class OtlpSender:
 
     def _send(self, found: list[Point]) -> None:
         try:
-            is_done = self._exporter.export(self._data(found)) is MetricExportResult.SUCCESS
-            why = "" if is_done else self._words.take()
+            is_sent = self._exporter.export(self._data(found)) is MetricExportResult.SUCCESS
+            why = "" if is_sent else self._sdk_log.pop_message()
         except Exception as exc:  # noqa: BLE001 - a thread's main: the next attempt may do
-            is_done, why = False, f"{type(exc).__name__}: {exc}"
-        if self._is_over.is_set() and not is_done:
+            is_sent, why = False, f"{type(exc).__name__}: {exc}"
+        if self._is_over.is_set() and not is_sent:
             return  # cut short by the hub's own end
-        self._sent["done" if is_done else "failed"] += 1
+        self._sent["done" if is_sent else "failed"] += 1
         self._snapshot_holder.lay_exports(self._sent)
-        self._tell(why[:_MOST_WORDS] if not is_done else "")
+        self._report(why[:_LONGEST_TEXT] if not is_sent else "")
 
-    def _tell(self, why: str) -> None:
+    def _report(self, why: str) -> None:
         trouble = ""
         if why:
             trouble = (
@@ -161,12 +161,12 @@ class OtlpSender:
         return Metric(definition.name, definition.about, definition.unit, data)
 
 
-class _SdkWords(logging.Handler):
+class _SdkLog(logging.Handler):
     """Hears why the SDK could not send, in the place of standard error."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self._heard = ""
+        self._last_message = ""
         self._did_propagate = _SDK_LOG.propagate
         _SDK_LOG.propagate = False
         _SDK_LOG.addHandler(self)
@@ -174,25 +174,25 @@ class _SdkWords(logging.Handler):
     @override
     def emit(self, record: logging.LogRecord) -> None:
         # The first words of an attempt say why, those after it that it was given up.
-        self._heard = self._heard or " ".join(record.getMessage().split())
+        self._last_message = self._last_message or " ".join(record.getMessage().split())
 
-    def take(self) -> str:
+    def pop_message(self) -> str:
         """What it said of this attempt, which is then forgotten."""
-        heard, self._heard = self._heard, ""
-        return _plain(heard) if heard else "it refused them"
+        message, self._last_message = self._last_message, ""
+        return _plain(message) if message else "it refused them"
 
-    def let_go(self) -> None:
+    def detach(self) -> None:
         """Let the SDK talk as it did before."""
         _SDK_LOG.removeHandler(self)
         _SDK_LOG.propagate = self._did_propagate
 
 
-def _plain(words: str) -> str:
+def _plain(message: str) -> str:
     """The cause alone, where it stands within what the libraries below made of it."""
     for cause in _CAUSES:
-        if found := cause.search(words):
+        if found := cause.search(message):
             return found[1]
-    return words
+    return message
 
 
 def _refuse_elsewhere(response: requests.Response, **_: Any) -> None:

@@ -155,7 +155,7 @@ class _Reader(BaseHTTPRequestHandler):
             # A web page elsewhere may have its name lead here, and read what the browser may.
             self._answer(403, b"ask for this page by address, or as localhost\n")
         elif path == PAGE:
-            self._answer_figures()
+            self._send_metrics()
         elif path == "/":
             self._answer(200, _INDEX)
         else:
@@ -165,7 +165,7 @@ class _Reader(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Every scrape in the log would push out what matters."""
 
-    def _answer_figures(self) -> None:
+    def _send_metrics(self) -> None:
         text, kind = self.server.page(self.headers.get("Accept", ""))
         if text:
             self._answer(200, text, kind)

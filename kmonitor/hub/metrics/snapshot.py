@@ -102,7 +102,7 @@ class Snapshot:
     """All of it.
 
     Attributes:
-        taken_s: When, on the monotonic clock.
+        taken_at_s: When, on the monotonic clock.
         hub: The hub itself.
         runs: Living ones, at most `MOST_RUNS`.
         left_out: Living ones beyond those.
@@ -111,7 +111,7 @@ class Snapshot:
         reclaims: Of all runs since then.
     """
 
-    taken_s: float
+    taken_at_s: float
     hub: HubSnapshot
     runs: tuple[RunSnapshot, ...]
     left_out: int
@@ -146,7 +146,7 @@ class _Tallied:
 
 
 @dataclass(slots=True)
-class _Kept:
+class _RunMetrics:
     sample: Sample | None = None
     logs: dict[str, float] = field(default_factory=dict[str, float])
     reclaims: _Tallied = field(default_factory=_Tallied)
@@ -157,11 +157,11 @@ class RunMetricsStore:
 
     def __init__(self) -> None:
         """Nothing was heard yet."""
-        self._kept: dict[str, _Kept] = {}
+        self._by_run: dict[str, _RunMetrics] = {}
         self._reclaims = _Tallied()
         self._events = 0
 
-    def heard(self, record: RunRecord, event: AnyEvent | None) -> None:
+    def on_event(self, record: RunRecord, event: AnyEvent | None) -> None:
         """The hub took an event of a run; None: one that it does not know."""
         self._events += 1
         match event:
@@ -188,10 +188,10 @@ class RunMetricsStore:
         # Those that started last: by what changed last, they would come and go.
         living.sort(key=lambda record: (record.started_wall_s, record.run), reverse=True)
         alive = {record.run for record in living}
-        for run in self._kept.keys() - alive:
-            del self._kept[run]
+        for run in self._by_run.keys() - alive:
+            del self._by_run[run]
         return Snapshot(
-            taken_s=now_s,
+            taken_at_s=now_s,
             hub=hub,
             runs=tuple(self._run_snapshot(record) for record in living[:MOST_RUNS]),
             left_out=max(0, len(living) - MOST_RUNS),
@@ -200,14 +200,14 @@ class RunMetricsStore:
             reclaims=self._reclaims.frozen(RECLAIMS),
         )
 
-    def _of(self, record: RunRecord) -> _Kept:
-        found = self._kept.get(record.run)
+    def _of(self, record: RunRecord) -> _RunMetrics:
+        found = self._by_run.get(record.run)
         if found is None:
-            found = self._kept[record.run] = _Kept()
+            found = self._by_run[record.run] = _RunMetrics()
         return found
 
     def _run_snapshot(self, record: RunRecord) -> RunSnapshot:
-        kept = self._of(record)
+        metrics = self._of(record)
         source = record.sources.get("vram_bytes")
         is_silent = record.state == "silent"
         return RunSnapshot(
@@ -229,7 +229,7 @@ class RunMetricsStore:
             faults=sum(record.faults.values()),
             gaps=record.gaps,
             verdicts={str(metric): state for metric, state in record.verdicts.items()},
-            sample=None if is_silent else kept.sample,
-            logs=kept.logs,
-            reclaims=kept.reclaims.frozen(each for each in RECLAIMS if each in record.actions),
+            sample=None if is_silent else metrics.sample,
+            logs=metrics.logs,
+            reclaims=metrics.reclaims.frozen(each for each in RECLAIMS if each in record.actions),
         )

@@ -62,15 +62,15 @@ def apply_event(record: RunRecord, event: AnyEvent) -> float:
     apply = _FOLDS.get(type(event))
     if apply is not None:
         apply(record, event)
-        record.keep_within()
+        record.clamp()
     run_t_s = clamp_seconds(record.boot_offset_s + event.t_s)
     record.last_t_s = max(record.last_t_s, run_t_s)
     return run_t_s
 
 
-def _boot_started(record: RunRecord, event: SessionStarted) -> None:
+def _session_started(record: RunRecord, event: SessionStarted) -> None:
     is_again = record.is_known and event.boot == record.boot and not record.supervisor
-    if is_again and record.has_told:
+    if is_again and record.has_first_event:
         return  # told again, for a hub that had forgotten
     if not record.is_known:
         record.started_wall_s = event.started_wall_s
@@ -79,7 +79,7 @@ def _boot_started(record: RunRecord, event: SessionStarted) -> None:
         # still goes on.
         after_first_s = event.started_wall_s - record.started_wall_s
         record.boot_offset_s = max(after_first_s, record.last_t_s)
-    _take_identity(record, event)
+    _set_identity(record, event)
     record.supervisor = 0
     if is_again:
         return  # what came since its first event, which was lost, is newer
@@ -89,7 +89,7 @@ def _boot_started(record: RunRecord, event: SessionStarted) -> None:
     record.faults = {}
 
 
-def _take_identity(record: RunRecord, event: SessionStarted) -> None:
+def _set_identity(record: RunRecord, event: SessionStarted) -> None:
     if not record.renamed:
         record.name = event.name
     record.boot = event.boot
@@ -111,19 +111,19 @@ def _take_identity(record: RunRecord, event: SessionStarted) -> None:
     record.attempt = event.attempt
 
 
-def _boot_ended(record: RunRecord, event: SessionEnded) -> None:
+def _session_ended(record: RunRecord, event: SessionEnded) -> None:
     was_idle = record.phase == "idle"
     record.phase = _END_PHASES[event.why]
-    words = [event.error_type, event.message]
+    texts = [event.error_type, event.message]
     # A fit that did not end well is worth a word though the process did: sys.exit, say.
     before = record.phase_why if was_idle and event.why == "finished" else ""
-    record.phase_why = ": ".join(word for word in words if word) or before
+    record.phase_why = ": ".join(text for text in texts if text) or before
     if event.why == "restart":
         record.phase_why = "restarting in a new process"
         record.supervisor = event.supervisor
 
 
-def _boot_died(record: RunRecord, event: SessionDied) -> None:
+def _session_died(record: RunRecord, event: SessionDied) -> None:
     record.supervisor = event.supervisor
     record.cause = _cause(event)
     record.last_t_s = max(record.last_t_s, record.boot_offset_s + event.t_s)
@@ -169,8 +169,8 @@ def _fit_started(record: RunRecord, event: FitStarted) -> None:
 def _fit_ended(record: RunRecord, event: FitEnded) -> None:
     record.fits_done += 1
     record.phase = "idle"
-    words = [_FIT_ENDS.get(event.how, ""), event.error_type, event.message]
-    record.phase_why = ": ".join(word for word in words if word)
+    texts = [_FIT_ENDS.get(event.how, ""), event.error_type, event.message]
+    record.phase_why = ": ".join(text for text in texts if text)
 
 
 def _epoch_started(record: RunRecord, event: EpochStarted) -> None:
@@ -260,15 +260,15 @@ def _fault(record: RunRecord, event: Fault) -> None:
     record.faults[where] = max(event.count, record.faults.get(where, 0))
 
 
-def _lost(record: RunRecord, event: LostEvents) -> None:
+def _events_lost(record: RunRecord, event: LostEvents) -> None:
     record.gaps += max(0, event.last - event.first + 1)
 
 
 _FOLDS: dict[type[AnyEvent], Callable[[RunRecord, Any], None]] = {
     ActionRecord: _action,
-    SessionDied: _boot_died,
-    SessionEnded: _boot_ended,
-    SessionStarted: _boot_started,
+    SessionDied: _session_died,
+    SessionEnded: _session_ended,
+    SessionStarted: _session_started,
     CommandProgress: _command,
     EpochEnded: _epoch_ended,
     EpochStarted: _epoch_started,
@@ -279,7 +279,7 @@ _FOLDS: dict[type[AnyEvent], Callable[[RunRecord, Any], None]] = {
     FoldEnded: _study,
     GraphSize: _graph,
     LimitsInForce: _limits,
-    LostEvents: _lost,
+    LostEvents: _events_lost,
     Paused: _paused,
     Sample: _sample,
     FieldSources: _sources,

@@ -100,7 +100,7 @@ class CommandQueue:
             entry = _decode(body)
         except CANNOT_DECODE:
             return None
-        self._keep_final(entry)
+        self._store_final(entry)
         return entry
 
     def add(self, request: CommandRequest, wall_s: float, refusal: str = "") -> CommandEntry:
@@ -141,7 +141,7 @@ class CommandQueue:
             self._open.pop(entry.id, None)
             self._next_send_s.pop(entry.id, None)
             self._deadline_s.pop(entry.id, None)
-            self._keep_final(entry)
+            self._store_final(entry)
         return True
 
     def open_of(self, run: str) -> list[CommandEntry]:
@@ -181,7 +181,7 @@ class CommandQueue:
             entry.was_sent = True
             self._dirty[entry.id] = entry
 
-    def take_dirty(self) -> list[tuple[str, bytes, bool]]:
+    def pop_dirty(self) -> list[tuple[str, bytes, bool]]:
         """(id, entry, whether it is open) to be written; they count as written."""
         dirty = [(e.id, _encode(e), not e.is_final) for e in self._dirty.values()]
         self._dirty.clear()
@@ -192,7 +192,7 @@ class CommandQueue:
         """Whether something is to be written."""
         return bool(self._dirty)
 
-    def _keep_final(self, entry: CommandEntry) -> None:
+    def _store_final(self, entry: CommandEntry) -> None:
         self._final[entry.id] = entry
         while len(self._final) > _KEPT_FINAL:
             self._final.popitem(last=False)

@@ -14,7 +14,7 @@ from kmonitor.hub.runs.run_record import RunRecord, read_record
 from kmonitor.hub.store.connection import CONFLICT_ERRORS, REJECTED_ROW_ERRORS, RETRYABLE_ERRORS
 from kmonitor.hub.store.database import Database, WriteBatch
 from kmonitor.hub.store.pages import PageRequest
-from kmonitor.hub.store.row_checks import whole
+from kmonitor.hub.store.row_checks import count_of
 from kmonitor.hub.store.sample_blocks import SampleBlock
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.spool_folder import SpooledEvent, encode_lost_event
@@ -64,12 +64,14 @@ def read_event_body(seq: int, body: bytes) -> TakenEvent:
     return seq, str(event.__struct_config__.tag), event, body
 
 
-def take_spooled(run: str, events: Iterable[SpooledEvent], faults: HubFaults) -> list[TakenEvent]:
+def spooled_events(
+    run: str, events: Iterable[SpooledEvent], faults: HubFaults
+) -> list[TakenEvent]:
     """Events of a run's spool ready to be taken; a `Lost` stands for each that is none."""
-    return [_taken(run, event, faults) for event in events]
+    return [_decode_spooled(run, event, faults) for event in events]
 
 
-def _taken(run: str, event: SpooledEvent, faults: HubFaults) -> TakenEvent:
+def _decode_spooled(run: str, event: SpooledEvent, faults: HubFaults) -> TakenEvent:
     try:
         return read_event_body(event.seq, event.body)
     except ProtocolError as exc:
@@ -102,7 +104,7 @@ def read_runs(database: Database, faults: HubFaults) -> Iterator[RunRecord]:
         record.key = key
         record.run = run
         # The rows are the truth: a number that is stored is never taken again.
-        record.accepted = max(record.accepted, whole(stored))
+        record.accepted = max(record.accepted, count_of(stored))
         yield record
 
 
@@ -119,7 +121,7 @@ def rebuilt(database: Database, key: int, run: str) -> RunRecord:
             except ProtocolError:
                 continue
         cursor, more = page.cursor, page.more
-    record.last_wall_s = record.told_wall_s
+    record.last_wall_s = record.last_event_wall_s
     return record
 
 
@@ -230,35 +232,35 @@ class HubEventLog:
         """Whether so much waits for a commit that nothing more can be taken."""
         return self._pending_bytes > _MAX_PENDING_BYTES
 
-    def take(self, record: RunRecord, events: Sequence[TakenEvent]) -> None:
+    def append(self, record: RunRecord, events: Sequence[TakenEvent]) -> None:
         """Take a run's events, which follow the ones taken before; they wait for a commit."""
         wall_s = self._clock.wall_s()
         self._unconfirmed.setdefault(record.run, record.accepted)
         for seq, kind, event, body in events:
             if isinstance(event, SessionStarted) and record.is_known and event.boot != record.boot:
-                self._boot_is_over(record, "the process was restarted before it answered")
+                self._end_session(record, "the process was restarted before it answered")
             t_s = self._applied(record, event)
             row = self._next_row
             self._next_row += 1
             gap = self._gap(record, row, event)
-            kept = body if gap is None else encode_event(gap)
-            self._pending.events.append((row, record.key, seq, t_s, wall_s, kind, kept))
-            self._pending_bytes += len(kept) + _ROW_OVERHEAD_BYTES
-            record.stored_bytes += len(kept) + _STORED_OVERHEAD_BYTES
+            stored_body = body if gap is None else encode_event(gap)
+            self._pending.events.append((row, record.key, seq, t_s, wall_s, kind, stored_body))
+            self._pending_bytes += len(stored_body) + _ROW_OVERHEAD_BYTES
+            record.stored_bytes += len(stored_body) + _STORED_OVERHEAD_BYTES
             if isinstance(event, _ENDS_UNIT):
                 self.unit_ended.add(record.run)
             elif isinstance(event, CommandProgress):
                 self._progress(event, row)
             elif _ends_run(event):
-                self._boot_is_over(record, "the training ended before it answered")
-            for heard in self.listeners:
+                self._end_session(record, "the training ended before it answered")
+            for listener in self.listeners:
                 with self._faults.guarded("listener", of=record.run):
-                    heard(record, event)
+                    listener(record, event)
             record.accepted = seq
         record.rows += len(events)
         # What was shipped later did not happen now.
-        record.last_wall_s = min(wall_s, record.told_wall_s) if record.is_shipped else wall_s
-        self.registry.touch(record)
+        record.last_wall_s = min(wall_s, record.last_event_wall_s) if record.is_shipped else wall_s
+        self.registry.mark_changed(record)
 
     def _gap(self, record: RunRecord, row: int, event: AnyEvent | None) -> LostEvents | None:
         """A gap is one row, however many events tell of it: the newest stands for all."""
@@ -282,7 +284,7 @@ class HubEventLog:
                 return apply_event(record, event)
         return record.last_t_s
 
-    def take_gap(self, record: RunRecord, last: int, origin: Origin | None) -> None:
+    def append_gap(self, record: RunRecord, last: int, origin: Origin | None) -> None:
         """Write down that events up to number `last` are lost for good."""
         if not record.is_known and origin is not None:
             record.boot = origin.boot
@@ -298,13 +300,13 @@ class HubEventLog:
             why="neither the training's machine nor the hub has these any more",
         )
         self._faults.record("gap", f"{record.run} {gap.first}..{gap.last}")
-        self.take(record, [(last, "lost", gap, encode_event(gap))])
+        self.append(record, [(last, "lost", gap, encode_event(gap))])
 
     def confirmed(self, record: RunRecord) -> int:
         """Newest sequence number of a run that is committed."""
         return self._unconfirmed.get(record.run, record.accepted)
 
-    def settle(self, entry: CommandEntry, state: CommandState, why: str = "") -> None:
+    def advance_command(self, entry: CommandEntry, state: CommandState, why: str = "") -> None:
         """Move a command on and write down how it ended."""
         if self.command_queue.advance(entry, state, why) and entry.is_final:
             self._audit_end(entry)
@@ -313,7 +315,7 @@ class HubEventLog:
         """Write down that a run's process is gone, and close its open commands."""
         # At the time of its newest event; the run comes back only with events of its own number.
         self.notify(record, record.last_t_s, "error", "lost", why)
-        self._boot_is_over(record, "the training's process is gone")
+        self._end_session(record, "the training's process is gone")
 
     def notify(
         self, record: RunRecord, run_t_s: float, level: NoticeLevel, code: str, text: str
@@ -329,18 +331,18 @@ class HubEventLog:
         """
         t_s = max(0.0, run_t_s - record.boot_offset_s)
         notice = Notice(t_s=t_s, level=level, code=code, text=text)
-        self._take_own(record, run_t_s, "notice", encode_event(notice))
+        self._append_own(record, run_t_s, "notice", encode_event(notice))
 
-    def take_verdict(self, record: RunRecord, verdict: Verdict) -> None:
+    def append_verdict(self, record: RunRecord, verdict: Verdict) -> None:
         """Write down what the hub itself makes of a run; `verdict.t_s` is a run time."""
         run_t_s = verdict.t_s
-        of_boot = replace(verdict, t_s=max(0.0, run_t_s - record.boot_offset_s))
+        session_verdict = replace(verdict, t_s=max(0.0, run_t_s - record.boot_offset_s))
         record.verdicts.pop(verdict.metric, None)
         if verdict.state in ALARMED_STATES:
             record.verdicts[verdict.metric] = verdict.state
-        self._take_own(record, run_t_s, "verdict", encode_event(of_boot))
+        self._append_own(record, run_t_s, "verdict", encode_event(session_verdict))
 
-    def _take_own(self, record: RunRecord, run_t_s: float, kind: str, body: bytes) -> None:
+    def _append_own(self, record: RunRecord, run_t_s: float, kind: str, body: bytes) -> None:
         # A row of the hub's own has a number below 0: no agent's number can be that.
         row, wall_s = self._next_row, self._clock.wall_s()
         self._next_row += 1
@@ -348,9 +350,9 @@ class HubEventLog:
         self._pending_bytes += len(body) + _ROW_OVERHEAD_BYTES
         record.stored_bytes += len(body) + _STORED_OVERHEAD_BYTES
         record.rows += 1
-        self.registry.touch(record)
+        self.registry.mark_changed(record)
 
-    def take_block(self, block: SampleBlock) -> None:
+    def add_block(self, block: SampleBlock) -> None:
         """Keep samples that were packed; not of a run that was deleted meanwhile."""
         run = self.registry.id_of(block.run_key)
         record = None if run is None else self.registry.get(run)
@@ -358,7 +360,7 @@ class HubEventLog:
             return
         self._pending.blocks.append(block)
         record.stored_bytes += block.n_bytes
-        self.registry.touch(record)
+        self.registry.mark_changed(record)
 
     def audit(self, who: str, what: str, run: str, subject: str, result: str) -> None:
         """Write down who did what."""
@@ -407,7 +409,7 @@ class HubEventLog:
         is_resting = bool(self._trouble) and self._clock.monotonic_s() < self._not_before_s
         if is_resting or not self._write():
             return False
-        self.then(_nothing)  # the loop confirms to agents what is written
+        self.then(_do_nothing)  # the loop confirms to agents what is written
         return True
 
     def then(self, act: Callable[[], object]) -> None:
@@ -438,9 +440,9 @@ class HubEventLog:
     def _write(self) -> bool:
         changes = self._pending
         # After a failure older copies are still here; each try would add one more of each.
-        changes.runs = _newest([*changes.runs, *self.registry.take_dirty()])
-        changes.commands = _newest([*changes.commands, *self.command_queue.take_dirty()])
-        changes.deleted += self.registry.take_deleted()
+        changes.runs = _newest([*changes.runs, *self.registry.pop_dirty()])
+        changes.commands = _newest([*changes.commands, *self.command_queue.pop_dirty()])
+        changes.deleted += self.registry.pop_deleted()
         started_s = self._clock.monotonic_s()
         try:
             self._write_all(changes)
@@ -458,7 +460,7 @@ class HubEventLog:
         return True
 
     @property
-    def _never_taken(self) -> tuple[type[Exception], ...]:
+    def _fatal_errors(self) -> tuple[type[Exception], ...]:
         return (
             (*REJECTED_ROW_ERRORS, *CONFLICT_ERRORS) if self._is_lenient else REJECTED_ROW_ERRORS
         )
@@ -470,24 +472,24 @@ class HubEventLog:
         """
         try:
             self.database.write(batch)
-        except self._never_taken as exc:
-            parts = self._parts(batch, exc)
+        except self._fatal_errors as exc:
+            batches = self._split_batch(batch, exc)
         else:
             return
         # By halves: which row it is the database does not say.
-        while parts:
-            part = parts.pop(0)
+        while batches:
+            part = batches.pop(0)
             try:
                 self.database.write(part)
             except RETRYABLE_ERRORS:
-                for later in parts:
+                for later in batches:
                     part.add(later)
                 self._pending = part
                 raise
-            except self._never_taken as exc:
-                parts = self._parts(part, exc) + parts
+            except self._fatal_errors as exc:
+                batches = self._split_batch(part, exc) + batches
 
-    def _parts(self, batch: WriteBatch, exc: Exception) -> list[WriteBatch]:
+    def _split_batch(self, batch: WriteBatch, exc: Exception) -> list[WriteBatch]:
         """What is to be tried of what could not be written: less each time."""
         if batch.n_rows > 1:
             return batch.halves()
@@ -523,14 +525,14 @@ class HubEventLog:
         if self.command_queue.advance(entry, event.state, event.why, row) and entry.is_final:
             self._audit_end(entry)
 
-    def _boot_is_over(self, record: RunRecord, why: str) -> None:
+    def _end_session(self, record: RunRecord, why: str) -> None:
         for entry in self.command_queue.open_of(record.run):
             if entry.boot != record.boot or entry.name == "restart":
                 continue  # a restart is reported by the process that follows
             if entry.state == "queued" and not entry.was_sent:
-                self.settle(entry, "expired", why)
+                self.advance_command(entry, "expired", why)
             else:
-                self.settle(entry, "unknown", why)
+                self.advance_command(entry, "unknown", why)
 
     def _audit_end(self, entry: CommandEntry) -> None:
         result = f"{entry.state}: {entry.why}" if entry.why else entry.state
@@ -553,4 +555,4 @@ def _newest(rows: Iterable[_Row]) -> list[_Row]:
     return list({row[0]: row for row in rows}.values())
 
 
-def _nothing() -> None: ...
+def _do_nothing() -> None: ...

@@ -15,7 +15,7 @@ _MOST_CHANGES = MAX_COUNT // 2
 """More were never told: a stored number above it is damaged, and would leave no room."""
 
 
-def _told(change: int) -> int:
+def _safe_change(change: int) -> int:
     return change if change <= _MOST_CHANGES else 0
 
 
@@ -38,19 +38,19 @@ class RunRegistry:
         """Take what the database kept: records, and (run, change) of deleted ones."""
         records = list(runs)
         for record in records:
-            record.change = _told(record.change)
+            record.change = _safe_change(record.change)
         for record in sorted(records, key=lambda r: r.change):
             self._runs[record.run] = record
             self._by_key[record.key] = record.run
             self.change = max(self.change, record.change)
         for run, stored in deleted:
-            change = _told(stored)
+            change = _safe_change(stored)
             self._deleted[run] = max(change, self._deleted.get(run, 0))
             self.change = max(self.change, change)
         self.change += _RESTART_STEP
         for record in self.live():
             # A desktop may have been told of changes that the last hub could not commit.
-            self.touch(record)
+            self.mark_changed(record)
 
     def get(self, run: str) -> RunRecord | None:
         """A run, or None."""
@@ -117,7 +117,7 @@ class RunRegistry:
         """Every run, least recently changed first."""
         return iter(self._runs.values())
 
-    def touch(self, record: RunRecord) -> None:
+    def mark_changed(self, record: RunRecord) -> None:
         """Note that a run changed: desktops are told, the database is written."""
         self.change += 1
         record.change = self.change
@@ -143,7 +143,7 @@ class RunRegistry:
         self._gone = [each for each in self._gone if each[1] != record.run]
         self._runs[record.run] = record
         self._by_key[record.key] = record.run
-        self.touch(record)
+        self.mark_changed(record)
 
     def was_deleted(self, run: str) -> bool:
         """Whether a desktop deleted this run."""
@@ -174,13 +174,13 @@ class RunRegistry:
         }
         return sorted(found, key=lambda run: found[run])[-MAX_DELETED:]
 
-    def take_dirty(self) -> list[tuple[int, str, int, bytes]]:
+    def pop_dirty(self) -> list[tuple[int, str, int, bytes]]:
         """(key, run, change, record) of runs to be written; they count as written."""
         dirty = [(r.key, r.run, r.change, record_body(r)) for r in self._dirty.values()]
         self._dirty.clear()
         return dirty
 
-    def take_deleted(self) -> list[tuple[int, str, int]]:
+    def pop_deleted(self) -> list[tuple[int, str, int]]:
         """(key, run, change) of runs to be removed; they count as removed."""
         gone, self._gone = self._gone, []
         return gone

@@ -52,11 +52,15 @@ class Retention:
     def step(self) -> None:
         """Remove one run if one has to go, or give some room back to the disk."""
         database = self._event_log.database
-        if database.is_away or database.is_sweeping() or self._event_log.registry.is_deleting:
+        if (
+            database.is_disconnected
+            or database.is_sweeping()
+            or self._event_log.registry.is_deleting
+        ):
             return
-        found = self._next_to_go()
+        found = self._next_to_remove()
         if found is None:
-            database.give_back(_PAGES_AT_ONCE)
+            database.release_pages(_PAGES_AT_ONCE)
             return
         record, why = found
         LOG.info("removed run %s (%r): %s", record.run, record.name, why)
@@ -64,7 +68,7 @@ class Retention:
         self._event_log.registry.delete(record)
         self.removed += 1
 
-    def _next_to_go(self) -> tuple[RunRecord, str] | None:
+    def _next_to_remove(self) -> tuple[RunRecord, str] | None:
         keep = self.keep
         if not (keep.days or keep.n_bytes):
             return None
@@ -72,7 +76,7 @@ class Retention:
         if oldest is None:
             return None
         age_s = self._clock.wall_s() - oldest.last_wall_s
-        if keep.days and self._believes_clock() and age_s > keep.days * _DAY_S:
+        if keep.days and self._is_clock_trusted() and age_s > keep.days * _DAY_S:
             return oldest, f"it ended {age_s / _DAY_S:.0f} days ago, {keep.days:g} are kept"
         if keep.n_bytes:
             used = self._event_log.used_bytes
@@ -80,7 +84,7 @@ class Retention:
                 return oldest, f"{used} bytes are stored, {keep.n_bytes} are kept"
         return None
 
-    def _believes_clock(self) -> bool:
+    def _is_clock_trusted(self) -> bool:
         believes = self._clock_check.believes()
         if not believes and not self._is_unsure:
             LOG.info("no run is removed for its age for a day: the clock stepped or is unknown")

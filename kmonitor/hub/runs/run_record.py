@@ -192,7 +192,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         return self.state in ENDED_STATES
 
     @property
-    def told_wall_s(self) -> float:
+    def last_event_wall_s(self) -> float:
         """When the newest event happened, by the clock of its process; UTC epoch seconds."""
         return clamp_wall(self.boot_wall_s + self.last_t_s - self.boot_offset_s)
 
@@ -200,7 +200,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     def ends_at_limit(self) -> bool:
         """Whether what it told ends where the time limit of its job was."""
         ends_s = self.job_ends_wall_s
-        return ends_s is not None and abs(self.told_wall_s - ends_s) <= _AT_LIMIT_S
+        return ends_s is not None and abs(self.last_event_wall_s - ends_s) <= _AT_LIMIT_S
 
     @property
     def is_known(self) -> bool:
@@ -208,11 +208,11 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         return bool(self.boot)
 
     @property
-    def has_told(self) -> bool:
+    def has_first_event(self) -> bool:
         """Whether the first event of its process came, and not only a gap in its place."""
         return bool(self.versions or self.actions or (self.name and not self.renamed))
 
-    def keep_within(self) -> None:
+    def clamp(self) -> None:
         """Cut what is summed up or put together of several values, each of them within bounds."""
         self.boot_offset_s = clamp_seconds(self.boot_offset_s)
         self.last_t_s = clamp_seconds(self.last_t_s)
@@ -266,7 +266,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             graph=self._metric("graph_operations"),
             step_time=self._metric("step_time_s"),
             limits=self.limits,
-            actions=[] if self._cannot_be_asked else self.actions,
+            actions=[] if self._takes_no_commands else self.actions,
             checkpoint_epoch=self.checkpoint_epoch,
             checkpoint_bytes=self.checkpoint_bytes,
             checkpoint_wall_s=self.checkpoint_wall_s,
@@ -281,11 +281,11 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             stored_bytes=self.stored_bytes,
             verdicts=self.verdicts,
             stalled_wall_s=self._stalled_wall_s,
-            **self._place(),
+            **self._progress(),
         )
 
     @property
-    def _cannot_be_asked(self) -> bool:
+    def _takes_no_commands(self) -> bool:
         return self.is_over or self.is_shipped or self.is_elsewhere
 
     @property
@@ -301,7 +301,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         # By the hub's clock, as all that people are told the age of: hosts' clocks differ.
         return clamp_wall(self.last_wall_s - (self.last_t_s - self.stalled_since_s))
 
-    def _place(self) -> _Place:
+    def _progress(self) -> _Place:
         return {
             "rank": self.rank,
             "world_size": self.world_size,

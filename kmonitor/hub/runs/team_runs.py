@@ -14,7 +14,7 @@ from kmonitor.hub.runs.run_record import RunRecord, read_record
 from kmonitor.hub.store.connection import READ_ERRORS, HubIdRange, StoreConnection
 from kmonitor_agent.wire.local.clock import Clock
 
-TEAM_LOOK_EVERY_S: Final = 3.0
+TEAM_POLL_S: Final = 3.0
 TAKE_EVERY_S: Final = 0.5
 
 QUIET_AFTER_S: Final = 60.0
@@ -41,13 +41,13 @@ class TeamRuns:
         log: HubEventLog,
         clock: Clock,
         *,
-        every_s: float = TEAM_LOOK_EVERY_S,
+        every_s: float = TEAM_POLL_S,
     ) -> None:
         """Args: `every_s`: seconds from one look to the next."""
         self._event_log = log
         self._clock = clock
         self._every_s = every_s
-        self._own = HubIdRange.around(log.database.next_key)
+        self._own = HubIdRange.range_of(log.database.next_key)
         self._known: dict[int, int] = {}
         self._found: deque[_Found] = deque()
         self._is_stopping = threading.Event()
@@ -63,7 +63,7 @@ class TeamRuns:
         if self._thread.is_alive():
             self._thread.join(_JOIN_S)
 
-    def take(self) -> None:
+    def apply_found(self) -> None:
         """Show what was found since, and mark what is told of no more."""
         registry = self._event_log.registry
         while self._found:
@@ -73,24 +73,24 @@ class TeamRuns:
                 record.is_elsewhere = True
                 registry.show_other(record)
         for record in registry.others():
-            quiet_s = self._clock.wall_s() - record.last_wall_s
-            if quiet_s > QUIET_AFTER_S and not (record.is_over or record.seen):
+            silent_s = self._clock.wall_s() - record.last_wall_s
+            if silent_s > QUIET_AFTER_S and not (record.is_over or record.seen):
                 record.seen = "silent"
                 record.seen_why = "its hub has stored nothing for a minute or longer"
                 registry.show_other(record)
 
     def _main(self) -> None:
         reader = self._event_log.database.open_reader
-        run_reader_thread("runs of other hubs", reader, self._is_stopping, self._turn)
+        run_reader_thread("runs of other hubs", reader, self._is_stopping, self._run_round)
 
-    def _turn(self, connection: StoreConnection) -> None:
+    def _run_round(self, connection: StoreConnection) -> None:
         try:
-            self._look(connection)
+            self._read_runs(connection)
         except (*READ_ERRORS, msgspec.MsgspecError) as exc:
             LOG.debug("other hubs' runs could not be read: %s", exc)
         self._is_stopping.wait(self._every_s)
 
-    def _look(self, connection: StoreConnection) -> None:
+    def _read_runs(self, connection: StoreConnection) -> None:
         stored: dict[int, int] = dict(
             connection.execute(
                 "SELECT key, change FROM runs WHERE key NOT BETWEEN ? AND ?",

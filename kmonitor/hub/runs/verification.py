@@ -31,7 +31,7 @@ _BUSY_EVERY_S: Final = 5.0
 """A piece each so often while events arrive."""
 
 _AGAIN_S: Final = 24 * 3600.0
-_PIECE_ROWS: Final = 1_000
+_CHUNK_ROWS: Final = 1_000
 """Rows of one piece: some 5 ms."""
 
 _MOST_FILLED: Final = 10_000
@@ -64,7 +64,7 @@ class EventVerifier:
         self._rewritten: list[NewEvent] = []
         self._added: list[NewEvent] = []
 
-    def words(self) -> str:
+    def text(self) -> str:
         """What was found since the hub started; empty: nothing that is lost."""
         if not self.marked:
             return ""
@@ -83,12 +83,12 @@ class EventVerifier:
         """Verify one piece if it is time."""
         now_s, rows = self._clock.monotonic_s(), self._ledger.registry.rows
         is_busy, self._rows = rows != self._rows, rows
-        if self.is_broken or self._database.is_away or now_s < self._not_before_s:
+        if self.is_broken or self._database.is_disconnected or now_s < self._not_before_s:
             return
         if is_busy:
             self._not_before_s = now_s + _BUSY_EVERY_S
         try:
-            self._verify_piece(now_s)
+            self._verify_rows(now_s)
         except RETRYABLE_ERRORS as exc:
             self._begin()  # a lock, a full disk: later it may do
             self.is_broken = isinstance(exc, sqlite3.OperationalError) and is_of_tables(exc)
@@ -97,8 +97,8 @@ class EventVerifier:
             self.is_broken = True
             raise
 
-    def _verify_piece(self, now_s: float) -> None:
-        rows = self._database.piece(self._row, self._head, _PIECE_ROWS)
+    def _verify_rows(self, now_s: float) -> None:
+        rows = self._database.rows_after(self._row, self._head, _CHUNK_ROWS)
         if rows and not self._database.is_indexed(rows[0][0], rows[-1][0]):
             raise sqlite3.DatabaseError("an index is not what the rows say")
         for row in rows:
@@ -108,7 +108,7 @@ class EventVerifier:
                 raise sqlite3.DatabaseError("indexes differ")
             self._verify_ends()
         if self._rewritten or self._added:
-            self._database.mend(self._rewritten, self._added)
+            self._database.repair(self._rewritten, self._added)
             self._rewritten, self._added = [], []
         if rows:
             self._row = rows[-1][0]
@@ -121,7 +121,7 @@ class EventVerifier:
         record = None if run is None else self._ledger.registry.get(run)
         if record is None:
             return  # deleted, and not yet swept
-        event = row[:7] if is_sound(row) else self._mend(record, row)
+        event = row[:7] if is_sound(row) else self._repaired_event(record, row)
         if event[2] < 0:
             return  # the hub's own
         before = self._before.get(record.key)
@@ -139,7 +139,7 @@ class EventVerifier:
             if seen < newest and seen == self._database.newest_seq(record.key):
                 self._fill(record, seen + 1, newest, self._head + 1)
 
-    def _mend(self, record: RunRecord, row: tuple[Any, ...]) -> NewEvent:
+    def _repaired_event(self, record: RunRecord, row: tuple[Any, ...]) -> NewEvent:
         event = repaired_body(row)
         if event is None and row[2] > 0:
             event = self._from_spool(record, row)

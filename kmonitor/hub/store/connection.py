@@ -36,7 +36,7 @@ class HubIdRange:
         return cls(number << _HUB_BITS, (number + 1 << _HUB_BITS) - 1)
 
     @classmethod
-    def around(cls, number: int) -> "HubIdRange":
+    def range_of(cls, number: int) -> "HubIdRange":
         """That in which a row's or run's number lies."""
         return cls.of_hub(number >> _HUB_BITS)
 
@@ -139,7 +139,7 @@ def newest_row(connection: StoreConnection, number: int) -> int:
         connection: Any connection on the hub's database.
         number: A run's key, or a row.
     """
-    id_range = HubIdRange.around(number)
+    id_range = HubIdRange.range_of(number)
     found = connection.execute(
         "SELECT max(row) FROM events WHERE row BETWEEN ? AND ?", (id_range.first, id_range.last)
     ).fetchone()

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kmonitor.hub.store.connection import HubIdRange, StoreConnection, newest_row
 from kmonitor.hub.store.pages import Page, PageRequest, read_event_page
-from kmonitor.hub.store.row_checks import SUMMED, NewEvent, summed, text, wall, whole
+from kmonitor.hub.store.row_checks import SUMMED, NewEvent, count_of, summed, text, wall
 from kmonitor.hub.store.sample_blocks import SampleBlock, remove_blocks, write_blocks
 from kmonitor_agent.wire.messages.fields import MAX_ANSWER_ROWS_BYTES, MAX_COUNT, MAX_TEXT, is_id
 from kmonitor_agent.wire.messages.unions import AuditRow
@@ -140,7 +140,7 @@ class Database(ABC):
         next_key: The next new run's key.
         id_range: This hub's numbers.
         is_shared: Whether other hubs store here too.
-        is_away: Whether it cannot be reached now; what is asked of it fails with `StoreUnavailable`.
+        is_disconnected: Whether it cannot be reached now; what is asked of it fails with `StoreUnavailable`.
     """
 
     hub: str
@@ -154,7 +154,7 @@ class Database(ABC):
         self.id_range = id_range
 
     @property
-    def is_away(self) -> bool:
+    def is_disconnected(self) -> bool:
         """See the class."""
         return False
 
@@ -167,7 +167,7 @@ class Database(ABC):
         """What is wrong when a write fails, and what to do; without its full stop."""
 
     @abstractmethod
-    def standing_trouble(self) -> str:
+    def lasting_trouble(self) -> str:
         """What is wrong with the database for as long as nobody mends it; empty: nothing."""
 
     @abstractmethod
@@ -179,7 +179,7 @@ class Database(ABC):
         """What is stored, without what is free again; None: not known for this hub alone."""
 
     @abstractmethod
-    def give_back(self, pages: int) -> None:
+    def release_pages(self, pages: int) -> None:
         """Give at most so many free pages of 4 KiB back, where that is not done elsewhere."""
 
     @abstractmethod
@@ -264,13 +264,13 @@ class Database(ABC):
         found = self._connection.execute(
             "SELECT run, change FROM deleted WHERE run_key BETWEEN ? AND ?", self._ends
         )
-        return [(run, whole(change)) for run, change in found if is_id(str(run))]
+        return [(run, count_of(change)) for run, change in found if is_id(str(run))]
 
     def page(self, request: PageRequest) -> Page:
         """One page of rows; of one hub's after the other's where runs of several are wanted."""
         by_hub: dict[HubIdRange, list[int]] = {} if request.run_keys else {self.id_range: []}
         for key in sorted(request.run_keys):
-            by_hub.setdefault(HubIdRange.around(key), []).append(key)
+            by_hub.setdefault(HubIdRange.range_of(key), []).append(key)
         for n, (span, keys) in enumerate(by_hub.items(), 1):
             head = self.head if span == self.id_range else newest_row(self._connection, span.first)
             if request.cursor < head:
@@ -303,9 +303,9 @@ class Database(ABC):
             "SELECT max(seq) FROM events WHERE run_key = ? AND seq BETWEEN 1 AND ?",
             (run_key, MAX_COUNT),
         ).fetchone()
-        return whole(found[0])
+        return count_of(found[0])
 
-    def piece(self, after: int, last: int, limit: int) -> list[tuple[Any, ...]]:
+    def rows_after(self, after: int, last: int, limit: int) -> list[tuple[Any, ...]]:
         """At most so many rows of `SUMMED` behind row `after`, up to `last`, as stored."""
         return self._connection.execute(
             f"SELECT {SUMMED} FROM events WHERE row > ? AND row <= ? ORDER BY row LIMIT ?",  # noqa: S608 - constant
@@ -327,11 +327,11 @@ class Database(ABC):
             "SELECT row FROM events WHERE row > ? AND row < ? ORDER BY row LIMIT ?",
             (after, before, most),
         ).fetchall()
-        taken = {row for (row,) in found}
+        used_rows = {row for (row,) in found}
         end = found[-1][0] if len(found) == most else min(before, after + 1 + most)
-        return [row for row in range(after + 1, end) if row not in taken][:n]
+        return [row for row in range(after + 1, end) if row not in used_rows][:n]
 
-    def mend(self, rewritten: Sequence[NewEvent], added: Sequence[NewEvent]) -> None:
+    def repair(self, rewritten: Sequence[NewEvent], added: Sequence[NewEvent]) -> None:
         """Write rows in the place of damaged ones, and at free row ids; all of it or nothing."""
         batch = WriteBatch()
         self._prepare(batch)

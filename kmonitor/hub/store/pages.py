@@ -57,7 +57,7 @@ def read_event_page(connection: StoreConnection, request: PageRequest, head: int
     """
     if request.cursor >= head:
         return Page([], request.cursor, more=False)
-    request = replace(request, cursor=max(request.cursor, HubIdRange.around(head).first))
+    request = replace(request, cursor=max(request.cursor, HubIdRange.range_of(head).first))
     if len(request.run_keys) != 1:
         return _window_page(connection, request, head)
     run_key = request.run_keys[0]
@@ -88,10 +88,10 @@ def _window_page(connection: StoreConnection, request: PageRequest, head: int) -
     is_cut = len(rows) == request.limit or len(rows) < len(found)
     if is_cut:
         return Page(rows, rows[-1][0], more=rows[-1][0] < head)
-    return Page(rows, *_behind(connection, end, head))
+    return Page(rows, *_next_position(connection, end, head))
 
 
-def _behind(connection: StoreConnection, end: int, head: int) -> tuple[int, bool]:
+def _next_position(connection: StoreConnection, end: int, head: int) -> tuple[int, bool]:
     """Where to go on behind row `end`, and whether there is anything: rows may be far apart."""
     if end >= head:
         return head, False
@@ -179,14 +179,14 @@ def _checked(found: Iterable[tuple[Any, ...]]) -> list[StoredRow]:
 
 
 def _within_bytes(rows: Sequence[StoredRow]) -> list[StoredRow]:
-    kept: list[StoredRow] = []
+    rows_within: list[StoredRow] = []
     n_bytes = 0
     for row in rows:
         n_bytes += len(row[4]) + 64
-        if kept and n_bytes > MAX_BATCH_BYTES:
+        if rows_within and n_bytes > MAX_BATCH_BYTES:
             break
-        kept.append(row)
-    return kept
+        rows_within.append(row)
+    return rows_within
 
 
 def _marks(values: Iterable[object]) -> str:

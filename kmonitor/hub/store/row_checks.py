@@ -26,12 +26,12 @@ def repaired_bytes(covered: bytes, stored: int) -> bytes | None:
     data = bytearray(covered)
     if (crc32(data) ^ stored).bit_count() <= 1:
         return covered
-    for place in range(len(data)):
+    for offset in range(len(data)):
         for bit in range(8):
-            data[place] ^= 1 << bit
+            data[offset] ^= 1 << bit
             if crc32(data) == stored:
                 return bytes(data)
-            data[place] ^= 1 << bit
+            data[offset] ^= 1 << bit
     return None
 
 
@@ -122,7 +122,7 @@ def _covered(event: NewEvent) -> bytes:
 
 def _uncovered(data: bytes, damaged: NewEvent) -> NewEvent | None:
     row, run_key, seq, t_s, wall_s = _CELLS.unpack_from(data)
-    first = HubIdRange.around(damaged[0]).first
+    first = HubIdRange.range_of(damaged[0]).first
     end = _CELLS.size + len(damaged[5].encode())
     try:
         kind = data[_CELLS.size : end].decode()
@@ -137,7 +137,7 @@ def _uncovered(data: bytes, damaged: NewEvent) -> NewEvent | None:
 DAMAGED = "damaged in the hub's database"
 
 
-def whole(cell: object) -> int:
+def count_of(cell: object) -> int:
     """A count; 0 for what is no whole number."""
     return clamp_count(cell) if isinstance(cell, int) else 0
 

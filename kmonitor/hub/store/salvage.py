@@ -40,7 +40,7 @@ class PutAside:
     path: Path
     wall_s: float
 
-    def words(self) -> str:
+    def text(self) -> str:
         """What happened, and what to do, in one sentence without its full stop."""
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.wall_s))
         return (
@@ -187,8 +187,8 @@ def _copy_events(source: sqlite3.Connection, target: sqlite3.Connection) -> int:
     known = {key for (key,) in target.execute("SELECT key FROM runs")}
     n_events = 0
     rows = _readable(source, "events", SUMMED)
-    while piece := list(islice(rows, _ROWS_AT_ONCE)):
-        events = (row[:7] if is_sound(row) else repaired_body(row) for row in piece)
+    while chunk := list(islice(rows, _ROWS_AT_ONCE)):
+        events = (row[:7] if is_sound(row) else repaired_body(row) for row in chunk)
         sound = summed(event for event in events if event is not None and event[1] in known)
         _put(target, "events", sound)
         n_events += len(sound)

@@ -231,12 +231,12 @@ class PackedSamples:
         self._run_key = run_key
         found = _rows_of(connection, run_key, TIMES)
         self.last_row = int(found[-1][0]) if found else 0
-        self._place: dict[int, tuple[int, int]] = {}
+        self._locations: dict[int, tuple[int, int]] = {}
         times: list[Floats] = []
         n = 0
         for last_row, n_samples, body in found:
             times.append(_unpacked(body, n_samples))
-            self._place[last_row] = (n, n_samples)
+            self._locations[last_row] = (n, n_samples)
             n += n_samples
         self.t_s: Floats = np.concatenate(times) if times else np.empty(0)
         self._columns: dict[str, Floats | None] = {}
@@ -254,14 +254,14 @@ class PackedSamples:
             return
         values: Floats | None = None
         for last_row, n_samples, body in _rows_of(connection, self._run_key, column):
-            place = self._place.get(last_row)
-            if place is None:
+            location = self._locations.get(last_row)
+            if location is None:
                 continue  # a block of later, whose samples were read as events
-            if place[1] != n_samples:
-                raise DamagedBlocks(f"{n_samples} samples where there are {place[1]}")
+            if location[1] != n_samples:
+                raise DamagedBlocks(f"{n_samples} samples where there are {location[1]}")
             if values is None:
                 values = np.full(len(self.t_s), np.nan)
-            values[place[0] : place[0] + n_samples] = _unpacked(body, n_samples)
+            values[location[0] : location[0] + n_samples] = _unpacked(body, n_samples)
         self._columns[column] = values
 
     def values(self, column: str) -> Floats | None:

@@ -84,9 +84,9 @@ class SqliteDatabase(Database):
         return f"the database in {folder} cannot be written ({exc})"
 
     @override
-    def standing_trouble(self) -> str:
+    def lasting_trouble(self) -> str:
         aside = newest_put_aside(self.path)
-        return "" if aside is None else aside.words()
+        return "" if aside is None else aside.text()
 
     @override
     def used_bytes(self) -> int:
@@ -94,7 +94,7 @@ class SqliteDatabase(Database):
         return pages * self._pragma("page_size")
 
     @override
-    def give_back(self, pages: int) -> None:
+    def release_pages(self, pages: int) -> None:
         # Not `execute`: it takes one step of a statement without columns, which frees one page.
         self._file.executescript(f"PRAGMA incremental_vacuum({pages:d})")
 

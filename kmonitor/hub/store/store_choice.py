@@ -80,10 +80,10 @@ def try_store(store: str) -> None:
     check_store(store)
     from kmonitor.hub.store.postgresql.server import Address  # noqa: PLC0415 - an extra
     from kmonitor.hub.store.postgresql.team_database import (  # noqa: PLC0415 - an extra
-        begun_connection,
+        open_connection,
     )
 
-    begun_connection(Address.read(store)).close()
+    open_connection(Address.read(store)).close()
 
 
 def open_stored(folders: Folders, store: str) -> StoreConnection:
@@ -136,10 +136,10 @@ def check_store(store: str, *, is_public: bool = False) -> None:
 def _names_password(store: str) -> bool:
     """Whether a URL names a password, as far as that can be seen without libpq."""
     try:
-        parts = urlsplit(store)
+        split = urlsplit(store)
     except ValueError:
         return False
-    return parts.password is not None or "password=" in parts.query
+    return split.password is not None or "password=" in split.query
 
 
 def _password_shown() -> StoreRefused:
@@ -152,15 +152,15 @@ def _password_shown() -> StoreRefused:
     )
 
 
-def store_named(word: str) -> str:
+def store_named(name: str) -> str:
     """The store that was named on a command line: a URL without a password; empty for `here`.
 
     Raises: as `check_store`.
     """
-    if word == HERE:
+    if name == HERE:
         return ""
-    check_store(word, is_public=True)
-    return word
+    check_store(name, is_public=True)
+    return name
 
 
 def stored_store(folders: Folders) -> str:

@@ -33,22 +33,22 @@ class AccessService:
         self._event_log = log
         self._clock = clock
 
-    def serve(self, peer: Peer, asked: KeysRequest | AuditRequest, reply: Reply) -> None:
+    def serve(self, peer: Peer, request: KeysRequest | AuditRequest, reply: Reply) -> None:
         """Answer an operator, once what was changed is written down."""
-        match asked:
+        match request:
             case AuditRequest():
-                rows, more = self._event_log.database.audit_rows(asked.before, asked.limit)
-                reply(AuditReply(ask=asked.ask, rows=rows, more=more))
+                rows, more = self._event_log.database.audit_rows(request.before, request.limit)
+                reply(AuditReply(ask=request.ask, rows=rows, more=more))
             case KeysRequest():
-                told = self._change(peer, asked)
+                answer = self._change(peer, request)
                 # The list is a file of its own: a full database delays only the audit.
                 self._event_log.flush()
-                reply(told)
+                reply(answer)
             case _:
-                assert_never(asked)
+                assert_never(request)
 
     def _change(self, peer: Peer, request: KeysRequest) -> KeysReply | ErrorMessage:
-        self._hub_endpoints.look_at_keys()  # who asks may just have mended the file by hand
+        self._hub_endpoints.refresh_keys()  # who asks may just have mended the file by hand
         try:
             if request.authorize is not None:
                 self._authorize(peer, request.authorize)

@@ -23,7 +23,7 @@ class CommandService:
         self._event_log = log
         self._clock = clock
 
-    def take(self, request: CommandRequest) -> Callable[[], CommandReply | ErrorMessage]:
+    def submit(self, request: CommandRequest) -> Callable[[], CommandReply | ErrorMessage]:
         """Take a command, or one asked again; returns what tells where it then stands."""
         entry = self._known(request.id)
         if entry is None:
@@ -43,14 +43,14 @@ class CommandService:
 
     def _add(self, request: CommandRequest) -> CommandEntry | None:
         """The command in the book; None if it cannot be written: it is not done later either."""
-        book, refusal = self._event_log.command_queue, self._refusal(request)
+        queue, refusal = self._event_log.command_queue, self._refusal(request)
         result = f"refused: {refusal}" if refusal else "queued"
         is_added = self._event_log.attempt(
-            lambda: book.add(request, self._clock.wall_s(), refusal),
-            lambda: book.forget(request.id),
+            lambda: queue.add(request, self._clock.wall_s(), refusal),
+            lambda: queue.forget(request.id),
             [(request.asked_by, f"command {request.name}", request.run, request.id, result)],
         )
-        return book.get(request.id) if is_added else None
+        return queue.get(request.id) if is_added else None
 
     def _known(self, command: str) -> CommandEntry | None:
         found = self._event_log.command_queue.get(command)

@@ -22,11 +22,11 @@ class EditService:
     """
 
     def __init__(self, log: HubEventLog) -> None:
-        self.is_abandoned: Callable[[RunRecord], bool] = _no
+        self.is_abandoned: Callable[[RunRecord], bool] = _never_kept
         self.is_read_only = False
         self._event_log = log
 
-    def take(self, who: str, request: EditRequest) -> EditReply | ErrorMessage:
+    def apply_edit(self, who: str, request: EditRequest) -> EditReply | ErrorMessage:
         """Change a run, or say why not; what is told as done is written down.
 
         Args:
@@ -45,16 +45,16 @@ class EditService:
             return _edit_error(
                 request, "invalid", "its training still runs, or is silent: stop it first"
             )
-        if not self._is_done(who, record, request):
+        if not self._write_edit(who, record, request):
             return _edit_error(
                 request, "invalid", f"{self._event_log.trouble}; nothing was changed"
             )
         return EditReply(ask=request.ask, run=request.run)
 
-    def _is_done(self, who: str, record: RunRecord, request: EditRequest) -> bool:
+    def _write_edit(self, who: str, record: RunRecord, request: EditRequest) -> bool:
         """Whether it is written; where it is not, it is not done later either."""
         run, name = record.run, record.name
-        rows = [(who, what, run, name, result) for what, result in _deeds(request)]
+        rows = [(who, what, run, name, result) for what, result in _audit_entries(request)]
         registry = self._event_log.registry
         if request.delete:
             return self._event_log.attempt(
@@ -74,10 +74,10 @@ class EditService:
             record.note = request.note
         if request.pin is not None:
             record.pinned = request.pin
-        self._event_log.registry.touch(record)
+        self._event_log.registry.mark_changed(record)
 
 
-def _deeds(request: EditRequest) -> list[tuple[str, str]]:
+def _audit_entries(request: EditRequest) -> list[tuple[str, str]]:
     """What is done, and with what result, as the audit has it."""
     if request.delete:
         return [("delete", "done")]
@@ -97,5 +97,5 @@ def _edit_error(
     return ErrorMessage(code=code, text=text, ask=request.ask)
 
 
-def _no(_record: RunRecord) -> bool:
+def _never_kept(_record: RunRecord) -> bool:
     return False

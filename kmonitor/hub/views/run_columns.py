@@ -72,11 +72,11 @@ class EpochColumns:
         self.ends: list[float] = []
         self.fits: list[int] = []
         self.values: dict[str, list[tuple[float, float]]] = {}
-        self._places: dict[tuple[int, int], list[int]] = {}
+        self._indices: dict[tuple[int, int], list[int]] = {}
 
     def begin(self, t_s: float, event: EpochStarted) -> None:
         """An epoch began; after a restart the same one may begin again."""
-        self._places.setdefault((event.fit, event.epoch), []).append(len(self.starts))
+        self._indices.setdefault((event.fit, event.epoch), []).append(len(self.starts))
         self.starts.append(t_s)
         self.ends.append(math.nan)
         self.fits.append(event.fit)
@@ -84,10 +84,10 @@ class EpochColumns:
     def end(self, t_s: float, event: EpochEnded) -> None:
         """An epoch ended."""
         # Starts are read ahead of ends: of those of one number, an end is that of the last before.
-        places = self._places.get((event.fit, event.epoch), [])
-        place = next((at for at in reversed(places) if self.starts[at] <= t_s), None)
-        if place is not None:
-            self.ends[place] = t_s
+        indices = self._indices.get((event.fit, event.epoch), [])
+        index = next((at for at in reversed(indices) if self.starts[at] <= t_s), None)
+        if index is not None:
+            self.ends[index] = t_s
         self._add("epoch:seconds", t_s, event.seconds)
         if event.step_times is not None:
             self._add("epoch:step_time_s", t_s, event.step_times.p50_s)
@@ -247,11 +247,11 @@ class RunColumns:
     def _sampled(self, column: str) -> tuple[Floats, Floats]:
         old = self._packed.values(column) if self._packed is not None else None
         new = self._columns.get(column)
-        parts = [
+        blocks = [
             _present(self._packed_t_s, old),
             _present(self._t_s.values, None if new is None else new.values),
         ]
-        return np.concatenate([t for t, _ in parts]), np.concatenate([v for _, v in parts])
+        return np.concatenate([t for t, _ in blocks]), np.concatenate([v for _, v in blocks])
 
     def _with_counts(self, column: str, t_s: Floats, values: Floats) -> tuple[Floats, Floats]:
         # Samples repeat the last count once a second; the count itself, at an epoch's end and
@@ -297,11 +297,11 @@ class RunColumns:
     def _rows(
         self, connection: StoreConnection, kind: str, head: int
     ) -> list[tuple[float, bytes]]:
-        found = connection.execute(_EVENTS, self._asked(kind, head))
+        found = connection.execute(_EVENTS, self._cursor(kind, head))
         sound = sound_bodies(found, self.run_key, kind)
         return [(seconds(t_s), body) for _, t_s, body in sound]
 
-    def _asked(self, kind: str, head: int) -> tuple[int, str, int, int]:
+    def _cursor(self, kind: str, head: int) -> tuple[int, str, int, int]:
         return self.run_key, kind, self.row, head
 
 

@@ -89,7 +89,7 @@ class SeriesThread:
     def __init__(
         self,
         open_reader: Callable[[], StoreConnection],
-        wake: Callable[[], None],
+        wake_hub: Callable[[], None],
         *,
         block_samples: int = BLOCK_SAMPLES,
         outline_over: int = _OUTLINE_OVER,
@@ -98,12 +98,12 @@ class SeriesThread:
 
         Args:
             open_reader: Gives a connection for the thread.
-            wake: Makes the hub's loop take answers; called from this desk's thread.
+            wake_hub: Makes the hub's loop take answers; called from this desk's thread.
             block_samples: Samples of a block.
             outline_over: With more events than these to read, an outline comes first if wanted.
         """
         self._open_reader = open_reader
-        self._wake = wake
+        self._wake_hub = wake_hub
         self._block_samples = block_samples
         self._outline_over = outline_over
         self._open = PendingRequests(_MAX_WAITING)
@@ -132,7 +132,7 @@ class SeriesThread:
         if self._thread.is_alive():
             self._thread.join(_JOIN_S)
 
-    def ask(
+    def add_request(
         self,
         identity: bytes,
         request: SeriesRequest,
@@ -149,29 +149,29 @@ class SeriesThread:
         self._jobs.put(_Job(question, request, run_key, sources))
         return True
 
-    def late(self) -> list[tuple[bytes, ReplyPending]]:
-        """What those are told who wait since the last call; as `PendingRequests.late`."""
-        return self._open.late()
+    def late_replies(self) -> list[tuple[bytes, ReplyPending]]:
+        """What those are told who wait since the last call; as `PendingRequests.late_replies`."""
+        return self._open.late_replies()
 
-    def take_answers(self) -> list[tuple[bytes, msgspec.Struct]]:
+    def pop_answers(self) -> list[tuple[bytes, msgspec.Struct]]:
         """(routing id, answer) of questions that are done."""
         answers: list[tuple[bytes, msgspec.Struct]] = []
         while self._answers:
-            question, told = self._answers.popleft()
-            if not isinstance(told, SeriesReply) or told.one_of == 1:
+            question, reply = self._answers.popleft()
+            if not isinstance(reply, SeriesReply) or reply.one_of == 1:
                 self._open.end(question)
-            answers.append((question.identity, told))
+            answers.append((question.identity, reply))
         return answers
 
     def pack(self, run_keys: list[int]) -> None:
         """Have the first of these runs that has enough samples pack a block of them."""
         self._jobs.put(_Packing(run_keys))
 
-    def take_packed(self) -> tuple[SampleBlock | None, list[int]] | None:
+    def pop_packed(self) -> tuple[SampleBlock | None, list[int]] | None:
         """A block, if there was one to pack, and the runs that had too few; None: not yet."""
         return self._packed.popleft() if self._packed else None
 
-    def take_blocks(self) -> list[SampleBlock]:
+    def pop_blocks(self) -> list[SampleBlock]:
         """Blocks of what was read as events for an answer, so that this is done once."""
         blocks: list[SampleBlock] = []
         while self._blocks:
@@ -179,18 +179,18 @@ class SeriesThread:
         return blocks
 
     def _main(self) -> None:
-        run_reader_thread("series", self._open_reader, self._is_stopping, self._turn)
+        run_reader_thread("series", self._open_reader, self._is_stopping, self._run_round)
 
-    def _turn(self, connection: StoreConnection) -> None:
+    def _run_round(self, connection: StoreConnection) -> None:
         job = self._next()
         if self._is_stopping.is_set():
             return
         if isinstance(job, _Packing):
             self._pack(connection, job.run_keys)
-        elif job is not None and not self._go_on(connection, job):
+        elif job is not None and not self._continue_job(connection, job):
             self._long.append(job)
             self._outline(connection, job)
-        if self._long and self._go_on(connection, self._long[0]):
+        if self._long and self._continue_job(connection, self._long[0]):
             self._long.popleft()
 
     def _next(self) -> _Job | _Packing | None:
@@ -200,19 +200,19 @@ class SeriesThread:
         except queue.Empty:
             return None
 
-    def _go_on(self, connection: StoreConnection, job: _Job) -> bool:
+    def _continue_job(self, connection: StoreConnection, job: _Job) -> bool:
         """Read the next part for a question; True once it is answered."""
-        told = self._answer(connection, job)
+        reply = self._answer(connection, job)
         self._open.beat += 1
-        if told is not None:
-            self._answers.append((job.pending_request, told))
-        self._wake()
-        return told is not None
+        if reply is not None:
+            self._answers.append((job.pending_request, reply))
+        self._wake_hub()
+        return reply is not None
 
     def _answer(self, connection: StoreConnection, job: _Job) -> msgspec.Struct | None:
         try:
             columns = self._columns_of(connection, job)
-            return _told(columns, job) if columns.row >= (job.head or 0) else None
+            return _series_reply(columns, job) if columns.row >= (job.head or 0) else None
         except Exception as exc:  # noqa: BLE001 - a thread's main: one chart must not end all
             is_fault = not isinstance(exc, RETRYABLE_ERRORS)
             LOG.warning("series of %s: %s", job.series_request.run, exc, exc_info=is_fault)
@@ -231,7 +231,7 @@ class SeriesThread:
         n_events, head = job.pending_request.n_events, job.head or 0
         if (
             not job.series_request.outline
-            or n_events - job.pending_request.done <= self._outline_over
+            or n_events - job.pending_request.n_read <= self._outline_over
         ):
             return
         outline = RunColumns(job.run_key)
@@ -245,8 +245,8 @@ class SeriesThread:
             connection.execute("COMMIT")
         n_left = n_events - (outline.n_samples - n)
         one_of = max(2, round(n_left / max(1, n)))
-        self._answers.append((job.pending_request, _told(outline, job, one_of)))
-        self._wake()
+        self._answers.append((job.pending_request, _series_reply(outline, job, one_of)))
+        self._wake_hub()
 
     def _columns_of(self, connection: StoreConnection, job: _Job) -> RunColumns:
         columns = job.columns or self._cache.get(job.run_key) or RunColumns(job.run_key)
@@ -276,7 +276,7 @@ class SeriesThread:
             read = columns.update(connection, job.head, wanted, n_samples)
         finally:
             connection.execute("COMMIT")
-        job.pending_request.done = columns.n_samples
+        job.pending_request.n_read = columns.n_samples
         if read is not None and len(read.t_s) == n_samples and columns.is_packed_wanted:
             self._blocks.append(read.packed())
 
@@ -288,7 +288,7 @@ class SeriesThread:
         being_read = {job.run_key for job in self._long}
         keys = [key for key in run_keys if key not in being_read]
         self._packed.append(_next_block(connection, keys, self._block_samples))
-        self._wake()
+        self._wake_hub()
 
 
 def _next_block(
@@ -310,7 +310,7 @@ def _next_block(
     return None, too_few
 
 
-def _told(columns: RunColumns, job: _Job, one_of: int = 1) -> SeriesReply:
+def _series_reply(columns: RunColumns, job: _Job, one_of: int = 1) -> SeriesReply:
     epochs = columns.epochs
     return SeriesReply(
         ask=job.series_request.ask,
@@ -336,8 +336,8 @@ def _column(columns: RunColumns, request: SeriesRequest, name: str) -> ThinnedCo
     thinned = thin_series(t_s, values, request.buckets)
     if len(thinned[0]):
         breaks_t_s = columns.breaks_t_s(name)
-        is_asked = breaks_t_s <= (math.inf if request.to_s is None else request.to_s)
-        thinned = with_gaps(*thinned, breaks_t_s[is_asked])
+        is_in_range = breaks_t_s <= (math.inf if request.to_s is None else request.to_s)
+        thinned = with_gaps(*thinned, breaks_t_s[is_in_range])
     return ThinnedColumn(
         name=name, t_s=_floats(thinned[0]), values=_floats(thinned[1]), n_raw=last - first
     )
@@ -373,7 +373,7 @@ class SamplePacker:
         self._event_log = log
         self._series = series
         self._clock = clock
-        self._is_under_way = False
+        self._is_packing = False
         self._looked_at: dict[int, int] = {}
         self._rows_then: dict[int, int] = {}
         self._rows = 0
@@ -381,7 +381,7 @@ class SamplePacker:
 
     def step(self) -> None:
         """Have the next block packed when it is time; called each `LOOK_EVERY_S`."""
-        if self._is_under_way:
+        if self._is_packing:
             return
         now_s, rows = self._clock.monotonic_s(), self._event_log.registry.rows
         if rows != self._rows and now_s < self._not_before_s:
@@ -389,29 +389,29 @@ class SamplePacker:
         self._rows, self._not_before_s = rows, now_s + BUSY_EVERY_S
         candidates = self._candidates()
         if candidates:
-            self._is_under_way = True
+            self._is_packing = True
             self._series.pack(candidates)
 
-    def take(self) -> None:
+    def store_packed(self) -> None:
         """Take what was packed; whenever the thread of the series has something."""
-        for block in self._series.take_blocks():
+        for block in self._series.pop_blocks():
             if not self._event_log.trouble:  # packed again when it can be written
-                self._event_log.take_block(block)
-        packed = self._series.take_packed()
+                self._event_log.add_block(block)
+        packed = self._series.pop_packed()
         if packed is None:
             return
         block, too_few = packed
         for run_key in too_few:
             self._looked_at[run_key] = self._rows_then.get(run_key, 0)
         if block is not None:
-            self._event_log.take_block(block)
+            self._event_log.add_block(block)
             # The next look must find it committed; while nothing arrives it follows at once.
-            self._event_log.then(self._go_on)
+            self._event_log.then(self._continue_packing)
         else:
-            self._is_under_way = False
+            self._is_packing = False
 
-    def _go_on(self) -> None:
-        self._is_under_way = False
+    def _continue_packing(self) -> None:
+        self._is_packing = False
         self.step()
 
     def _candidates(self) -> list[int]:

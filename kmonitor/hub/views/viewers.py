@@ -56,7 +56,7 @@ _HINT_INTERVAL_S = 0.2
 class SeriesProvider(Protocol):
     """Who answers questions for series, on a thread of its own."""
 
-    def ask(
+    def add_request(
         self,
         identity: bytes,
         request: SeriesRequest,
@@ -71,7 +71,9 @@ class SeriesProvider(Protocol):
 class VerdictProvider(Protocol):
     """Who judges runs, on a thread of its own."""
 
-    def ask(self, identity: bytes, request: VerdictsRequest, run_key: int, n_events: int) -> bool:
+    def add_request(
+        self, identity: bytes, request: VerdictsRequest, run_key: int, n_events: int
+    ) -> bool:
         """Take a question, once; False when too many wait."""
         ...
 
@@ -81,8 +83,8 @@ class ViewerService:
 
     Attributes:
         host: Name of this host.
-        on_hub_asked: Answers `HubRequest`.
-        on_access_asked: Answers `KeysRequest` and `AuditRequest`.
+        on_hub_request: Answers `HubRequest`.
+        on_access_request: Answers `KeysRequest` and `AuditRequest`.
         troubles: Tells what is wrong with the hub.
         who: Tells who is behind an identity.
         commands: Judges commands.
@@ -99,8 +101,10 @@ class ViewerService:
         send: Send,
     ) -> None:
         self.host = ""
-        self.on_hub_asked: Callable[[bytes, HubRequest], None] = _nobody
-        self.on_access_asked: Callable[[bytes, KeysRequest | AuditRequest], None] = _nobody
+        self.on_hub_request: Callable[[bytes, HubRequest], None] = _ignore_request
+        self.on_access_request: Callable[[bytes, KeysRequest | AuditRequest], None] = (
+            _ignore_request
+        )
         self.troubles: Callable[[], list[str]] = list
         self.who: Callable[[bytes], Peer | None] = _this_user
         self._event_log = log
@@ -112,14 +116,14 @@ class ViewerService:
         self.edits = EditService(log)
         self.judges: VerdictProvider | None = None
         self._message_reader = MessageReader("view", faults, send)
-        self._heard_s: dict[bytes, float] = {}
+        self._last_ping_s: dict[bytes, float] = {}
         # Only who stays connected pings.
         self._pinging: set[bytes] = set()
         self._hinted = ChangeHint(head=0, change=0)
         self._hint_after_s = 0.0
 
     def __len__(self) -> int:
-        return len(self._heard_s)
+        return len(self._last_ping_s)
 
     def count_desktops(self) -> int:
         """Desktops that are connected now; who asked once, as the command line does, is none."""
@@ -135,14 +139,16 @@ class ViewerService:
         if message is None:
             return
         identity = frames[0]
-        self._hear(identity)
+        self._note_ping(identity)
         try:
             self._serve(identity, message)
         except READ_ERRORS as exc:
             self._faults.record("view: store", exc)
             text = f"the database could not be read: {exc}"
-            ask = getattr(message, "ask", 0)
-            self._send(identity, ErrorMessage(code="busy", text=text, retry_ms=1000, ask=ask))
+            request_number = getattr(message, "ask", 0)
+            self._send(
+                identity, ErrorMessage(code="busy", text=text, retry_ms=1000, ask=request_number)
+            )
 
     def hint(self) -> None:
         """Tell every desktop that there is something new, at most five times a second."""
@@ -152,58 +158,58 @@ class ViewerService:
             return
         self._hinted = hint
         self._hint_after_s = now_s + _HINT_INTERVAL_S
-        for identity in list(self._heard_s):
+        for identity in list(self._last_ping_s):
             if not self._send(identity, hint):
                 self._forget(identity)
 
     def _news(self) -> ChangeHint:
-        ledger = self._event_log
+        event_log = self._event_log
         return ChangeHint(
-            head=ledger.head,
-            change=ledger.registry.change,
-            is_troubled=bool(ledger.trouble),
+            head=event_log.head,
+            change=event_log.registry.change,
+            is_troubled=bool(event_log.trouble),
             troubles=troubles_checksum(self.troubles()),
         )
 
     def expire(self) -> None:
         """Forget desktops that were silent for ten seconds."""
         oldest_s = self._clock.monotonic_s() - _VIEWER_EXPIRES_S
-        gone = [who for who, heard_s in self._heard_s.items() if heard_s < oldest_s]
+        gone = [who for who, last_ping_s in self._last_ping_s.items() if last_ping_s < oldest_s]
         for identity in gone:
             self._forget(identity)
 
     def end_sessions(self, keys: set[str]) -> None:
         """Forget who came with these keys."""
-        for identity in [who for who in self._heard_s if sender_key(who) in keys]:
+        for identity in [who for who in self._last_ping_s if sender_key(who) in keys]:
             self._forget(identity)
 
-    def _hear(self, identity: bytes) -> None:
-        if identity not in self._heard_s and len(self._heard_s) >= MAX_VIEWERS:
-            self._forget(min(self._heard_s, key=lambda who: self._heard_s[who]))
-        self._heard_s[identity] = self._clock.monotonic_s()
+    def _note_ping(self, identity: bytes) -> None:
+        if identity not in self._last_ping_s and len(self._last_ping_s) >= MAX_VIEWERS:
+            self._forget(min(self._last_ping_s, key=lambda who: self._last_ping_s[who]))
+        self._last_ping_s[identity] = self._clock.monotonic_s()
 
     def _forget(self, identity: bytes) -> None:
-        del self._heard_s[identity]
+        del self._last_ping_s[identity]
         self._pinging.discard(identity)
 
     def _serve(self, identity: bytes, message: FromDesktop) -> None:
         match message:
             case RunsRequest() | RowsRequest() | SeriesRequest() | VerdictsRequest():
-                self._look_up(identity, message)
+                self._handle_query(identity, message)
             case CommandRequest():
                 self._command(identity, message)
             case EditRequest():
                 self._edit(identity, message)
             case HubRequest():
-                self.on_hub_asked(identity, message)
+                self.on_hub_request(identity, message)
             case KeysRequest() | AuditRequest():
-                self.on_access_asked(identity, message)
+                self.on_access_request(identity, message)
             case Ping() | Pong():
                 self._pong(identity, message)
             case _:
                 assert_never(message)
 
-    def _look_up(
+    def _handle_query(
         self, identity: bytes, message: RunsRequest | RowsRequest | SeriesRequest | VerdictsRequest
     ) -> None:
         match message:
@@ -212,9 +218,9 @@ class ViewerService:
             case RowsRequest():
                 self._send(identity, self._rows(message))
             case SeriesRequest():
-                self._ask_series(identity, message)
+                self._request_series(identity, message)
             case VerdictsRequest():
-                self._ask_verdicts(identity, message)
+                self._request_verdicts(identity, message)
 
     def _pong(self, identity: bytes, message: Ping | Pong) -> None:
         if isinstance(message, Ping):
@@ -226,9 +232,9 @@ class ViewerService:
         registry = self._event_log.registry
         since = request.since_change
         records, more = registry.changed_since(since)
-        summaries, n_told = self._summaries(records)
-        more = more or n_told < len(records)
-        change = records[n_told - 1].change if more else registry.change
+        summaries, n_sent = self._summaries(records)
+        more = more or n_sent < len(records)
+        change = records[n_sent - 1].change if more else registry.change
         return RunsReply(
             ask=request.ask,
             hub=self._event_log.database.hub,
@@ -287,7 +293,7 @@ class ViewerService:
             body = encode_lost_event(seq, t_s, DAMAGED)
         return EventRow(row=row, run=run, seq=seq, t_s=t_s, body=body)
 
-    def _ask_series(self, identity: bytes, request: SeriesRequest) -> None:
+    def _request_series(self, identity: bytes, request: SeriesRequest) -> None:
         record = self._event_log.registry.find(request.run)
         if record is None:
             self._refuse(identity, request.ask, "not_found", "this hub knows no such run")
@@ -296,17 +302,17 @@ class ViewerService:
         # A column of whole epochs has the source of the field that it is of.
         wanted |= {column.removeprefix("epoch:") for column in wanted}
         sources = [source for field, source in record.sources.items() if field in wanted]
-        if not self._series.ask(identity, request, record.key, sources, record.rows):
+        if not self._series.add_request(identity, request, record.key, sources, record.rows):
             text = "too many charts are being drawn at once"
             self._send(
                 identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=request.ask)
             )
 
-    def _ask_verdicts(self, identity: bytes, request: VerdictsRequest) -> None:
+    def _request_verdicts(self, identity: bytes, request: VerdictsRequest) -> None:
         record = self._event_log.registry.find(request.run)
         if record is None:
             self._refuse(identity, request.ask, "not_found", "this hub knows no such run")
-        elif self.judges is None or not self.judges.ask(
+        elif self.judges is None or not self.judges.add_request(
             identity, request, record.key, record.rows
         ):
             text = "too many runs are being judged at once"
@@ -318,36 +324,42 @@ class ViewerService:
         peer = self._peer(identity)
         # From this host it is this user's own word; from the network only the key is proven.
         asked_by = peer.who if peer.is_far else request.asked_by or peer.who
-        answer = self.commands.take(msgspec.structs.replace(request, asked_by=asked_by))
+        answer = self.commands.submit(msgspec.structs.replace(request, asked_by=asked_by))
         if self._event_log.flush():
             # A state that a desktop has seen must outlive this process.
             self._send(identity, answer())
             return
-        told = answer()
-        if not isinstance(told, ErrorMessage):
+        status = answer()
+        if not isinstance(status, ErrorMessage):
             text = f"{self._event_log.trouble}; where the command stands is told afterwards"
-            told = ErrorMessage(code="busy", text=text, retry_ms=1000, ask=request.ask)
-        self._send(identity, told)
+            status = ErrorMessage(code="busy", text=text, retry_ms=1000, ask=request.ask)
+        self._send(identity, status)
 
     def _edit(self, identity: bytes, request: EditRequest) -> None:
-        told = self.edits.take(self._peer(identity).who, request)
-        self._send(identity, told)
+        reply = self.edits.apply_edit(self._peer(identity).who, request)
+        self._send(identity, reply)
 
     def _peer(self, identity: bytes) -> Peer:
         peer = self.who(identity)
         return Peer("viewer", sender_key(identity), "revoked") if peer is None else peer
 
     def _refuse(
-        self, identity: bytes, ask: int, code: Literal["not_found", "invalid"], text: str
+        self,
+        identity: bytes,
+        request_number: int,
+        code: Literal["not_found", "invalid"],
+        text: str,
     ) -> None:
-        self._send(identity, ErrorMessage(code=code, text=text, ask=ask))
+        self._send(identity, ErrorMessage(code=code, text=text, ask=request_number))
 
 
 def _source_field(column: str) -> str:
     return column.removeprefix("epoch:")
 
 
-def _nobody(_identity: bytes, _asked: HubRequest | KeysRequest | AuditRequest) -> None: ...
+def _ignore_request(
+    _identity: bytes, _request: HubRequest | KeysRequest | AuditRequest
+) -> None: ...
 
 
 def _this_user(_identity: bytes) -> Peer:

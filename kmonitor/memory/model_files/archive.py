@@ -197,16 +197,16 @@ _PLAIN_NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _DEEPEST: Final = 200
 
 
-def untrusted_parts(config: Any) -> list[str]:
+def untrusted_items(config: Any) -> list[str]:
     """What in a configuration is not Keras' own or could run code, in words, each once.
 
     Args:
         config: As JSON gave it.
     """
-    return list(dict.fromkeys(_parts(config, 0)))
+    return list(dict.fromkeys(_iterate_untrusted(config, 0)))
 
 
-def _parts(node: Any, depth: int) -> Iterator[str]:
+def _iterate_untrusted(node: Any, depth: int) -> Iterator[str]:
     if depth > _DEEPEST:
         yield "a configuration nested without end"
         return
@@ -214,10 +214,10 @@ def _parts(node: Any, depth: int) -> Iterator[str]:
         found = cast("Mapping[str, Any]", node)
         yield from _of_object(found)
         for value in found.values():
-            yield from _parts(value, depth + 1)
+            yield from _iterate_untrusted(value, depth + 1)
     elif isinstance(node, list):
         for value in cast("list[Any]", node):
-            yield from _parts(value, depth + 1)
+            yield from _iterate_untrusted(value, depth + 1)
 
 
 def _of_object(node: Mapping[str, Any]) -> Iterator[str]:

@@ -25,7 +25,7 @@ from kmonitor.memory.model_files.archive import (
     read_archive,
     read_json,
     size_of,
-    untrusted_parts,
+    untrusted_items,
 )
 from kmonitor.memory.model_files.hdf5 import read_hdf5
 from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout
@@ -33,10 +33,10 @@ from kmonitor_agent.wire.messages.step_program import StepProgram
 
 _LAYOUT_CHILD: Final = "from kmonitor_agent.describing.layout_child import main; main()"
 _PATIENCE_S: Final = 600.0
-_LOOK_S: Final = 0.2
+_POLL_S: Final = 0.2
 """How often is looked whether an answer is still wanted."""
 
-_MOST_TOLD: Final = 400
+_LONGEST_DETAIL: Final = 400
 _KILLED: Final = 9
 _NO_CLASS: Final = re.compile(r"Could not locate \w+ '|Unknown \w+: '|does not define ")
 """That a class was not found. Source: Keras 3.15's words, and ours."""
@@ -73,7 +73,7 @@ class DescriptionCancelled(Exception):
     """Who asked wants no answer any more."""
 
 
-def never() -> bool:
+def never_cancelled() -> bool:
     """For who waits to the end."""
     return False
 
@@ -104,16 +104,18 @@ def describe(
     Raises:
         Expected: It cannot be made there, or does not take such inputs.
     """
-    asked = {
+    request = {
         "source": source,
         "shapes": shapes,
         "sequence": sequence,
     }
-    return _answered(asked).layouts
+    return _layout_reply(request).layouts
 
 
 def describe_scaled(
-    source: ModelSource, scales: Sequence[float], is_given_up: Callable[[], bool] = never
+    source: ModelSource,
+    scales: Sequence[float],
+    is_cancelled: Callable[[], bool] = never_cancelled,
 ) -> list[tuple[float, ModelLayout]]:
     """The model as it is, at scale 1, and with larger and smaller inputs.
 
@@ -121,7 +123,7 @@ def describe_scaled(
         source: Of the model.
         scales: Factors of lengths: sides of pictures, steps of sequences. Of a length that the
             model leaves open, multiples of a usual one.
-        is_given_up: Asked now and then.
+        is_cancelled: Asked now and then.
 
     Returns:
         Scale 1 first, then those that the model takes.
@@ -131,40 +133,42 @@ def describe_scaled(
         GivenUp: By who asked.
     """
     own: list[Sequence[int]] = []
-    asked = {"source": source, "shapes": [own], "scales": scales}
-    told = _answered(asked, is_given_up)
-    return [(1.0, told.layouts[0]), *told.scaled]
+    request = {"source": source, "shapes": [own], "scales": scales}
+    reply = _layout_reply(request, is_cancelled)
+    return [(1.0, reply.layouts[0]), *reply.scaled]
 
 
-def _answered(asked: object, is_given_up: Callable[[], bool] = never) -> _LayoutReply:
-    told = answer_of(_LAYOUT_CHILD, asked, _LayoutReply, "makes the model", is_given_up)
-    if told.error:
-        raise UserError(f"The model cannot be described: {told.error}.", remedy(told.error))
-    return told
+def _layout_reply(
+    request: object, is_cancelled: Callable[[], bool] = never_cancelled
+) -> _LayoutReply:
+    reply = answer_of(_LAYOUT_CHILD, request, _LayoutReply, "makes the model", is_cancelled)
+    if reply.error:
+        raise UserError(f"The model cannot be described: {reply.error}.", remedy(reply.error))
+    return reply
 
 
 def child_environment() -> dict[str, str]:
     """That of a process that makes models: no device is wanted, which a training may fill."""
-    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    overrides = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
     paths = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
-    return {**os.environ, **quiet, "PYTHONPATH": paths}
+    return {**os.environ, **overrides, "PYTHONPATH": paths}
 
 
 def answer_of(
     code: str,
-    asked: object,
+    request: object,
     kind: type[_Answer],
     doing: str,
-    is_given_up: Callable[[], bool] = never,
+    is_cancelled: Callable[[], bool] = never_cancelled,
 ) -> _Answer:
     """What a process of its own answers, which may run the user's code.
 
     Args:
         code: Python that it runs; it reads JSON from its standard input and writes JSON.
-        asked: What it is asked, encoded for it.
+        request: What it is asked, encoded for it.
         kind: Of the answer.
         doing: What it does, for the error: "makes the model".
-        is_given_up: Asked several times a second; once it is, the process is ended.
+        is_cancelled: Asked several times a second; once it is, the process is ended.
 
     Raises:
         Expected: It ended without an answer, or took too long.
@@ -173,10 +177,10 @@ def answer_of(
     with (
         # A pipe could not be filled in parts: what waits for the answer is called again and again.
         tempfile.TemporaryFile() as question,
-        _started(code, question, msgspec.json.encode(asked)) as child,
+        _started(code, question, msgspec.json.encode(request)) as child,
     ):
         try:
-            answer, said = _waited_for(child, is_given_up)
+            answer, stderr_output = _wait_for_output(child, is_cancelled)
         except BaseException:
             child.kill()
             raise
@@ -186,10 +190,12 @@ def answer_of(
     try:
         return msgspec.json.decode(answer, type=kind)
     except msgspec.DecodeError as exc:
-        raise UserError(f"The process that {doing} ended {_end(child.returncode, said)}") from exc
+        raise UserError(
+            f"The process that {doing} ended {_end(child.returncode, stderr_output)}"
+        ) from exc
 
 
-def _end(status: int, said: bytes) -> str:
+def _end(status: int, stderr_output: bytes) -> str:
     """How a process ended, and the last that it said which is no mere note of a framework."""
     how = f"with exit status {status}"
     if status < 0:
@@ -199,14 +205,14 @@ def _end(status: int, said: bytes) -> str:
             how = f"by signal {-status}"
     if status == -_KILLED:
         how += ", as a system does that runs out of memory"
-    lines = [each for each in said.decode(errors="replace").splitlines() if each.strip()]
-    telling = [each for each in lines if not _NOTE.match(each)]
-    words = f": {telling[-1].strip()[:_MOST_TOLD]}" if telling else ""
-    return f"{how}{words}"
+    lines = [each for each in stderr_output.decode(errors="replace").splitlines() if each.strip()]
+    informative = [each for each in lines if not _NOTE.match(each)]
+    detail = f": {informative[-1].strip()[:_LONGEST_DETAIL]}" if informative else ""
+    return f"{how}{detail}"
 
 
-def _started(code: str, question: IO[bytes], asked: bytes) -> "subprocess.Popen[bytes]":
-    question.write(asked)
+def _started(code: str, question: IO[bytes], request: bytes) -> "subprocess.Popen[bytes]":
+    question.write(request)
     question.seek(0)
     return subprocess.Popen(  # noqa: S603 - our own code
         [sys.executable, "-P", "-c", code],
@@ -217,16 +223,16 @@ def _started(code: str, question: IO[bytes], asked: bytes) -> "subprocess.Popen[
     )
 
 
-def _waited_for(
-    child: "subprocess.Popen[bytes]", is_given_up: Callable[[], bool]
+def _wait_for_output(
+    child: "subprocess.Popen[bytes]", is_cancelled: Callable[[], bool]
 ) -> tuple[bytes | None, bytes]:
     """What a process writes and says until it ends; None for the first if it does not."""
     ends_s = time.monotonic() + _PATIENCE_S
     while time.monotonic() < ends_s:
         try:
-            return child.communicate(timeout=_LOOK_S)
+            return child.communicate(timeout=_POLL_S)
         except subprocess.TimeoutExpired:
-            if is_given_up():
+            if is_cancelled():
                 raise DescriptionCancelled from None
     return None, b""
 
@@ -297,17 +303,17 @@ def trace_model(
     Raises:
         Expected: It cannot be made there, or does not take such inputs.
     """
-    asked = {
+    request = {
         "source": source,
         "shape": shape,
         "sequence": sequence,
         "optimizer": optimizer,
         "precision": precision,
     }
-    told = answer_of(_TRACE_CHILD, asked, _TraceReply, "makes the model")
-    if told.layout is None:
-        raise UserError(f"The model cannot be described: {told.error}.", remedy(told.error))
-    return TracedModel(told.layout, told.program, told.untraced)
+    reply = answer_of(_TRACE_CHILD, request, _TraceReply, "makes the model")
+    if reply.layout is None:
+        raise UserError(f"The model cannot be described: {reply.error}.", remedy(reply.error))
+    return TracedModel(reply.layout, reply.program, reply.untraced)
 
 
 # target: What `kmonitor map` and kin are pointed at: a model file, or a function of a script.
@@ -341,9 +347,9 @@ def model_source_of(
     if path.suffix == ".py":
         raise UserError(f"{target} needs a function that makes the model.",
                        f"For example: {target}:build_model")  # fmt: skip
-    model, compiled, telling = _told_by(path, config)
+    model, compiled, config_path = _read_config(path, config)
     if not allow_code:
-        _see_trust(telling, [model, compiled], custom)
+        _require_trust(config_path, [model, compiled], custom)
     return ModelSource(
         config=json.dumps(model),
         compile_config=json.dumps(compiled) if compiled else "",
@@ -360,19 +366,19 @@ def configs_of(path: Path, config: Path | None = None) -> tuple[dict[str, Any], 
     Raises:
         Expected: It is damaged, of another kind, or has weights alone and `config` is None.
     """
-    return _told_by(path, config)[:2]
+    return _read_config(path, config)[:2]
 
 
-def _told_by(path: Path, config: Path | None) -> tuple[dict[str, Any], dict[str, Any], Path]:
+def _read_config(path: Path, config: Path | None) -> tuple[dict[str, Any], dict[str, Any], Path]:
     """The same, and the file that says it."""
     if path.suffix == ".json":
         return *_split(read_json(path)), path
     if path.suffix == ".keras":
         return *_split(read_archive(path).config), path
     if path.suffix in (".h5", ".hdf5"):
-        told = read_hdf5(path).attributes
-        if "model_config" in told:
-            return *_of_h5(path, told), path
+        attributes = read_hdf5(path).attributes
+        if "model_config" in attributes:
+            return *_of_h5(path, attributes), path
         if config is None:
             raise UserError(
                 f"{path} has weights alone; it does not say what the model is made of.",
@@ -393,28 +399,30 @@ def _split(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     compiled = config.get("compile_config")
     if not isinstance(config.get("class_name"), str):
         raise UserError("The file's configuration names no class of model.")
-    told = cast("dict[str, Any]", compiled) if isinstance(compiled, dict) else {}
-    if not told.get("optimizer"):
-        told = {}  # what `to_json` leaves of it; Keras would take an optimizer of its own choice
-    return {name: value for name, value in config.items() if name != "compile_config"}, told
+    compile_config = cast("dict[str, Any]", compiled) if isinstance(compiled, dict) else {}
+    if not compile_config.get("optimizer"):
+        compile_config = {}  # what `to_json` leaves of it; Keras would take an optimizer of its own choice
+    return {
+        name: value for name, value in config.items() if name != "compile_config"
+    }, compile_config
 
 
-def _of_h5(path: Path, told: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _of_h5(path: Path, attributes: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
-        model = json_object(told["model_config"], "its model_config")
-        training = json_object(told.get("training_config", "{}"), "its training_config")
+        model = json_object(attributes["model_config"], "its model_config")
+        training = json_object(attributes.get("training_config", "{}"), "its training_config")
     except ValueError as exc:
         raise damaged(path, str(exc)) from exc
     check_layer_count(path, model)
     return _split(model)[0], training if training.get("optimizer_config") else {}
 
 
-def _see_trust(path: Path, configs: list[dict[str, Any]], custom: Path | None) -> None:
-    parts = [part for config in configs for part in untrusted_parts(config)]
-    holding = [part for part in parts if part.endswith(HOLDS_CODE)]
-    if holding or (parts and custom is None):
+def _require_trust(path: Path, configs: list[dict[str, Any]], custom: Path | None) -> None:
+    untrusted = [part for config in configs for part in untrusted_items(config)]
+    holding = [part for part in untrusted if part.endswith(HOLDS_CODE)]
+    if holding or (untrusted and custom is None):
         raise UserError(
-            f"{path} names what is not Keras' own: {', '.join((holding or parts)[:5])}.",
+            f"{path} names what is not Keras' own: {', '.join((holding or untrusted)[:5])}.",
             "Custom classes: --custom classes.py runs that file. Code inside the file runs only"
             " with --allow-code; trust its maker first.",
         )

@@ -96,12 +96,14 @@ def read_graph(model: Config, weights: Mapping[str, Sequence[Shape]]) -> FileGra
 
 def compute_dtype(config: Config) -> str:
     """That a layer computes in, by its policy; empty if it has none."""
-    told: Any = config.get("dtype")
-    if isinstance(told, dict):
-        told = cast("dict[str, Any]", cast("dict[str, Any]", told).get("config") or {}).get("name")
-    if not isinstance(told, str):
+    dtype: Any = config.get("dtype")
+    if isinstance(dtype, dict):
+        dtype = cast("dict[str, Any]", cast("dict[str, Any]", dtype).get("config") or {}).get(
+            "name"
+        )
+    if not isinstance(dtype, str):
         return ""
-    return _COMPUTED.get(told, told)
+    return _COMPUTED.get(dtype, dtype)
 
 
 class _Walker:
@@ -124,61 +126,63 @@ class _Walker:
         by_name = {each["name"]: each for each in config["layers"]}
         return [_input(by_name[name]) for name, _, _ in _references(config["input_layers"])]
 
-    def walk(self, model: Config, given: list[int], above: str, depth: int) -> list[int]:
+    def walk(self, model: Config, inputs: list[int], above: str, depth: int) -> list[int]:
         """Add a model's calls; places of its outputs."""
         if depth > _DEEPEST:
             raise CannotTell("models nested without end")
         wanted = [tuple(shape) for shape, _ in self.inputs_of(model)]
-        shapes = [self._graph.tensors[each].shape for each in given]
+        shapes = [self._graph.tensors[each].shape for each in inputs]
         if wanted != shapes:
             raise CannotTell("a model that is called with other shapes than it was made for")
         if model["class_name"] == "Sequential":
-            return self._chain(model["config"], given, above, depth)
-        return self._functional(model["config"], given, above, depth)
+            return self._chain(model["config"], inputs, above, depth)
+        return self._functional(model["config"], inputs, above, depth)
 
-    def _chain(self, config: Config, given: list[int], above: str, depth: int) -> list[int]:
+    def _chain(self, config: Config, inputs: list[int], above: str, depth: int) -> list[int]:
         layers = [each for each in config["layers"] if each["class_name"] != "InputLayer"]
-        current = given
-        for place, layer in enumerate(layers):
+        current = inputs
+        for index, layer in enumerate(layers):
             path = f"{above}{layer['config']['name']}"
             if layer["class_name"] in MODELS:
                 current = self.walk(layer, current, f"{path}/", depth + 1)
                 continue
-            following: Config = layers[place + 1] if place + 1 < len(layers) else {}
-            shape = self._made(layer, path, current, _built_with(following))
-            made = self._graph.add(shape, self._dtype(layer, current))
-            self._graph.calls.append(Called(path, layer, tuple(current), (made,)))
-            current = [made]
+            following: Config = layers[index + 1] if index + 1 < len(layers) else {}
+            shape = self._output_shape(layer, path, current, _built_with(following))
+            output = self._graph.add(shape, self._dtype(layer, current))
+            self._graph.calls.append(Called(path, layer, tuple(current), (output,)))
+            current = [output]
         return current
 
-    def _functional(self, config: Config, given: list[int], above: str, depth: int) -> list[int]:
+    def _functional(self, config: Config, inputs: list[int], above: str, depth: int) -> list[int]:
         layers = {each["name"]: each for each in config["layers"]}
         outputs = [
-            (name, place - (layers[name]["class_name"] in ("Functional", "Model")), index)
-            for name, place, index in _references(config["output_layers"])
+            (name, call_index - (layers[name]["class_name"] in ("Functional", "Model")), index)
+            for name, call_index, index in _references(config["output_layers"])
         ]
         names = [name for name, _, _ in _references(config["input_layers"])]
-        places: dict[tuple[str, int, int], int] = {
-            (name, 0, 0): place for name, place in zip(names, given, strict=True)
+        tensor_by_output: dict[tuple[str, int, int], int] = {
+            (name, 0, 0): call_index for name, call_index in zip(names, inputs, strict=True)
         }
         nodes = {
             (name, n): list(_tensors(node))
             for name, layer in layers.items()
             for n, node in enumerate(layer.get("inbound_nodes", ()))
         }
-        told: dict[_Node, dict[int, TensorLayout]] = {}
+        known_outputs: dict[_Node, dict[int, TensorLayout]] = {}
         for read in nodes.values():
             for key, tensor in read:
-                told.setdefault(key[:2], {})[key[2]] = tensor
+                known_outputs.setdefault(key[:2], {})[key[2]] = tensor
         for name, n in _ordered(nodes, outputs):
             layer, path = layers[name], f"{above}{name}"
-            read = [places[key] for key, _ in nodes[name, n]]
+            read = [tensor_by_output[key] for key, _ in nodes[name, n]]
             if layer["class_name"] in MODELS:
-                made = self.walk(layer, read, f"{path}/", depth + 1)
+                produced = self.walk(layer, read, f"{path}/", depth + 1)
             else:
-                made = self._call(layer, path, read, told.get((name, n), {}))
-            places.update(((name, n, index), each) for index, each in enumerate(made))
-        return [places[key] for key in outputs]
+                produced = self._call(layer, path, read, known_outputs.get((name, n), {}))
+            tensor_by_output.update(
+                ((name, n, index), each) for index, each in enumerate(produced)
+            )
+        return [tensor_by_output[key] for key in outputs]
 
     def _call(
         self,
@@ -192,33 +196,35 @@ class _Walker:
         count = max(known, default=0) + 1
         if config.get("return_state"):
             count = 1 + _STATES.get(kind, -count)
-        made: list[int] = []
+        outputs: list[int] = []
         if self._opens(read, known.values()):
             raise CannotTell(f"lengths that {kind} makes, which the file says to be open")
         for index in range(count):
             if index in known:
-                made.append(self._graph.add(known[index].shape, known[index].dtype))
+                outputs.append(self._graph.add(known[index].shape, known[index].dtype))
             elif index == 0:
                 plain = {**layer, "config": {**config, "return_state": False}}
-                shape = self._made(plain, path, read, None)
-                made.append(self._graph.add(shape, self._dtype(layer, read)))
+                shape = self._output_shape(plain, path, read, None)
+                outputs.append(self._graph.add(shape, self._dtype(layer, read)))
             else:
                 batch = self._graph.tensors[read[0]].shape[0]
                 shape = (batch, int(config["units"]))
-                made.append(self._graph.add(shape, self._dtype(layer, read)))
-        if not made:
+                outputs.append(self._graph.add(shape, self._dtype(layer, read)))
+        if not outputs:
             raise CannotTell(f"what {kind} makes")
-        self._graph.calls.append(Called(path, layer, tuple(read), tuple(made)))
-        return made
+        self._graph.calls.append(Called(path, layer, tuple(read), tuple(outputs)))
+        return outputs
 
     def _opens(self, read: list[int], known: Iterable[TensorLayout]) -> bool:
         """Whether lengths are said to be open though all that is read has its lengths."""
-        given = [self._graph.tensors[each].shape for each in read]
-        return not any(None in each[1:] for each in given) and any(
+        shapes = [self._graph.tensors[each].shape for each in read]
+        return not any(None in each[1:] for each in shapes) and any(
             None in each.shape[1:] for each in known
         )
 
-    def _made(self, layer: Config, path: str, read: list[int], otherwise: Shape | None) -> Shape:
+    def _output_shape(
+        self, layer: Config, path: str, read: list[int], otherwise: Shape | None
+    ) -> Shape:
         shapes = [self._graph.tensors[each].shape for each in read]
         weights = self._weights.get(path, ())
         try:
@@ -245,21 +251,21 @@ def _input(layer: Config) -> tuple[Shape, str]:
 
 def _built_with(layer: Config) -> Shape | None:
     """The shape that a layer was built for."""
-    told: Any = cast("dict[str, Any]", layer.get("build_config") or {}).get("input_shape")
-    if not isinstance(told, list) or not told:
+    input_shape: Any = cast("dict[str, Any]", layer.get("build_config") or {}).get("input_shape")
+    if not isinstance(input_shape, list) or not input_shape:
         return None
-    found = cast("list[Any]", told)
+    found = cast("list[Any]", input_shape)
     is_flat = all(each is None or isinstance(each, int) for each in found)
     return tuple(found) if is_flat else None
 
 
-def _references(told: Any) -> Iterator[tuple[str, int, int]]:
+def _references(node: Any) -> Iterator[tuple[str, int, int]]:
     """Tensors by the layer's name, its call and the output, out of lists and mappings of them."""
-    if isinstance(told, dict):
-        for each in cast("dict[str, Any]", told).values():
+    if isinstance(node, dict):
+        for each in cast("dict[str, Any]", node).values():
             yield from _references(each)
-    elif isinstance(told, list):
-        found = cast("list[Any]", told)
+    elif isinstance(node, list):
+        found = cast("list[Any]", node)
         if len(found) == 3 and isinstance(found[0], str):  # noqa: PLR2004 - see above
             yield found[0], int(found[1]), int(found[2])
         else:
@@ -273,9 +279,9 @@ def _tensors(node: Any) -> Iterator[tuple[tuple[str, int, int], TensorLayout]]:
         found = cast("dict[str, Any]", node)
         if found.get("class_name") == "__keras_tensor__":
             config = found["config"]
-            name, place, index = config["keras_history"]
+            name, call_index, index = config["keras_history"]
             yield (
-                (str(name), int(place), int(index)),
+                (str(name), int(call_index), int(index)),
                 TensorLayout(tuple(config["shape"]), str(config["dtype"])),
             )
         else:
@@ -294,7 +300,7 @@ def _ordered(
     outputs: Sequence[tuple[str, int, int]],
 ) -> list[_Node]:
     """Calls as Keras orders them: by how many follow, then as they are met from the outputs."""
-    met = _met(nodes, [(name, n) for name, n, _ in outputs])
+    met = _depth_first_order(nodes, [(name, n) for name, n, _ in outputs])
     depths: dict[_Node, int] = {}
     of_layer: dict[str, int] = {}
     for node in reversed(met):
@@ -307,24 +313,24 @@ def _ordered(
     return sorted(depths, key=lambda node: -depths[node])
 
 
-def _met(
+def _depth_first_order(
     nodes: Mapping[_Node, list[tuple[tuple[str, int, int], TensorLayout]]], ends: Sequence[_Node]
 ) -> list[_Node]:
     """Every call behind those that it reads from."""
-    done: dict[_Node, None] = {}
-    begun: set[_Node] = set()
+    finished: dict[_Node, None] = {}
+    started: set[_Node] = set()
     waiting = [(node, False) for node in reversed(ends)]
     while waiting:
-        node, is_done = waiting.pop()
-        if is_done:
-            done[node] = None
-        elif node in nodes and node not in done:
-            if node in begun:
+        node, is_finished = waiting.pop()
+        if is_finished:
+            finished[node] = None
+        elif node in nodes and node not in finished:
+            if node in started:
                 raise CannotTell("a graph that goes round in circles")
-            begun.add(node)
+            started.add(node)
             waiting.append((node, True))
             waiting += [(key[:2], False) for key, _ in reversed(nodes[node])]
-    return list(done)
+    return list(finished)
 
 
 _OPTIMIZER: Final = "optimizer"
@@ -374,7 +380,7 @@ class _Layout:
         )
         self._owned: set[str] = set()
         self._variables: list[VariableLayout] = []
-        self._places: dict[str, tuple[int, ...]] = {}
+        self._variable_indices: dict[str, tuple[int, ...]] = {}
         self._policies: list[str] = []
         self._layers: dict[str, LayerLayout] = {}
 
@@ -383,13 +389,13 @@ class _Layout:
         if len(self._owned) != len(self._arrays):
             raise CannotTell("weights that belong to no layer")
         shapes = {
-            path: [self._variables[each].shape for each in places]
-            for path, places in self._places.items()
+            path: [self._variables[each].shape for each in indices]
+            for path, indices in self._variable_indices.items()
         }
         graph = read_graph(self._config, shapes)
-        return self._told(graph)
+        return self._layout_of(graph)
 
-    def _told(self, graph: FileGraph) -> ModelLayout:
+    def _layout_of(self, graph: FileGraph) -> ModelLayout:
         compiled: dict[str, Any] = self._config.get("compile_config") or {}
         operations = {each.path: _layer(each.path, each.config, ()) for each in graph.calls}
         layers = {**operations, **self._layers}
@@ -435,9 +441,13 @@ class _Layout:
         """Names of the layers whose groups are right below, and the groups."""
         found: dict[str, str] = {}
         for key, name in self._contents.attributes.items():
-            place, _, attribute = key.partition("@")
-            if attribute == "name" and place.startswith(prefix) and place.endswith("/vars"):
-                group = place.removesuffix("/vars")
+            group_path, _, attribute = key.partition("@")
+            if (
+                attribute == "name"
+                and group_path.startswith(prefix)
+                and group_path.endswith("/vars")
+            ):
+                group = group_path.removesuffix("/vars")
                 if "/" not in group[len(prefix) :]:
                     found[name] = group
         return found
@@ -451,26 +461,26 @@ class _Layout:
         arrays = self._arrays_in(group)
         counts: dict[str, int] = {}
         for each in arrays:
-            place = each.path.rpartition("/vars/")[0]
-            counts[place] = counts.get(place, 0) + 1
+            group_path = each.path.rpartition("/vars/")[0]
+            counts[group_path] = counts.get(group_path, 0) + 1
         first = len(self._variables)
-        for each in sorted(arrays, key=_order):
-            place, _, number = each.path.rpartition("/vars/")
-            is_own = place == group
+        for each in sorted(arrays, key=_dataset_order):
+            group_path, _, number = each.path.rpartition("/vars/")
+            is_own = group_path == group
             kind = layer["class_name"] if is_own else inner["class_name"] if inner else ""
-            is_last = int(number) >= counts[place] - 2
-            holds = kind == "BatchNormalization" or (not is_own and _STATISTICS.search(place))
+            is_last = int(number) >= counts[group_path] - 2
+            holds = kind == "BatchNormalization" or (not is_own and _STATISTICS.search(group_path))
             self._owned.add(each.path)
-            if kind == "SpectralNormalization" and int(number) < counts[place] - 1:
+            if kind == "SpectralNormalization" and int(number) < counts[group_path] - 1:
                 continue  # the wrapped layer's, once more
             trained = is_trained and (is_own or is_inner_trained)
             trained = trained and not (holds and is_last) and kind not in _NEVER_TRAINED
             self._variables.append(
                 self._variable(each, f"{path}{each.path[len(group) :]}", trained)
             )
-        self._places[path] = tuple(range(first, len(self._variables)))
+        self._variable_indices[path] = tuple(range(first, len(self._variables)))
         self._policies += [_policy(config)] if arrays else []
-        self._layers[path] = _layer(path, layer, self._places[path])
+        self._layers[path] = _layer(path, layer, self._variable_indices[path])
 
     def _arrays_in(self, group: str) -> list[Dataset]:
         first = bisect_left(self._arrays, f"{group}/", key=_path)
@@ -485,14 +495,14 @@ class _Layout:
         found = [each for each in self._policies if each]
         return max(sorted(set(found)), key=found.count) if found else "float32"
 
-    def _optimizer(self, told: Any) -> OptimizerLayout | None:
-        if isinstance(told, str):
-            return OptimizerLayout(told)
-        if not _is_object(told):
+    def _optimizer(self, config: Any) -> OptimizerLayout | None:
+        if isinstance(config, str):
+            return OptimizerLayout(config)
+        if not _is_object(config):
             return None
-        inner = told["config"].get("inner_optimizer")
+        inner = config["config"].get("inner_optimizer")
         is_wrapped = _is_object(inner)
-        chosen = inner if is_wrapped else told
+        chosen = inner if is_wrapped else config
         # One that wraps another has that one's among its own.
         own = f"{_OPTIMIZER}/vars/"
         arrays = [each for each in self._contents.datasets if each.path.startswith(own)]
@@ -513,8 +523,8 @@ def chosen_backend() -> str:
         return found
     home = os.environ.get("KERAS_HOME") or Path.home() / ".keras"
     try:
-        told: Any = json.loads((Path(home) / "keras.json").read_text(encoding="utf-8"))
-        return str(told.get("backend") or "tensorflow")
+        settings: Any = json.loads((Path(home) / "keras.json").read_text(encoding="utf-8"))
+        return str(settings.get("backend") or "tensorflow")
     except (OSError, ValueError, AttributeError):
         return "tensorflow"
 
@@ -532,9 +542,9 @@ def _path(array: Dataset) -> str:
     return array.path
 
 
-def _order(array: Dataset) -> tuple[str, int]:
-    place, _, number = array.path.rpartition("/vars/")
-    return place, int(number)
+def _dataset_order(array: Dataset) -> tuple[str, int]:
+    group_path, _, number = array.path.rpartition("/vars/")
+    return group_path, int(number)
 
 
 def _refuse_unusual(layer: Config, config: Config) -> None:
@@ -567,9 +577,11 @@ def _settings(config: Config) -> dict[str, ConfigValue]:
     found |= {name: True for name in config if name.endswith(_PUNISHES) and config[name]}
     activation: Any = config.get("activation")
     if isinstance(activation, dict):
-        told = cast("dict[str, Any]", activation)
-        named = told.get("config")
-        found["activation"] = named if isinstance(named, str) else str(told.get("class_name"))
+        activation_config = cast("dict[str, Any]", activation)
+        named = activation_config.get("config")
+        found["activation"] = (
+            named if isinstance(named, str) else str(activation_config.get("class_name"))
+        )
     for name in _WRAPPED:
         inner: Any = config.get(name)
         if _is_object(inner):
@@ -593,12 +605,12 @@ def _names(value: Any) -> Iterator[str]:
         for each in cast("list[Any]", value):
             yield from _names(each)
     elif isinstance(value, dict):
-        told = cast("Mapping[str, Any]", value)
-        if "class_name" in told:
-            inner: Any = told.get("config")
+        mapping = cast("Mapping[str, Any]", value)
+        if "class_name" in mapping:
+            inner: Any = mapping.get("config")
             if isinstance(inner, dict):
                 inner = cast("dict[str, Any]", inner).get("name")
-            yield str(inner or told["class_name"])
+            yield str(inner or mapping["class_name"])
         else:
-            for name, each in told.items():
+            for name, each in mapping.items():
                 yield f"{name}: {', '.join(_names(each))}"

@@ -69,7 +69,9 @@ def read_hdf5(path: Path, member: str = "") -> Hdf5Contents:
     size_of(path)
     try:
         with path.open("rb") as file:
-            return _read_here(file, *(_place(file, member) if member else (0, _length(file))))
+            return _read_in_process(
+                file, *(_member_span(file, member) if member else (0, _length(file)))
+            )
     except DamagedHdf5 as exc:
         raise damaged(path, f"it is damaged or no HDF5 file ({exc.why})") from exc
     except OSError as exc:
@@ -78,7 +80,7 @@ def read_hdf5(path: Path, member: str = "") -> Hdf5Contents:
         return _read_elsewhere(path, member)
 
 
-def _read_here(file: IO[bytes], begin: int, size: int) -> Hdf5Contents:
+def _read_in_process(file: IO[bytes], begin: int, size: int) -> Hdf5Contents:
     contents = Hdf5Contents()
     for thing in read_structure(file, begin, size):
         if thing.array is not None:
@@ -94,7 +96,7 @@ def _length(file: IO[bytes]) -> int:
     return file.seek(0, 2)
 
 
-def _place(file: IO[bytes], member: str) -> tuple[int, int]:
+def _member_span(file: IO[bytes], member: str) -> tuple[int, int]:
     """Where a member of a zip file lies, which is stored as it is, and its length."""
     try:
         with zipfile.ZipFile(file) as archive:
@@ -114,11 +116,11 @@ def _place(file: IO[bytes], member: str) -> tuple[int, int]:
 
 
 def _read_elsewhere(path: Path, member: str) -> Hdf5Contents:
-    asked = msgspec.json.encode({"path": str(path), "member": member, "sys_path": sys.path})
+    request = msgspec.json.encode({"path": str(path), "member": member, "sys_path": sys.path})
     try:
         ended = subprocess.run(  # noqa: S603 - our own code
             [sys.executable, "-P", "-S", "-c", _CHILD],
-            input=asked,
+            input=request,
             capture_output=True,
             timeout=_PATIENCE_S,
             check=False,

@@ -18,14 +18,16 @@ _LONGEST_TEXT: Final = 64 * 1024**2
 _MOST_THINGS: Final = 1_000_000
 
 
-def main(asked: dict[str, Any]) -> None:
+def main(request: dict[str, Any]) -> None:
     """Write what is in a file to standard output, as JSON.
 
     Args:
-        asked: "path" and "member".
+        request: "path" and "member".
     """
     _bound_memory()
-    sys.stdout.buffer.write(msgspec.json.encode(_contents(Path(asked["path"]), asked["member"])))
+    sys.stdout.buffer.write(
+        msgspec.json.encode(_contents(Path(request["path"]), request["member"]))
+    )
     sys.stdout.flush()
 
 
@@ -82,10 +84,10 @@ def _read(file: IO[bytes]) -> Hdf5Contents:
 
 def _texts(path: str, found: Any) -> dict[str, str]:
     """Attributes that are one text each."""
-    told: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name in found.attrs:
         value = found.attrs[name]
         text = value.decode(errors="replace") if isinstance(value, bytes) else value
         if isinstance(text, str) and len(text) <= _LONGEST_TEXT:
-            told[f"{path}@{name}" if path else name] = text
-    return told
+            texts[f"{path}@{name}" if path else name] = text
+    return texts

@@ -126,7 +126,7 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class Hdf5Object:
     """A group or an array of the file.
 
     Attributes:
@@ -140,7 +140,7 @@ class Thing:
     texts: dict[str, str]
 
 
-def read_structure(file: IO[bytes], begin: int, size: int) -> Iterator[Thing]:
+def read_structure(file: IO[bytes], begin: int, size: int) -> Iterator[Hdf5Object]:
     """Every group and array, those of a group in the order of their names.
 
     Args:
@@ -152,7 +152,7 @@ def read_structure(file: IO[bytes], begin: int, size: int) -> Iterator[Thing]:
         Damaged: It is no whole HDF5 file.
         UnknownForm: It is of a form that is not known here.
     """
-    return _File(file, begin, size).things()
+    return _File(file, begin, size).objects()
 
 
 class _File:
@@ -165,17 +165,17 @@ class _File:
         self._left = _MOST_READ
         self._seen: set[int] = set()
 
-    def things(self) -> Iterator[Thing]:
+    def objects(self) -> Iterator[Hdf5Object]:
         yield from self._walk(self._root(), "", 0)
 
-    def at(self, place: int, n_bytes: int) -> bytes:
+    def at(self, offset: int, n_bytes: int) -> bytes:
         """Bytes of the file; exactly as many as asked for."""
-        if n_bytes < 0 or n_bytes > _LONGEST_BLOCK or place < 0 or place + n_bytes > self._size:
+        if n_bytes < 0 or n_bytes > _LONGEST_BLOCK or offset < 0 or offset + n_bytes > self._size:
             raise DamagedHdf5("it points beyond its end")
         self._left -= n_bytes
         if self._left < 0:
             raise DamagedHdf5("its parts are larger than any model's")
-        self._file.seek(self._begin + place)
+        self._file.seek(self._begin + offset)
         found = self._file.read(n_bytes)
         if len(found) != n_bytes:
             raise DamagedHdf5("it is cut off")
@@ -200,7 +200,7 @@ class _File:
             raise DamagedHdf5("it is cut off")
         return root
 
-    def _walk(self, address: int, path: str, depth: int) -> Iterator[Thing]:
+    def _walk(self, address: int, path: str, depth: int) -> Iterator[Hdf5Object]:
         if depth > _DEEPEST:
             raise DamagedHdf5("its groups are nested without end")
         if address in self._seen:
@@ -209,7 +209,7 @@ class _File:
         if len(self._seen) > _MOST_THINGS:
             raise DamagedHdf5("it holds more than any model")
         messages = list(self._messages(address))
-        yield Thing(path, self._array(messages), self._texts(messages))
+        yield Hdf5Object(path, self._array(messages), self._texts(messages))
         for name, child in sorted(self._links(messages)):
             yield from self._walk(child, f"{path}/{name}" if path else name, depth + 1)
 
@@ -224,8 +224,8 @@ class _File:
             blocks, head = [(address + 16, n_bytes)], _OLD_HEAD
         seen = 0
         while blocks:
-            place, n_bytes = blocks.pop(0)
-            for kind, flags, content in _split(self.at(place, n_bytes), head):
+            offset, n_bytes = blocks.pop(0)
+            for kind, flags, content in _split(self.at(offset, n_bytes), head):
                 seen += 1
                 if seen > _MOST_THINGS:
                     raise DamagedHdf5("an object has more parts than any model's")
@@ -238,18 +238,18 @@ class _File:
 
     def _second_header(self, address: int) -> tuple[list[tuple[int, int]], int]:
         flags = self.at(address + 5, 1)[0]
-        place = address + 6 + (16 if flags & 0x20 else 0) + (4 if flags & 0x10 else 0)
+        offset = address + 6 + (16 if flags & 0x20 else 0) + (4 if flags & 0x10 else 0)
         width = 1 << (flags & 3)
-        n_bytes = int.from_bytes(self.at(place, width), "little")
-        return [(place + width, n_bytes)], 6 if flags & 4 else 4
+        n_bytes = int.from_bytes(self.at(offset, width), "little")
+        return [(offset + width, n_bytes)], 6 if flags & 4 else 4
 
     def _continued(self, content: bytes, head: int) -> tuple[int, int]:
-        place, n_bytes = _unpacked("<QQ", content, 0)
+        offset, n_bytes = _unpacked("<QQ", content, 0)
         if head == _OLD_HEAD:
-            return place, n_bytes
-        if self.at(place, 4) != b"OCHK":
+            return offset, n_bytes
+        if self.at(offset, 4) != b"OCHK":
             raise DamagedHdf5("an object's header ends nowhere")
-        return place + 4, n_bytes - 8
+        return offset + 4, n_bytes - 8
 
     def _links(self, messages: list[tuple[int, bytes]]) -> Iterator[tuple[str, int]]:
         for kind, content in messages:
@@ -259,16 +259,16 @@ class _File:
             elif kind == _LINK:
                 yield from _link(content)
             elif kind == _LINK_INFO:
-                place = 10 if content[1:2] and content[1] & 1 else 2
-                if _unpacked("<Q", content, place)[0] != _UNDEFINED:
+                offset = 10 if content[1:2] and content[1] & 1 else 2
+                if _unpacked("<Q", content, offset)[0] != _UNDEFINED:
                     raise UnknownForm("dense links")
 
     def _heap(self, address: int) -> bytes:
         head = self.at(address, 32)
         if head[:4] != b"HEAP":
             raise DamagedHdf5("a group has no names")
-        n_bytes, _, place = struct.unpack("<QQQ", head[8:])
-        return self.at(place, n_bytes)
+        n_bytes, _, offset = struct.unpack("<QQQ", head[8:])
+        return self.at(offset, n_bytes)
 
     def _symbols(self, address: int, names: bytes, depth: int) -> Iterator[tuple[str, int]]:
         if depth > _DEEPEST or address in self._seen:
@@ -290,19 +290,19 @@ class _File:
             yield from self._symbols(child, names, depth + 1)
 
     def _array(self, messages: list[tuple[int, bytes]]) -> Array | None:
-        told = dict(messages)
-        if _LAYOUT not in told or _DATATYPE not in told or _DATASPACE not in told:
+        by_kind = dict(messages)
+        if _LAYOUT not in by_kind or _DATATYPE not in by_kind or _DATASPACE not in by_kind:
             return None
-        dtype = read_datatype(told[_DATATYPE])
-        shape = read_dataspace(told[_DATASPACE])
-        return Array(shape, dtype.name, _stored_bytes(told[_LAYOUT], shape, dtype))
+        dtype = read_datatype(by_kind[_DATATYPE])
+        shape = read_dataspace(by_kind[_DATASPACE])
+        return Array(shape, dtype.name, _stored_bytes(by_kind[_LAYOUT], shape, dtype))
 
     def _texts(self, messages: list[tuple[int, bytes]]) -> dict[str, str]:
         found: dict[str, str] = {}
         for kind, content in messages:
             if kind == _ATTRIBUTE_INFO:
-                place = 4 if content[1:2] and content[1] & 1 else 2
-                if _unpacked("<Q", content, place)[0] != _UNDEFINED:
+                offset = 4 if content[1:2] and content[1] & 1 else 2
+                if _unpacked("<Q", content, offset)[0] != _UNDEFINED:
                     raise UnknownForm("dense attributes")
             elif kind == _ATTRIBUTE:
                 name, dtype, shape, data = _attribute(content)
@@ -312,8 +312,8 @@ class _File:
 
     def _text(self, dtype: Datatype, data: bytes) -> str:
         if dtype.is_variable:
-            length, place, index = _unpacked("<IQI", data, 0)
-            data = self._from_heap(place, index, length) if length else b""
+            length, heap_offset, index = _unpacked("<IQI", data, 0)
+            data = self._from_heap(heap_offset, index, length) if length else b""
         return data[: dtype.size or None].partition(b"\0")[0].decode(errors="replace")
 
     def _from_heap(self, address: int, index: int, length: int) -> bytes:
@@ -321,60 +321,60 @@ class _File:
         if head[:4] != b"GCOL" or length > LONGEST_TEXT:
             raise DamagedHdf5("a text is nowhere")
         end = address + struct.unpack("<Q", head[8:])[0]
-        place = address + 16
-        while place + 16 <= end:
-            number, _, n_bytes = struct.unpack("<HH4xQ", self.at(place, 16))
+        offset = address + 16
+        while offset + 16 <= end:
+            number, _, n_bytes = struct.unpack("<HH4xQ", self.at(offset, 16))
             if number == index:
-                return self.at(place + 16, min(length, n_bytes))
+                return self.at(offset + 16, min(length, n_bytes))
             if number == 0:
                 break
-            place += 16 + -(-n_bytes // 8) * 8
+            offset += 16 + -(-n_bytes // 8) * 8
         raise DamagedHdf5("a text is nowhere")
 
 
 def _split(block: bytes, head: int) -> Iterator[tuple[int, int, bytes]]:
     """Type, flags and content of each message in a block, behind heads of so many bytes."""
-    place = 0
-    while place + head <= len(block):
+    offset = 0
+    while offset + head <= len(block):
         if head == _OLD_HEAD:
-            kind, n_bytes, flags = struct.unpack_from("<HHB", block, place)
+            kind, n_bytes, flags = struct.unpack_from("<HHB", block, offset)
         else:
-            kind, n_bytes, flags = struct.unpack_from("<BHB", block, place)
-        place += head
-        if place + n_bytes > len(block):
+            kind, n_bytes, flags = struct.unpack_from("<BHB", block, offset)
+        offset += head
+        if offset + n_bytes > len(block):
             raise DamagedHdf5("an object's part is longer than the object")
-        yield kind, flags, block[place : place + n_bytes]
-        place += n_bytes
+        yield kind, flags, block[offset : offset + n_bytes]
+        offset += n_bytes
 
 
 def _link(content: bytes) -> Iterator[tuple[str, int]]:
     _, flags = _unpacked("<BB", content, 0)
-    place = 2
+    offset = 2
     if flags & 8:
-        if content[place : place + 1] != b"\0":
+        if content[offset : offset + 1] != b"\0":
             return  # to another place by its name
-        place += 1
-    place += (8 if flags & 4 else 0) + (1 if flags & 0x10 else 0)
+        offset += 1
+    offset += (8 if flags & 4 else 0) + (1 if flags & 0x10 else 0)
     width = 1 << (flags & 3)
-    length = int.from_bytes(content[place : place + width], "little")
-    place += width
-    name = content[place : place + length].decode(errors="replace")
-    yield name, _unpacked("<Q", content, place + length)[0]
+    length = int.from_bytes(content[offset : offset + width], "little")
+    offset += width
+    name = content[offset : offset + length].decode(errors="replace")
+    yield name, _unpacked("<Q", content, offset + length)[0]
 
 
 def _attribute(content: bytes) -> tuple[str, Datatype, tuple[int, ...] | None, bytes]:
     version, flags, n_name, n_type, n_space = _unpacked("<BBHHH", content, 0)
     if version not in (1, 2, 3) or (version > 1 and flags):
         raise UnknownForm(f"attribute {version}")
-    place = 9 if version == 3 else 8  # noqa: PLR2004 - has a character set
-    pieces: list[bytes] = []
+    offset = 9 if version == 3 else 8  # noqa: PLR2004 - has a character set
+    fields: list[bytes] = []
     for length in (n_name, n_type, n_space):
-        pieces.append(content[place : place + length])
-        place += -(-length // 8) * 8 if version == 1 else length
-    name = pieces[0].partition(b"\0")[0].decode(errors="replace")
-    is_null = len(pieces[2]) > 3 and pieces[2][0] == 2 and pieces[2][3] == 2  # noqa: PLR2004
-    shape = None if is_null else read_dataspace(pieces[2])
-    return name, read_datatype(pieces[1]), shape, content[place:]
+        fields.append(content[offset : offset + length])
+        offset += -(-length // 8) * 8 if version == 1 else length
+    name = fields[0].partition(b"\0")[0].decode(errors="replace")
+    is_null = len(fields[2]) > 3 and fields[2][0] == 2 and fields[2][3] == 2  # noqa: PLR2004
+    shape = None if is_null else read_dataspace(fields[2])
+    return name, read_datatype(fields[1]), shape, content[offset:]
 
 
 def _stored_bytes(layout: bytes, shape: tuple[int, ...], dtype: Datatype) -> int:
@@ -384,8 +384,8 @@ def _stored_bytes(layout: bytes, shape: tuple[int, ...], dtype: Datatype) -> int
     if kind == 0:
         return int(_unpacked("<H", layout, 2)[0])
     if kind == _CONTIGUOUS:
-        place, n_bytes = _unpacked("<QQ", layout, 2)
-        return 0 if place == _UNDEFINED else int(n_bytes)
+        offset, n_bytes = _unpacked("<QQ", layout, 2)
+        return 0 if offset == _UNDEFINED else int(n_bytes)
     raise UnknownForm(f"arrays in chunks, {shape} of {dtype.name}")
 
 
@@ -396,8 +396,8 @@ def _name_at(names: bytes, offset: int) -> str:
     return names[offset : end if end >= 0 else None].decode(errors="replace")
 
 
-def _unpacked(form: str, content: bytes, place: int) -> tuple[int, ...]:
+def _unpacked(form: str, content: bytes, offset: int) -> tuple[int, ...]:
     try:
-        return struct.unpack_from(form, content, place)
+        return struct.unpack_from(form, content, offset)
     except struct.error as exc:
         raise DamagedHdf5("a part of it is too short") from exc

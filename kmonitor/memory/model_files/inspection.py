@@ -17,7 +17,7 @@ from kmonitor.memory.model_files.archive import (
     read_archive,
     read_json,
     size_of,
-    untrusted_parts,
+    untrusted_items,
 )
 from kmonitor.memory.model_files.hdf5 import Dataset, Hdf5Contents, read_hdf5
 
@@ -143,7 +143,7 @@ def _of_archive(path: Path, n_bytes: int) -> ModelFile:
     archive = read_archive(path)
     contents = read_hdf5(path, WEIGHTS) if WEIGHTS in archive.members else Hdf5Contents()
     metadata = archive.metadata if METADATA in archive.members else {}
-    return _told(
+    return _with_contents(
         ModelFile(
             path=str(path),
             form="keras",
@@ -163,28 +163,28 @@ def _of_json(path: Path, n_bytes: int) -> ModelFile:
         raise damaged(path, "it is a JSON file, but it names no class of model")
     compiled = _compiled(_mapping(config.get("compile_config")))
     file = ModelFile(path=str(path), form="json", file_bytes=n_bytes, compile_settings=compiled)
-    return _told(file, config, Hdf5Contents())
+    return _with_contents(file, config, Hdf5Contents())
 
 
 def _of_hdf5(path: Path, n_bytes: int) -> ModelFile:
     contents = read_hdf5(path)
-    told = contents.attributes
+    attributes = contents.attributes
     try:
-        config = json_object(told.get("model_config", "{}"), "its model_config")
-        training = json_object(told.get("training_config", "{}"), "its training_config")
+        config = json_object(attributes.get("model_config", "{}"), "its model_config")
+        training = json_object(attributes.get("training_config", "{}"), "its training_config")
     except ValueError as exc:
         raise damaged(path, str(exc)) from exc
     if not contents.datasets and not config:
         raise damaged(path, "it is an HDF5 file, but no model is in it")
     compiled = {**training, "optimizer": training.get("optimizer_config")} if training else {}
     check_layer_count(path, config)
-    return _told(
+    return _with_contents(
         ModelFile(
             path=str(path),
             form="h5" if config else "weights",
             file_bytes=n_bytes,
-            keras_version=told.get("keras_version", ""),
-            backend=told.get("backend", ""),
+            keras_version=attributes.get("keras_version", ""),
+            backend=attributes.get("backend", ""),
             compile_settings=_compiled(compiled),
         ),
         config,
@@ -192,7 +192,7 @@ def _of_hdf5(path: Path, n_bytes: int) -> ModelFile:
     )
 
 
-def _told(file: ModelFile, config: dict[str, Any], contents: Hdf5Contents) -> ModelFile:
+def _with_contents(file: ModelFile, config: dict[str, Any], contents: Hdf5Contents) -> ModelFile:
     """The same with what the configuration and the arrays say."""
     kinds = dict(_kinds(config))
     slots = [each for each in contents.datasets if _top(each.path) in _OPTIMIZER]
@@ -207,7 +207,7 @@ def _told(file: ModelFile, config: dict[str, Any], contents: Hdf5Contents) -> Mo
         weight_bytes=sum(each.stored_bytes for each in layers),
         slots=len(slots),
         slot_bytes=sum(each.stored_bytes for each in slots),
-        own_parts=tuple(untrusted_parts(config)),
+        own_parts=tuple(untrusted_items(config)),
     )
 
 
@@ -217,14 +217,16 @@ def _stored_layers(contents: Hdf5Contents, kinds: Mapping[str, str]) -> tuple[St
         if _top(each.path) not in _OPTIMIZER:
             groups.setdefault(_layer_of(each.path), []).append(each)
     found: list[StoredLayer] = []
-    for place, arrays in groups.items():
-        path = _named(place, contents.attributes)
+    for group_path, arrays in groups.items():
+        path = _named(group_path, contents.attributes)
         kind = _kind(path, kinds)
         found.append(
             StoredLayer(
                 path=path,
                 kind=kind,
-                parameters=sum(math.prod(each.shape) for each in _once(kind, arrays)),
+                parameters=sum(
+                    math.prod(each.shape) for each in _without_duplicates(kind, arrays)
+                ),
                 stored_bytes=sum(each.stored_bytes for each in arrays),
                 shapes=tuple(each.shape for each in arrays),
             )
@@ -237,7 +239,7 @@ def _kind(path: str, kinds: Mapping[str, str]) -> str:
     return kinds.get(name) or _PARTS.get(kinds.get(above.rpartition("/")[2], ""), "")
 
 
-def _once(kind: str, arrays: list[Dataset]) -> list[Dataset]:
+def _without_duplicates(kind: str, arrays: list[Dataset]) -> list[Dataset]:
     """Without those of the wrapped layer, which this one class stores as its own once more."""
     return arrays[-1:] if kind == "SpectralNormalization" else arrays
 
@@ -254,15 +256,15 @@ def _layer_of(path: str) -> str:
     return before if parted else path.rpartition("/")[0]
 
 
-def _named(place: str, attributes: Mapping[str, str]) -> str:
+def _named(group_path: str, attributes: Mapping[str, str]) -> str:
     """A layer's own name, behind those that it is in; its place where the file keeps no names."""
     names: list[str] = []
-    parts = place.split("/")
+    parts = group_path.split("/")
     for n in range(1, len(parts) + 1):
         name = attributes.get(f"{'/'.join(parts[:n])}/vars@name")
         if name:
             names.append(name)
-    return "/".join(names) or place or "(the model itself)"
+    return "/".join(names) or group_path or "(the model itself)"
 
 
 def _kinds(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -293,25 +295,28 @@ def policy_name(dtype: Any) -> str:
     """The name of a layer's dtype policy, as a configuration has it; empty if there is none."""
     if isinstance(dtype, str):
         return dtype
-    told = _mapping(_mapping(dtype).get("config"))
-    mode, source = told.get("mode"), told.get("source_name")
+    settings = _mapping(_mapping(dtype).get("config"))
+    mode, source = settings.get("mode"), settings.get("source_name")
     if isinstance(mode, str) and isinstance(source, str):
         return f"{mode}_from_{source}"  # as Keras names what was quantized
-    return _text(told.get("name"))
+    return _text(settings.get("name"))
 
 
-def _compiled(told: Mapping[str, Any]) -> CompileSettings | None:
-    if not told:
+def _compiled(compile_config: Mapping[str, Any]) -> CompileSettings | None:
+    if not compile_config:
         return None
-    optimizer = told.get("optimizer")
+    optimizer = compile_config.get("optimizer")
     settings = _mapping(_mapping(optimizer).get("config"))
     kind = optimizer if isinstance(optimizer, str) else _mapping(optimizer).get("class_name")
-    jit = told.get("jit_compile")
+    jit = compile_config.get("jit_compile")
     return CompileSettings(
         optimizer=_text(kind),
         settings={name: value for name, value in settings.items() if value is not None},
-        loss=", ".join(_names(told.get("loss"))),
-        metrics=(*_names(told.get("metrics")), *_names(told.get("weighted_metrics"))),
+        loss=", ".join(_names(compile_config.get("loss"))),
+        metrics=(
+            *_names(compile_config.get("metrics")),
+            *_names(compile_config.get("weighted_metrics")),
+        ),
         jit_compile=jit if isinstance(jit, bool) else None,
     )
 
@@ -324,13 +329,13 @@ def _names(value: Any) -> Iterator[str]:
         for each in cast("list[Any]", value):
             yield from _names(each)
     elif isinstance(value, dict):
-        told = cast("dict[str, Any]", value)
-        if "class_name" in told:
-            inner = told.get("config")
-            is_function = told["class_name"] == "function"
-            yield _text(inner) if is_function else _text(told["class_name"])
+        mapping = cast("dict[str, Any]", value)
+        if "class_name" in mapping:
+            inner = mapping.get("config")
+            is_function = mapping["class_name"] == "function"
+            yield _text(inner) if is_function else _text(mapping["class_name"])
         else:
-            for name, each in told.items():
+            for name, each in mapping.items():
                 yield f"{name}: {', '.join(_names(each))}"
 
 

@@ -8,7 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from kmonitor.base.errors import UserError
-from kmonitor.memory.model_files.description import ModelSource, answer_of, never, remedy
+from kmonitor.memory.model_files.description import ModelSource, answer_of, never_cancelled, remedy
 from kmonitor.memory.model_files.inspection import inspect_file
 
 LoadingMethod = Literal["compiled", "uncompiled", "weights", "recompiled", "built"]
@@ -20,7 +20,7 @@ REPEATS: Final = 5
 """Processes for each way: one and the same load keeps up to 9 % more or less from one to the next,
 medians of five differ by some 2 %. Source: measured on a ResNet50 with Keras 3.15."""
 
-_PIECE_BYTES: Final = 2**20
+_CHUNK_BYTES: Final = 2**20
 
 LOADING_METHODS: Final[dict[LoadingMethod, str]] = {
     "compiled": "load_model(compile=True)",
@@ -106,36 +106,36 @@ def possible_methods(path: Path) -> tuple[LoadingMethod, ...]:
 def measure(
     path: Path,
     source: ModelSource,
-    ways: Sequence[LoadingMethod],
+    methods: Sequence[LoadingMethod],
     *,
     repeats: int = REPEATS,
-    told: Callable[[int, int], None] | None = None,
-    is_given_up: Callable[[], bool] = never,
+    on_progress: Callable[[int, int], None] | None = None,
+    is_cancelled: Callable[[], bool] = never_cancelled,
 ) -> list[LoadCost]:
     """Load a file in each way, in turn, each time in a new process.
 
     Args:
         path: The file.
         source: Of its architecture, whose classes were checked.
-        ways: To try.
+        methods: To try.
         repeats: Processes for each way, at least 1.
-        told: Called with how many are done, and of how many.
-        is_given_up: Asked several times a second.
+        on_progress: Called with how many are done, and of how many.
+        is_cancelled: Asked several times a second.
 
     Raises:
         Expected: No way works.
         GivenUp: By who asked.
     """
     _warm(path)
-    found: dict[LoadingMethod, list[_LoadReply]] = {way: [] for way in ways}
-    total = repeats * len(ways)
-    for done, way in enumerate(_interleaved(ways, repeats), start=1):
-        before = found[way]
+    found: dict[LoadingMethod, list[_LoadReply]] = {method: [] for method in methods}
+    total = repeats * len(methods)
+    for n_done, method in enumerate(_interleaved(methods, repeats), start=1):
+        before = found[method]
         if not (before and before[-1].error):
-            before.append(_one(path, source, way, is_given_up))
-        if told is not None:
-            told(done, total)
-    costs = [_medians(way, found[way]) for way in ways]
+            before.append(_measure_once(path, source, method, is_cancelled))
+        if on_progress is not None:
+            on_progress(n_done, total)
+    costs = [_medians(method, found[method]) for method in methods]
     if all(each.error for each in costs):
         why = costs[0].error
         raise UserError(f"{path} cannot be loaded: {why}", remedy(why))
@@ -149,45 +149,45 @@ def recommend(costs: Sequence[LoadCost]) -> Recommendation:
     return Recommendation(_least(usable), _least(able))
 
 
-def _interleaved(ways: Sequence[LoadingMethod], repeats: int) -> Iterator[LoadingMethod]:
+def _interleaved(methods: Sequence[LoadingMethod], repeats: int) -> Iterator[LoadingMethod]:
     """Forth and back, so that no way always has the warmer caches."""
     for n in range(repeats):
-        yield from ways if n % 2 == 0 else reversed(ways)
+        yield from methods if n % 2 == 0 else reversed(methods)
 
 
 def _warm(path: Path) -> None:
     """Read the file once, so that the first way has no colder cache than the others."""
     try:
         with path.open("rb") as file:
-            while file.read(_PIECE_BYTES):
+            while file.read(_CHUNK_BYTES):
                 pass
     except OSError:
         pass  # each way says so
 
 
-def _one(
-    path: Path, source: ModelSource, method: LoadingMethod, is_given_up: Callable[[], bool]
+def _measure_once(
+    path: Path, source: ModelSource, method: LoadingMethod, is_cancelled: Callable[[], bool]
 ) -> _LoadReply:
-    asked = {"file": str(path.absolute()), "way": method, "source": source}
+    request = {"file": str(path.absolute()), "way": method, "source": source}
     try:
-        return answer_of(_CHILD, asked, _LoadReply, "loads the model", is_given_up)
+        return answer_of(_CHILD, request, _LoadReply, "loads the model", is_cancelled)
     except UserError as exc:
         return _LoadReply(error=exc.what)
 
 
-def _medians(method: LoadingMethod, told: Sequence[_LoadReply]) -> LoadCost:
-    error = next((each.error for each in told if each.error), "")
+def _medians(method: LoadingMethod, replies: Sequence[_LoadReply]) -> LoadCost:
+    error = next((each.error for each in replies if each.error), "")
     if error:
         return LoadCost(method, error=error)
-    optimizer: Optimizer = told[0].optimizer
+    optimizer: Optimizer = replies[0].optimizer
     return LoadCost(
         loading_method=method,
-        peak_bytes=int(statistics.median(each.peak_bytes for each in told)),
-        kept_bytes=int(statistics.median(each.kept_bytes for each in told)),
-        seconds=min(each.seconds for each in told),
+        peak_bytes=int(statistics.median(each.peak_bytes for each in replies)),
+        kept_bytes=int(statistics.median(each.kept_bytes for each in replies)),
+        seconds=min(each.seconds for each in replies),
         optimizer=optimizer,
         can_train_on=optimizer == "whole",
-        repeats=len(told),
+        repeats=len(replies),
     )
 
 

@@ -46,7 +46,9 @@ def output_shape(
 _Rule = Callable[[Mapping[str, Any], Sequence[Shape], Sequence[Shape]], Shape]
 
 
-def _same(config: Mapping[str, Any], inputs: Sequence[Shape], weights: Sequence[Shape]) -> Shape:
+def _same_shape(
+    config: Mapping[str, Any], inputs: Sequence[Shape], weights: Sequence[Shape]
+) -> Shape:
     del config, weights
     return inputs[0]
 
@@ -109,8 +111,8 @@ def _windows(
     first = config.get("data_format") == "channels_first"
     space = shape[2:] if first else shape[1:-1]
     n = len(space)
-    strides = _each(config.get("strides") or size, n)
-    dilation = _each(config.get("dilation_rate") or 1, n)
+    strides = _per_dimension(config.get("strides") or size, n)
+    dilation = _per_dimension(config.get("dilation_rate") or 1, n)
     padding = config.get("padding", "valid")
     found: list[int | None] = []
     for length, window, stride, apart in zip(space, size, strides, dilation, strict=True):
@@ -120,17 +122,17 @@ def _windows(
             found.append(-(-length // stride))
         else:
             found.append((length - (window - 1) * apart - 1) // stride + 1)
-    made = (shape[1] if first else shape[-1]) if channels is None else channels
-    return (shape[0], made, *found) if first else (shape[0], *found, made)
+    n_channels = (shape[1] if first else shape[-1]) if channels is None else channels
+    return (shape[0], n_channels, *found) if first else (shape[0], *found, n_channels)
 
 
-def _each(value: Any, n: int) -> list[int]:
+def _per_dimension(value: Any, n: int) -> list[int]:
     return [int(value)] * n if isinstance(value, int) else [int(each) for each in value]
 
 
 def _conv(config: Mapping[str, Any], inputs: Sequence[Shape], weights: Sequence[Shape]) -> Shape:
     del weights
-    size = _each(config["kernel_size"], len(inputs[0]) - 2)
+    size = _per_dimension(config["kernel_size"], len(inputs[0]) - 2)
     return _windows(config, inputs[0], size, int(config["filters"]))
 
 
@@ -139,10 +141,10 @@ def _depthwise(
 ) -> Shape:
     del weights
     shape = inputs[0]
-    size = _each(config["kernel_size"], len(shape) - 2)
+    size = _per_dimension(config["kernel_size"], len(shape) - 2)
     channels = shape[1] if config.get("data_format") == "channels_first" else shape[-1]
-    made = None if channels is None else channels * int(config["depth_multiplier"])
-    return _windows(config, shape, size, made)
+    n_channels = None if channels is None else channels * int(config["depth_multiplier"])
+    return _windows(config, shape, size, n_channels)
 
 
 def _transposed(
@@ -156,9 +158,9 @@ def _transposed(
     space = shape[2:] if first else shape[1:-1]
     sizes = zip(
         space,
-        _each(config["kernel_size"], len(space)),
-        _each(config["strides"], len(space)),
-        _each(config.get("dilation_rate") or 1, len(space)),
+        _per_dimension(config["kernel_size"], len(space)),
+        _per_dimension(config["strides"], len(space)),
+        _per_dimension(config.get("dilation_rate") or 1, len(space)),
         strict=True,
     )
     found = [
@@ -169,13 +171,13 @@ def _transposed(
         else length * stride + max((window - 1) * apart + 1 - stride, 0)
         for length, window, stride, apart in sizes
     ]
-    made = int(config["filters"])
-    return (shape[0], made, *found) if first else (shape[0], *found, made)
+    n_filters = int(config["filters"])
+    return (shape[0], n_filters, *found) if first else (shape[0], *found, n_filters)
 
 
 def _pool(config: Mapping[str, Any], inputs: Sequence[Shape], weights: Sequence[Shape]) -> Shape:
     del weights
-    size = _each(config["pool_size"], len(inputs[0]) - 2)
+    size = _per_dimension(config["pool_size"], len(inputs[0]) - 2)
     return _windows({**config, "strides": config.get("strides") or size}, inputs[0], size, None)
 
 
@@ -225,8 +227,8 @@ def _each_step(
     config: Mapping[str, Any], inputs: Sequence[Shape], weights: Sequence[Shape]
 ) -> Shape:
     shape = inputs[0]
-    made = _wrapped(config, [(shape[0], *shape[2:])], weights)
-    return (made[0], shape[1], *made[1:])
+    inner_shape = _wrapped(config, [(shape[0], *shape[2:])], weights)
+    return (inner_shape[0], shape[1], *inner_shape[1:])
 
 
 def _concatenated(
@@ -260,7 +262,7 @@ def _up_sampled(
     shape = inputs[0]
     first = config.get("data_format") == "channels_first"
     space = shape[2:] if first else shape[1:-1]
-    sizes = _each(config["size"], len(space))
+    sizes = _per_dimension(config["size"], len(space))
     found = [None if n is None else n * size for n, size in zip(space, sizes, strict=True)]
     return (*shape[:2], *found) if first else (shape[0], *found, shape[-1])
 
@@ -285,7 +287,7 @@ _ELEMENTWISE: Final = (
 )  # fmt: skip
 
 _RULES: Final[dict[str, _Rule]] = {
-    **dict.fromkeys(_ELEMENTWISE, _same),
+    **dict.fromkeys(_ELEMENTWISE, _same_shape),
     **dict.fromkeys(
         ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Divide", "TrueDivide",
          "Power"),

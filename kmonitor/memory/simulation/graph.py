@@ -90,7 +90,7 @@ class PreparedOperation:
         of: The operation as described.
         workspace: Bytes of each buffer that it takes while it runs.
         beside: Bytes that last as long as its first output.
-        taken: The buffers of its workspace while it runs.
+        workspace_buffers: The buffers of its workspace while it runs.
     """
 
     memory_use: MemoryUse
@@ -105,7 +105,7 @@ class PreparedOperation:
     of: StepOperation
     workspace: list[int]
     beside: int
-    taken: list[int]
+    workspace_buffers: list[int]
 
 
 @dataclass(slots=True)
@@ -132,37 +132,37 @@ def prepare(graph: StepGraph, extents: Sequence[SizeFormula], batch: int) -> Pre
         first.append(values)
         values += max(1, len(operation.sizes))
     readers = [0] * values
-    ready = [_operation(each, first, place, sizes)
-             for place, each in enumerate(graph.operations)]  # fmt: skip
+    ready = [_operation(each, first, index, sizes)
+             for index, each in enumerate(graph.operations)]  # fmt: skip
     by_value = [size for each in ready for _, size in each.outputs or [(0, 0)]]
-    for place, each in enumerate(ready):
+    for index, each in enumerate(ready):
         for value in each.inputs:
             readers[value] += 1
         for before, _ in each.of.inputs:
-            ready[before].next.append(place)
+            ready[before].next.append(index)
         for before in each.of.after:
-            ready[before].next.append(place)
+            ready[before].next.append(index)
         if each.kind in operation_kinds.SAME_IF_AS_LARGE and _is_same(each, by_value):
             each.memory_use = MemoryUse.VIEW
         each.seconds += _seconds(each, by_value)
-    results = [first[place] + output for place, output in graph.results]
+    results = [first[index] + output for index, output in graph.results]
     for value in results:
         readers[value] += 1
     return PreparedGraph(ready, readers, results)
 
 
 def _operation(
-    operation: StepOperation, first: list[int], place: int, sizes: list[int]
+    operation: StepOperation, first: list[int], index: int, sizes: list[int]
 ) -> PreparedOperation:
-    way = _MEMORY_USES.get(operation.kind, MemoryUse.NEW)
-    if way is MemoryUse.HANDLE and operation.variable < 0:
-        way = MemoryUse.FREE
-    outputs = [(first[place] + number, sizes[extent] if extent >= 0 else 0)
+    memory_use = _MEMORY_USES.get(operation.kind, MemoryUse.NEW)
+    if memory_use is MemoryUse.HANDLE and operation.variable < 0:
+        memory_use = MemoryUse.FREE
+    outputs = [(first[index] + number, sizes[extent] if extent >= 0 else 0)
                for number, extent in enumerate(operation.sizes)]  # fmt: skip
     rate = _SLOWLY_PER_S if operation.kind in operation_kinds.SLOW else _MULTIPLICATIONS_PER_S
     work = sizes[operation.work] / rate if operation.work >= 0 else 0.0
     return PreparedOperation(
-        memory_use=way,
+        memory_use=memory_use,
         kind=operation.kind,
         inputs=[first[before] + output for before, output in operation.inputs],
         outputs=outputs,
@@ -174,7 +174,7 @@ def _operation(
         of=operation,
         workspace=[sizes[each] for each in operation.workspace],
         beside=sizes[operation.beside] if operation.beside >= 0 else 0,
-        taken=[],
+        workspace_buffers=[],
     )
 
 
@@ -219,40 +219,48 @@ class _Writer:
         self._left_out = 0
 
     def write(
-        self, graph: StepGraph, given: list[OutputRef] | None, after: tuple[int, ...], depth: int
+        self,
+        graph: StepGraph,
+        bound_inputs: list[OutputRef] | None,
+        after: tuple[int, ...],
+        depth: int,
     ) -> tuple[list[OutputRef], list[int]]:
         """Add a graph's operations; its results, and what has ended when it has.
 
-        `given` are its arguments, or None where it is the one that is written; `after` is what
+        `bound_inputs` are its arguments, or None where it is the one that is written; `after` is what
         operations without inputs wait for.
         """
         outputs: dict[OutputRef, OutputRef] = {}
         ends: list[list[int]] = []
         arguments = {each: number for number, each in enumerate(graph.arguments)}
-        for place, each in enumerate(graph.operations):
+        for index, each in enumerate(graph.operations):
             inputs = tuple(outputs.get(at, at) for at in each.inputs)
             waits = tuple(end for before in each.after for end in ends[before])
-            if given is not None and place in arguments and arguments[place] < len(given):
-                outputs[place, 0] = given[arguments[place]]
-                ends.append([given[arguments[place]][0]])
+            if (
+                bound_inputs is not None
+                and index in arguments
+                and arguments[index] < len(bound_inputs)
+            ):
+                outputs[index, 0] = bound_inputs[arguments[index]]
+                ends.append([bound_inputs[arguments[index]][0]])
             elif each.bodies and depth < _DEEPEST:
-                results, done = self._called(each, inputs, waits, depth)
+                results, ends_of_call = self._called(each, inputs, waits, depth)
                 for number, result in enumerate(results):
-                    outputs[place, number] = result
-                ends.append(done)
+                    outputs[index, number] = result
+                ends.append(ends_of_call)
             else:
                 written = len(self.operations)
-                if place in arguments:
+                if index in arguments:
                     self.arguments.append(written)
                 waits = waits if inputs or each.kind == "Placeholder" else (*waits, *after)
-                if each.kind == "Const" and given is not None:
+                if each.kind == "Const" and bound_inputs is not None:
                     each = msgspec.structs.replace(each, sizes=())  # noqa: PLW2901 - small there
                 trips = self._left_out if each.kind in operation_kinds.LIST_TAKES else each.trips
                 self.operations.append(
                     msgspec.structs.replace(each, inputs=inputs, after=tuple(waits), trips=trips)
                 )
                 for number in range(max(1, len(each.sizes))):
-                    outputs[place, number] = (written, number)
+                    outputs[index, number] = (written, number)
                 ends.append([written])
         return [outputs[at] for at in graph.results], [end for each in ends for end in each]
 
@@ -264,10 +272,10 @@ class _Writer:
         depth: int,
     ) -> tuple[list[OutputRef], list[int]]:
         before, graphs = waits, self._program.graphs
-        place = each.bodies[0]
+        body_index = each.bodies[0]
         if each.kind in operation_kinds.BRANCHES:
             before, inputs = (*waits, inputs[0][0]), inputs[1:]
-            place = max(each.bodies, key=lambda body: len(graphs[body].operations))
+            body_index = max(each.bodies, key=lambda body: len(graphs[body].operations))
         gates: list[OutputRef] = []
         for at in inputs:
             gates.append((len(self.operations), 0))
@@ -276,27 +284,27 @@ class _Writer:
                               phase=each.phase)
             )  # fmt: skip
         if each.kind in operation_kinds.LOOPS:
-            results, inside = self._turned(each, gates, before, depth)
+            results, inside = self._unrolled(each, gates, before, depth)
         else:
-            results, inside = self.write(graphs[place], gates, before, depth + 1)
-        done = len(self.operations)
+            results, inside = self.write(graphs[body_index], gates, before, depth + 1)
+        end = len(self.operations)
         self.operations.append(StepOperation("NoOp", (), tuple(dict.fromkeys(inside))))
-        return results, [done]
+        return results, [end]
 
-    def _turned(
-        self, loop: StepOperation, given: list[OutputRef], after: tuple[int, ...], depth: int
+    def _unrolled(
+        self, loop: StepOperation, carried: list[OutputRef], after: tuple[int, ...], depth: int
     ) -> tuple[list[OutputRef], list[int]]:
         turns = _UNKNOWN_TURNS if loop.trips is None else loop.trips
         body, written = self._program.graphs[loop.bodies[1]], min(turns, _MOST_TURNS)
-        ends: list[int] = [each[0] for each in given]
+        ends: list[int] = [each[0] for each in carried]
         above = self._left_out
         for turn in range(written):
             # What the first turn puts into a list may be a weight, which is there once.
             left_out = _share(turns - written, turn, written - 1)
             self._left_out = left_out + above * (1 + left_out)
-            given, ends = self.write(body, given, after, depth + 1)
+            carried, ends = self.write(body, carried, after, depth + 1)
         self._left_out = above
-        return given, ends
+        return carried, ends
 
     def _size(self, at: OutputRef) -> int:
         sizes = self.operations[at[0]].sizes

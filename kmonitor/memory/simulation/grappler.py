@@ -36,8 +36,8 @@ def with_constants(graph: StepGraph, extents: Sequence[SizeFormula], batch: int)
         batch: Examples a step.
     """
     folding = _Folding(extents, batch)
-    for place, each in enumerate(graph.operations):
-        folding.add(place, each)
+    for index, each in enumerate(graph.operations):
+        folding.add(index, each)
     return StepGraph(tuple(folding.found), graph.arguments, graph.results)
 
 
@@ -52,14 +52,14 @@ class _Folding:
         self._of_one_value: set[int] = set()
         self._same: dict[tuple[object, ...], int] = {}
 
-    def add(self, place: int, each: StepOperation) -> None:
-        is_constant, is_of_one_value = self._told(each)
+    def add(self, index: int, each: StepOperation) -> None:
+        is_constant, is_of_one_value = self._constant_and_uniform(each)
         if is_constant:
-            self._constants.add(place)
+            self._constants.add(index)
             if is_of_one_value:
-                self._of_one_value.add(place)
-            first = self._same.setdefault((each.kind, each.sizes, each.inputs[1:]), place)
-            if each.kind in operation_kinds.FILLED and first != place:
+                self._of_one_value.add(index)
+            first = self._same.setdefault((each.kind, each.sizes, each.inputs[1:]), index)
+            if each.kind in operation_kinds.FILLED and first != index:
                 inputs, kind = ((first, 0),), "Identity"
             else:
                 inputs, kind = (), "Const"
@@ -69,7 +69,7 @@ class _Folding:
             )
         self.found.append(each)
 
-    def _told(self, each: StepOperation) -> tuple[bool, bool]:
+    def _constant_and_uniform(self, each: StepOperation) -> tuple[bool, bool]:
         """Whether it is constant, and one value throughout."""
         size, grows = self._size(each), any(at >= 0 and self._grows[at] for at in each.sizes)
         if each.kind in operation_kinds.FILLED:
@@ -99,16 +99,16 @@ def sums_to_split(graph: StepGraph, sizes: Sequence[int], above_bytes: int) -> f
         above_bytes: Nothing is in need that comes to less.
     """
     operations = graph.operations
-    sums = [place for place, each in enumerate(operations)
+    sums = [index for index, each in enumerate(operations)
             if each.kind == "AddN" and len(each.inputs) >= _SUMMED]  # fmt: skip
     if not sums:
         return frozenset()
-    foretold = _serial_run(graph, sizes)
-    if foretold.most_bytes <= above_bytes:
+    serial_run = _serial_run(graph, sizes)
+    if serial_run.most_bytes <= above_bytes:
         return frozenset()
-    return frozenset(place for place in sums if any(
-        foretold.begins[before] <= foretold.fullest <= foretold.ends[before]
-        for before, _ in operations[place].inputs
+    return frozenset(index for index in sums if any(
+        serial_run.begins[before] <= serial_run.fullest <= serial_run.ends[before]
+        for before, _ in operations[index].inputs
     ))  # fmt: skip
 
 
@@ -130,39 +130,39 @@ class _SerialRun:
 
 
 def _serial_run(graph: StepGraph, sizes: Sequence[int]) -> _SerialRun:
-    order = _in_order_of_readiness(graph)
+    order = _readiness_order(graph)
     begins = [0] * len(order)
-    for moment, place in enumerate(order):
-        begins[place] = moment
+    for moment, index in enumerate(order):
+        begins[index] = moment
     ends = list(begins)
-    for place, each in enumerate(graph.operations):
+    for index, each in enumerate(graph.operations):
         for before, _ in each.inputs:
-            ends[before] = max(ends[before], begins[place])
-    made = [sum(sizes[at] for at in each.sizes if at >= 0) for each in graph.operations]
-    let_go = [0] * len(order)
-    for place, end in enumerate(ends):
-        let_go[end] += made[place]
-    most, fullest, now = 0, 0, 0
-    for moment, place in enumerate(order):
-        now += made[place]
-        if now > most:
-            most, fullest = now, moment
-        now -= let_go[moment]
+            ends[before] = max(ends[before], begins[index])
+    made_bytes = [sum(sizes[at] for at in each.sizes if at >= 0) for each in graph.operations]
+    freed_bytes = [0] * len(order)
+    for index, end in enumerate(ends):
+        freed_bytes[end] += made_bytes[index]
+    most, fullest, current = 0, 0, 0
+    for moment, index in enumerate(order):
+        current += made_bytes[index]
+        if current > most:
+            most, fullest = current, moment
+        current -= freed_bytes[moment]
     return _SerialRun(most, fullest, begins, ends)
 
 
-def _in_order_of_readiness(graph: StepGraph) -> list[int]:
+def _readiness_order(graph: StepGraph) -> list[int]:
     """Each operation as it becomes ready; it waits for those that did before."""
     waits = [len(each.inputs) + len(each.after) for each in graph.operations]
     readers: list[list[int]] = [[] for _ in waits]
-    for place, each in enumerate(graph.operations):
+    for index, each in enumerate(graph.operations):
         for before, _ in each.inputs:
-            readers[before].append(place)
+            readers[before].append(index)
         for before in each.after:
-            readers[before].append(place)
-    order = [place for place, n_waits in enumerate(waits) if not n_waits]
-    for place in order:  # it grows meanwhile
-        for reader in readers[place]:
+            readers[before].append(index)
+    order = [index for index, n_waits in enumerate(waits) if not n_waits]
+    for index in order:  # it grows meanwhile
+        for reader in readers[index]:
             waits[reader] -= 1
             if not waits[reader]:
                 order.append(reader)
@@ -175,11 +175,11 @@ def with_sums_split(graph: StepGraph, sums: frozenset[int]) -> StepGraph:
         return graph
     found: list[StepOperation] = []
     moved: list[int] = []
-    for place, each in enumerate(graph.operations):
+    for index, each in enumerate(graph.operations):
         inputs = tuple((moved[at], output) for at, output in each.inputs)
         after = tuple(moved[at] for at in each.after)
         written = msgspec.structs.replace(each, inputs=inputs, after=after)
-        if place in sums:
+        if index in sums:
             written = _added_up(written, found)
         moved.append(len(found))
         found.append(written)

@@ -24,7 +24,7 @@ class ChunkAllocator:
         self._next_region = _FIRST_REGION
         self._end = 0
 
-    def take(self, n_bytes: int) -> int:
+    def allocate(self, n_bytes: int) -> int:
         """A chunk of at least that size; its address."""
         wanted = max(_STEP, -(-n_bytes // _STEP) * _STEP)
         chunk = self._best(wanted)
@@ -36,8 +36,8 @@ class ChunkAllocator:
         self.in_use_bytes += self._size[chunk]
         return chunk
 
-    def give_back(self, chunk: int) -> None:
-        """A chunk that `take` gave; it is joined with what is free beside it."""
+    def free(self, chunk: int) -> None:
+        """A chunk that `allocate` gave; it is joined with what is free beside it."""
         size = self._size[chunk]
         self.in_use_bytes -= size
         behind = chunk + size
@@ -57,9 +57,9 @@ class ChunkAllocator:
     def _best(self, wanted: int) -> int | None:
         for number in range(_bin(wanted), _BINS):
             chunks = self._bins[number]
-            place = bisect_left(chunks, (wanted, -1))
-            if place < len(chunks):
-                chunk = chunks[place][1]
+            index = bisect_left(chunks, (wanted, -1))
+            if index < len(chunks):
+                chunk = chunks[index][1]
                 self._unlist(chunk)
                 return chunk
         return None
@@ -142,7 +142,7 @@ class SimulatedHeap:
     """
 
     def __init__(self, unseen_below_bytes: int = 0, *, follows_forward: bool = False) -> None:
-        """`follows_forward`: whether `forward_parts` will be asked for."""
+        """`follows_forward`: whether `forward_bytes_at_peak` will be asked for."""
         self.peak_bytes = 0
         self.references: list[int] = []
         self.bytes: list[int] = []
@@ -161,7 +161,7 @@ class SimulatedHeap:
         if n_bytes <= 0 or n_bytes < self._unseen:
             return NOTHING
         number = len(self._chunk)
-        self._chunk.append(self._chunk_allocator.take(n_bytes))
+        self._chunk.append(self._chunk_allocator.allocate(n_bytes))
         self.references.append(references)
         self.bytes.append(n_bytes)
         self.owners.append(owner)
@@ -169,15 +169,15 @@ class SimulatedHeap:
         self._follow(number, NOTHING, owner)
         return number
 
-    def forward_parts(self) -> list[tuple[int, int]]:
+    def forward_bytes_at_peak(self) -> list[tuple[int, int]]:
         """(owner, bytes) of what layers going forward had made when that came to most."""
-        there: dict[int, int] = {}
+        live: dict[int, int] = {}
         for buffer, owner in (self._changes or ())[: self._fullest]:
             if owner >= 0:
-                there[buffer] = owner
+                live[buffer] = owner
             else:
-                del there[buffer]
-        return [(owner, self.bytes[buffer]) for buffer, owner in there.items()]
+                del live[buffer]
+        return [(owner, self.bytes[buffer]) for buffer, owner in live.items()]
 
     def _follow(self, buffer: int, before: int, owner: int) -> None:
         """Note that a buffer has another owner, or none any more."""
@@ -191,7 +191,7 @@ class SimulatedHeap:
             self._most_forward_bytes = self._forward_bytes
             self._fullest = len(self._changes)
 
-    def give(self, buffer: int, owner: int, more: int) -> None:
+    def hand_over(self, buffer: int, owner: int, more: int) -> None:
         """Another operation's output takes the buffer's place; so many more will read it."""
         self._follow(buffer, self.owners[buffer], owner)
         self.owners[buffer] = owner
@@ -202,20 +202,20 @@ class SimulatedHeap:
         if isinstance(to, int) and to >= 0 and buffer >= 0:
             self._tied[to] = buffer
         else:
-            self.hold(buffer, -1)
+            self.add_readers(buffer, -1)
 
-    def hold(self, buffer: int, more: int) -> None:
+    def add_readers(self, buffer: int, more: int) -> None:
         """So many more will read it; fewer if negative. It goes when nobody will."""
         if buffer < 0 or self._chunk[buffer] == NOTHING:
             return
         left = self.references[buffer] + more
         self.references[buffer] = left
         if left <= 0:
-            self._chunk_allocator.give_back(self._chunk[buffer])
+            self._chunk_allocator.free(self._chunk[buffer])
             self._chunk[buffer] = NOTHING
             self._follow(buffer, self.owners[buffer], NOTHING)
             if buffer in self._tied:
-                self.hold(self._tied.pop(buffer), -1)
+                self.add_readers(self._tied.pop(buffer), -1)
 
     def forget_peak(self) -> None:
         """Count the highest anew, from now."""

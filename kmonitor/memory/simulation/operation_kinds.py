@@ -94,10 +94,10 @@ CHEAP: Final = (
 
 LIST_RESERVES: Final = _kinds("TensorListReserve EmptyTensorList")
 LIST_TAKES: Final = _kinds("TensorListPushBack TensorListSetItem")
-LIST_LOOKS: Final = _kinds("TensorListGetItem")
+LIST_READS: Final = _kinds("TensorListGetItem")
 LIST_FILLS: Final = _kinds("TensorListFromTensor")
 _STATEFUL: Final = _kinds("Placeholder VarHandleOp VariableShape NoOp Assert TemporaryVariable")
-LISTS: Final = LIST_RESERVES | LIST_TAKES | LIST_LOOKS | LIST_FILLS | _kinds("TensorListPopBack")
+LISTS: Final = LIST_RESERVES | LIST_TAKES | LIST_READS | LIST_FILLS | _kinds("TensorListPopBack")
 """Lists of tensors, as loops keep one of each turn."""
 
 
@@ -131,8 +131,8 @@ def waiting_bytes(program: StepProgram, batch: int) -> int:
 def _terms_bytes(body: StepGraph, extents: Sequence[SizeFormula], batch: int) -> int:
     """What one turn adds to what it was given."""
     total = 0
-    for carried, (place, output) in zip(body.arguments, body.results, strict=False):
-        operation = body.operations[place]
+    for carried, (index, output) in zip(body.arguments, body.results, strict=False):
+        operation = body.operations[index]
         if operation.kind in SUMS and _reads(operation, carried):
             extent = operation.sizes[output] if output < len(operation.sizes) else -1
             total += extents[extent].at(batch) if extent >= 0 else 0
@@ -140,4 +140,4 @@ def _terms_bytes(body: StepGraph, extents: Sequence[SizeFormula], batch: int) ->
 
 
 def _reads(operation: StepOperation, carried: int) -> bool:
-    return any(place == carried for place, _ in operation.inputs)
+    return any(index == carried for index, _ in operation.inputs)

@@ -31,16 +31,16 @@ class HeapEffects:
         self._data: dict[int, int] = {}
         self._next_data: dict[int, int] = {}
         self._begins: dict[MemoryUse, _Begins] = {
-            MemoryUse.NEW: self._fresh,
+            MemoryUse.NEW: self._allocate_outputs,
             MemoryUse.VIEW: self._view,
             MemoryUse.REUSE: self._reuse,
             MemoryUse.READ: self._read,
             MemoryUse.ASSIGN: self._write,
             MemoryUse.UPDATE: self._write,
             MemoryUse.HANDLE: self._name,
-            MemoryUse.GIVEN: self._give,
+            MemoryUse.GIVEN: self._feed,
             MemoryUse.LIST: self._list,
-            MemoryUse.CONSTANT: self._keep,
+            MemoryUse.CONSTANT: self._keep_constant,
         }
 
     def begin(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
@@ -52,18 +52,18 @@ class HeapEffects:
     def end(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         """Let go of what it read, and of what nobody will read."""
         for value in operation.inputs:
-            self.release(values[value])
-        for each in operation.taken:
-            self.heap.hold(each, -1)
-        operation.taken = []
+            self.release_reader(values[value])
+        for each in operation.workspace_buffers:
+            self.heap.add_readers(each, -1)
+        operation.workspace_buffers = []
         if operation.memory_use is MemoryUse.NEW or operation.memory_use is MemoryUse.REUSE:
             for value, _ in operation.outputs:
                 if not readers[value]:
-                    self.hold(values[value], 0)
+                    self.add_readers(values[value], 0)
 
-    def fetch(self, given: Iterable[PreparedOperation]) -> None:
+    def fetch(self, inputs: Iterable[PreparedOperation]) -> None:
         """Make the next step's data, as a data set does while this one still runs."""
-        for ready in given:
+        for ready in inputs:
             value, size = ready.outputs[0]
             self._next_data[value] = self.heap.new(size, 1, ready.owner)
 
@@ -71,26 +71,28 @@ class HeapEffects:
         """Let the next one begin with what was fetched for it."""
         self._data, self._next_data = self._next_data, {}
 
-    def hold(self, value: Value, more: int) -> None:
+    def add_readers(self, value: Value, more: int) -> None:
         """So many more, or fewer, will read a value."""
         if isinstance(value, TensorList):
             value.references += more
             if value.references <= 0:
                 for pair in value.buffers:
                     for buffer in pair:
-                        self.heap.hold(buffer, -1)
+                        self.heap.add_readers(buffer, -1)
                 value.buffers = []
         elif value >= 0:
-            self.heap.hold(value, more)
+            self.heap.add_readers(value, more)
 
-    def release(self, value: Value) -> None:
+    def release_reader(self, value: Value) -> None:
         """One that was to read it has."""
-        self.hold(value, -1)
+        self.add_readers(value, -1)
 
-    def _fresh(
+    def _allocate_outputs(
         self, operation: PreparedOperation, values: list[Value], readers: list[int]
     ) -> None:
-        operation.taken = [self.heap.new(each, 1, operation.owner) for each in operation.workspace]
+        operation.workspace_buffers = [
+            self.heap.new(each, 1, operation.owner) for each in operation.workspace
+        ]
         for value, size in operation.outputs:
             values[value] = self.heap.new(size, readers[value], operation.owner)
         if operation.beside:
@@ -104,7 +106,7 @@ class HeapEffects:
             seen = values[operation.inputs[min(number, len(operation.inputs) - 1)]]
             values[value] = seen
             if readers[value]:
-                self.hold(seen, readers[value])
+                self.add_readers(seen, readers[value])
 
     def _reuse(
         self, operation: PreparedOperation, values: list[Value], readers: list[int]
@@ -115,7 +117,7 @@ class HeapEffects:
                 values[value] = self.heap.new(size, readers[value], operation.owner)
             else:
                 values[value] = seen
-                self.heap.give(seen, operation.owner, readers[value])
+                self.heap.hand_over(seen, operation.owner, readers[value])
 
     def _reusable(self, operation: PreparedOperation, values: list[Value], size: int) -> int:
         heap = self.heap
@@ -127,50 +129,52 @@ class HeapEffects:
         return NOTHING
 
     def _read(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
-        place = self._variable(values[operation.inputs[0]])
+        variable = self._variable(values[operation.inputs[0]])
         value, _ = operation.outputs[0]
-        values[value] = NOTHING if place is None else self._variables[place]
-        self.hold(values[value], readers[value])
+        values[value] = NOTHING if variable is None else self._variables[variable]
+        self.add_readers(values[value], readers[value])
 
     def _name(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         del readers
         values[operation.outputs[0][0]] = HANDLES - operation.of.variable
 
-    def _give(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
+    def _feed(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
         """Who gave a tensor keeps it for the whole step."""
         value, size = operation.outputs[0]
         if value in self._data:
             values[value] = self._data[value]
-            self.hold(values[value], readers[value])
+            self.add_readers(values[value], readers[value])
         else:
             values[value] = self.heap.new(size, readers[value] + 1, operation.owner)
 
-    def _keep(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
+    def _keep_constant(
+        self, operation: PreparedOperation, values: list[Value], readers: list[int]
+    ) -> None:
         """A constant is made once and stays."""
         value, size = operation.outputs[0] if operation.outputs else (0, 0)
         if size:
             if value not in self._constants:
                 self._constants[value] = self.heap.new(size, 1, NOTHING)
             values[value] = self._constants[value]
-            self.hold(values[value], readers[value])
+            self.add_readers(values[value], readers[value])
 
     def _write(
         self, operation: PreparedOperation, values: list[Value], readers: list[int]
     ) -> None:
         del readers
-        place = self._variable(values[operation.inputs[0]])
-        if place is None:
+        variable = self._variable(values[operation.inputs[0]])
+        if variable is None:
             return
-        old, heap = self._variables[place], self.heap
+        old, heap = self._variables[variable], self.heap
         if operation.memory_use is MemoryUse.ASSIGN:
             new = values[operation.inputs[1]]
             if old >= 0 and isinstance(new, int) and new >= 0:
-                heap.hold(new, 1)
-                self._variables[place] = new
-                heap.hold(old, -1)
+                heap.add_readers(new, 1)
+                self._variables[variable] = new
+                heap.add_readers(old, -1)
         elif old >= 0 and heap.references[old] > 1:
-            self._variables[place] = heap.new(heap.bytes[old], 1, heap.owners[old])
-            heap.hold(old, -1)
+            self._variables[variable] = heap.new(heap.bytes[old], 1, heap.owners[old])
+            heap.add_readers(old, -1)
 
     def _variable(self, value: Value) -> int | None:
         return HANDLES - value if isinstance(value, int) and value <= HANDLES else None
@@ -183,10 +187,10 @@ class HeapEffects:
             values[value] = filled = TensorList(readers[value])
             source = operation.inputs[0]
             size = self._size_of(values[source])
-            parts = max(1, operation.of.trips or 1)
-            if size // parts >= 1:
-                filled.buffers = [(self.heap.new(size // parts, 1, operation.owner), NOTHING)
-                                  for _ in range(parts)]  # fmt: skip
+            n_items = max(1, operation.of.trips or 1)
+            if size // n_items >= 1:
+                filled.buffers = [(self.heap.new(size // n_items, 1, operation.owner), NOTHING)
+                                  for _ in range(n_items)]  # fmt: skip
         else:
             self._change_list(operation, values, readers)
 
@@ -194,24 +198,24 @@ class HeapEffects:
         self, operation: PreparedOperation, values: list[Value], readers: list[int]
     ) -> None:
         kind, value = operation.kind, operation.outputs[0][0]
-        parts = values[operation.inputs[0]]
-        if not isinstance(parts, TensorList):
-            self._fresh(operation, values, readers)
+        tensor_list = values[operation.inputs[0]]
+        if not isinstance(tensor_list, TensorList):
+            self._allocate_outputs(operation, values, readers)
             return
-        if kind in operation_kinds.LIST_LOOKS:
-            self._look(operation, parts, values, readers)
+        if kind in operation_kinds.LIST_READS:
+            self._read_list_item(operation, tensor_list, values, readers)
             return
-        own = self._own(parts)
+        own = self._own(tensor_list)
         values[value] = own
-        self.hold(own, readers[value])
+        self.add_readers(own, readers[value])
         if kind in operation_kinds.LIST_TAKES:
             self._put(own, values[operation.inputs[-1]], operation)
             return
         popped, size = operation.outputs[1]
         if own.buffers:
             buffer, more = own.buffers.pop()
-            self.heap.hold(more, -1)
-            self.hold(buffer, readers[popped] - 1)
+            self.heap.add_readers(more, -1)
+            self.add_readers(buffer, readers[popped] - 1)
             values[popped] = buffer
         else:
             values[popped] = self.heap.new(size, readers[popped], operation.owner)
@@ -224,13 +228,13 @@ class HeapEffects:
         copy.buffers = list(tensor_list.buffers)
         for pair in copy.buffers:
             for buffer in pair:
-                self.hold(buffer, 1)
+                self.add_readers(buffer, 1)
         return copy
 
     def _put(self, tensor_list: TensorList, value: Value, operation: PreparedOperation) -> None:
         if isinstance(value, TensorList) or value < 0:
             return
-        self.hold(value, 1)
+        self.add_readers(value, 1)
         # The same tensor in each turn is one.
         is_same = bool(tensor_list.buffers) and tensor_list.buffers[-1][0] == value
         size = 0 if is_same else self.heap.bytes[value] * (operation.of.trips or 0)
@@ -238,7 +242,7 @@ class HeapEffects:
             (value, self.heap.new(size, 1, operation.owner) if size else NOTHING)
         )
 
-    def _look(
+    def _read_list_item(
         self,
         operation: PreparedOperation,
         tensor_list: TensorList,
@@ -248,7 +252,7 @@ class HeapEffects:
         value, size = operation.outputs[0]
         if tensor_list.buffers:
             values[value] = tensor_list.buffers[0][0]
-            self.hold(values[value], readers[value])
+            self.add_readers(values[value], readers[value])
         else:
             values[value] = self.heap.new(size, readers[value], operation.owner)
 
@@ -270,9 +274,9 @@ def play_in_turn(graph: PreparedGraph, effects: HeapEffects) -> None:
     run = _Run(graph, effects)
     queue = deque(run.first())
     while queue:
-        place = queue.popleft()
-        run.begin(place)
-        queue.extend(run.end(place))
+        index = queue.popleft()
+        run.begin(index)
+        queue.extend(run.end(index))
     run.finish()
 
 
@@ -301,16 +305,16 @@ class _Run:
 
     def first(self) -> list[int]:
         """What waits for nothing."""
-        return [place for place, waits in enumerate(self._waits) if not waits]
+        return [index for index, waits in enumerate(self._waits) if not waits]
 
-    def begin(self, place: int) -> PreparedOperation:
-        ready = self.operations[place]
+    def begin(self, index: int) -> PreparedOperation:
+        ready = self.operations[index]
         self.effects.begin(ready, self._values, self._readers)
         return ready
 
-    def end(self, place: int) -> list[int]:
+    def end(self, index: int) -> list[int]:
         """What can run now, in the order of making."""
-        ready = self.operations[place]
+        ready = self.operations[index]
         self.effects.end(ready, self._values, self._readers)
         found: list[int] = []
         for after in ready.next:
@@ -321,17 +325,17 @@ class _Run:
 
     def fetch(self) -> None:
         """Make the next step's data."""
-        self.effects.fetch(self._given())
+        self.effects.fetch(self._inputs())
 
     def finish(self) -> None:
         """Let go of results and of what was given."""
         for value in self._results:
-            self.effects.release(self._values[value])
-        for ready in self._given():
-            self.effects.release(self._values[ready.outputs[0][0]])
+            self.effects.release_reader(self._values[value])
+        for ready in self._inputs():
+            self.effects.release_reader(self._values[ready.outputs[0][0]])
         self.effects.end_step()
 
-    def _given(self) -> list[PreparedOperation]:
+    def _inputs(self) -> list[PreparedOperation]:
         return [each for each in self.operations if each.memory_use is MemoryUse.GIVEN]
 
 
@@ -348,27 +352,27 @@ class _Threads:
         self._ends: list[tuple[float, int, int]] = []
 
     def play(self) -> None:
-        self._wake(0.0)
+        self._start_idle(0.0)
         while self._ends:
-            now, thread, place = heapq.heappop(self._ends)
-            found = self._run.end(place)
+            now_s, thread, index = heapq.heappop(self._ends)
+            found = self._run.end(index)
             self._random.shuffle(found)  # a graph's edges have no order of their own
             self._schedule(thread, found)
             self._idle.add(thread)
-            self._wake(now)
+            self._start_idle(now_s)
         self._run.finish()
 
-    def _wake(self, now: float) -> None:
+    def _start_idle(self, now_s: float) -> None:
         for thread in sorted(self._idle):
-            place = self._next(thread)
-            if place is not None:
+            index = self._next(thread)
+            if index is not None:
                 self._idle.remove(thread)
                 if not self._until_fetched:
                     self._run.fetch()
                 self._until_fetched -= 1
-                seconds = self._run.begin(place).seconds
+                seconds = self._run.begin(index).seconds
                 seconds *= self._random.lognormvariate(0.0, _JITTER)
-                heapq.heappush(self._ends, (now + seconds, thread, place))
+                heapq.heappush(self._ends, (now_s + seconds, thread, index))
 
     def _next(self, thread: int) -> int | None:
         if self._inline[thread]:
@@ -384,13 +388,13 @@ class _Threads:
 
     def _schedule(self, thread: int, found: list[int]) -> None:
         inline, last = self._inline[thread], None
-        for place in found:
-            if self._run.operations[place].is_cheap:
-                inline.append(place)
+        for index in found:
+            if self._run.operations[index].is_cheap:
+                inline.append(index)
             else:
                 if last is not None:
                     self._own[thread].append(last)
-                last = place
+                last = index
         if last is not None:
             (self._own[thread] if inline else inline).append(last)
 
@@ -456,13 +460,13 @@ class Simulation:
             self._outcomes[batch] = self._played(batch)
         return self._outcomes[batch]
 
-    def kept_bytes(self, batch: int) -> dict[str, int]:
+    def activation_bytes_by_layer(self, batch: int) -> dict[str, int]:
         """What layers' forward operations made and backward ones need, by layer, at its most."""
         graph = self._graphs.of_fixed_batch(batch)
         heap = SimulatedHeap(follows_forward=True)
         play_in_turn(graph, HeapEffects(heap, _variables(self.program, heap)))
         found: dict[str, int] = {}
-        for owner, n_bytes in heap.forward_parts():
+        for owner, n_bytes in heap.forward_bytes_at_peak():
             name = self.program.layers[owner // 4]
             found[name] = found.get(name, 0) + n_bytes
         return found
@@ -480,8 +484,8 @@ class Simulation:
         if plays > 1:  # else it would take too long
             others += self._peaks(self._graphs.of_open_batch(batch), 0, steps=2)
         highest = [max(each) for each in peaks + fetching]
-        foretold = expected_highest([each for play in peaks for each in play])
-        return SimulatedPeak(foretold, min(highest + others), max(highest + others[1:]))
+        expected = expected_highest([each for play in peaks for each in play])
+        return SimulatedPeak(expected, min(highest + others), max(highest + others[1:]))
 
     def _peaks(
         self, graph: PreparedGraph, seed: int | None, steps: int = _STEPS, *, fetches: bool = False
@@ -504,19 +508,21 @@ class Simulation:
 def expected_highest(peaks: list[int]) -> int:
     """What the highest of five steps is on average, of steps that are as likely as each other."""
     seen = min(_STEPS_SEEN, len(peaks))
-    ways = [comb(below, seen - 1) for below in range(len(peaks))]
-    return sum(way * peak for way, peak in zip(ways, sorted(peaks), strict=True)) // sum(ways)
+    counts = [comb(below, seen - 1) for below in range(len(peaks))]
+    return sum(count * peak for count, peak in zip(counts, sorted(peaks), strict=True)) // sum(
+        counts
+    )
 
 
 def _variables(program: StepProgram, heap: SimulatedHeap) -> list[int]:
     """Make the variables as Keras does: what is drawn is scaled and moved on the way."""
-    made = [NOTHING] * len(program.variables)
+    buffers = [NOTHING] * len(program.variables)
     order = dict(program.made)
-    order |= {place: False for place in range(len(made)) if place not in order}
-    for place, is_drawn in order.items():
-        size = program.variables[place]
+    order |= {index: False for index in range(len(buffers)) if index not in order}
+    for index, is_drawn in order.items():
+        size = program.variables[index]
         steps = [heap.new(size, 1, -1) for _ in range(2)] if is_drawn else []
-        made[place] = heap.new(size, 1, -1)
+        buffers[index] = heap.new(size, 1, -1)
         for each in reversed(steps):
-            heap.hold(each, -1)
-    return made
+            heap.add_readers(each, -1)
+    return buffers

@@ -12,7 +12,7 @@ from kmonitor.ui.runs.commands import CommandStore, SentCommand
 from kmonitor.ui.runs.run_states import has_ended, run_state_label
 from kmonitor.ui.shortcuts import shortcut_keys
 from kmonitor.ui.text.formats import bytes_text, count_text, duration_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import (
     Arguments,
@@ -53,9 +53,9 @@ def action_variants(name: CommandName) -> tuple[ActionVariant, ...]:
     """
     match name:
         case "save":
-            return _ways_to_save()
+            return _save_variants()
         case "reload":
-            return _ways_to_reload()
+            return _reload_variants()
         case _:
             return ()
 
@@ -67,10 +67,12 @@ def variant_arguments(name: CommandName, key: str) -> Arguments:
         name: Which action.
         key: An `ActionVariant.key`.
     """
-    return next((way.args for way in action_variants(name) if way.key == key), PlainArguments())
+    return next(
+        (variant.args for variant in action_variants(name) if variant.key == key), PlainArguments()
+    )
 
 
-def _ways_to_save() -> tuple[ActionVariant, ...]:
+def _save_variants() -> tuple[ActionVariant, ...]:
     usual = tr("Writes the exact state; kmonitor restore makes a .keras file of it later.")
     export = tr(
         "Also writes a .keras file beside the checkpoint, for other programs. That needs a copy "
@@ -88,7 +90,7 @@ def _ways_to_save() -> tuple[ActionVariant, ...]:
     )
 
 
-def _ways_to_reload() -> tuple[ActionVariant, ...]:
+def _reload_variants() -> tuple[ActionVariant, ...]:
     usual = tr("Puts the saved values into the variables that there are. Always safe.")
     recreate = tr(
         "Also lets the variables go and makes them anew from the file, so that the allocator can "
@@ -147,7 +149,7 @@ class ButtonState:
         is_enabled: Whether it is possible now.
         tooltip: What it does, or why it is not possible now.
         is_half: Two of these stand side by side.
-        ways: In which it can be asked for, the usual one first; empty: there is no choice.
+        variants: In which it can be asked for, the usual one first; empty: there is no choice.
         more: What the button of its menu says; empty without one.
     """
 
@@ -159,7 +161,7 @@ class ButtonState:
     is_enabled: bool
     tooltip: str
     is_half: bool = False
-    ways: tuple[ActionVariant, ...] = ()
+    variants: tuple[ActionVariant, ...] = ()
     more: str = ""
 
 
@@ -169,12 +171,12 @@ class ShortcutState:
 
     Attributes:
         command: What it asks for.
-        way: In which of the ways there are; empty: the usual one.
+        variant: In which of the ways there are; empty: the usual one.
         refusal: What is said in place of asking, where that is not possible now; else empty.
     """
 
     command: CommandName
-    way: str
+    variant: str
     refusal: str
 
 
@@ -233,8 +235,8 @@ def action_panel_state(
     more: list[CommandName] = [name for name in _WHERE_OFFERED if name in run.actions]
     names: tuple[CommandName, ...] = ("save", "reload", *more, toggle, "stop")
     open_commands = commands.open_for(run.run)
-    asked = {command.message.name for command in open_commands}
-    buttons = [_button(name, _refusal(run, name, why_not, asked)) for name in names]
+    open_actions = {command.message.name for command in open_commands}
+    buttons = [_button(name, _refusal(run, name, why_not, open_actions)) for name in names]
     halves = [at for at, button in enumerate(buttons) if button.is_half]
     if len(halves) % 2:
         # The last has no neighbour: it is as wide as the others, and says its shortcut too.
@@ -245,8 +247,8 @@ def action_panel_state(
         checkpoint=_checkpoint(run, now_wall_s),
         at_limit=limit_actions_state(run, limits, why_not),
         keys={
-            key: _key(toggle if name == "pause" else name, way, run, why_not, asked)
-            for key, (name, way) in ACTION_KEYS.items()
+            key: _key(toggle if name == "pause" else name, variant, run, why_not, open_actions)
+            for key, (name, variant) in ACTION_KEYS.items()
         },
         # The state says that it has ended, and the banner that the hub is not reached.
         why_not="" if has_ended(run) or not is_connected else why_not,
@@ -294,8 +296,10 @@ def _confirm_restart(run: RunSummary) -> Confirmation:
 
 def _why_not(run: RunSummary, *, is_connected: bool) -> str:
     if has_ended(run):
-        word = run_state_label(run, now_wall_s=0.0).word.lower()
-        return tr("The run has ended ({state}); nothing can be asked of it.").format(state=word)
+        state_text = run_state_label(run, now_wall_s=0.0).label.lower()
+        return tr("The run has ended ({state}); nothing can be asked of it.").format(
+            state=state_text
+        )
     if not is_connected:
         return tr("The hub is not reached; what is asked now would not arrive.")
     if run.is_shipped:
@@ -309,22 +313,24 @@ def _why_not(run: RunSummary, *, is_connected: bool) -> str:
     return ""
 
 
-def _refusal(run: RunSummary, name: CommandName, why_not: str, asked: Collection[str]) -> str:
+def _refusal(
+    run: RunSummary, name: CommandName, why_not: str, open_actions: Collection[str]
+) -> str:
     if why_not:
         return why_not
     if name not in run.actions:
         return tr("Not possible in this process.")
-    return tr("Already asked; it waits for its safe point.") if name in asked else ""
+    return tr("Already asked; it waits for its safe point.") if name in open_actions else ""
 
 
 def _key(
-    name: CommandName, way: str, run: RunSummary, why_not: str, asked: Collection[str]
+    name: CommandName, variant: str, run: RunSummary, why_not: str, open_actions: Collection[str]
 ) -> ShortcutState:
-    refusal = _refusal(run, name, why_not, asked)
+    refusal = _refusal(run, name, why_not, open_actions)
     if refusal:
         # There may be no button near that says which action it was.
         refusal = tr("{title}: {why}").format(title=_title(name), why=refusal)
-    return ShortcutState(name, way, refusal)
+    return ShortcutState(name, variant, refusal)
 
 
 def _title(name: CommandName) -> str:
@@ -332,10 +338,10 @@ def _title(name: CommandName) -> str:
 
 
 def _button(name: CommandName, why_not: str) -> ButtonState:
-    icon, shortcut, kind, tooltip = _looks()[name]
+    icon, shortcut, kind, tooltip = _button_styles()[name]
     is_half = name in _WHERE_OFFERED
     title = _title(name)
-    ways = action_variants(name)
+    variants = action_variants(name)
     return ButtonState(
         name,
         icon,
@@ -345,12 +351,12 @@ def _button(name: CommandName, why_not: str) -> ButtonState:
         not why_not,
         "\n".join(part for part in (why_not, f"{tooltip} ({shortcut})") if part),
         is_half,
-        ways,
-        tr("Other ways: {title}").format(title=title) if ways else "",
+        variants,
+        tr("Other ways: {title}").format(title=title) if variants else "",
     )
 
 
-def _looks() -> dict[str, tuple[str, str, ButtonKind, str]]:
+def _button_styles() -> dict[str, tuple[str, str, ButtonKind, str]]:
     """Icon, shortcut, kind and tooltip by command."""
     icons: dict[str, tuple[str, str, ButtonKind, str]] = {
         "save": (
@@ -409,12 +415,12 @@ def command_status_text(run: RunSummary, commands: CommandStore, name: CommandNa
         commands: What was asked from here.
         name: Which command.
     """
-    asked = commands.newest(run.run, name)
-    if asked is None or asked.state == "done":
+    command = commands.newest(run.run, name)
+    if command is None or command.state == "done":
         return ""
-    if asked.is_open:
-        return _waiting([asked], run)
-    why = said(asked.why) or tr("no reason was told")
+    if command.is_open:
+        return _waiting([command], run)
+    why = translated_text(command.why) or tr("no reason was told")
     return tr("{title} was not done: {why}").format(title=tr(COMMAND_TITLES[name]), why=why)
 
 

@@ -45,7 +45,7 @@ class Alert:
     unseen: int = 0
 
     @property
-    def sentence(self) -> str:
+    def full_text(self) -> str:
         """The text, and how often it happened beside."""
         if not self.unseen:
             return self.text
@@ -59,7 +59,7 @@ class Alert:
             "metric": self.metric,
             "title": self.title,
             "host": self.host,
-            "text": self.sentence,
+            "text": self.full_text,
             "gravity": self.severity,
             "wall_s": self.wall_s,
         }
@@ -86,11 +86,11 @@ class AlertEvaluator:
     def __init__(self, settings: AlertSettings | None = None) -> None:
         self.settings = settings or AlertSettings()
         self._waiting: dict[_Key, _Waiting] = {}
-        self._told_s: dict[_Key, float] = {}
+        self._last_alert_s: dict[_Key, float] = {}
         self._unseen: dict[_Key, int] = {}
         self._lost: set[str] = set()
 
-    def happened(
+    def apply_event(
         self,
         run: str,
         name: str,
@@ -161,15 +161,15 @@ class AlertEvaluator:
             rule = self.settings.rule(alert.kind, alert.metric)
             if not rule.is_on:
                 continue
-            told_s = self._told_s.get(key)
-            if told_s is not None and now_wall_s - told_s < rule.cool_down_s:
+            last_alert_s = self._last_alert_s.get(key)
+            if last_alert_s is not None and now_wall_s - last_alert_s < rule.cool_down_s:
                 self._unseen[key] = self._unseen.get(key, 0) + 1
                 continue
-            self._told_s.pop(key, None)
-            self._told_s[key] = now_wall_s
+            self._last_alert_s.pop(key, None)
+            self._last_alert_s[key] = now_wall_s
             found.append(replace(alert, unseen=self._unseen.pop(key, 0)))
-        while len(self._told_s) > _MOST_REMEMBERED:
-            self._told_s.pop(next(iter(self._told_s)))
+        while len(self._last_alert_s) > _MOST_REMEMBERED:
+            self._last_alert_s.pop(next(iter(self._last_alert_s)))
         return sorted(found, key=lambda alert: alert.wall_s)
 
     def _wait(self, alert: Alert, now_wall_s: float, *, topic: str) -> None:

@@ -23,7 +23,7 @@ _COMMAND_S: Final = 30.0
 _POST_S: Final = 10.0
 _JOIN_S: Final = 2.0
 _MOST_WAITING: Final = 100
-_LONGEST_SAID: Final = 300
+_LONGEST_OUTPUT: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,10 @@ class Delivery:
 def invalid_command_reason(command: str) -> str:
     """What is wrong with a command as it is written; empty: nothing."""
     try:
-        words = shlex.split(command)
+        arguments = shlex.split(command)
     except ValueError as exc:
         return f"The command cannot be read: {exc}."
-    return "" if words or not command else "The command is empty."
+    return "" if arguments or not command else "The command is empty."
 
 
 def invalid_webhook_reason(address: str) -> str:
@@ -55,8 +55,8 @@ def invalid_webhook_reason(address: str) -> str:
     if not address:
         return ""
     try:
-        parts = urlsplit(address)
-        is_whole = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        split = urlsplit(address)
+        is_whole = split.scheme in {"http", "https"} and bool(split.hostname)
     except ValueError:
         is_whole = False
     return "" if is_whole else "A webhook is written as https://HOST/PATH or http://HOST/PATH."
@@ -112,7 +112,7 @@ class AlertSender:
                 except Exception as exc:  # noqa: BLE001 - a thread's main: told, and the next is tried
                     why = f"An alert was not handed over: {type(exc).__name__}: {exc}"
                 if why and not self._ends:
-                    self._failed(why[:_LONGEST_SAID])
+                    self._failed(why[:_LONGEST_OUTPUT])
 
     def _next(self) -> Delivery | None:
         """What waits longest; None: nothing does, and this thread is given up."""
@@ -123,20 +123,20 @@ class AlertSender:
             return None
 
     def _run(self, command: str, facts: dict[str, str | float]) -> str:
-        words = shlex.split(command)
+        arguments = shlex.split(command)
         # Into a file: whoever the command leaves behind may hold a pipe open for ever.
-        with tempfile.TemporaryFile() as said:
+        with tempfile.TemporaryFile() as stderr_file:
             try:
                 # No shell: what a training calls itself must never be read as a command.
                 process = subprocess.Popen(  # noqa: S603 - the user's own command
-                    words,
+                    arguments,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL,
-                    stderr=said,
+                    stderr=stderr_file,
                     start_new_session=True,
                 )
             except OSError as exc:
-                return f"The command for alerts cannot be run: {words[0]}: {exc.strerror}."
+                return f"The command for alerts cannot be run: {arguments[0]}: {exc.strerror}."
             self._begin(process)
             try:
                 process.communicate(json.dumps(facts).encode(), timeout=_COMMAND_S)
@@ -148,7 +148,7 @@ class AlertSender:
                 self._process = None
             if not process.returncode:
                 return ""
-            last = _last_line(said)
+            last = _last_line(stderr_file)
         return f"The command for alerts ended with status {process.returncode}. {last}".strip()
 
     def _begin(self, process: subprocess.Popen[bytes]) -> None:
@@ -185,10 +185,10 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         process.kill()
 
 
-def _last_line(said: IO[bytes]) -> str:
-    size = said.seek(0, os.SEEK_END)
-    said.seek(max(0, size - 4 * _LONGEST_SAID))
-    lines = said.read().decode(errors="replace").strip().splitlines()
+def _last_line(stderr_file: IO[bytes]) -> str:
+    size = stderr_file.seek(0, os.SEEK_END)
+    stderr_file.seek(max(0, size - 4 * _LONGEST_OUTPUT))
+    lines = stderr_file.read().decode(errors="replace").strip().splitlines()
     return lines[-1] if lines else ""
 
 

@@ -8,7 +8,7 @@ from kmonitor.ui.limits.limit_store import LimitLine, metric_reading
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name, round_amount
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import NOT_KNOWN, amount_text, count_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.verdict_text import NO_VERDICT, VerdictLabel
 from kmonitor_agent.wire.messages.commands import LimitMetric
@@ -95,27 +95,29 @@ def chart_card_state(
         is_connected: Whether the hub is reached.
         device_absent: Why there are no readings of a GPU; empty where there are.
     """
-    now = metric_reading(run, metric)
+    reading = metric_reading(run, metric)
     unit = METRIC_UNITS[metric]
     title = card_title(run, metric)
-    value = NOT_KNOWN if now.value is None else amount_text(now.value, unit)
+    value = NOT_KNOWN if reading.value is None else amount_text(reading.value, unit)
     # The unit of a count stands in the note: it would take half of a small card.
-    shown = count_text(now.value) if unit == "operations" and now.value is not None else value
+    shown = (
+        count_text(reading.value) if unit == "operations" and reading.value is not None else value
+    )
     can_limit = is_connected and not has_ended(run) and "set_limits" in run.actions
-    absent = "" if now.value is not None else _absent_text(run, metric, now)
+    absent = "" if reading.value is not None else _absent_text(run, metric, reading)
     limit = line.text if line else ""
-    hint = _hint(now.source, device_absent) if _is_of_cpu(run, metric) else ""
+    hint = _hint(reading.source, device_absent) if _is_of_cpu(run, metric) else ""
     described = [title, absent or value, rate.text, limit, hint]
     return ChartCardState(
         title=title,
         # A limit names the unit too, and takes the note's room.
-        note="" if metric == "graph" and limit else _note(metric, now),
+        note="" if metric == "graph" and limit else _note(metric, reading),
         hint=hint,
         value=shown,
         rate=NO_RATE if absent else rate,
         limit=limit,
         limit_tone="mute" if line is None else "warn" if line.is_pending else "crit",
-        tooltip=said(now.source) or absent,
+        tooltip=translated_text(reading.source) or absent,
         absent=absent,
         can_limit=can_limit and not absent,
         has_limit=can_limit and line is not None,
@@ -138,8 +140,8 @@ def _is_of_cpu(run: RunSummary, metric: LimitMetric) -> bool:
 def _hint(source: str, device_absent: str) -> str:
     """Why there is no VRAM, and what the CPU's allocator counts, as its source says."""
     counted = source.partition("(")[2].rpartition(")")[0]
-    words = tr("counts {what}").format(what=said(counted)) if counted else ""
-    return " \u00b7 ".join(part for part in (device_absent, words) if part)
+    counted_text = tr("counts {what}").format(what=translated_text(counted)) if counted else ""
+    return " \u00b7 ".join(part for part in (device_absent, counted_text) if part)
 
 
 def _note(metric: LimitMetric, reading: MetricReading) -> str:
@@ -160,7 +162,7 @@ def _note(metric: LimitMetric, reading: MetricReading) -> str:
 
 def _absent_text(run: RunSummary, metric: LimitMetric, reading: MetricReading) -> str:
     if reading.absent:
-        return said(reading.absent)
+        return translated_text(reading.absent)
     if has_ended(run):
         return tr("The run ended before it was measured.")
     match metric:

@@ -83,7 +83,7 @@ class ChartKind:
     log: str = ""
 
     @property
-    def asked(self) -> tuple[str, ...]:
+    def requested_columns(self) -> tuple[str, ...]:
         """All columns that it may draw."""
         return (*self.columns, self.within) if self.within else self.columns
 
@@ -146,8 +146,8 @@ def available_chart_kinds(have: Collection[str]) -> list[ChartKind]:
     keys += [column for column, *_ in _MEASURED if column in have]
     keys += sorted(column for column in have if parse_device_column(column) is not None)
     kinds = [kind for key in keys if (kind := chart_kind(key)) is not None]
-    order: tuple[ChartGroup, ...] = ("memory", "graph", "time", "training", "gpu")
-    return sorted(kinds, key=lambda kind: order.index(kind.group))
+    group_order: tuple[ChartGroup, ...] = ("memory", "graph", "time", "training", "gpu")
+    return sorted(kinds, key=lambda kind: group_order.index(kind.group))
 
 
 def better_direction(log: str) -> Literal["lower", "higher"] | None:

@@ -23,7 +23,7 @@ from kmonitor.ui.plots.chart_state import (
 from kmonitor.ui.plots.thinning import smoothed
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import NOT_KNOWN, amount_text, count_text, number_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.events import FieldSource
@@ -72,10 +72,10 @@ def drawn_as(setup: ChartSetup, *, is_within: bool) -> str:
     return ", ".join(parts)
 
 
-def source_text(kind: ChartKind, told: FieldSource | None) -> str:
+def source_text(kind: ChartKind, source: FieldSource | None) -> str:
     """Where the values come from."""
-    if told is not None and told.source:
-        return said(told.source)
+    if source is not None and source.source:
+        return translated_text(source.source)
     return tr("Keras' logs, at each epoch's end") if kind.log else ""
 
 
@@ -84,7 +84,7 @@ def _best(
 ) -> str:
     which = better_direction(kind.log) if kind.log else None
     if which is None:
-        return _range_words(values, kind)
+        return _range_text(values, kind)
     at = int(values.argmin() if which == "lower" else values.argmax())
     epoch = max(1, math.ceil(store.x_of(run, float(t_s[at]), "epochs") - 1e-3))
     return tr("best {value}, epoch {n}").format(
@@ -105,11 +105,11 @@ def _extremes(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel:
     values = store.known_values(run, kind.columns[0])
     if not len(values):
         return NO_RATE
-    text = _range_words(values, kind)
+    text = _range_text(values, kind)
     return RateLabel(text, 0, tr("Of all that was measured: {range}").format(range=text))
 
 
-def _range_words(values: FloatArray, kind: ChartKind) -> str:
+def _range_text(values: FloatArray, kind: ChartKind) -> str:
     low, high = (amount_text(float(value), kind.unit) for value in (values.min(), values.max()))
     return low if low == high else tr("{low} to {high}").format(low=low, high=high)
 
@@ -126,11 +126,11 @@ _MOST_KEPT: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _CachedCurve:
     """What was made of one column, kept while column and look stay the same."""
 
     y: FloatArray
-    look: tuple[float, bool]
+    style: tuple[float, bool]
     result: FloatArray
 
 
@@ -142,7 +142,7 @@ class ExtraCharts:
         self._workspace = workspace
         self._feed = feed
         self._charts = charts
-        self._made: dict[tuple[str, str, bool], _Made] = {}
+        self._drawn_by_key: dict[tuple[str, str, bool], _CachedCurve] = {}
 
     def state(self, kind: ChartKind, setup: ChartSetup, width_px: int) -> ChartState:
         """The chart.
@@ -186,14 +186,14 @@ class ExtraCharts:
             return None
         store, title = self._feed.store, chart_title(kind.key)
         column = self._column(run.run, kind, setup)
-        now = store.last_value(run.run, column)
-        absent = "" if now is not None else self._empty_text(run, kind)
-        value = NOT_KNOWN if now is None else amount_text(now, kind.unit)
+        value_now = store.last_value(run.run, column)
+        absent = "" if value_now is not None else self._empty_text(run, kind)
+        value = NOT_KNOWN if value_now is None else amount_text(value_now, kind.unit)
         is_within = bool(kind.within) and column == kind.within
         notes = [self._validation(run, kind), drawn_as(setup, is_within=is_within)]
         age = "" if has_ended(run) else self._workspace.age_text(run.run)
         note = age or ", ".join(each for each in notes if each)
-        rate = best_value_label(store, run.run, kind) if now is not None else NO_RATE
+        rate = best_value_label(store, run.run, kind) if value_now is not None else NO_RATE
         return ChartCardState(
             title=title,
             note=note,
@@ -225,17 +225,17 @@ class ExtraCharts:
     def _curves_of(
         self, run: RunSummary, kind: ChartKind, setup: ChartSetup, visible_range: VisibleRange
     ) -> list[CurveState]:
-        book = self._workspace.run_store
-        is_selected = run.run == book.selected
+        run_store = self._workspace.run_store
+        is_selected = run.run == run_store.selected
         column = self._column(run.run, kind, setup)
         x, y = self._feed.points(run.run, column, visible_range)
         plain = CurveState(
             run=run.run,
             label=run.name,
-            hue=book.hue(run.run),
+            hue=run_store.hue(run.run),
             x=x,
             y=self._drawn(run.run, column, y, setup),
-            dashed=book.is_dashed(run.run),
+            dashed=run_store.is_dashed(run.run),
             selected=is_selected,
             stale=not self._workspace.is_reached(run.run) and not has_ended(run),
         )
@@ -255,17 +255,17 @@ class ExtraCharts:
         """A column as it is drawn; the same array again while nothing changed."""
         if setup.smoothing <= 0.0 and not setup.is_log:
             return y
-        key, look = (run, column, setup.smoothing > 0.0), (setup.smoothing, setup.is_log)
-        made = self._made.get(key)
-        if made is not None and made.y is y and made.look == look:
-            return made.result
+        key, style = (run, column, setup.smoothing > 0.0), (setup.smoothing, setup.is_log)
+        cached = self._drawn_by_key.get(key)
+        if cached is not None and cached.y is y and cached.style == style:
+            return cached.result
         result = smoothed(y, setup.smoothing)
         if setup.is_log:
             # What has no logarithm is a gap.
             result = np.log10(np.where(result > 0.0, result, np.nan))
-        if len(self._made) >= _MOST_KEPT:
-            self._made.clear()
-        self._made[key] = _Made(y, look, result)
+        if len(self._drawn_by_key) >= _MOST_KEPT:
+            self._drawn_by_key.clear()
+        self._drawn_by_key[key] = _CachedCurve(y, style, result)
         return result
 
     def _column(self, run: str, kind: ChartKind, setup: ChartSetup) -> str:
@@ -296,15 +296,15 @@ class ExtraCharts:
         return tr("validation {value}").format(value=amount_text(values[0], kind.unit))
 
     def _source(self, run: RunSummary, kind: ChartKind) -> str:
-        told = self._workspace.readings(run.run).source(kind.key.removeprefix("epoch:"))
-        return source_text(kind, told)
+        source = self._workspace.readings(run.run).source(kind.key.removeprefix("epoch:"))
+        return source_text(kind, source)
 
     def _empty_text(self, run: RunSummary, kind: ChartKind) -> str:
         if not self._feed.is_loaded(run.run):
             return self._feed.loading_text(run.run)
-        told = self._workspace.readings(run.run).source(kind.key.removeprefix("epoch:"))
-        if told is not None and told.absent:
-            return said(told.absent)
+        source = self._workspace.readings(run.run).source(kind.key.removeprefix("epoch:"))
+        if source is not None and source.absent:
+            return translated_text(source.absent)
         if has_ended(run):
             return tr("This run did not measure it.")
         if kind.log:

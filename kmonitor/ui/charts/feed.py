@@ -97,15 +97,15 @@ def _time(entry: tuple[int, tuple[float, ActionRecord]]) -> float:
 
 
 def _text(record: ActionRecord) -> str:
-    words = {
+    action_names = {
         "save": tr("save"),
         "collect": tr("collect"),
         "reload": tr("reload"),
         "restart": tr("restart"),
         "stop": tr("stop"),
     }
-    word = words.get(record.action, record.action)
-    return word if record.ok else tr("{action} failed").format(action=word)
+    action_name = action_names.get(record.action, record.action)
+    return action_name if record.ok else tr("{action} failed").format(action=action_name)
 
 
 def _tooltip(record: ActionRecord) -> str:
@@ -126,7 +126,7 @@ METRIC_COLUMNS: Final[dict[LimitMetric, str]] = {
 _ALLOCATOR: Final = "allocator_in_use_bytes"
 _RUNNING_MEDIAN: Final = "step_time_s"
 _FALLBACKS: Final[dict[LimitMetric, str]] = {"vram": _ALLOCATOR, "step_time": _RUNNING_MEDIAN}
-_ASKED: Final = (
+_STANDARD_COLUMNS: Final = (
     "vram_bytes",
     _ALLOCATOR,
     "ram_bytes",
@@ -135,7 +135,7 @@ _ASKED: Final = (
     _RUNNING_MEDIAN,
 )
 _BUCKETS: Final = 2000
-_MOST_ASKED: Final = 16
+_MOST_COLUMNS: Final = 16
 """Columns of one question."""
 
 _MAX_WAITING: Final = 20_000
@@ -172,8 +172,8 @@ class ChartFeed:
         self.store = SeriesStore()
         self.flags = FlagStore()
         self._send_request = request
-        self._asked: dict[int, _Question] = {}
-        self._wanted: dict[str, tuple[str, ...]] = {}
+        self._questions: dict[int, _Question] = {}
+        self._wanted_columns: dict[str, tuple[str, ...]] = {}
         self._held: dict[str, set[str]] = {}
         self._have: dict[str, set[str]] = {}
         self._waiting: dict[str, _Waiting] = {}
@@ -189,7 +189,7 @@ class ChartFeed:
             if run in self._covered or run in self._waiting:
                 continue
             self._waiting[run] = deque(maxlen=_MAX_WAITING)
-            self._ask_for(_Question(run, _ASKED))
+            self._send_question(_Question(run, _STANDARD_COLUMNS))
 
     def want(self, columns: Iterable[str], *, by: str = "board") -> None:
         """Hold these columns too, of every run that is shown, from now on.
@@ -198,9 +198,9 @@ class ChartFeed:
             columns: In the place of those that the same one wanted before.
             by: Who wants them.
         """
-        self._wanted[by] = tuple(columns)
+        self._wanted_columns[by] = tuple(columns)
         for run in self._covered:
-            self._ask_more(run)
+            self._request_missing(run)
 
     def points(self, run: str, column: str, visible_range: VisibleRange) -> Points:
         """A column thinned to a window; asked for in detail where what is held is too coarse.
@@ -209,14 +209,14 @@ class ChartFeed:
         """
         span_s = self.store.coarse_span_s(run, column, visible_range)
         if span_s is not None and span_s != self._refused.get(run):
-            self._look_closer(run, column, span_s)
+            self._request_detail(run, column, span_s)
         return self.store.points(run, column, visible_range)
 
     def have(self, runs: Iterable[str]) -> set[str]:
         """Columns in which anything was read, in any of these runs, as far as is known."""
         return {column for run in runs for column in self._have.get(run, ())}
 
-    def take_event(self, row: EventRow, event: AnyEvent, *, is_live: bool) -> None:
+    def apply_event(self, row: EventRow, event: AnyEvent, *, is_live: bool) -> None:
         """Take an event of any run.
 
         Args:
@@ -229,28 +229,28 @@ class ChartFeed:
         if not is_live:
             return
         self._note_columns(row.run, event)
-        for question in self._asked.values():
+        for question in self._questions.values():
             if question.run == row.run and question.meanwhile is not None:
                 question.meanwhile.append((row, event))
         waiting = self._waiting.get(row.run)
         if waiting is not None:
             waiting.append((row, event))
         elif row.row > self._covered.get(row.run, row.row):
-            self.store.tell(row.run, row.t_s, _as_sampled(event))
+            self.store.apply_event(row.run, row.t_s, _as_sampled(event))
 
-    def take_series(self, reply: SeriesReply) -> None:
+    def apply_series(self, reply: SeriesReply) -> None:
         """Take columns that were asked here, then the rows that came meanwhile."""
         if reply.one_of > 1:
-            self._take_outline(reply)
-        elif (question := self._asked.pop(reply.ask, None)) is not None:
-            self._take_whole(question, reply)
+            self._apply_outline(reply)
+        elif (question := self._questions.pop(reply.ask, None)) is not None:
+            self._apply_whole(question, reply)
 
-    def _take_whole(self, question: _Question, reply: SeriesReply) -> None:
+    def _apply_whole(self, question: _Question, reply: SeriesReply) -> None:
         run = question.run
         self._outlines.pop(run, None)
         self._working.pop(run, None)
         if question.span_s is not None:
-            self.store.look_closer(reply, question.span_s)
+            self.store.apply_detail(reply, question.span_s)
             return
         self.store.backfill(reply)
         self._have.setdefault(run, set()).update(reply.have)
@@ -258,15 +258,15 @@ class ChartFeed:
             # Columns that were held already leave out what they have; epochs begin anew.
             for row, event in question.meanwhile:
                 if row.row > reply.row:
-                    self.store.tell(run, row.t_s, _as_sampled(event))
+                    self.store.apply_event(run, row.t_s, _as_sampled(event))
             return
         self._covered[run] = reply.row
         for row, event in self._waiting.pop(run, ()):
-            self.take_event(row, event, is_live=True)
-        self._ask_more(run)
+            self.apply_event(row, event, is_live=True)
+        self._request_missing(run)
 
-    def _take_outline(self, reply: SeriesReply) -> None:
-        question = self._asked.get(reply.ask)
+    def _apply_outline(self, reply: SeriesReply) -> None:
+        question = self._questions.get(reply.ask)
         if question is None or question.run in self._outlines or self.is_loaded(question.run):
             return
         self._outlines[question.run] = reply.one_of
@@ -280,15 +280,15 @@ class ChartFeed:
             return ""
         return tr("outline: 1 of {n} samples so far").format(n=count_text(one_of))
 
-    def hear_pending(self, pending: ReplyPending) -> None:
+    def note_pending(self, pending: ReplyPending) -> None:
         """The hub is at work on an answer."""
-        question = self._asked.get(pending.ask)
+        question = self._questions.get(pending.ask)
         if question is not None:
             self._working[question.run] = pending
 
-    def refuse(self, ask: int) -> None:
+    def refuse(self, request_number: int) -> None:
         """The hub could not answer: ask again when the run is shown again."""
-        question = self._asked.pop(ask, None)
+        question = self._questions.pop(request_number, None)
         if question is None:
             return
         if question.span_s is not None:
@@ -311,7 +311,11 @@ class ChartFeed:
             self._refused.pop(run, None)
             self._working.pop(run, None)
             self._outlines.pop(run, None)
-        self._asked = {ask: each for ask, each in self._asked.items() if each.run not in runs}
+        self._questions = {
+            request_number: each
+            for request_number, each in self._questions.items()
+            if each.run not in runs
+        }
 
     def is_loaded(self, run: str) -> bool:
         """Whether a run's columns have come."""
@@ -334,7 +338,7 @@ class ChartFeed:
             return column
         return fallback
 
-    def _ask_for(self, question: _Question) -> None:
+    def _send_question(self, question: _Question) -> None:
         self._held.setdefault(question.run, set()).update(question.columns)
         request = SeriesRequest(
             ask=0,
@@ -343,29 +347,29 @@ class ChartFeed:
             buckets=_BUCKETS,
             outline=question.meanwhile is None,
         )
-        self._asked[self._send_request(request)] = question
+        self._questions[self._send_request(request)] = question
 
-    def _look_closer(self, run: str, column: str, span_s: Span) -> None:
-        if any(each.run == run and each.span_s is not None for each in self._asked.values()):
+    def _request_detail(self, run: str, column: str, span_s: Span) -> None:
+        if any(each.run == run and each.span_s is not None for each in self._questions.values()):
             return  # While one zooms on, the answer to the last question comes first.
         columns = dict.fromkeys((column, *self.store.thinned(run)))
         request = SeriesRequest(
             ask=0,
             run=run,
-            columns=list(columns)[:_MOST_ASKED],
+            columns=list(columns)[:_MOST_COLUMNS],
             from_s=span_s[0],
             to_s=span_s[1] if math.isfinite(span_s[1]) else None,
             buckets=_BUCKETS,
         )
-        self._asked[self._send_request(request)] = _Question(run, (), span_s=span_s)
+        self._questions[self._send_request(request)] = _Question(run, (), span_s=span_s)
 
-    def _ask_more(self, run: str) -> None:
+    def _request_missing(self, run: str) -> None:
         held = self._held.get(run, set())
-        wanted = dict.fromkeys(column for some in self._wanted.values() for column in some)
+        wanted = dict.fromkeys(column for some in self._wanted_columns.values() for column in some)
         missing = [column for column in wanted if column not in held]
-        for at in range(0, len(missing), _MOST_ASKED):
-            part = tuple(missing[at : at + _MOST_ASKED])
-            self._ask_for(_Question(run, part, deque(maxlen=_MAX_WAITING)))
+        for at in range(0, len(missing), _MOST_COLUMNS):
+            part = tuple(missing[at : at + _MOST_COLUMNS])
+            self._send_question(_Question(run, part, deque(maxlen=_MAX_WAITING)))
 
     def _note_columns(self, run: str, event: AnyEvent) -> None:
         """What a live run has begun to measure since its columns were asked for."""

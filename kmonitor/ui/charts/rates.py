@@ -36,7 +36,7 @@ _BEYOND: Final = 3.0
 
 
 def epoch_rate(
-    x: FloatArray, y: FloatArray, unit: Unit, run: RunSummary, *, began: float = 0.0
+    x: FloatArray, y: FloatArray, unit: Unit, run: RunSummary, *, start_epoch: float = 0.0
 ) -> RateLabel:
     """The rate by epoch, or by fit where models are trained one after the other.
 
@@ -45,10 +45,10 @@ def epoch_rate(
         y: Values, `[n]`.
         unit: Of the values.
         run: The run.
-        began: Where the run, or its last reload, was, in epochs; what follows is judged after one
+        start_epoch: Where the run, or its last reload, was, in epochs; what follows is judged after one
             epoch of warm-up.
     """
-    is_warm = x >= began + _WARM_UP_EPOCHS
+    is_warm = x >= start_epoch + _WARM_UP_EPOCHS
     x, y = x[is_warm], y[is_warm]
     if len(x) < _MIN_POINTS or float(x[-1] - x[0]) < _MIN_EPOCHS:
         return NO_RATE
@@ -61,20 +61,20 @@ def epoch_rate(
     why_not = "" if epochs >= _JUDGED_EPOCHS else tr("; too few epochs to judge it")
     if run.fits_done >= 2 and run.epochs_done:  # noqa: PLR2004 - a loop of models
         epochs_per_fit = run.epochs_done / run.fits_done
-        rate = _picture(slope, epochs_per_fit, unit, tr("fit"), x=x, y=y, span=span)
+        rate = _rate_label(slope, epochs_per_fit, unit, tr("fit"), x=x, y=y, span=span)
     else:
-        rate = _picture(slope, 1.0, unit, tr("epoch"), x=x, y=y, span=span)
+        rate = _rate_label(slope, 1.0, unit, tr("epoch"), x=x, y=y, span=span)
     return _judged(rate, why_not)
 
 
-def time_rate(x: FloatArray, y: FloatArray, unit: Unit, *, began_s: float = 0.0) -> RateLabel:
+def time_rate(x: FloatArray, y: FloatArray, unit: Unit, *, start_s: float = 0.0) -> RateLabel:
     """The rate by minute, while too few epochs have ended.
 
     Args:
         x: Run time, seconds, `[n]`.
         y: Values, `[n]`.
         unit: Of the values.
-        began_s: Run time of the start or of the last reload, seconds.
+        start_s: Run time of the start or of the last reload, seconds.
     """
     if len(x) < _MIN_POINTS or float(x[-1] - x[0]) < _MIN_SECONDS:
         return NO_RATE
@@ -82,34 +82,34 @@ def time_rate(x: FloatArray, y: FloatArray, unit: Unit, *, began_s: float = 0.0)
     if slope is None:
         return NO_RATE
     span = tr("over the last {n} s").format(n=round(float(x[-1] - x[0])))
-    rate = _picture(slope, 60.0, unit, tr("min"), x=x, y=y, span=span)
-    is_warm = float(x[-1]) - began_s >= _JUDGED_FROM_S
+    rate = _rate_label(slope, 60.0, unit, tr("min"), x=x, y=y, span=span)
+    is_warm = float(x[-1]) - start_s >= _JUDGED_FROM_S
     return _judged(rate, "" if is_warm else tr("; too early to judge it"))
 
 
-def pending_rate(metric: LimitMetric, *, now: float, began: float) -> RateLabel:
+def pending_rate(metric: LimitMetric, *, epoch_now: float, start_epoch: float) -> RateLabel:
     """What stands for the rate while too little has happened since a reload.
 
     Args:
         metric: Of which; step times come once an epoch.
-        now: Where the run is, in epochs of all fits in a row.
-        began: Where it was reloaded.
+        epoch_now: Where the run is, in epochs of all fits in a row.
+        start_epoch: Where it was reloaded.
     """
     wanted = float(_MIN_POINTS) if metric == "step_time" else _MIN_EPOCHS
-    left = math.ceil(began + _WARM_UP_EPOCHS + wanted - now)
+    left = math.ceil(start_epoch + _WARM_UP_EPOCHS + wanted - epoch_now)
     text = tr("rate in {epochs}").format(epochs=with_plain_spaces(epochs_text(max(1, left))))
     return RateLabel(text, 0, tr("Reckoned anew after the last reload and one epoch of warm-up"))
 
 
 def _evened(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """At most so many points, one for each equal stretch: a slow epoch has no more say."""
-    is_there = np.isfinite(x) & np.isfinite(y)
-    x, y = x[is_there], y[is_there]
+    is_finite = np.isfinite(x) & np.isfinite(y)
+    x, y = x[is_finite], y[is_finite]
     if len(x) <= _BINS or x[0] == x[-1]:
         return x, y
     width = float(x[-1] - x[0]) / _BINS
-    places = np.minimum(((x - x[0]) / width).astype(np.intp), _BINS - 1)
-    edges = np.flatnonzero(np.diff(places)) + 1
+    bins = np.minimum(((x - x[0]) / width).astype(np.intp), _BINS - 1)
+    edges = np.flatnonzero(np.diff(bins)) + 1
     pairs = zip(np.split(x, edges), np.split(y, edges), strict=True)
     medians = np.array([(np.median(xs), np.median(ys)) for xs, ys in pairs])
     return medians[:, 0], medians[:, 1]
@@ -121,7 +121,7 @@ def _judged(rate: RateLabel, why_not: str) -> RateLabel:
     return RateLabel(rate.text, 0, rate.tooltip + why_not)
 
 
-def _picture(  # noqa: PLR0913 - all of it belongs to one sentence
+def _rate_label(  # noqa: PLR0913 - all of it belongs to one sentence
     slope: float,
     per: float,
     unit: Unit,
@@ -137,15 +137,15 @@ def _picture(  # noqa: PLR0913 - all of it belongs to one sentence
     if change < _STEADY_PART * level or (slope == 0.0):
         return RateLabel(tr("steady"), 0, tooltip)
     text = rate_text(slope * per, unit, per_what)
-    if not _stands_out(slope, x, y):
+    if not _is_significant(slope, x, y):
         return RateLabel(text, 0, tooltip + tr("; no more than the values scatter"))
     return RateLabel(text, 1 if slope > 0 else -1, tooltip)
 
 
-def _stands_out(slope: float, x: FloatArray, y: FloatArray) -> bool:
+def _is_significant(slope: float, x: FloatArray, y: FloatArray) -> bool:
     """Whether values go that way by more than they scatter, and still do in the later half."""
-    is_there = np.isfinite(x) & np.isfinite(y)
-    x, y = x[is_there], y[is_there]
+    is_finite = np.isfinite(x) & np.isfinite(y)
+    x, y = x[is_finite], y[is_finite]
     rest = y - slope * x
     sigma = _SIGMA_OF_MAD * float(np.median(np.abs(rest - np.median(rest))))
     # Of a slope over n points of independent noise; more are not, they follow each other fast.

@@ -99,14 +99,14 @@ class GrowingSeries:
             return
         before, after = self.t_s < t_s[0], self.t_s > t_s[-1]
         older = int(before.sum()) + len(t_s)
-        self._take(
+        self._replace(
             np.concatenate((self.t_s[before], t_s, self.t_s[after])),
             np.concatenate((self.values[before], clipped_for_charts(values), self.values[after])),
         )
         # What the hub thinned is history, whatever is newer is the tail.
         self._history = max(0, min(older, self._size))
 
-    def _take(self, t_s: FloatArray, values: FloatArray) -> None:
+    def _replace(self, t_s: FloatArray, values: FloatArray) -> None:
         self._t, self._y, self._size = t_s, values, len(t_s)
         self.version += 1
 
@@ -121,7 +121,7 @@ class GrowingSeries:
         history_y = np.concatenate((self._y[: self._history], old_y))
         if len(history_t) > HISTORY_POINTS:
             history_t, history_y = _thinned(history_t, history_y, HISTORY_POINTS // 6)
-        self._take(
+        self._replace(
             np.concatenate((history_t, self.t_s[cut:])),
             np.concatenate((history_y, self.values[cut:])),
         )
@@ -164,7 +164,7 @@ class ZoomedSeries:
     columns: dict[str, GrowingSeries]
 
     @property
-    def goes_on(self) -> bool:
+    def is_live(self) -> bool:
         """Whether live rows belong to it."""
         return math.isinf(self.span_s[1])
 
@@ -185,8 +185,8 @@ def column_series(column: ThinnedColumn) -> GrowingSeries:
 
 def is_thinned(column: ThinnedColumn) -> bool:
     """Whether there was more than the hub told."""
-    told = np.count_nonzero(~np.isnan(unpack_doubles(column.values)))
-    return column.n_raw > int(told)
+    n_finite = np.count_nonzero(~np.isnan(unpack_doubles(column.values)))
+    return column.n_raw > int(n_finite)
 
 
 def span_to_request(series: GrowingSeries, span_s: Span) -> Span | None:

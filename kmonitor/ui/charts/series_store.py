@@ -72,7 +72,7 @@ class EpochAxis:
         """Where the newest moment lies, epochs."""
         return float(self.x_of(np.array([self._now_s]))[0])
 
-    def take(self, start_t_s: FloatArray, end_t_s: FloatArray) -> None:
+    def set_epochs(self, start_t_s: FloatArray, end_t_s: FloatArray) -> None:
         """Take all epochs as the hub told them; epochs that began later are kept.
 
         Args:
@@ -82,13 +82,13 @@ class EpochAxis:
         last = float(start_t_s[-1]) if len(start_t_s) else -1.0
         newer = [i for i, start in enumerate(self._starts) if start > last]
         ended = dict(zip(self._starts, self._ends, strict=True))
-        told = [float(start) for start in start_t_s]
+        starts = [float(start) for start in start_t_s]
         ends = [
             ended.get(start, float(end)) if np.isnan(end) else float(end)
-            for start, end in zip(told, end_t_s, strict=True)
+            for start, end in zip(starts, end_t_s, strict=True)
         ]
         self._ends = ends + [self._ends[i] for i in newer]
-        self._starts = told + [self._starts[i] for i in newer]
+        self._starts = starts + [self._starts[i] for i in newer]
         self._changed()
 
     def epoch_started(self, t_s: float) -> None:
@@ -195,7 +195,7 @@ class _RunSeries:
 
     def live(self) -> _Live:
         """All columns that live rows are added to."""
-        closer = self.closer.columns if self.closer is not None and self.closer.goes_on else {}
+        closer = self.closer.columns if self.closer is not None and self.closer.is_live else {}
         return (*self.columns.items(), *closer.items())
 
     def series(self, column: str, span_s: Span) -> GrowingSeries | None:
@@ -216,9 +216,9 @@ class _RunSeries:
 class SeriesStore:
     """Holds the columns that were asked for; owned by the main thread.
 
-    Ask the hub for a run's columns, give the answer to `backfill`, and each live row to `tell`:
+    Ask the hub for a run's columns, give the answer to `backfill`, and each live row to `apply_event`:
     rows that the answer already covers are left out. Of a long run they are thinned; what a zoomed
-    chart shows is asked for once more (`coarse_span_s`, `look_closer`), and held until the next.
+    chart shows is asked for once more (`coarse_span_s`, `apply_detail`), and held until the next.
     """
 
     def __init__(self) -> None:
@@ -237,15 +237,17 @@ class SeriesStore:
         starts, ends = unpack_doubles(reply.epoch_t_s), unpack_doubles(reply.epoch_end_t_s)
         if len(starts) != len(ends) or not np.isfinite(starts).all() or np.isinf(ends).any():
             return  # none of ours told that
-        held.epochs.take(starts, ends)
+        held.epochs.set_epochs(starts, ends)
         n_fits = len(reply.fit_of_epoch) // 4
-        _take_models(held, starts, ends, np.frombuffer(reply.fit_of_epoch, "<i4", count=n_fits))
+        _set_model_spans(
+            held, starts, ends, np.frombuffer(reply.fit_of_epoch, "<i4", count=n_fits)
+        )
         # The last epoch may have ended after the last sample.
         for t_s in (*starts[-1:], *ends[-1:]):
             if not np.isnan(t_s):
                 _reached(held, float(t_s))
 
-    def look_closer(self, reply: SeriesReply, span_s: Span) -> None:
+    def apply_detail(self, reply: SeriesReply, span_s: Span) -> None:
         """Take what the hub told of a stretch, in the place of the one before.
 
         Args:
@@ -269,17 +271,17 @@ class SeriesStore:
             return None
         span_s = held.span_s(visible_range)
         series = held.series(column, span_s)
-        asked_s = span_to_request(series, span_s) if series is not None else None
-        if asked_s is not None and asked_s[1] >= held.newest_s:
-            return asked_s[0], math.inf
-        return asked_s
+        requested_s = span_to_request(series, span_s) if series is not None else None
+        if requested_s is not None and requested_s[1] >= held.newest_s:
+            return requested_s[0], math.inf
+        return requested_s
 
     def thinned(self, run: str) -> list[str]:
         """Columns of which there is more than is held."""
         held = self._runs.get(run)
         return [name for name, each in held.columns.items() if each.is_thinned] if held else []
 
-    def tell(self, run: str, t_s: float, event: AnyEvent) -> None:
+    def apply_event(self, run: str, t_s: float, event: AnyEvent) -> None:
         """Take a live row; one of a run that is not held is left out.
 
         Args:
@@ -295,7 +297,7 @@ class SeriesStore:
                 _append_sample(held.live(), t_s, event)
             case EpochStarted():
                 held.epochs.epoch_started(t_s)
-                _model_goes_on(held, t_s, event)
+                _extend_model(held, t_s, event)
             case EpochEnded():
                 held.epochs.epoch_ended(t_s)
                 _append_epoch(held.live(), t_s, event)
@@ -346,7 +348,7 @@ class SeriesStore:
         held.drawn[column] = (key, points)
         return points
 
-    def recent(self, run: str, column: str, *, span_x: float, kind: XKind) -> Points:
+    def recent_points(self, run: str, column: str, *, span_x: float, kind: XKind) -> Points:
         """The newest part of a column as it is, for a trend: the last epochs or seconds.
 
         Args:
@@ -375,8 +377,8 @@ class SeriesStore:
         series = held.columns.get(column) if held is not None else None
         if series is None:
             return _EMPTY
-        there = ~np.isnan(series.values)
-        return series.t_s[there], series.values[there]
+        is_known = ~np.isnan(series.values)
+        return series.t_s[is_known], series.values[is_known]
 
     def known_values(self, run: str, column: str) -> FloatArray:
         """What is held of a column, oldest first, without gaps; a copy."""
@@ -471,7 +473,7 @@ def _reached(held: _RunSeries, t_s: float) -> None:
     held.models.reached(t_s)
 
 
-def _take_models(
+def _set_model_spans(
     held: _RunSeries, starts: FloatArray, ends: FloatArray, fits: NDArray[np.int32]
 ) -> None:
     """Each fit from its first epoch's start to its last one's end."""
@@ -480,10 +482,10 @@ def _take_models(
     firsts = np.flatnonzero(np.diff(fits.astype(np.int64), prepend=int(fits[0]) - 1))
     lasts = np.append(firsts[1:], len(fits)) - 1
     held.fit = int(fits[-1])
-    held.models.take(starts[firsts], ends[lasts])
+    held.models.set_epochs(starts[firsts], ends[lasts])
 
 
-def _model_goes_on(held: _RunSeries, t_s: float, started: EpochStarted) -> None:
+def _extend_model(held: _RunSeries, t_s: float, started: EpochStarted) -> None:
     if started.fit != held.fit:
         held.fit = started.fit
         held.models.epoch_started(t_s)
@@ -493,10 +495,10 @@ def _over_epochs(starts: FloatArray, t_s: FloatArray, y: FloatArray) -> Points:
     """Each epoch's value from its start to its end, `[2 * n_points]`: it holds for all of it."""
     if not len(t_s) or not len(starts):
         return t_s, y
-    begun = np.minimum(starts[np.maximum(np.searchsorted(starts, t_s) - 1, 0)], t_s)
+    starts_s = np.minimum(starts[np.maximum(np.searchsorted(starts, t_s) - 1, 0)], t_s)
     # Where thinning left epochs out, or a gap lies within one, times still rise.
-    begun[1:] = np.maximum(begun[1:], t_s[:-1])
-    return np.column_stack((begun, t_s)).ravel(), np.repeat(y, 2)
+    starts_s[1:] = np.maximum(starts_s[1:], t_s[:-1])
+    return np.column_stack((starts_s, t_s)).ravel(), np.repeat(y, 2)
 
 
 def _append_sample(columns: _Live, t_s: float, sample: Sample) -> None:

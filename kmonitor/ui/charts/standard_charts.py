@@ -45,7 +45,7 @@ from kmonitor.ui.plots.chart_state import (
 )
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import amount_text, duration_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.evidence import judged_rate, verdict_label
 from kmonitor.ui.verdicts.forecast_text import forecast_limit_text
@@ -78,7 +78,7 @@ class ForecastBuilder:
     run: RunSummary
     x_kind: XKind
 
-    def ahead(self, verdicts: list[Verdict], known: float) -> float:
+    def shown_ahead(self, verdicts: list[Verdict], known: float) -> float:
         """How much of what is to come is worth showing beside `known`, in the axis' kind."""
         wanted = 0.0
         for verdict in verdicts:
@@ -170,7 +170,7 @@ class StandardCharts:
         """Whether the charts follow the newest data."""
         return self._range is None
 
-    def reword(self) -> None:
+    def refresh_texts(self) -> None:
         """Write what is kept in words anew."""
         self._rates.clear()
 
@@ -179,7 +179,7 @@ class StandardCharts:
         if kind != self.x_kind:
             self.x_kind, self._range = kind, None
 
-    def hold(self) -> None:
+    def hold_range(self) -> None:
         """Keep the range that is shown now."""
         self._range = self.x_range()
 
@@ -261,22 +261,20 @@ class StandardCharts:
         verdict = self._workspace.verdicts.get(run.run, metric)
         cleared_s = self._feed.flags.last_clearing_s(run.run)
         since = verdict if verdict and verdict.to_s >= cleared_s else None
-        picture = chart_card_state(
+        card = chart_card_state(
             self._as_charted(run),
             metric,
             rate=judged_rate(since, self._rate(run, metric, now_s)),
             line=self._workspace.limits.line(run, metric),
-            is_connected=self._can_ask(run),
+            is_connected=self._can_set_limits(run),
             device_absent=self._device_absent(run),
         )
         judged = verdict_label(run, verdict, now_wall_s=self._workspace.now_wall_s())
-        words = [picture.description, judged.text, judged.forecast]
-        picture = replace(
-            picture, verdict=judged, description=", ".join(word for word in words if word)
-        )
+        texts = [card.description, judged.text, judged.forecast]
+        card = replace(card, verdict=judged, description=", ".join(text for text in texts if text))
         age = "" if has_ended(run) else self._workspace.age_text(run.run)
         note = age or self._feed.outline_text(run.run, self._feed.column(run.run, metric))
-        return replace(picture, note=note) if note else picture
+        return replace(card, note=note) if note else card
 
     def crosshair(self, metric: LimitMetric, x: float, *, is_shown: bool) -> CrosshairCard:
         """What stands beside the crosshair on one chart."""
@@ -295,7 +293,9 @@ class StandardCharts:
             if run is None or line is None:
                 continue
             column = self._feed.column(run.run, metric)
-            t_s, y = self._feed.store.recent(run.run, column, span_x=math.inf, kind="seconds")
+            t_s, y = self._feed.store.recent_points(
+                run.run, column, span_x=math.inf, kind="seconds"
+            )
             limit = strongest_limit(run, metric)
             cool_down_s = limit.cooldown_s if limit is not None else LimitSpec(metric).cooldown_s
             counted = dry_run(t_s, y, threshold=line.value, cool_down_s=cool_down_s)
@@ -308,20 +308,20 @@ class StandardCharts:
             found.insert(0, head.format(run=run.name))
         return tuple(found)
 
-    def _can_ask(self, run: RunSummary) -> bool:
+    def _can_set_limits(self, run: RunSummary) -> bool:
         return self._workspace.is_reached(run.run) and not self._workspace.why_no_command(run.run)
 
     def _device_absent(self, run: RunSummary) -> str:
         source = self._workspace.readings(run.run).source("device_used_bytes")
-        return said(source.absent) if source is not None else ""
+        return translated_text(source.absent) if source is not None else ""
 
     def _as_charted(self, run: RunSummary) -> RunSummary:
         """The run with the step time that its chart ends at, not that of the running epoch."""
         value = self._feed.step_time_s(run.run)
         if value is None:
             return run
-        now = msgspec.structs.replace(run.step_time, value=value, absent="")
-        return msgspec.structs.replace(run, step_time=now)
+        reading = msgspec.structs.replace(run.step_time, value=value, absent="")
+        return msgspec.structs.replace(run, step_time=reading)
 
     def _crosshair_row(self, run: RunSummary, metric: LimitMetric, x: float) -> CrosshairRow:
         column = self._feed.column(run.run, metric)
@@ -335,7 +335,7 @@ class StandardCharts:
         if run is None:
             return start, end
         verdicts = self._workspace.verdicts.of_run(run.run)
-        return start, end + self._forecasts(run).ahead(verdicts, end - start)
+        return start, end + self._forecasts(run).shown_ahead(verdicts, end - start)
 
     def _forecasts(self, run: RunSummary) -> ForecastBuilder:
         return ForecastBuilder(self._feed.store, run, self.x_kind)
@@ -345,19 +345,19 @@ class StandardCharts:
         return self._feed.store.full_range([run.run] if run else [], self.x_kind)
 
     def _curves(self, metric: LimitMetric, visible_range: VisibleRange) -> tuple[CurveState, ...]:
-        book, curves = self._workspace.run_store, list[CurveState]()
-        for summary in book.shown():
+        run_store, curves = self._workspace.run_store, list[CurveState]()
+        for summary in run_store.shown():
             column = self._feed.column(summary.run, metric)
             x, y = self._feed.points(summary.run, column, visible_range)
             curves.append(
                 CurveState(
                     run=summary.run,
                     label=summary.name,
-                    hue=book.hue(summary.run),
+                    hue=run_store.hue(summary.run),
                     x=x,
                     y=y,
-                    dashed=book.is_dashed(summary.run),
-                    selected=summary.run == book.selected,
+                    dashed=run_store.is_dashed(summary.run),
+                    selected=summary.run == run_store.selected,
                     stale=not self._workspace.is_reached(summary.run) and not has_ended(summary),
                 )
             )
@@ -367,9 +367,9 @@ class StandardCharts:
         self, run: RunSummary, metric: LimitMetric, highest: float | None
     ) -> LimitLineState | None:
         line = self._workspace.limits.line(run, metric)
-        can_set = self._can_ask(run) and not has_ended(run) and "set_limits" in run.actions
+        can_set = self._can_set_limits(run) and not has_ended(run) and "set_limits" in run.actions
         if line is not None:
-            return _limit_picture(line, can_set=can_set)
+            return _limit_line_state(line, can_set=can_set)
         if not can_set or not highest or metric_reading(run, metric).value is None:
             return None
         value = round_threshold(metric, highest * _OFFER)
@@ -395,24 +395,24 @@ class StandardCharts:
             self._rates_of = run.run
         at_s, rate = self._rates.get(metric, (-math.inf, NO_RATE))
         if rate is NO_RATE or now_s - at_s >= _RATE_EVERY_S:
-            rate = self._reckon_rate(run, metric)
+            rate = self._compute_rate(run, metric)
             self._rates[metric] = (now_s, rate)
         return rate
 
-    def _reckon_rate(self, run: RunSummary, metric: LimitMetric) -> RateLabel:
+    def _compute_rate(self, run: RunSummary, metric: LimitMetric) -> RateLabel:
         store, column = self._feed.store, self._feed.column(run.run, metric)
         unit = METRIC_UNITS[metric]
         cleared_s = self._feed.flags.last_clearing_s(run.run)
-        x, y = store.recent(run.run, column, span_x=SPAN_EPOCHS, kind="epochs")
-        began = store.x_of(run.run, cleared_s, "epochs") if cleared_s else 0.0
-        rate = epoch_rate(x, y, unit, run, began=began)
+        x, y = store.recent_points(run.run, column, span_x=SPAN_EPOCHS, kind="epochs")
+        start_epoch = store.x_of(run.run, cleared_s, "epochs") if cleared_s else 0.0
+        rate = epoch_rate(x, y, unit, run, start_epoch=start_epoch)
         if rate is not NO_RATE:
             return rate
-        at_s, values = store.recent(run.run, column, span_x=SPAN_SECONDS, kind="seconds")
+        at_s, values = store.recent_points(run.run, column, span_x=SPAN_SECONDS, kind="seconds")
         after = _after(at_s, values, cleared_s or -math.inf)
-        rate = time_rate(*after, unit, began_s=cleared_s or 0.0)
+        rate = time_rate(*after, unit, start_s=cleared_s or 0.0)
         if rate is NO_RATE and cleared_s and len(x) and not has_ended(run):
-            return pending_rate(metric, now=float(x[-1]), began=began)
+            return pending_rate(metric, epoch_now=float(x[-1]), start_epoch=start_epoch)
         return rate
 
 
@@ -425,8 +425,8 @@ def x_position_text(x: float, kind: XKind) -> str:
 
 
 def _after(x: FloatArray, y: FloatArray, since: float) -> tuple[FloatArray, FloatArray]:
-    kept = x > since
-    return x[kept], y[kept]
+    is_after = x > since
+    return x[is_after], y[is_after]
 
 
 def _highest(curves: tuple[CurveState, ...]) -> float | None:
@@ -438,9 +438,9 @@ def _highest(curves: tuple[CurveState, ...]) -> float | None:
     return max(tops, default=None)
 
 
-def _limit_picture(line: LimitLine, *, can_set: bool) -> LimitLineState:
-    look = "pending" if line.is_pending else "in_force"
-    return LimitLineState(line.value, line.text, look, is_draggable=can_set)
+def _limit_line_state(line: LimitLine, *, can_set: bool) -> LimitLineState:
+    style = "pending" if line.is_pending else "in_force"
+    return LimitLineState(line.value, line.text, style, is_draggable=can_set)
 
 
 def _range_below(

@@ -21,7 +21,7 @@ from kmonitor.ui.text.formats import (
     rate_text,
     seconds_text,
 )
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.verdict_text import (
     slope_text,
@@ -55,7 +55,7 @@ class CompareTable:
         found = [
             *self._metric_rows(runs),
             *self._training_rows(runs),
-            *self._about(runs),
+            *self._general_rows(runs),
             *_versions(runs),
         ]
         return [row for row in found if row.differs or not only_differences]
@@ -105,8 +105,10 @@ class CompareTable:
     def _last(self, run: RunSummary, metric: VerdictMetric) -> CompareCell:
         value = metric_reading(run, metric).value
         if value is None:
-            return CompareCell(NOT_KNOWN, said(metric_reading(run, metric).absent))
-        return CompareCell(metric_amount(metric, value), said(metric_reading(run, metric).source))
+            return CompareCell(NOT_KNOWN, translated_text(metric_reading(run, metric).absent))
+        return CompareCell(
+            metric_amount(metric, value), translated_text(metric_reading(run, metric).source)
+        )
 
     def _peak(self, run: RunSummary, metric: VerdictMetric) -> CompareCell:
         values = self._feed.store.known_values(run.run, self._feed.column(run.run, metric))
@@ -121,7 +123,7 @@ class CompareTable:
             return CompareCell(NOT_KNOWN)
         return CompareCell(seconds_text(float(np.median(values))))
 
-    def _about(self, runs: Sequence[RunSummary]) -> list[CompareRow]:
+    def _general_rows(self, runs: Sequence[RunSummary]) -> list[CompareRow]:
         now_wall_s = self._workspace.now_wall_s()
         states = [
             run_state_label(
@@ -129,9 +131,12 @@ class CompareTable:
             )
             for run in runs
         ]
-        told = [CompareCell(each.word, each.why, each.tone) for each in states]
-        rows = [_row(tr("State"), told)]
-        rows += [_row(title, [CompareCell(say(run)) for run in runs]) for title, say in _facts()]
+        cells = [CompareCell(each.label, each.why, each.tone) for each in states]
+        rows = [_row(tr("State"), cells)]
+        rows += [
+            _row(title, [CompareCell(cell_text(run)) for run in runs])
+            for title, cell_text in _facts()
+        ]
         return rows
 
 
@@ -162,12 +167,14 @@ def _learning_rate(run: RunSummary) -> str:
 
 def _versions(runs: Sequence[RunSummary]) -> list[CompareRow]:
     """Packages that not all have in the same version."""
-    told: list[Mapping[str, str]] = [run.versions for run in runs]
-    names = sorted({str(name) for versions in told for name in versions}, key=str.casefold)
+    versions_by_run: list[Mapping[str, str]] = [run.versions for run in runs]
+    names = sorted(
+        {str(name) for versions in versions_by_run for name in versions}, key=str.casefold
+    )
     rows = [
         _row(
             tr("Version of {package}").format(package=name),
-            [CompareCell(versions.get(name, NOT_KNOWN)) for versions in told],
+            [CompareCell(versions.get(name, NOT_KNOWN)) for versions in versions_by_run],
         )
         for name in names
     ]

@@ -41,18 +41,22 @@ def distinct_run_names(runs: Sequence[RunSummary], *, now_wall_s: float) -> dict
         runs: All that are compared.
         now_wall_s: UTC epoch seconds, for what started on another day.
     """
-    ways: tuple[Callable[[RunSummary], str], ...] = (
+    naming_functions: tuple[Callable[[RunSummary], str], ...] = (
         lambda run: run.name,
         lambda run: f"{run.name} \u00b7 {_started(run, now_wall_s)}",
         lambda run: f"{run.name} \u00b7 {run.run[:_ID_LETTERS]}",
     )
     names: dict[str, str] = {}
     left = list(runs)
-    for way in ways:
+    for name_of in naming_functions:
         # The last way names whatever is left.
-        many = Counter(way(run) for run in left) if way is not ways[-1] else Counter[str]()
-        names |= {run.run: way(run) for run in left if many[way(run)] <= 1}
-        left = [run for run in left if many[way(run)] > 1]
+        many = (
+            Counter(name_of(run) for run in left)
+            if name_of is not naming_functions[-1]
+            else Counter[str]()
+        )
+        names |= {run.run: name_of(run) for run in left if many[name_of(run)] <= 1}
+        left = [run for run in left if many[name_of(run)] > 1]
     return names
 
 

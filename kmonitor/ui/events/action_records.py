@@ -13,7 +13,7 @@ from kmonitor.ui.text.formats import (
     shortened,
     with_plain_spaces,
 )
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.events import ActionRecord, Footprint, SessionDied
 
@@ -44,14 +44,16 @@ def record_summary(record: ActionRecord) -> str:
     For example "Reload after epoch 22 in 14.2 s · RAM 731 → 598 MiB · functions 700 → 28 ·
     asked by limit ram 80%".
     """
-    parts = [_done(record)]
+    parts = [_outcome_text(record)]
     parts += [f"{change.title} {change.text}" for change in record_changes(record)]
     if record.checkpoint and record.ok:
         # Of the values alone: the file that holds them is larger.
         parts.append(tr("state {size}").format(size=bytes_text(record.state_bytes)))
     if record.export:
         parts.append(tr("exported as {file}").format(file=record.export))
-    parts += [said(line) for line in (*record.not_saved, record.unchanged, record.why) if line]
+    parts += [
+        translated_text(line) for line in (*record.not_saved, record.unchanged, record.why) if line
+    ]
     if record.asked_by:
         parts.append(tr("asked by {who}").format(who=requester_text(record.asked_by)))
     if record.part_of:
@@ -122,7 +124,7 @@ def _traces(count: int) -> str:
     return tr("1 trace") if count == 1 else tr("{n} traces").format(n=count_text(count))
 
 
-def place_text(record: ActionRecord) -> str:
+def position_text(record: ActionRecord) -> str:
     """Where in the training: "after epoch 22", "in epoch 22, step 512"."""
     if not record.step:
         return tr("after epoch {epoch}").format(epoch=record.epoch + 1)
@@ -134,9 +136,9 @@ def place_text(record: ActionRecord) -> str:
 def death_text(event: SessionDied) -> str:
     """How a process died: "Process died: out of memory: the kernel killed it (...)"."""
     if event.why and event.asked:
-        return tr("Process was ended by {why}").format(why=said(event.why))
+        return tr("Process was ended by {why}").format(why=translated_text(event.why))
     if event.why and event.how != "status":
-        return tr("Process died: {why}").format(why=said(event.why))
+        return tr("Process died: {why}").format(why=translated_text(event.why))
     match event.how:
         case "memory":
             return tr("Process was killed for want of memory")
@@ -150,15 +152,15 @@ def death_text(event: SessionDied) -> str:
 
 def result_text(record: ActionRecord) -> str:
     """How it ended, and why: "done", "changed nothing: there was nothing to release"."""
-    word = tr("done") if record.ok else tr("failed")
+    outcome = tr("done") if record.ok else tr("failed")
     if record.ok and record.unchanged:
-        word = tr("changed nothing")
-    why = "; ".join(said(text) for text in (record.unchanged, record.why) if text)
-    return f"{word}: {why}" if why else word
+        outcome = tr("changed nothing")
+    why = "; ".join(translated_text(text) for text in (record.unchanged, record.why) if text)
+    return f"{outcome}: {why}" if why else outcome
 
 
-def _done(record: ActionRecord) -> str:
-    words = {
+def _outcome_text(record: ActionRecord) -> str:
+    success_texts = {
         "save": tr("Checkpoint saved {where}"),
         "collect": tr("Collected {where}"),
         "reload": tr("Reloaded {where}"),
@@ -183,11 +185,11 @@ def _done(record: ActionRecord) -> str:
         "collect": tr("Collect released nothing {where}"),
         "reload": tr("Reload released nothing {where}"),
     }
-    ended = words if record.ok else failed
+    ended = success_texts if record.ok else failed
     if record.ok and record.unchanged:
         ended = nothing
-    text = ended.get(record.action, words[record.action])
-    text = text.format(where=place_text(record))
+    text = ended.get(record.action, success_texts[record.action])
+    text = text.format(where=position_text(record))
     if record.action in _TIMED:
         text += " " + tr("in {time}").format(time=seconds_text(record.seconds))
     return text
@@ -251,7 +253,7 @@ def record_state(record: ActionRecord, *, run_name: str, moment: str) -> RecordS
     """
     title = action_title(record)
     title = title if record.ok else tr("{action} failed").format(action=title)
-    where = tr("fit {fit}").format(fit=record.fit) + ", " + place_text(record)
+    where = tr("fit {fit}").format(fit=record.fit) + ", " + position_text(record)
     subtitle = " \u00b7 ".join(part for part in (run_name, where, moment) if part)
     return RecordState(title, subtitle, record.ok, tuple(_facts(record)))
 
@@ -260,22 +262,23 @@ def record_tooltip(record: ActionRecord, *, moment: str = "") -> str:
     """A record in few lines, for under the pointer."""
     title = action_title(record)
     title = title if record.ok else tr("{action} failed").format(action=title)
-    head = " \u00b7 ".join(part for part in (f"{title} {place_text(record)}", moment) if part)
+    head = " \u00b7 ".join(part for part in (f"{title} {position_text(record)}", moment) if part)
     lines = [head]
     lines += [f"{_capital(change.title)} {change.text}" for change in record_changes(record)]
     took = tr("took {time}").format(time=seconds_text(record.seconds))
     released = released_traces_text(record)
     lines.append(f"{took}, {tr('released {what}').format(what=released)}" if released else took)
     held = [
-        tr("still held: {what}").format(what=_short(line)) for line in record.held[:_MOST_HELD]
+        tr("still held: {what}").format(what=_shortened_text(line))
+        for line in record.held[:_MOST_HELD]
     ]
     lines += held
     if len(record.held) > _MOST_HELD:
         lines.append(tr("and {n} more").format(n=len(record.held) - _MOST_HELD))
     if record.export:
-        lines.append(tr("exported as {file}").format(file=_short(record.export)))
-    said_of_it = (*record.not_saved, record.unchanged, record.why)
-    lines += [_short(said(text)) for text in said_of_it if text]
+        lines.append(tr("exported as {file}").format(file=_shortened_text(record.export)))
+    details = (*record.not_saved, record.unchanged, record.why)
+    lines += [_shortened_text(translated_text(text)) for text in details if text]
     lines.append(record_origin_text(record))
     return "\n".join(line for line in lines if line)
 
@@ -305,7 +308,9 @@ def _facts(record: ActionRecord) -> list[RecordFact]:
         facts.append(RecordFact(tr("State"), state))
     if record.not_saved:
         facts.append(
-            RecordFact(tr("Not saved"), _listed([said(line) for line in record.not_saved]))
+            RecordFact(
+                tr("Not saved"), _listed([translated_text(line) for line in record.not_saved])
+            )
         )
     for title, text in (
         (tr("Checkpoint"), record.checkpoint),
@@ -328,7 +333,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _short(text: str) -> str:
+def _shortened_text(text: str) -> str:
     return shortened(text, _MOST_LETTERS)
 
 

@@ -18,7 +18,7 @@ from kmonitor.ui.text.formats import (
     shortened,
     with_plain_spaces,
 )
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.events import AllocationGrowth, Diagnosis, ObjectGrowth
 
@@ -98,7 +98,7 @@ class DiagnosisState:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _StoredDiagnosis:
     row: int
     wall_s: float
     found: Diagnosis
@@ -113,7 +113,7 @@ class DiagnosisStore:
     """Diagnoses of all runs by the hub's row id, each once; main thread only."""
 
     def __init__(self) -> None:
-        self._runs: dict[str, list[_Kept]] = {}
+        self._runs: dict[str, list[_StoredDiagnosis]] = {}
 
     def add(self, run: str, row: int, found: Diagnosis, *, wall_s: float) -> None:
         """Keep one.
@@ -124,10 +124,10 @@ class DiagnosisStore:
             found: What was found.
             wall_s: When, UTC.
         """
-        kept = self._runs.setdefault(run, [])
-        if all(each.row != row for each in kept):
-            insort(kept, _Kept(row, wall_s, found), key=_row_id)
-            del kept[:-MAX_KEPT]
+        diagnoses = self._runs.setdefault(run, [])
+        if all(each.row != row for each in diagnoses):
+            insort(diagnoses, _StoredDiagnosis(row, wall_s, found), key=_row_id)
+            del diagnoses[:-MAX_KEPT]
 
     def forget(self, runs: Collection[str]) -> None:
         """Forget all of these runs."""
@@ -136,7 +136,7 @@ class DiagnosisStore:
 
     def rows(self, run: str) -> list[int]:
         """Row ids of a run's diagnoses, oldest first; one that follows up stands for both."""
-        return [each.row for each in self._whole(run)]
+        return [each.row for each in self._complete_diagnoses(run)]
 
     def row_of(self, run: str, row: int) -> int | None:
         """The diagnosis that an event belongs to; None if the event is none."""
@@ -152,15 +152,15 @@ class DiagnosisStore:
             row: The hub's row id; None: the newest.
             run_name: The run's name.
         """
-        kept = self._whole(run)
-        wanted = kept[-1:] if row is None else [each for each in kept if each.row == row]
+        diagnoses = self._complete_diagnoses(run)
+        wanted = diagnoses[-1:] if row is None else [each for each in diagnoses if each.row == row]
         if not wanted:
             return None
-        return _picture(wanted[0], run_name)
+        return _diagnosis_state(wanted[0], run_name)
 
-    def _whole(self, run: str) -> list[_Kept]:
+    def _complete_diagnoses(self, run: str) -> list[_StoredDiagnosis]:
         """The diagnoses, each with what was told of it an epoch later."""
-        whole: list[_Kept] = []
+        whole: list[_StoredDiagnosis] = []
         for each in self._runs.get(run, []):
             if whole and each.is_follow_up and not whole[-1].found.allocations:
                 whole[-1] = _joined(whole[-1], each)
@@ -181,7 +181,7 @@ def no_diagnosis_text() -> str:
 
 def diagnosis_summary(found: Diagnosis) -> str:
     """What to take from a diagnosis, in a sentence without its capital and its stop."""
-    if parts := _grown_words(found):
+    if parts := _growth_texts(found):
         return "; ".join(parts)
     if is_follow_up(found):
         return tr("no line of Python kept new memory")
@@ -213,7 +213,7 @@ def _row_text(row: DiagnosisRow, heads: Sequence[str]) -> str:
     return f"{row.name}: {numbers}" if numbers else row.name
 
 
-def _joined(first: _Kept, later: _Kept) -> _Kept:
+def _joined(first: _StoredDiagnosis, later: _StoredDiagnosis) -> _StoredDiagnosis:
     found = msgspec.structs.replace(
         first.found,
         seconds=first.found.seconds + later.found.seconds,
@@ -223,27 +223,27 @@ def _joined(first: _Kept, later: _Kept) -> _Kept:
     return replace(first, row=later.row, found=found)
 
 
-def _picture(kept: _Kept, run_name: str) -> DiagnosisState:
-    found = kept.found
+def _diagnosis_state(stored: _StoredDiagnosis, run_name: str) -> DiagnosisState:
+    found = stored.found
     where = tr("fit {fit}, after epoch {epoch}").format(fit=found.fit, epoch=found.epoch + 1)
     cost = tr("the training waited {time}").format(time=seconds_text(found.seconds))
     summary = diagnosis_summary(found)
     missing = found.why[:1].upper() + found.why[1:]
     return DiagnosisState(
-        row=kept.row,
+        row=stored.row,
         title=run_name,
-        subtitle=" \u00b7 ".join((where, clock_text(kept.wall_s), cost)),
+        subtitle=" \u00b7 ".join((where, clock_text(stored.wall_s), cost)),
         summary=summary[:1].upper() + summary[1:],
         sections=(_holders(found), _objects(found.objects), _allocations(found.allocations)),
         missing=missing,
     )
 
 
-def _grown_words(found: Diagnosis) -> list[str]:
+def _growth_texts(found: Diagnosis) -> list[str]:
     parts: list[str] = []
     culprits = [line for line in found.holders if any(mark in line for mark in _CULPRITS)]
     if culprits:
-        parts.append(_of_many([said(line) for line in culprits]))
+        parts.append(_of_many([translated_text(line) for line in culprits]))
     grown = max(found.objects, key=_growth, default=None)
     if grown is not None and _growth(grown) > 0:
         parts.append(
@@ -266,7 +266,7 @@ def _holders(found: Diagnosis) -> DiagnosisSection:
         tr("Traces and who holds them"),
         tr("Functions with their live traces; first those that hold what is dead or too many"),
         (),
-        tuple(DiagnosisRow(said(line)) for line in found.holders),
+        tuple(DiagnosisRow(translated_text(line)) for line in found.holders),
         tr("Nobody, as far as could be seen."),
     )
 
@@ -344,5 +344,5 @@ def _signed_bytes(n: int) -> str:
     return f"+{bytes_text(n)}" if n > 0 else bytes_text(n)
 
 
-def _row_id(kept: _Kept) -> int:
-    return kept.row
+def _row_id(stored: _StoredDiagnosis) -> int:
+    return stored.row

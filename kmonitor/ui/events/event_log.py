@@ -72,10 +72,10 @@ def superseded_events(events: Sequence[AnyEvent | None]) -> set[int]:
     """
     found = set[int]()
     ended: int | None = None
-    for place, event in enumerate(events):
+    for index, event in enumerate(events):
         match event:
             case SessionEnded(why="finished" | "interrupted"):
-                ended = place
+                ended = index
             case SessionDied() if ended is not None:
                 found.add(ended)
             case SessionStarted():
@@ -146,12 +146,12 @@ class EventLogState:
         entry = EventLogRow(row, run, name, time, line, wall_s, _is_end(event), is_first)
         insort(self._rows, entry, key=_moment)
         if isinstance(event, SessionStarted | SessionEnded | SessionDied):
-            self._lived(run, row, event)
+            self._apply_lifecycle(run, row, event)
         if len(self._rows) > MAX_ROWS:
             self._drop_oldest()
         return True
 
-    def look_at(self, ended_run: str) -> bool:
+    def select_ended_run(self, ended_run: str) -> bool:
         """Let the lines of this run stand first; returns whether some of them were let go before.
 
         Args:
@@ -176,15 +176,13 @@ class EventLogState:
     def forget(self, runs: Collection[str]) -> None:
         """Forget the rows of these runs."""
         self._rows = [row for row in self._rows if row.run not in runs]
-        self._known = {
-            place: event for place, event in self._known.items() if place[0] not in runs
-        }
+        self._known = {key: event for key, event in self._known.items() if key[0] not in runs}
         self._incomplete.difference_update(runs)
         for run in runs:
             self._lives.pop(run, None)
             self._overruled.pop(run, None)
 
-    def reword(self) -> None:
+    def refresh_texts(self) -> None:
         """Write the sizes of every row anew."""
         self._rows = [
             replace(row, line=event_line(self._known[row.run, row.row], name="") or row.line)
@@ -219,7 +217,7 @@ class EventLogState:
             case "actions":
                 return row.line.is_action
 
-    def _lived(self, run: str, row: int, event: AnyEvent) -> None:
+    def _apply_lifecycle(self, run: str, row: int, event: AnyEvent) -> None:
         lives = self._lives.setdefault(run, {})
         lives[row] = event
         rows = sorted(lives)

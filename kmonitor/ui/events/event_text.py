@@ -15,7 +15,7 @@ from kmonitor.ui.limits.limit_text import (
 )
 from kmonitor.ui.studies.folds import describe_fold_end
 from kmonitor.ui.text.formats import bytes_text, count_text, epochs_text, steps_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import later, tr
 from kmonitor.ui.verdicts.verdict_text import verdict_log_text
 from kmonitor_agent.wire.messages import events
@@ -72,7 +72,7 @@ def describe_event(event: events.Event, name: str) -> EventLine | None:
 
 
 @describe_event.register
-def _boot(event: events.SessionStarted, name: str) -> EventLine:
+def _session_started(event: events.SessionStarted, name: str) -> EventLine:
     stack = " · ".join(
         f"{package} {event.versions[package]}"
         for package in ("keras", "tensorflow", "jax", "torch")
@@ -87,7 +87,7 @@ def _boot(event: events.SessionStarted, name: str) -> EventLine:
 
 
 @describe_event.register
-def _boot_ended(event: events.SessionEnded, name: str) -> EventLine:
+def _session_ended(event: events.SessionEnded, name: str) -> EventLine:
     match event.why:
         case "finished":
             return EventLine("check", "info", tr("Process finished"))
@@ -104,7 +104,7 @@ def _boot_ended(event: events.SessionEnded, name: str) -> EventLine:
 
 
 @describe_event.register
-def _boot_died(event: events.SessionDied, name: str) -> EventLine:
+def _session_died(event: events.SessionDied, name: str) -> EventLine:
     del name
     text = death_text(event)
     if event.supervisor:
@@ -184,28 +184,30 @@ def _fit(event: events.FitStarted, name: str) -> EventLine:
 @describe_event.register
 def _fit_ended(event: events.FitEnded, name: str) -> EventLine:
     del name
-    done = tr("after {epochs}").format(epochs=epochs_text(event.epochs_before + event.epochs_done))
+    progress = tr("after {epochs}").format(
+        epochs=epochs_text(event.epochs_before + event.epochs_done)
+    )
     if event.epochs_before:
         n = count_text(event.epochs_done) if event.epochs_done else tr("none")
-        done += tr(", {n} of them in this process").format(n=n)
+        progress += tr(", {n} of them in this process").format(n=n)
     match event.how:
         case "finished":
-            text = tr("Fit {fit} finished {done}").format(fit=event.fit, done=done)
+            text = tr("Fit {fit} finished {done}").format(fit=event.fit, done=progress)
             return EventLine("check", "info", text)
         case "stopped":
-            text = tr("Fit {fit} stopped {done}").format(fit=event.fit, done=done)
+            text = tr("Fit {fit} stopped {done}").format(fit=event.fit, done=progress)
             return EventLine("stop", "info", text)
         case "interrupted":
-            text = tr("Fit {fit} was interrupted {done}").format(fit=event.fit, done=done)
+            text = tr("Fit {fit} was interrupted {done}").format(fit=event.fit, done=progress)
             return EventLine("stop", "warning", text)
         case "left":
             text = tr("Fit {fit} ended early {done}: {why}").format(
-                fit=event.fit, done=done, why=event.message or tr("its exception was caught")
+                fit=event.fit, done=progress, why=event.message or tr("its exception was caught")
             )
             return EventLine("stop", "warning", text)
         case "failed":
             text = tr("Fit {fit} failed {done}: {error}").format(
-                fit=event.fit, done=done, error=_error(event)
+                fit=event.fit, done=progress, error=_error(event)
             )
             return EventLine("error", "error", text)
 
@@ -227,13 +229,13 @@ def _command(event: events.CommandProgress, name: str) -> EventLine | None:
             text = tr("{title} started").format(title=title)
             return EventLine("clock", "info", text, is_action=True)
         case "failed" | "refused" | "expired":
-            words = {
+            templates = {
                 "failed": tr("{title} failed"),
                 "refused": tr("{title} was refused"),
                 "expired": tr("{title} came too late and was dropped"),
             }
-            text = words[event.state].format(title=title)
-            text = f"{text}: {said(event.why)}" if event.why else text
+            text = templates[event.state].format(title=title)
+            text = f"{text}: {translated_text(event.why)}" if event.why else text
             return EventLine("warning", "warning", text, is_action=True)
         case _:
             # Received says nothing new; done is told by the action's own record.
@@ -245,23 +247,23 @@ def _limits(event: events.LimitsInForce, name: str) -> EventLine:
     del name
     if not event.limits:
         return EventLine("limit", "info", tr("No limit in force"), is_action=True)
-    words = ", ".join(limit_summary(limit) for limit in event.limits)
-    text = tr("Limits in force: {limits}").format(limits=words)
+    limits = ", ".join(limit_summary(limit) for limit in event.limits)
+    text = tr("Limits in force: {limits}").format(limits=limits)
     return EventLine("limit", "info", text, is_action=True)
 
 
 @describe_event.register
 def _crossing(event: events.LimitCrossed, name: str) -> EventLine:
     del name
-    words = {
+    fields = {
         "metric": metric_name(event.metric),
         "value": metric_amount(event.metric, event.value),
         "limit": round_amount(event.metric, event.threshold),
     }
     if not event.crossed:
-        text = tr("{metric} is back below its limit of {limit}").format(**words)
+        text = tr("{metric} is back below its limit of {limit}").format(**fields)
         return EventLine("check", "info", text)
-    text = tr("{metric} passed its limit of {limit}: {value}").format(**words)
+    text = tr("{metric} passed its limit of {limit}: {value}").format(**fields)
     if not event.answered:
         text += tr("; nothing done, the last answer was a moment ago")
     elif event.action != "notify":
@@ -299,17 +301,17 @@ def _diagnosis(event: events.Diagnosis, name: str) -> EventLine:
 def _notice(event: events.Notice, name: str) -> EventLine:
     del name
     icons = {"info": "info", "warning": "warning", "error": "error"}
-    text = said(event.text)
+    text = translated_text(event.text)
     if event.code in _OF_STEPS:
         text = text[:1].upper() + text[1:]
     return EventLine(icons[event.level], event.level, text)
 
 
 @describe_event.register
-def _lost(event: events.LostEvents, name: str) -> EventLine:
+def _events_lost(event: events.LostEvents, name: str) -> EventLine:
     del name
     text = tr("Events {first} to {last} are missing: {why}").format(
-        first=event.first, last=event.last, why=said(event.why)
+        first=event.first, last=event.last, why=translated_text(event.why)
     )
     return EventLine("warning", "warning", text)
 

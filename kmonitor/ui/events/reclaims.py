@@ -9,7 +9,7 @@ from kmonitor.ui.events.action_records import (
     RecordState,
     action_icon,
     action_title,
-    place_text,
+    position_text,
     record_changes,
     record_origin_text,
     record_state,
@@ -19,7 +19,7 @@ from kmonitor.ui.events.action_records import (
 )
 from kmonitor.ui.limits.limit_text import requester_text
 from kmonitor.ui.text.formats import NOT_KNOWN, clock_text, seconds_text, with_plain_spaces
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.events import ActionRecord
 
@@ -66,13 +66,13 @@ class ReclaimCell:
 
     Attributes:
         text: What stands there, one line.
-        order: What it is sorted by; texts only beside texts.
+        sort_value: What it is sorted by; texts only beside texts.
         tooltip: More, where the text is not all.
         tone: "plain", "mute", or "warn" for what went wrong.
     """
 
     text: str
-    order: float | str
+    sort_value: float | str
     tooltip: str = ""
     tone: Literal["plain", "mute", "warn"] = "plain"
 
@@ -103,7 +103,7 @@ class ReclaimRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _StoredReclaim:
     row: int
     wall_s: float
     record: ActionRecord
@@ -114,7 +114,7 @@ class ReclaimStore:
     """Records of all runs by the hub's row id, each once; main thread only."""
 
     def __init__(self) -> None:
-        self._runs: dict[str, list[_Kept]] = {}
+        self._runs: dict[str, list[_StoredReclaim]] = {}
 
     def add(self, run: str, row: int, record: ActionRecord, *, wall_s: float) -> bool:
         """Keep a record; returns whether it has a row and is new.
@@ -127,18 +127,21 @@ class ReclaimStore:
         """
         if record.action not in RECLAIMS:
             return False
-        kept = self._runs.setdefault(run, [])
-        if any(each.row == row for each in kept):
+        reclaims = self._runs.setdefault(run, [])
+        if any(each.row == row for each in reclaims):
             return False
-        insort(kept, _Kept(row, wall_s, record, _row(row, record, wall_s)), key=_row_id)
-        del kept[:-MAX_ROWS]
+        insort(
+            reclaims, _StoredReclaim(row, wall_s, record, _row(row, record, wall_s)), key=_row_id
+        )
+        del reclaims[:-MAX_ROWS]
         return True
 
-    def reword(self) -> None:
+    def refresh_texts(self) -> None:
         """Write the sizes of every row anew."""
-        for run, kept in self._runs.items():
+        for run, reclaims in self._runs.items():
             self._runs[run] = [
-                replace(each, picture=_row(each.row, each.record, each.wall_s)) for each in kept
+                replace(each, picture=_row(each.row, each.record, each.wall_s))
+                for each in reclaims
             ]
 
     def forget(self, runs: Collection[str]) -> None:
@@ -242,7 +245,7 @@ def _row(row: int, record: ActionRecord, wall_s: float) -> ReclaimRow:
         ReclaimCell(seconds_text(record.seconds), record.seconds),
         *measured,
         _released(record),
-        _held(record),
+        _held_cell(record),
         _result(record),
         ReclaimCell(who or NOT_KNOWN, who.casefold(), record_origin_text(record)),
     )
@@ -254,7 +257,7 @@ def _when(row: int, record: ActionRecord, moment: str) -> ReclaimCell:
     epoch = tr("epoch {n}").format(n=record.epoch + 1)
     if record.step:
         epoch += f".{record.step}"
-    whole = f"{tr('fit {fit}').format(fit=record.fit)}, {place_text(record)}, {moment}"
+    whole = f"{tr('fit {fit}').format(fit=record.fit)}, {position_text(record)}, {moment}"
     return ReclaimCell(f"{moment} \u00b7 {epoch}", float(row), whole)
 
 
@@ -269,12 +272,12 @@ def _level(record: ActionRecord) -> ReclaimCell:
 def _released(record: ActionRecord) -> ReclaimCell:
     text = released_traces_text(record)
     if not text:
-        is_told = record.action in ("collect", "reload")
-        return ReclaimCell(tr("nothing") if is_told else NOT_KNOWN, 0.0, tone="mute")
+        is_measured = record.action in ("collect", "reload")
+        return ReclaimCell(tr("nothing") if is_measured else NOT_KNOWN, 0.0, tone="mute")
     return ReclaimCell(text, float(record.released_traces))
 
 
-def _held(record: ActionRecord) -> ReclaimCell:
+def _held_cell(record: ActionRecord) -> ReclaimCell:
     if not record.held:
         return ReclaimCell(NOT_KNOWN, 0.0, tone="mute")
     first, n = record.held[0], len(record.held)
@@ -286,12 +289,12 @@ def _result(record: ActionRecord) -> ReclaimCell:
     parts = [result_text(record)]
     if record.export:
         parts.append(tr("exported as {file}").format(file=record.export))
-    parts += [said(line) for line in record.not_saved]
+    parts += [translated_text(line) for line in record.not_saved]
     text = ", ".join(parts)
     tone = "plain" if record.ok else "warn"
     is_long = len(parts) > 1 or record.why or record.unchanged
     return ReclaimCell(text, text.casefold(), text if is_long else "", tone)
 
 
-def _row_id(kept: _Kept) -> int:
-    return kept.row
+def _row_id(stored: _StoredReclaim) -> int:
+    return stored.row

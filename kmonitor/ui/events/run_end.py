@@ -24,7 +24,7 @@ LAST_S: Final = 60.0
 LAST_MINUTE_COLUMNS: Final = ("ram_bytes", "ram_of_bytes", "cgroup_limit_bytes")
 """What is asked of the hub."""
 
-_ASKED_S: Final = 90.0
+_REQUESTED_S: Final = 90.0
 """The run's last event may come some time after its last sample."""
 
 _BLOCKS: Final = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
@@ -75,7 +75,7 @@ class LastMinute:
 
 def last_minute_start_s(run: RunSummary) -> float:
     """From which run time on the columns are to be asked, seconds."""
-    return max(0.0, run.duration_s - _ASKED_S)
+    return max(0.0, run.duration_s - _REQUESTED_S)
 
 
 def read_last_minute(reply: SeriesReply) -> LastMinute | None:
@@ -142,8 +142,8 @@ def _newest(columns: Mapping[str, tuple[Floats, Floats]], name: str) -> float | 
 
 def _points(t_s: bytes, values: bytes) -> tuple[Floats, Floats]:
     pairs = zip(_floats(t_s), _floats(values), strict=True)
-    there = [(time_s, value) for time_s, value in pairs if math.isfinite(value)]
-    return tuple(time_s for time_s, _ in there), tuple(value for _, value in there)
+    finite = [(time_s, value) for time_s, value in pairs if math.isfinite(value)]
+    return tuple(time_s for time_s, _ in finite), tuple(value for _, value in finite)
 
 
 def _floats(packed: bytes) -> tuple[float, ...]:
@@ -191,7 +191,7 @@ def run_end_state(
     lines = [line for line in lines if line]
     why = state.why
     return EvidenceState(
-        title=f"{run.name}: {state.word}",
+        title=f"{run.name}: {state.label}",
         subtitle=tr("Before its end"),
         lead=why[:1].upper() + why[1:],
         lines=tuple(lines),
@@ -226,7 +226,7 @@ class RunEndStore:
         """What is known."""
         return self._minutes.get(run)
 
-    def take(self, reply: SeriesReply) -> bool:
+    def apply_series(self, reply: SeriesReply) -> bool:
         """Take an answer; False: it is to a question of others."""
         run = self._open.pop(reply.ask, None)
         if run is None:
@@ -234,6 +234,6 @@ class RunEndStore:
         self._minutes[run] = read_last_minute(reply)
         return True
 
-    def refuse(self, ask: int) -> None:
+    def refuse(self, request_number: int) -> None:
         """A question was refused: it is asked again when the end is looked at again."""
-        self._open.pop(ask, None)
+        self._open.pop(request_number, None)

@@ -38,15 +38,17 @@ def reading_order(pages: Mapping[str, str]) -> list[str]:
     return [name for name in dict.fromkeys(order) if name in pages]
 
 
-def find_matches(pages: Mapping[str, str], order: Sequence[str], words: str) -> list[GuideMatch]:
+def find_matches(
+    pages: Mapping[str, str], order: Sequence[str], search_text: str
+) -> list[GuideMatch]:
     """Every place of these words, whatever their case, in the order of the pages.
 
     Args:
         pages: What is read, by file name.
         order: Of the pages.
-        words: As typed; nothing is found for none.
+        search_text: As typed; nothing is found for none.
     """
-    wanted = words.strip().lower()
+    wanted = search_text.strip().lower()
     if not wanted:
         return []
     return [
@@ -66,7 +68,7 @@ def next_match(found: Sequence[GuideMatch], page: str, at: GuideMatch | None) ->
         return None
     if at is not None and at in found:
         return found[(found.index(at) + 1) % len(found)]
-    return next((place for place in found if place.page == page), found[0])
+    return next((match for match in found if match.page == page), found[0])
 
 
 # guide_pages: Where the guide's pages are read: in the language in force, else in English.
@@ -95,9 +97,9 @@ def read_pages() -> dict[str, str]:
 def _folders() -> list[Path]:
     """The language's folder, if it has one, then that of the English pages."""
     found: list[Path] = []
-    for parts in (("guide", language_tag().replace("-", "_")), ("guide",)):
+    for path_parts in (("guide", language_tag().replace("-", "_")), ("guide",)):
         try:
-            found.append(resource_path(*parts))
+            found.append(resource_path(*path_parts))
         except FileNotFoundError:
             continue
     return found

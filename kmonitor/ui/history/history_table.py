@@ -17,7 +17,7 @@ from kmonitor.ui.text.formats import (
     duration_text,
     shortened,
 )
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.verdict_text import alarm_text
 from kmonitor_agent.wire.messages.unions import RunSummary
@@ -117,7 +117,7 @@ def _name_cell(row: HistoryRow, _now_wall_s: float) -> HistoryCell:
 
 def _state_cell(row: HistoryRow, now_wall_s: float) -> HistoryCell:
     state = history_state(row, now_wall_s)
-    return HistoryCell(state.word, state.why or state.word, state.tone, state.icon)
+    return HistoryCell(state.label, state.why or state.label, state.tone, state.icon)
 
 
 def _note_cell(row: HistoryRow, _now_wall_s: float) -> HistoryCell:
@@ -126,25 +126,25 @@ def _note_cell(row: HistoryRow, _now_wall_s: float) -> HistoryCell:
 
 
 def _metric_cell(run: RunSummary, metric: VerdictMetric) -> HistoryCell:
-    now = metric_reading(run, metric)
-    if now.value is None:
-        return HistoryCell(NOT_KNOWN, said(now.absent), "mute")
+    reading = metric_reading(run, metric)
+    if reading.value is None:
+        return HistoryCell(NOT_KNOWN, translated_text(reading.absent), "mute")
     if metric == "graph":
-        return HistoryCell(count_text(now.value), metric_amount(metric, now.value))
-    return HistoryCell(metric_amount(metric, now.value), said(now.source))
+        return HistoryCell(count_text(reading.value), metric_amount(metric, reading.value))
+    return HistoryCell(metric_amount(metric, reading.value), translated_text(reading.source))
 
 
 def _verdicts_cell(row: HistoryRow, _now_wall_s: float) -> HistoryCell:
     run = row.summary
     if not run.verdicts:
         return HistoryCell("")
-    words = ", ".join(
+    text = ", ".join(
         f"{metric_name(metric)} {alarm_text(metric, run.verdicts[metric])}"
         for metric in VERDICT_METRICS
         if metric in run.verdicts
     )
     is_suspected = "suspected" in run.verdicts.values()
-    return HistoryCell(words, tone="crit" if is_suspected else "warn", icon="warning")
+    return HistoryCell(text, tone="crit" if is_suspected else "warn", icon="warning")
 
 
 def _epochs(run: RunSummary) -> str:

@@ -55,7 +55,7 @@ class HistoryFilter:
     """Which runs are wanted.
 
     Attributes:
-        words: All must occur in name, host, model, note, job, id or date of the start.
+        search_text: All must occur in name, host, model, note, job, id or date of the start.
         start_filter: When it started; "older": more than 30 days ago.
         end_filter: How it ended, or that it did not; "failed": not as the training wanted.
         verdict_filter: What is said of any metric, as the list words it; "quiet": nothing grows.
@@ -63,7 +63,7 @@ class HistoryFilter:
         is_pinned: Only those that are pinned.
     """
 
-    words: str = ""
+    search_text: str = ""
     start_filter: StartFilter = "any"
     end_filter: EndFilter = "any"
     verdict_filter: VerdictFilter = "any"
@@ -109,21 +109,21 @@ class RunHistory:
     """Finds and orders runs; main thread only.
 
     Attributes:
-        wanted: Which runs.
+        history_filter: Which runs.
         sorted_by: By which column.
         is_falling: Whether the highest stands first.
     """
 
-    def __init__(self, place_of: Callable[[str], KnownHub]) -> None:
+    def __init__(self, known_hub: Callable[[str], KnownHub]) -> None:
         """Nothing is kept of runs that are gone.
 
         Args:
-            place_of: Given the address of a hub, what is known of it; asked once a look.
+            known_hub: Given the address of a hub, what is known of it; asked once a look.
         """
-        self.wanted = EVERYTHING
+        self.history_filter = EVERYTHING
         self.sorted_by: HistoryColumn = "started"
         self.is_falling = True
-        self._place_of = place_of
+        self._known_hub = known_hub
         self._rows: dict[str, HistoryRow] = {}
         self._texts: dict[str, tuple[HistoryRow, str]] = {}
 
@@ -139,9 +139,12 @@ class RunHistory:
             now_wall_s: Now, UTC.
         """
         self._renew(store)
-        words = [(word, parse_date_range(word)) for word in self.wanted.words.casefold().split()]
-        found = [row for row in self._rows.values() if self._fits(row, words, now_wall_s)]
-        return self._in_order(found)
+        terms = [
+            (term, parse_date_range(term))
+            for term in self.history_filter.search_text.casefold().split()
+        ]
+        found = [row for row in self._rows.values() if self._fits(row, terms, now_wall_s)]
+        return self._sorted(found)
 
     def hosts(self) -> list[str]:
         """Names of all hosts that have runs, sorted."""
@@ -162,55 +165,57 @@ class RunHistory:
 
     def _renew(self, store: RunStore) -> None:
         before, self._rows = self._rows, {}
-        places: dict[str, KnownHub] = {}
+        hubs: dict[str, KnownHub] = {}
         for summary, at in store.placed():
-            place = places.get(at)
-            if place is None:
-                place = places[at] = self._place_of(at)
-            host, run = place.name or summary.host, summary.run
+            known_hub = hubs.get(at)
+            if known_hub is None:
+                known_hub = hubs[at] = self._known_hub(at)
+            host, run = known_hub.name or summary.host, summary.run
             row = before.get(run)
             if (
                 row is None
                 or row.summary is not summary
                 or row.host != host
-                or row.is_reached != place.is_reached
+                or row.is_reached != known_hub.is_reached
             ):
-                row = HistoryRow(run, summary, host, place.is_reached)
+                row = HistoryRow(run, summary, host, known_hub.is_reached)
             self._rows[run] = row
         for run in [run for run in self._texts if run not in self._rows]:
             del self._texts[run]
 
     def _fits(
-        self, row: HistoryRow, words: Sequence[tuple[str, DateRange | None]], now_wall_s: float
+        self, row: HistoryRow, terms: Sequence[tuple[str, DateRange | None]], now_wall_s: float
     ) -> bool:
-        wanted, run = self.wanted, row.summary
+        wanted, run = self.history_filter, row.summary
         return (
             (not wanted.is_pinned or run.pinned)
             and (not wanted.host or row.host == wanted.host)
             and (wanted.start_filter == "any" or _started(run, wanted.start_filter, now_wall_s))
             and (wanted.end_filter == "any" or _ended(run, wanted.end_filter))
             and (wanted.verdict_filter == "any" or _is_judged(run, wanted.verdict_filter))
-            and (not words or self._says(row, words))
+            and (not terms or self._contains_terms(row, terms))
         )
 
-    def _says(self, row: HistoryRow, words: Sequence[tuple[str, DateRange | None]]) -> bool:
+    def _contains_terms(
+        self, row: HistoryRow, terms: Sequence[tuple[str, DateRange | None]]
+    ) -> bool:
         known = self._texts.get(row.run)
         if known is None or known[0] is not row:
             known = self._texts[row.run] = (row, _text(row))
         started = row.summary.started_wall_s
         return all(
-            word in known[1] or (days is not None and days[0] <= started < days[1])
-            for word, days in words
+            term in known[1] or (days is not None and days[0] <= started < days[1])
+            for term, days in terms
         )
 
-    def _in_order(self, rows: list[HistoryRow]) -> list[HistoryRow]:
+    def _sorted(self, rows: list[HistoryRow]) -> list[HistoryRow]:
         # The newest first among equals; what is not known last, whichever way it is sorted.
         rows.sort(key=_newest_first)
-        order = _order_by(self.sorted_by)
+        sort_value = _sort_key(self.sorted_by)
         known: list[tuple[float | str, HistoryRow]] = []
         unknown: list[HistoryRow] = []
         for row in rows:
-            value = order(row)
+            value = sort_value(row)
             if value is None:
                 unknown.append(row)
             else:
@@ -224,11 +229,11 @@ def metric_of(column: str) -> VerdictMetric | None:
     return next((metric for metric in VERDICT_METRICS if metric == column), None)
 
 
-def parse_date_range(word: str) -> DateRange | None:
+def parse_date_range(text: str) -> DateRange | None:
     """What a word as 2026-11-22, 2026-11 or 2026 means: from and to, UTC; None: no date."""
-    if _DATE.fullmatch(word) is None:
+    if _DATE.fullmatch(text) is None:
         return None
-    year, month, day = (int(part) if part else 0 for part in (word + "--").split("-")[:3])
+    year, month, day = (int(part) if part else 0 for part in (text + "--").split("-")[:3])
     try:
         start = datetime(year, month or 1, day or 1).astimezone()
         if day:
@@ -275,10 +280,12 @@ def _is_judged(run: RunSummary, verdict_filter: VerdictFilter) -> bool:
         return True
     if verdict_filter == "quiet":
         return not run.verdicts
-    return verdict_filter in {_said_of(metric, state) for metric, state in run.verdicts.items()}
+    return verdict_filter in {
+        _verdict_filter_of(metric, state) for metric, state in run.verdicts.items()
+    }
 
 
-def _said_of(metric: str, state: str) -> VerdictFilter | None:
+def _verdict_filter_of(metric: str, state: str) -> VerdictFilter | None:
     """What the words say: a graph grows and is no leak, steps slow down."""
     if metric == "step_time" and state == "growing":
         return "slowing"
@@ -287,7 +294,7 @@ def _said_of(metric: str, state: str) -> VerdictFilter | None:
     return "suspected" if state == "suspected" else None
 
 
-def _order_by(column: HistoryColumn) -> Callable[[HistoryRow], float | str | None]:
+def _sort_key(column: HistoryColumn) -> Callable[[HistoryRow], float | str | None]:
     """What rows are sorted by; None: nothing is known of a row."""
     metric = metric_of(column)
     if metric is not None:
@@ -298,8 +305,12 @@ def _order_by(column: HistoryColumn) -> Callable[[HistoryRow], float | str | Non
 def _severity(run: RunSummary) -> float | None:
     if not run.verdicts:
         return None
-    told = [_said_of(metric, state) for metric, state in run.verdicts.items()]
-    return 100.0 * told.count("suspected") + 10.0 * told.count("growing") + told.count("slowing")
+    filters = [_verdict_filter_of(metric, state) for metric, state in run.verdicts.items()]
+    return (
+        100.0 * filters.count("suspected")
+        + 10.0 * filters.count("growing")
+        + filters.count("slowing")
+    )
 
 
 _ORDERS: Final[dict[HistoryColumn, Callable[[HistoryRow], float | str | None]]] = {

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from kmonitor.ui.text.formats import moment_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.unions import AuditReply, AuditRequest, AuditRow, ErrorMessage
 
@@ -55,13 +55,13 @@ class AuditHub:
     Attributes:
         address: Its host's.
         name: What its host is called.
-        ask: Sends it a question; returns the question's number.
+        send_request: Sends it a question; returns the question's number.
         why_not: Why it is not asked, in a sentence; empty: it is.
     """
 
     address: str
     name: str
-    ask: Callable[[msgspec.Struct], int]
+    send_request: Callable[[msgspec.Struct], int]
     why_not: str = ""
 
 
@@ -80,24 +80,24 @@ class AuditStore:
             run_name: The name of a run by its id; empty or None if it is not known.
         """
         self._run_name = run_name
-        self._desks: dict[str, _HubsList] = {}
+        self._lists: dict[str, _HubAuditList] = {}
         self._numbers: dict[tuple[str, str, int], int] = {}
 
     def show_hubs(self, hubs: Sequence[AuditHub]) -> None:
         """These are the hubs from now on; of one that is known, what it told is kept."""
-        before = self._desks
-        self._desks = {hub.address: before.get(hub.address, _HubsList()) for hub in hubs}
+        before = self._lists
+        self._lists = {hub.address: before.get(hub.address, _HubAuditList()) for hub in hubs}
         for hub in hubs:
-            self._desks[hub.address].hub = hub
+            self._lists[hub.address].hub = hub
 
     def refresh(self) -> None:
         """Ask each for the newest, unless the last question is still open."""
-        for desk in self._desks.values():
-            desk.refresh()
+        for hub_list in self._lists.values():
+            hub_list.refresh()
 
-    def take(self, told: msgspec.Struct) -> bool:
+    def apply_reply(self, reply: msgspec.Struct) -> bool:
         """Whether an answer was to a question of this list; then the picture has changed."""
-        return any(desk.take(told) for desk in self._desks.values())
+        return any(hub_list.apply_reply(reply) for hub_list in self._lists.values())
 
     def state(self, now_wall_s: float, only: str = ALL) -> AuditState:
         """What to show now.
@@ -106,35 +106,37 @@ class AuditStore:
             now_wall_s: Now, UTC.
             only: Address of the one host that is wanted.
         """
-        hosts = {address: desk.name for address, desk in self._desks.items()}
-        wanted = [d for address, d in self._desks.items() if only in (ALL, address)]
-        found = [(row, desk) for desk in wanted for row in desk.rows]
+        hosts = {address: hub_list.name for address, hub_list in self._lists.items()}
+        wanted = [d for address, d in self._lists.items() if only in (ALL, address)]
+        found = [(row, hub_list) for hub_list in wanted for row in hub_list.rows]
         # Of two that happened at once the one with the higher number came later.
         found.sort(key=lambda pair: (pair[0].wall_s, pair[0].row), reverse=True)
-        lines = tuple(self._line(row, desk, now_wall_s) for row, desk in found[:_MOST_ROWS])
+        lines = tuple(
+            self._line(row, hub_list, now_wall_s) for row, hub_list in found[:_MOST_ROWS]
+        )
         is_one = len(hosts) == 1
-        said = [desk.said(is_one=is_one) for desk in wanted]
-        texts = [text for text in said if text]
+        notes = [hub_list.note(is_one=is_one) for hub_list in wanted]
+        texts = [text for text in notes if text]
         if not lines and not texts:
             texts = [tr("Nothing was done yet.")]
-        if any(desk.has_more for desk in wanted) or len(found) > _MOST_ROWS:
+        if any(hub_list.has_more for hub_list in wanted) or len(found) > _MOST_ROWS:
             texts.append(tr("Older ones: kmonitor audit --last N"))
         return AuditState(lines, "\n".join(texts), hosts)
 
-    def _line(self, row: AuditRow, desk: "_HubsList", now_wall_s: float) -> AuditLine:
-        place = (desk.address, desk.name, row.row)
-        number = self._numbers.setdefault(place, len(self._numbers) + 1)
-        return _line(number, row, desk.name, self._run_name(row.run) or "", now_wall_s)
+    def _line(self, row: AuditRow, hub_list: "_HubAuditList", now_wall_s: float) -> AuditLine:
+        key = (hub_list.address, hub_list.name, row.row)
+        number = self._numbers.setdefault(key, len(self._numbers) + 1)
+        return _line(number, row, hub_list.name, self._run_name(row.run) or "", now_wall_s)
 
 
-class _HubsList:
+class _HubAuditList:
     """What one hub told, and whether a question to it is open."""
 
     def __init__(self) -> None:
         self.hub: AuditHub | None = None
-        self._told: list[AuditRow] | None = None
+        self._rows_received: list[AuditRow] | None = None
         self.has_more = False
-        self._asked: int | None = None
+        self._request_number: int | None = None
         self._refused = ""
 
     @property
@@ -147,34 +149,34 @@ class _HubsList:
 
     @property
     def rows(self) -> Sequence[AuditRow]:
-        return self._told or []
+        return self._rows_received or []
 
     def refresh(self) -> None:
         hub = self.hub
         if hub is None or hub.why_not:
-            self._asked = None
-        elif self._asked is None:
-            self._asked = hub.ask(AuditRequest(ask=0, limit=_MOST_ROWS))
+            self._request_number = None
+        elif self._request_number is None:
+            self._request_number = hub.send_request(AuditRequest(ask=0, limit=_MOST_ROWS))
 
-    def take(self, told: msgspec.Struct) -> bool:
-        if self._asked is None or getattr(told, "ask", 0) != self._asked:
+    def apply_reply(self, reply: msgspec.Struct) -> bool:
+        if self._request_number is None or getattr(reply, "ask", 0) != self._request_number:
             return False
-        match told:
+        match reply:
             case AuditReply():
-                self._told, self.has_more, self._refused = told.rows, told.more, ""
+                self._rows_received, self.has_more, self._refused = reply.rows, reply.more, ""
             case ErrorMessage():
-                self._told, self.has_more = None, False
-                self._refused = tr("The hub refuses: {why}.").format(why=told.text)
+                self._rows_received, self.has_more = None, False
+                self._refused = tr("The hub refuses: {why}.").format(why=reply.text)
             case _:
                 return False
-        self._asked = None
+        self._request_number = None
         return True
 
-    def said(self, *, is_one: bool) -> str:
+    def note(self, *, is_one: bool) -> str:
         """What is said of it besides its lines; empty: nothing."""
         why_not = self.hub.why_not if self.hub is not None else ""
         text = why_not or self._refused
-        if not text and self._told is None:
+        if not text and self._rows_received is None:
             text = tr("Asking the hub\u2026")
         return text if is_one or not text else f"{self.name}: {text}"
 
@@ -183,9 +185,9 @@ def _line(number: int, row: AuditRow, host: str, run_name: str, now_wall_s: floa
     is_command = row.what.startswith("command")
     subject = run_name or (row.run[:_ID_LENGTH] if is_command else row.subject)
     when = moment_text(row.wall_s, now_wall_s=now_wall_s)
-    what = said(row.what)
+    what = translated_text(row.what)
     # A name or a note is the user's own.
-    result = row.result if row.what in {"rename", "note"} else said(row.result)
+    result = row.result if row.what in {"rename", "note"} else translated_text(row.result)
     cells = (when, host, row.who, what, subject, result)
     whole = " \u00b7 ".join(part for part in (when, host, row.who, what) if part)
     of = " ".join(part for part in (run_name, row.run, row.subject) if part)

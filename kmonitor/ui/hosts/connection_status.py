@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kmonitor.ui.text.formats import clock_text, count_text, duration_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.unions import HubReply
 
@@ -65,7 +65,7 @@ class ConnectionStatus:
         self._lost_wall_s = 0.0
         self._retry_wall_s = 0.0
         self._trouble = ""
-        self._told: list[str] = []
+        self._hub_troubles: list[str] = []
         self._read: set[str] = set()
         self._failure: tuple[str, str] | None = None
         self._rows_counted = 0
@@ -85,14 +85,14 @@ class ConnectionStatus:
     def connected(self, reply: HubReply) -> None:
         """The hub answered."""
         self.state, self._trouble = "live", ""
-        self.heard(reply)
+        self.apply_hub_reply(reply)
 
-    def heard(self, reply: HubReply) -> None:
+    def apply_hub_reply(self, reply: HubReply) -> None:
         """What the hub says of itself now."""
         self.hub = reply
         # What was mended and comes again is worth a word again.
         self._read &= set(reply.troubles)
-        self._told = [text for text in reply.troubles if text not in self._read]
+        self._hub_troubles = [text for text in reply.troubles if text not in self._read]
 
     def disconnected(self, why: str, *, since_wall_s: float, retry_wall_s: float) -> None:
         """The hub does not answer.
@@ -128,7 +128,7 @@ class ConnectionStatus:
         """The user has read what the banner says."""
         if self._failure is None:
             self._read.update(self._shown())
-            self._told = [text for text in self._told if text not in self._read]
+            self._hub_troubles = [text for text in self._hub_troubles if text not in self._read]
         self._failure = None
 
     def count_rows(self, n: int) -> None:
@@ -145,15 +145,17 @@ class ConnectionStatus:
     def banner(self, now_wall_s: float) -> BannerState | None:
         """The bar above the charts, or None while all is well."""
         if self._trouble:
-            return BannerState(tr("The hub does not start."), said(self._trouble), "error", "")
+            return BannerState(
+                tr("The hub does not start."), translated_text(self._trouble), "error", ""
+            )
         if self._failure is not None:
             what, log = self._failure
             text = tr("{what}. It goes on; trainings are not affected. Details are in {log}.")
             title = tr("A part of the window failed.")
-            words = text.format(what=what.rstrip("."), log=log)
-            return BannerState(title, words, "error", "", can_close=True)
+            text_shown = text.format(what=what.rstrip("."), log=log)
+            return BannerState(title, text_shown, "error", "", can_close=True)
         if self.state != "lost":
-            return self.hubs_troubles(self.hub.host if self.hub is not None else "")
+            return self.hub_trouble_banner(self.hub.host if self.hub is not None else "")
         title = tr("Connection to the hub lost at {time}.").format(
             time=clock_text(self._lost_wall_s)
         )
@@ -168,13 +170,13 @@ class ConnectionStatus:
         )
         return BannerState(title, f"{text} {retry}", "unplug", tr("Retry now"))
 
-    def hubs_troubles(self, host: str) -> BannerState | None:
+    def hub_trouble_banner(self, host: str) -> BannerState | None:
         """What the hub itself says is wrong with it; until the user has read it.
 
         Args:
             host: What its host is called.
         """
-        if not self._told:
+        if not self._hub_troubles:
             return None
         shown = self._shown()
         unwritten = self.hub.unwritten if self.hub is not None else ""
@@ -184,18 +186,18 @@ class ConnectionStatus:
                 "{why}. Until then commands and changes are refused, and trainings hold what they "
                 "tell on their own disks, as far as these have room."
             )
-            why = said(unwritten)
+            why = translated_text(unwritten)
             why = f"{why[:1].upper()}{why[1:]}"
             return BannerState(title, text.format(why=why), "error", "", can_close=True)
-        told = (said(text) for text in shown)
-        words = " ".join(f"{text[:1].upper()}{text[1:]}." for text in told)
+        sentences = (translated_text(text) for text in shown)
+        joined = " ".join(f"{text[:1].upper()}{text[1:]}." for text in sentences)
         title = tr("The hub on {host} has trouble.").format(host=host)
-        return BannerState(title, words, "error", "", can_close=True)
+        return BannerState(title, joined, "error", "", can_close=True)
 
     def _shown(self) -> list[str]:
         """What the banner says of the hub's troubles; what stops it from writing stands alone."""
         unwritten = self.hub.unwritten if self.hub is not None else ""
-        return [unwritten] if unwritten in self._told else self._told
+        return [unwritten] if unwritten in self._hub_troubles else self._hub_troubles
 
     def status(self, *, version: str) -> StatusBarState:
         """The status bar."""
@@ -203,7 +205,7 @@ class ConnectionStatus:
         match self.state:
             case "connecting" | "lost" if self._trouble:
                 link = tr("The hub does not start")
-                return StatusBarState("crit", link, "", said(self._trouble), shown)
+                return StatusBarState("crit", link, "", translated_text(self._trouble), shown)
             case "connecting":
                 link = tr("Starting the hub\u2026")
                 return StatusBarState("warn", link, "", self._why, shown)

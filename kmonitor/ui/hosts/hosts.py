@@ -7,7 +7,7 @@ from typing import Final, Literal
 from kmonitor.ui.actions.action_panel import Confirmation
 from kmonitor.ui.hosts.connection_status import BannerState, ConnectionStatus
 from kmonitor.ui.text.formats import clock_text, duration_text, moment_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.unions import HubReply
 
@@ -64,9 +64,11 @@ class Host:
     @property
     def trouble(self) -> str:
         """Why it is not reached, in a sentence; empty: it is, or nobody knows."""
-        return said(self._what)
+        return translated_text(self._what)
 
-    def way(self, stage: RouteStage, what: str, remedy: str, retry_wall_s: float | None) -> None:
+    def set_route(
+        self, stage: RouteStage, what: str, remedy: str, retry_wall_s: float | None
+    ) -> None:
         """The way to it changed.
 
         Args:
@@ -94,7 +96,7 @@ class Host:
         else:
             self._is_read = True
 
-    def picture(self, now_wall_s: float, *, version: str) -> HostState:
+    def state(self, now_wall_s: float, *, version: str) -> HostState:
         """The host in the tree.
 
         Args:
@@ -105,7 +107,8 @@ class Host:
             note = tr("as {host}").format(host=self.same_as) if self.same_as else ""
             return HostState(self.address, self.name, note, "mute", self._live_text(version))
         tooltip = (
-            "\n".join(said(part) for part in (self._what, self._remedy) if part) or self.address
+            "\n".join(translated_text(part) for part in (self._what, self._remedy) if part)
+            or self.address
         )
         if self.link.state == "lost":
             age = duration_text(max(0.0, now_wall_s - self.link.lost_wall_s))
@@ -119,11 +122,11 @@ class Host:
         """The bar above the charts; None while all is well, or once it was read."""
         if self.link.is_live:
             # One hub by two addresses speaks by the other one.
-            return None if self.same_as else self.link.hubs_troubles(self.name)
+            return None if self.same_as else self.link.hub_trouble_banner(self.name)
         if self._is_read or (self.link.state != "lost" and not self._what):
             return None
         retry = self._retry_text(now_wall_s)
-        why = " ".join(said(part) for part in (self._what, self._remedy) if part)
+        why = " ".join(translated_text(part) for part in (self._what, self._remedy) if part)
         if self.link.state != "lost":
             title = tr("{host} is not reached.").format(host=self.name)
             text = f"{why} {retry}".strip()
@@ -131,8 +134,8 @@ class Host:
         title = tr("Connection to {host} lost at {time}.").format(
             host=self.name, time=clock_text(self.link.lost_wall_s)
         )
-        kept = tr("Charts show the last data received; training may still be running.")
-        text = " ".join(part for part in (kept, why, retry) if part)
+        stale_note = tr("Charts show the last data received; training may still be running.")
+        text = " ".join(part for part in (stale_note, why, retry) if part)
         return BannerState(title, text, "unplug", tr("Retry"), can_close=True)
 
     def _retry_text(self, now_wall_s: float) -> str:
@@ -205,7 +208,7 @@ class HostList:
         hosts = [host for host in self._hosts.values() if host.link.state == "lost"]
         return [(host.address, host.name, host.trouble) for host in hosts]
 
-    def counts(self) -> tuple[int, int]:
+    def reached_and_total(self) -> tuple[int, int]:
         """How many are reached, and how many there are."""
         return sum(h.link.is_live for h in self._hosts.values()), len(self._hosts)
 
@@ -328,7 +331,7 @@ def host_lines(
     """
     found: list[HostLine] = []
     for host in hosts.all():
-        picture = host.picture(now_wall_s, version=version)
+        host_state = host.state(now_wall_s, version=version)
         address = host.address.partition("?")[0]
         if host.link.is_live:
             found.append(
@@ -341,9 +344,9 @@ def host_lines(
             if seen is None
             else tr("last seen {time}").format(time=moment_text(seen, now_wall_s=now_wall_s))
         )
-        parts = (picture.note, when, host.trouble)
+        parts = (host_state.note, when, host.trouble)
         state = " \u00b7 ".join(part for part in parts if part)
         found.append(
-            HostLine(host.address, host.name, address, state, picture.tone, can_retry=True)
+            HostLine(host.address, host.name, address, state, host_state.tone, can_retry=True)
         )
     return tuple(found)

@@ -12,7 +12,7 @@ from kmonitor.ui.limits.limit_store import (
 )
 from kmonitor.ui.limits.limit_text import (
     limit_action_text,
-    metric_in_sentence,
+    metric_name_in_sentence,
     round_amount,
     threshold_value,
 )
@@ -48,7 +48,7 @@ class LimitActionsState:
         is_on: Whether limits do that.
         is_enabled: Whether the switch can be moved.
         tooltip: Why it cannot.
-        sentence: What will happen.
+        outcome_text: What will happen.
         choices: What limits can do; fewer than two: there is no choice.
     """
 
@@ -56,7 +56,7 @@ class LimitActionsState:
     is_on: bool
     is_enabled: bool
     tooltip: str
-    sentence: str
+    outcome_text: str
     choices: tuple[LimitActionChoice, ...] = ()
 
 
@@ -83,7 +83,7 @@ def limit_actions_state(run: RunSummary, limits: LimitStore, why_not: str) -> Li
         is_on,
         not why_not,
         why_not,
-        _sentence(run, held, shown if is_on else "notify", can_set=not why_not),
+        _outcome_text(run, held, shown if is_on else "notify", can_set=not why_not),
         tuple(LimitActionChoice(each, limit_action_text(each), each == shown) for each in can),
     )
 
@@ -117,7 +117,7 @@ def _switch_title(action: LimitAction) -> str:
             return tr("Reload automatically")
 
 
-def _sentence(
+def _outcome_text(
     run: RunSummary, held: list[LimitMetric], shown: LimitAction, *, can_set: bool
 ) -> str:
     if has_ended(run):
@@ -126,32 +126,34 @@ def _sentence(
         return tr("No limit is set.")
     if not held:
         lead = tr("No limit is set. Drag the dotted line of a chart:")
-        words = _one_sentence(shown, [tr("it is passed")], lead=True)
-        return f"{lead} {words}"
+        outcome = _action_text(shown, [tr("it is passed")], lead=True)
+        return f"{lead} {outcome}"
     by_action: dict[LimitAction, list[str]] = {}
     for metric in held:
         limit = strongest_limit(run, metric)
         value = threshold_value(limit, metric_reading(run, metric).of) if limit else None
         if limit is not None and value is not None:
-            words = tr("{metric} passes {value}").format(
-                metric=metric_in_sentence(metric), value=round_amount(metric, value)
+            outcome = tr("{metric} passes {value}").format(
+                metric=metric_name_in_sentence(metric), value=round_amount(metric, value)
             )
-            by_action.setdefault(limit.action, []).append(words)
+            by_action.setdefault(limit.action, []).append(outcome)
     can_restart = "restart" in run.actions
     return " ".join(
-        _one_sentence(action, words, can_restart=can_restart)
-        for action, words in by_action.items()
+        _action_text(action, outcome, can_restart=can_restart)
+        for action, outcome in by_action.items()
     )
 
 
-def _one_sentence(
+def _action_text(
     action: LimitAction, crossings: list[str], *, lead: bool = False, can_restart: bool = False
 ) -> str:
-    text = _when_passed(action, can_restart=can_restart).format(when=tr(" or ").join(crossings))
+    text = _crossing_template(action, can_restart=can_restart).format(
+        when=tr(" or ").join(crossings)
+    )
     return text[:1].lower() + text[1:] if lead else text
 
 
-def _when_passed(action: LimitAction, *, can_restart: bool) -> str:
+def _crossing_template(action: LimitAction, *, can_restart: bool) -> str:
     by_needs = (
         tr("When {when}, kmonitor collects, then reloads, then restarts, as needed.")
         if can_restart

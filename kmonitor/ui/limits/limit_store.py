@@ -88,7 +88,7 @@ class LimitStore:
             text = tr("{limit} \u00b7 asked").format(limit=text)
         return LimitLine(value, text, pending is not None, limit.action)
 
-    def place(self, run: RunSummary, metric: LimitMetric, value: float) -> None:
+    def request_value(self, run: RunSummary, metric: LimitMetric, value: float) -> None:
         """Ask that the metric's limit be this value; the other limits on it stay."""
         old = strongest_limit(run, metric)
         action: LimitAction = old.action if old and old.action != "notify" else self._action(run)
@@ -135,17 +135,17 @@ class LimitStore:
         if old is not None and old.action != action:
             self._replace(run, metric, old, _with_action(old, action))
 
-    def settle(self, run: RunSummary) -> None:
+    def drop_confirmed(self, run: RunSummary) -> None:
         """Drop what the process has confirmed."""
         for key in [k for k in self._pending if k[0] == run.run]:
-            if _same(self._pending[key].limit, strongest_limit(run, key[1])):
+            if _is_same_limit(self._pending[key].limit, strongest_limit(run, key[1])):
                 del self._pending[key]
 
-    def ended(self, asked: SentCommand) -> None:
+    def ended(self, command: SentCommand) -> None:
         """A command's end is known: a failed one takes its pending line back."""
-        if asked.state == "done" or asked.is_open:
+        if command.state == "done" or command.is_open:
             return
-        for key in [k for k, p in self._pending.items() if p.command == asked.message.id]:
+        for key in [k for k, p in self._pending.items() if p.command == command.message.id]:
             del self._pending[key]
 
     def has_pending(self, run: str) -> bool:
@@ -245,7 +245,11 @@ def _metrics_of(limits: list[LimitSpec]) -> list[LimitMetric]:
     return metrics
 
 
-def _same(asked: LimitSpec | None, held: LimitSpec | None) -> bool:
-    if asked is None or held is None:
-        return asked is held
-    return (asked.value, asked.fraction, asked.action) == (held.value, held.fraction, held.action)
+def _is_same_limit(requested: LimitSpec | None, held: LimitSpec | None) -> bool:
+    if requested is None or held is None:
+        return requested is held
+    return (requested.value, requested.fraction, requested.action) == (
+        held.value,
+        held.fraction,
+        held.action,
+    )

@@ -11,7 +11,7 @@ from kmonitor.ui.text.formats import (
     count_text,
     percent_text,
 )
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import later, tr
 from kmonitor_agent.wire.messages.commands import LimitAction, LimitMetric, LimitSpec
 
@@ -52,7 +52,7 @@ def metric_name(metric: LimitMetric) -> str:
     return tr(_NAMES[metric])
 
 
-def metric_in_sentence(metric: LimitMetric) -> str:
+def metric_name_in_sentence(metric: LimitMetric) -> str:
     """The same inside of a sentence: "RAM", "graph size"."""
     name = metric_name(metric)
     return name if name.isupper() else name[:1].lower() + name[1:]
@@ -75,7 +75,7 @@ def limit_action_name(action: LimitAction) -> str:
 
 def limit_action_text(action: LimitAction) -> str:
     """What is done at a limit, as a choice: "Collect: release what is retained"."""
-    words: dict[LimitAction, str] = {
+    texts: dict[LimitAction, str] = {
         "notify": tr("Only tell"),
         "save": tr("Save a checkpoint"),
         "collect": tr("Collect: let go of what is retained"),
@@ -84,7 +84,7 @@ def limit_action_text(action: LimitAction) -> str:
         "restart": tr("Restart the process and resume"),
         "stop": tr("Stop training"),
     }
-    return words[action]
+    return texts[action]
 
 
 def threshold_text(limit: LimitSpec) -> str:
@@ -101,18 +101,18 @@ def limit_summary(limit: LimitSpec) -> str:
     )
 
 
-def requester_text(asked_by: str) -> str:
+def requester_text(requester: str) -> str:
     """Who asked for an action; a limit by its size also where an older agent wrote raw bytes.
 
     Args:
-        asked_by: As stored: "limit ram 5.77765e+08", "limit ram 551 MiB", "script", a user's name.
+        requester: As stored: "limit ram 5.77765e+08", "limit ram 551 MiB", "script", a user's name.
     """
-    match = _RAW_LIMIT.fullmatch(asked_by)
+    match = _RAW_LIMIT.fullmatch(requester)
     if match is None:
-        return said(asked_by)
+        return translated_text(requester)
     metric, value = match["metric"], float(match["value"])
     amount = bytes_text(value) if metric in ("ram", "vram") else count_text(value)
-    return said(f"limit {metric} {amount.replace(f'.0{NARROW_SPACE}', NARROW_SPACE)}")
+    return translated_text(f"limit {metric} {amount.replace(f'.0{NARROW_SPACE}', NARROW_SPACE)}")
 
 
 def threshold_value(limit: LimitSpec, of: float | None) -> float | None:

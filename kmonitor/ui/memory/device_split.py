@@ -6,7 +6,7 @@ from typing import Final
 from kmonitor.ui.memory.totals import BarPart
 from kmonitor.ui.runs.readings import RunReadings
 from kmonitor.ui.text.formats import bytes_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 
 _HUES: Final = {"resident": 0, "transient": 1, "pool": 2, "rest": 3, "others": 5}
@@ -40,7 +40,7 @@ class DeviceSplitState:
         parts: Of the bar.
         reach: The bar's whole length, bytes.
         rows: In words.
-        words: What to know about it, in paragraphs.
+        paragraphs: What to know about it, in paragraphs.
         description: For a screen reader.
     """
 
@@ -48,7 +48,7 @@ class DeviceSplitState:
     parts: tuple[BarPart, ...]
     reach: float
     rows: tuple[DeviceSplitRow, ...]
-    words: tuple[str, ...]
+    paragraphs: tuple[str, ...]
     description: str
 
 
@@ -79,11 +79,11 @@ class _Split:
         return self._readings.value(field)
 
     def source(self, field: str) -> str:
-        told = self._readings.source(field)
-        if told is None:
+        source = self._readings.source(field)
+        if source is None:
             is_known = self.value(field) is not None
             return tr("its source was not told") if is_known else tr("not told by this run")
-        return said(told.source or told.absent)
+        return translated_text(source.source or source.absent)
 
     def add(self, hue: int, title: str, n_bytes: float, source: str) -> None:
         size = max(0.0, n_bytes)
@@ -94,13 +94,13 @@ class _Split:
     def lack(self, title: str, why: str) -> None:
         self.rows.append(DeviceSplitRow(title, "", why, None))
 
-    def take_apart(self) -> None:
-        self._in_use()
+    def build(self) -> None:
+        self._add_in_use()
         self._pool()
         self._rest()
-        self._others()
+        self._add_others()
 
-    def _in_use(self) -> None:
+    def _add_in_use(self) -> None:
         in_use, resident = self.in_use, self._resident_memory.n_bytes
         source = self.source("allocator_in_use_bytes")
         if in_use is None:
@@ -110,15 +110,15 @@ class _Split:
             self.add(_HUES["resident"], tr("In use by the framework"), in_use, source)
             self.lack(tr("Of it resident and transient"), self._resident_memory.source)
             return
-        kept = min(resident, in_use)
+        shown_bytes = min(resident, in_use)
         self.add(
             _HUES["resident"],
             tr("In use, resident: weights, optimizer, states"),
-            kept,
+            shown_bytes,
             self._resident_memory.source,
         )
         self.add(_HUES["transient"], tr("In use, transient: this moment of the step"),
-                 in_use - kept, source)  # fmt: skip
+                 in_use - shown_bytes, source)  # fmt: skip
 
     def _pool(self) -> None:
         if self.pool is not None and self.in_use is not None:
@@ -149,7 +149,7 @@ class _Split:
         )
         self.add(_HUES["rest"], title, self.process - (known or 0.0), source)
 
-    def _others(self) -> None:
+    def _add_others(self) -> None:
         if self.used is None:
             self.lack(tr("Other processes"), self.source("device_used_bytes"))
             return
@@ -176,31 +176,31 @@ def device_split_state(
     """
     split = _Split(readings, memory, backend)
     has_device = split.total is not None or split.used is not None
-    split.take_apart()
+    split.build()
     length = sum(part.n_bytes for part in split.parts)
     title = tr("What the GPU holds") if has_device else tr("What the framework's allocator holds")
-    told = [f"{row.title} {row.text}" for row in split.rows if row.text]
+    row_texts = [f"{row.title} {row.text}" for row in split.rows if row.text]
     return DeviceSplitState(
         title=title,
         parts=tuple(split.parts),
         reach=max(split.total or 0.0, length, 1.0),
         rows=tuple(split.rows),
-        words=tuple(_words(backend, has_device=has_device)),
-        description=". ".join((title, *told)),
+        paragraphs=tuple(_explanation(backend, has_device=has_device)),
+        description=". ".join((title, *row_texts)),
     )
 
 
-def _words(backend: str, *, has_device: bool) -> list[str]:
-    words: list[str] = []
+def _explanation(backend: str, *, has_device: bool) -> list[str]:
+    paragraphs: list[str] = []
     if not has_device:
-        words.append(
+        paragraphs.append(
             tr(
                 "No GPU is read here: these are the figures of the framework's allocator for the "
                 "CPU, whose memory is part of the process's RAM."
             )
         )
     if backend == "tensorflow":
-        words.append(
+        paragraphs.append(
             tr(
                 "TensorFlow keeps what it once took from the GPU until its process ends: after a "
                 "reload, or after the model is gone, the driver and nvidia-smi show as much as "
@@ -208,31 +208,31 @@ def _words(backend: str, *, has_device: bool) -> list[str]:
                 "same process at once, and no other."
             )
         )
-        words.append(
+        paragraphs.append(
             tr(
                 "Unless memory growth is switched on, TensorFlow takes nearly the whole GPU at "
                 "the start: a full GPU says nothing of what the model needs."
             )
         )
     elif backend == "torch":
-        words.append(
+        paragraphs.append(
             tr(
                 "PyTorch keeps freed memory in its pool. torch.cuda.empty_cache() gives what is "
                 "free inside back to the driver; it makes no room for PyTorch itself."
             )
         )
     elif backend == "jax":
-        words.append(
+        paragraphs.append(
             tr(
                 "JAX takes three quarters of the GPU at the start, unless "
                 "XLA_PYTHON_CLIENT_PREALLOCATE=false: a full GPU says nothing of what the model "
                 "needs."
             )
         )
-    words.append(
+    paragraphs.append(
         tr(
             "The context is what the driver's libraries load for each process, some hundred MiB; "
             "no reading tells it alone."
         )
     )
-    return words
+    return paragraphs

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from kmonitor.memory.estimate import MemoryMap
 from kmonitor.memory.layer_table import LayerMemory
 from kmonitor.ui.text.formats import bytes_text, count_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import later, tr
 from kmonitor.ui.theme.palettes import Tone
 
@@ -115,9 +115,9 @@ def map_tiles(found: MemoryMap) -> tuple[MapTile, ...]:
         root.add(row, row.path.split("/"))
     if not root.n_bytes:
         return ()
-    made: list[MapTile] = []
-    _place(root, 0, 0.0, 1.0, made)
-    return tuple(made)
+    tiles: list[MapTile] = []
+    _add_tiles(root, 0, 0.0, 1.0, tiles)
+    return tuple(tiles)
 
 
 def map_rows(found: MemoryMap, *, has_calls: bool, by: str = "layer") -> tuple[MapRow, ...]:
@@ -128,13 +128,13 @@ def map_rows(found: MemoryMap, *, has_calls: bool, by: str = "layer") -> tuple[M
         has_calls: Whether it is known how the layers are connected.
         by: A column; "layer": in the order of computing, others with the largest first.
     """
-    made = [_row(each, has_calls=has_calls) for each in found.layers]
+    rows = [_row(each, has_calls=has_calls) for each in found.layers]
     at = MAP_COLUMNS.index(by)
     if by in ("kind", "note"):
-        made.sort(key=lambda row: row.cells[at])
+        rows.sort(key=lambda row: row.cells[at])
     elif by != "layer":
-        made.sort(key=lambda row: -row.values[at])
-    return tuple(made)
+        rows.sort(key=lambda row: -row.values[at])
+    return tuple(rows)
 
 
 @dataclass(slots=True)
@@ -154,9 +154,9 @@ class _Node:
         self.inside.setdefault(names[0], _Node(path, names[0])).add(row, names[1:])
 
 
-def _place(node: _Node, level: int, start: float, end: float, made: list[MapTile]) -> None:
+def _add_tiles(node: _Node, level: int, start: float, end: float, tiles: list[MapTile]) -> None:
     is_layer = not node.inside and len(node.rows) == 1
-    made.append(
+    tiles.append(
         MapTile(
             path=node.path,
             label=node.name or tr("the whole model"),
@@ -175,7 +175,7 @@ def _place(node: _Node, level: int, start: float, end: float, made: list[MapTile
     for inner in (*own, *node.inside.values()):
         width = (end - start) * inner.n_bytes / node.n_bytes
         if width > 0:
-            _place(inner, level + 1, at, at + width, made)
+            _add_tiles(inner, level + 1, at, at + width, tiles)
             at += width
 
 
@@ -184,7 +184,7 @@ def _row(row: LayerMemory, *, has_calls: bool) -> MapRow:
     total = sum(parts)
     note = _note(row, has_calls=has_calls)
     cells = (
-        said(row.path) if not row.kind else row.path,
+        translated_text(row.path) if not row.kind else row.path,
         row.kind,
         bytes_text(total) if total else "",
         *(bytes_text(n) if n else "" for n in parts),
@@ -201,11 +201,11 @@ def _note(row: LayerMemory, *, has_calls: bool) -> str:
         return tr("no rule covers it: assumed")
     if not has_calls and not row.parameters:
         return tr("no weights; what it keeps is not known")
-    return said(row.note)
+    return translated_text(row.note)
 
 
 def _tooltip(row: LayerMemory, *, has_calls: bool = True) -> str:
-    head = f"{row.path} \u00b7 {row.kind}" if row.kind else said(row.path)
+    head = f"{row.path} \u00b7 {row.kind}" if row.kind else translated_text(row.path)
     lines = [head]
     if row.parameters:
         lines.append(tr("{n} parameters").format(n=count_text(row.parameters)))

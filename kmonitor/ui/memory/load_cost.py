@@ -12,7 +12,7 @@ from kmonitor.memory.model_files.load_cost import (
 )
 from kmonitor.ui.memory.totals import BarPart
 from kmonitor.ui.text.formats import bytes_text, seconds_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import later, tr
 from kmonitor.ui.theme.palettes import Tone
 
@@ -36,7 +36,7 @@ class CostRow:
         title: What is called.
         bar: What is kept, and what the load took beyond that.
         figures: Peak, kept and seconds.
-        words: What came back, and whether training goes on; or why it does not work.
+        text: What came back, and whether training goes on; or why it does not work.
         tone: Of the words.
         marks: What it is recommended for; may be empty.
     """
@@ -44,7 +44,7 @@ class CostRow:
     title: str
     bar: tuple[BarPart, ...]
     figures: str
-    words: str
+    text: str
     tone: Tone
     marks: str
 
@@ -56,7 +56,7 @@ class LoadCostState:
     Attributes:
         rows: What was measured.
         reach: Length of the bars, bytes.
-        done: Processes that have ended. total: Of how many; 0: none were started.
+        n_done: Processes that have ended. total: Of how many; 0: none were started.
         is_running: Whether they go on.
         progress: How far it is, in words.
         text: What there is to say instead of rows, or of them.
@@ -66,7 +66,7 @@ class LoadCostState:
 
     rows: tuple[CostRow, ...] = ()
     reach: float = 1.0
-    done: int = 0
+    n_done: int = 0
     total: int = 0
     is_running: bool = False
     progress: str = ""
@@ -83,7 +83,7 @@ class LoadCostStore:
         self._done = self._total = 0
         self._is_running = False
         self._why: tuple[str, str] | None = None
-        self._was_given_up = False
+        self._was_cancelled = False
 
     @property
     def is_running(self) -> bool:
@@ -93,11 +93,11 @@ class LoadCostStore:
     def begin(self) -> None:
         """Measuring begins; what was measured before goes."""
         self._costs, self._done, self._total = (), 0, 0
-        self._is_running, self._why, self._was_given_up = True, None, False
+        self._is_running, self._why, self._was_cancelled = True, None, False
 
-    def progress(self, done: int, total: int) -> None:
+    def progress(self, n_done: int, total: int) -> None:
         """So many processes have ended."""
-        self._done, self._total = done, total
+        self._done, self._total = n_done, total
 
     def finish(self, costs: Sequence[LoadCost]) -> None:
         """All of them."""
@@ -107,9 +107,9 @@ class LoadCostStore:
         """It cannot be measured."""
         self._why, self._is_running = (what, remedy), False
 
-    def give_up(self) -> None:
+    def cancel(self) -> None:
         """The user wants it no more."""
-        self._is_running, self._was_given_up = False, True
+        self._is_running, self._was_cancelled = False, True
 
     def state(self) -> LoadCostState:
         """What is shown now."""
@@ -118,16 +118,16 @@ class LoadCostStore:
         return LoadCostState(
             rows=tuple(_row(each, best) for each in self._costs),
             reach=max([1.0, *(float(each.peak_bytes) for each in self._costs)]),
-            done=self._done,
+            n_done=self._done,
             total=self._total,
             is_running=self._is_running,
-            progress=self._progress_words(),
+            progress=self._progress_text(),
             text=text,
             tone=tone,
             recommended=_recommended(best) if self._costs else (),
         )
 
-    def _progress_words(self) -> str:
+    def _progress_text(self) -> str:
         if not self._is_running:
             return ""
         if not self._done:
@@ -141,16 +141,16 @@ class LoadCostStore:
             return "\n".join(part for part in self._why if part), "crit"
         if self._is_running:
             return "", "mute"
-        if self._was_given_up:
+        if self._was_cancelled:
             return tr("Given up; nothing of it is shown."), "mute"
         if self._costs:
-            words = tr(
+            text = tr(
                 "Medians of memory, and the least time. Memory is the process's RAM above what "
                 "it had with the framework "
                 "imported; no GPU is used. The order of data and the seeds of your script are in "
                 "no model file."
             )
-            return words, "mute"
+            return text, "mute"
         return (
             tr(
                 "Each way to load the file is tried in new processes, forth and back. That takes "
@@ -161,18 +161,20 @@ class LoadCostStore:
 
 
 def _row(cost: LoadCost, best: Recommendation) -> CostRow:
-    title = said(LOADING_METHODS[cost.loading_method])
+    title = translated_text(LOADING_METHODS[cost.loading_method])
     if cost.error:
-        words = tr("does not work: {why}").format(why=cost.error)
-        return CostRow(title, (), "", words, "crit", "")
-    kept, peak = cost.kept_bytes, cost.peak_bytes
-    more = max(0, peak - kept)
+        text = tr("does not work: {why}").format(why=cost.error)
+        return CostRow(title, (), "", text, "crit", "")
+    kept_bytes, peak = cost.kept_bytes, cost.peak_bytes
+    more = max(0, peak - kept_bytes)
     bar = (
-        BarPart(peak - more, _KEPT_HUE, tr("kept after it"), bytes_text(kept), is_transient=False),
+        BarPart(
+            peak - more, _KEPT_HUE, tr("kept after it"), bytes_text(kept_bytes), is_transient=False
+        ),
         BarPart(more, _PEAK_HUE, tr("only while it loads"), bytes_text(more), is_transient=True),
     )
-    figures = tr("peak {peak}, kept {kept}, {seconds}").format(
-        peak=bytes_text(peak), kept=bytes_text(kept), seconds=seconds_text(cost.seconds)
+    values_text = tr("peak {peak}, kept {kept}, {seconds}").format(
+        peak=bytes_text(peak), kept=bytes_text(kept_bytes), seconds=seconds_text(cost.seconds)
     )
     goes_on = (
         tr("training can go on exactly")
@@ -180,22 +182,24 @@ def _row(cost: LoadCost, best: Recommendation) -> CostRow:
         else tr("training cannot go on exactly")
     )
     marks = [
-        words
-        for way, words in (
+        text
+        for method, text in (
             (best.predict, tr("best to predict")),
             (best.train, tr("best to train on")),
         )
-        if way == cost.loading_method
+        if method == cost.loading_method
     ]
-    words = f"{tr(_OPTIMIZERS[cost.optimizer])} \u00b7 {goes_on}"
+    text = f"{tr(_OPTIMIZERS[cost.optimizer])} \u00b7 {goes_on}"
     tone: Tone = "ok" if cost.can_train_on else "mute"
-    return CostRow(title, bar, figures, words, tone, " \u00b7 ".join(marks))
+    return CostRow(title, bar, values_text, text, tone, " \u00b7 ".join(marks))
 
 
 def _recommended(best: Recommendation) -> tuple[str, ...]:
-    predict = said(LOADING_METHODS[best.predict]) if best.predict else tr("nothing works")
+    predict = (
+        translated_text(LOADING_METHODS[best.predict]) if best.predict else tr("nothing works")
+    )
     train = (
-        said(LOADING_METHODS[best.train])
+        translated_text(LOADING_METHODS[best.train])
         if best.train
         else tr("none: no way brings the optimizer's state back")
     )

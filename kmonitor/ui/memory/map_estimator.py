@@ -19,9 +19,9 @@ from kmonitor.ui.memory.subjects import (
     device_limit_bytes,
     is_as_trained,
     smaller_input_layouts,
-    what_if_as_trained,
+    trained_what_if,
 )
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 
@@ -60,14 +60,14 @@ class MapEstimator:
 
     Attributes:
         subject: Whose map it is; None: nobody's.
-        asked: What is asked about it.
+        what_if: What is asked about it.
         map_estimate: What is known so far; curve, fit and advice of the question before stay until
             they are worked out anew.
     """
 
     def __init__(self) -> None:
         self.subject: MapSubject | None = None
-        self.asked = WhatIf()
+        self.what_if = WhatIf()
         self.map_estimate = MapEstimate()
         self._work: Generator[None] | None = None
 
@@ -81,27 +81,27 @@ class MapEstimator:
         if before == subject:
             return False
         if before is None or before.key != subject.key or not before.sizes:
-            self.asked = what_if_as_trained(subject)
+            self.what_if = trained_what_if(subject)
             self.map_estimate = MapEstimate()
         else:
-            has_own_batch = self.asked.batch == before.batch
-            batch = subject.batch if has_own_batch else self.asked.batch
+            has_own_batch = self.what_if.batch == before.batch
+            batch = subject.batch if has_own_batch else self.what_if.batch
             is_in = before.sizes == subject.sizes
-            self.asked = replace(
-                self.asked, batch=batch, size=self.asked.size if is_in else subject.own
+            self.what_if = replace(
+                self.what_if, batch=batch, size=self.what_if.size if is_in else subject.own
             )
         self._begin()
         return True
 
     def choose(self, **changed: Any) -> None:
         """Ask about another training; the names are those of `WhatIf`."""
-        self.asked = replace(self.asked, **changed)
+        self.what_if = replace(self.what_if, **changed)
         self._begin()
 
     def reset(self) -> None:
         """Ask about the training as it is."""
         if self.subject is not None:
-            self.asked = what_if_as_trained(self.subject)
+            self.what_if = trained_what_if(self.subject)
             self._begin()
 
     @property
@@ -109,7 +109,7 @@ class MapEstimator:
         """The description that is asked about."""
         if self.subject is None or not self.subject.sizes:
             return None
-        return self.subject.sizes[self.asked.size].layout
+        return self.subject.sizes[self.what_if.size].layout
 
     def step(self) -> bool:
         """Work out a little more; False when all is there."""
@@ -137,16 +137,16 @@ class MapEstimator:
                 why_not=subject.why_none if subject is not None else ""
             )
             return
-        plan = self.asked.plan(layout)
+        plan = self.what_if.plan(layout)
         measured = self._measured(layout)
         try:
             try:
                 self.map_estimate.found = best_estimate(layout, plan, measured)
             except NotIdentifiable as exc:
-                self.map_estimate.calibration, measured = said(exc.why), ()
+                self.map_estimate.calibration, measured = translated_text(exc.why), ()
                 self.map_estimate.found = best_estimate(layout, plan)
         except OpenShape as exc:
-            self.map_estimate = MapEstimate(why_not=_open_words(exc))
+            self.map_estimate = MapEstimate(why_not=_open_shape_text(exc))
             return
         self._work = self._rest(layout, plan, measured)
 
@@ -158,7 +158,7 @@ class MapEstimator:
         if not subject.measured:
             self.map_estimate.calibration = subject.why_unmeasured
             return ()
-        if not is_as_trained(subject, self.asked):
+        if not is_as_trained(subject, self.what_if):
             self.map_estimate.calibration = tr(
                 "what was measured is of another training than this"
             )
@@ -170,20 +170,20 @@ class MapEstimator:
     ) -> Generator[None]:
         """Fit, curve and advice, a little at a time."""
         answer, subject = self.map_estimate, self.subject
-        limit = device_limit_bytes(subject, self.asked) if subject is not None else None
+        limit = device_limit_bytes(subject, self.what_if) if subject is not None else None
         yield
         if limit is not None and layout.calls:
             answer.fit = yield from searching_batches(layout, plan, limit, measured)
         else:
             answer.fit = None
         points: list[BatchPeak] = []
-        foretell = estimate_by_batch(layout, plan, measured)
+        estimate_batch = estimate_by_batch(layout, plan, measured)
         for batch in _batches(plan.batch, answer.fit) if layout.calls else ():
             yield
-            each = foretell(batch)
+            each = estimate_batch(batch)
             points.append(BatchPeak(batch, each.peak_bytes, each.low_bytes, each.high_bytes))
         answer.points = tuple(points)
-        inputs = smaller_input_layouts(subject, self.asked) if subject is not None else {}
+        inputs = smaller_input_layouts(subject, self.what_if) if subject is not None else {}
         answer.advice = yield from advising(layout, plan, inputs)
         answer.is_whole = True
 
@@ -196,7 +196,7 @@ def _batches(batch: int, fit: BatchFit | None) -> list[int]:
     return sorted(found | {batch})
 
 
-def _open_words(exc: OpenShape) -> str:
+def _open_shape_text(exc: OpenShape) -> str:
     shape = ", ".join("?" if length is None else str(length) for length in exc.shape)
     return tr(
         "The model leaves a length open: a tensor has the shape ({shape}). Choose a length."

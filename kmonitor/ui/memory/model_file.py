@@ -43,19 +43,19 @@ def setting_number_text(value: float) -> str:
 def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
     for name, value in settings.items():
         if name != "name" and value is not None:
-            yield f"{name}={_words(value)}"
+            yield f"{name}={_value_text(value)}"
 
 
-def _words(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, float):
         return setting_number_text(value)
     if isinstance(value, list):
-        return f"[{', '.join(_words(each) for each in cast('list[Any]', value))}]"
+        return f"[{', '.join(_value_text(each) for each in cast('list[Any]', value))}]"
     if isinstance(value, dict):
-        told = cast("dict[str, Any]", value)
-        inner = told.get("config")
-        if isinstance(told.get("class_name"), str) and isinstance(inner, dict):
-            return f"{told['class_name']}({settings_text(cast('dict[str, Any]', inner))})"
+        config = cast("dict[str, Any]", value)
+        inner = config.get("config")
+        if isinstance(config.get("class_name"), str) and isinstance(inner, dict):
+            return f"{config['class_name']}({settings_text(cast('dict[str, Any]', inner))})"
     return json.dumps(value)
 
 
@@ -116,7 +116,7 @@ def model_file_state(found: ModelFile) -> ModelFileState:
 
 
 def _facts(found: ModelFile) -> list[FileFact]:
-    told = [
+    facts = [
         (tr("File"), f"{tr(_FORMS[found.form])}, {bytes_text(found.file_bytes)}"),
         (tr("Model"), f"{found.model} ({found.kind})" if found.model else ""),
         (tr("Precision"), ", ".join(found.precision)),
@@ -131,7 +131,7 @@ def _facts(found: ModelFile) -> list[FileFact]:
         *_compiled(found.compile_settings),
         (tr("Not Keras' own"), ", ".join(found.own_parts)),
     ]  # fmt: skip
-    return [FileFact(title, value) for title, value in told if value]
+    return [FileFact(title, value) for title, value in facts if value]
 
 
 def _versions(found: ModelFile) -> str:

@@ -26,34 +26,34 @@ class ModelStore:
     """The models of runs' fits, and what their first steps took; main thread only."""
 
     def __init__(self) -> None:
-        self._parts: dict[str, dict[int, ModelFacts]] = {}
+        self._facts_by_run: dict[str, dict[int, ModelFacts]] = {}
         self._events: dict[str, dict[tuple[str, int, int], AnyEvent]] = {}
         self._fits: dict[str, tuple[FitMemory, ...]] = {}
 
-    def take(self, run: str, event: AnyEvent) -> None:
+    def apply_event(self, run: str, event: AnyEvent) -> None:
         """Keep what an event tells of a model; others are passed over."""
         match event:
             case ModelFacts():
-                self._take_facts(run, event)
+                self._store_facts(run, event)
             case FitStarted() | StepPeak():
-                self._keep(run, event, 0)
+                self._store(run, event, 0)
             case LayoutPart():
-                self._keep(run, event, event.part)
+                self._store(run, event, event.part)
             case _:
                 return
 
     def forget(self, runs: Collection[str]) -> None:
         """What was told of these runs is void."""
         for run in runs:
-            for kept in (self._parts, self._events, self._fits):
-                kept.pop(run, None)
+            for by_run in (self._facts_by_run, self._events, self._fits):
+                by_run.pop(run, None)
 
     def layout(self, run: str) -> ModelLayout | None:
         """The model of a run's newest fit; None while not all of it was told."""
         fits = self.fits(run)
         if fits:
             return fits[-1].layout
-        known = self._parts.get(run, {})
+        known = self._facts_by_run.get(run, {})
         parts = [known[number] for number in sorted(known)]
         if not parts or len(parts) < parts[0].parts:
             return None
@@ -70,14 +70,14 @@ class ModelStore:
         fits = (each for run in self._events for each in self.fits(run))
         return measurements_of(fits).of(layout, plan)
 
-    def _keep(self, run: str, event: FitStarted | StepPeak | LayoutPart, part: int) -> None:
+    def _store(self, run: str, event: FitStarted | StepPeak | LayoutPart, part: int) -> None:
         key = (type(event).__name__, event.fit, part)
         self._events.setdefault(run, {})[key] = event
         self._fits.pop(run, None)
 
-    def _take_facts(self, run: str, facts: ModelFacts) -> None:
+    def _store_facts(self, run: str, facts: ModelFacts) -> None:
         """Keep a part of what was told; that of an older fit is passed over."""
-        known = self._parts.setdefault(run, {})
+        known = self._facts_by_run.setdefault(run, {})
         newest = max((part.fit for part in known.values()), default=facts.fit)
         if facts.fit > newest:
             known.clear()
@@ -97,10 +97,12 @@ def layout_from_facts(parts: list[ModelFacts]) -> ModelLayout:
     for layer in (layer for part in parts for layer in part.layers):
         own = list(_variables(layer.name, layer.parameters, layer.trainable_parameters,
                               layer.parameter_bytes))  # fmt: skip
-        places = tuple(range(len(variables), len(variables) + len(own)))
+        variable_indices = tuple(range(len(variables), len(variables) + len(own)))
         variables += own
         is_trained = layer.trainable_parameters > 0 or not layer.parameters
-        layers.append(LayerLayout(layer.name, layer.kind, places, is_trainable=is_trained))
+        layers.append(
+            LayerLayout(layer.name, layer.kind, variable_indices, is_trainable=is_trained)
+        )
     return ModelLayout(
         name=first.name,
         kind=first.kind,

@@ -51,7 +51,7 @@ def run_subject(workspace: Workspace, run: RunSummary) -> MapSubject:
 def _of_open_length(subject: MapSubject, layout: ModelLayout) -> MapSubject:
     """With the model on several lengths: how long its data were, the run does not tell."""
     try:
-        told = tuple(SizedLayout(str(each), with_length(layout, each)) for each in _LENGTHS)
+        sizes = tuple(SizedLayout(str(each), with_length(layout, each)) for each in _LENGTHS)
     except OpenShape:
         return replace(
             subject,
@@ -60,7 +60,7 @@ def _of_open_length(subject: MapSubject, layout: ModelLayout) -> MapSubject:
         )
     return replace(
         subject,
-        sizes=told,
+        sizes=sizes,
         own=_LENGTHS.index(_USUAL_LENGTH),
         is_own_told=False,
         is_sequence=True,
@@ -77,12 +77,12 @@ def run_device_split(
     if found is None or not is_it:
         memory = ResidentMemory(None, tr("the run has not told its model"))
     else:
-        words = (
+        template = (
             tr("weights {weights} and optimizer {slots}, from the model's variables")
             if found.tier == _NOT_MEASURED
             else tr("measured between steps; weights {weights}, optimizer {slots}, data and else")
         )
-        text = words.format(
+        text = template.format(
             weights=bytes_text(found.parameter_bytes), slots=bytes_text(found.slot_bytes)
         )
         memory = ResidentMemory(found.resident_bytes, text)
@@ -99,8 +99,8 @@ def with_measured(workspace: Workspace, subject: MapSubject) -> MapSubject:
 
 def _batch(workspace: Workspace, run: RunSummary) -> int:
     fits = workspace.models.fits(run.run)
-    told = fits[-1].batch if fits else None
-    return run.batch_size or told or _USUAL_BATCH
+    last_fit_batch = fits[-1].batch if fits else None
+    return run.batch_size or last_fit_batch or _USUAL_BATCH
 
 
 def _reading(workspace: Workspace, run: str) -> MeasuredPeak:
@@ -108,15 +108,15 @@ def _reading(workspace: Workspace, run: str) -> MeasuredPeak:
     fits = workspace.models.fits(run)
     measured = fits[-1].peak_measurement if fits else None
     if measured is not None:
-        words = tr("the framework's allocator on {device}, first {n} steps")
-        source = words.format(device=measured.device or tr("the device"), n=measured.steps)
+        template = tr("the framework's allocator on {device}, first {n} steps")
+        source = template.format(device=measured.device or tr("the device"), n=measured.steps)
         return MeasuredPeak(measured.peak_bytes, source, measured.batch)
     readings = workspace.readings(run)
     peak = readings.value("allocator_peak_bytes")
     source = readings.source("allocator_peak_bytes")
-    told = "" if source is None else source.source or source.absent
+    source_text = "" if source is None else source.source or source.absent
     unknown = tr("not told by this run") if peak is None else tr("its source was not told")
-    return MeasuredPeak(peak, told or unknown)
+    return MeasuredPeak(peak, source_text or unknown)
 
 
 def _why_none(run: RunSummary) -> str:

@@ -11,7 +11,7 @@ from kmonitor.memory.layer_rules import Backend
 from kmonitor.memory.optimizer_slots import OPTIMIZERS
 from kmonitor.memory.tensor_sizes import is_open
 from kmonitor.ui.text.formats import round_bytes_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import later, tr
 from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout
 
@@ -49,11 +49,11 @@ class SizedLayout:
     """The model described with one size of its inputs.
 
     Attributes:
-        words: The size, for example "224 x 224 x 3".
+        label: The size, for example "224 x 224 x 3".
         layout: The description.
     """
 
-    words: str
+    label: str
     layout: ModelLayout
 
 
@@ -142,14 +142,14 @@ class WhatIf:
         )
 
 
-def what_if_as_trained(subject: MapSubject) -> WhatIf:
+def trained_what_if(subject: MapSubject) -> WhatIf:
     """The training as it is."""
     return WhatIf(batch=subject.batch, size=subject.own)
 
 
-def is_as_trained(subject: MapSubject, asked: WhatIf) -> bool:
+def is_as_trained(subject: MapSubject, what_if: WhatIf) -> bool:
     """Whether nothing but the batch and the device is another than in the training."""
-    return replace(asked, batch=subject.batch, limit_bytes=0) == what_if_as_trained(subject)
+    return replace(what_if, batch=subject.batch, limit_bytes=0) == trained_what_if(subject)
 
 
 def batch_choices(subject: MapSubject) -> tuple[int, ...]:
@@ -157,9 +157,9 @@ def batch_choices(subject: MapSubject) -> tuple[int, ...]:
     return tuple(sorted({*_USUAL_BATCHES, subject.batch}))
 
 
-def device_limit_bytes(subject: MapSubject, asked: WhatIf) -> int | None:
+def device_limit_bytes(subject: MapSubject, what_if: WhatIf) -> int | None:
     """The device's limit, bytes; None: none is known."""
-    return asked.limit_bytes or subject.limit_bytes
+    return what_if.limit_bytes or subject.limit_bytes
 
 
 def optimizer_choices(layout: ModelLayout) -> dict[str, str]:
@@ -200,10 +200,12 @@ def limit_choices(subject: MapSubject) -> dict[str, str]:
     return {"0": first, **others}
 
 
-def smaller_input_layouts(subject: MapSubject, asked: WhatIf) -> dict[str, ModelLayout]:
+def smaller_input_layouts(subject: MapSubject, what_if: WhatIf) -> dict[str, ModelLayout]:
     """Models with smaller inputs than the one asked about, by words for the change."""
-    words = tr("sequences of {size}") if subject.is_sequence else tr("inputs of {size}")
-    return {words.format(size=each.words): each.layout for each in subject.sizes[: asked.size]}
+    template = tr("sequences of {size}") if subject.is_sequence else tr("inputs of {size}")
+    return {
+        template.format(size=each.label): each.layout for each in subject.sizes[: what_if.size]
+    }
 
 
 def input_size_text(shapes: Sequence[Sequence[int]]) -> str:
@@ -230,7 +232,7 @@ Missing = Literal["custom", "config", ""]
 """A file that would help: the model's own classes, or its architecture."""
 
 
-def file_begun(path: Path) -> MapSubject:
+def file_loading(path: Path) -> MapSubject:
     """A file that is being read."""
     return MapSubject(
         key=str(path),
@@ -252,8 +254,8 @@ def file_refused(path: Path, what: str, remedy: str) -> MapSubject:
         case "config":
             remedy = tr("Name its architecture, a JSON file as model.to_json() writes it.")
         case _:
-            remedy = said(remedy)
-    return replace(file_begun(path), why_none=said(what), remedy=remedy)
+            remedy = translated_text(remedy)
+    return replace(file_loading(path), why_none=translated_text(what), remedy=remedy)
 
 
 def missing_of(remedy: str) -> Missing:
@@ -278,8 +280,8 @@ def file_described(
         is_whole: Whether other sizes were tried already.
     """
     # Where the model leaves lengths open only the descriptions with lengths tell anything.
-    told = [each for each in layouts if not is_open(each[1])] or list(layouts[:1])
-    by_scale = dict(sorted(told, key=lambda each: each[0]))
+    closed_layouts = [each for each in layouts if not is_open(each[1])] or list(layouts[:1])
+    by_scale = dict(sorted(closed_layouts, key=lambda each: each[0]))
     scales = list(by_scale)
     own = scales.index(1.0) if 1.0 in by_scale else 0
     first = by_scale[scales[own]]
@@ -287,7 +289,9 @@ def file_described(
         key=str(path),
         title=path.name,
         kind="file",
-        sizes=tuple(SizedLayout(_words(layout), layout) for layout in by_scale.values()),
+        sizes=tuple(
+            SizedLayout(_input_size_label(layout), layout) for layout in by_scale.values()
+        ),
         own=own,
         is_own_told=not any(is_open(layout) for _, layout in layouts),
         is_sequence=all(len(first.tensors[each].shape) <= 3 for each in first.inputs),  # noqa: PLR2004 - batch, steps, features
@@ -297,6 +301,6 @@ def file_described(
     )
 
 
-def _words(layout: ModelLayout) -> str:
+def _input_size_label(layout: ModelLayout) -> str:
     shapes = [layout.tensors[each].shape[1:] for each in layout.inputs]
     return input_size_text([[n for n in shape if n is not None] for shape in shapes[:1]])

@@ -7,7 +7,7 @@ from kmonitor.memory.estimate import MemoryMap
 from kmonitor.ui.memory.layers import HUES
 from kmonitor.ui.memory.subjects import MapSubject, backend_title
 from kmonitor.ui.text.formats import bytes_text, count_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import later, tr
 from kmonitor.ui.theme.palettes import Tone
 
@@ -96,7 +96,7 @@ def map_totals_state(
     high = found.high_bytes
     span = (float(found.low_bytes), float(high if high is not None else found.peak_bytes))
     near = [each.n_bytes for each in marks if each.n_bytes <= 4 * span[1]]
-    interval = _interval_words(found)
+    interval = _interval_text(found)
     plan = tr("batch {batch}, {optimizer}, {precision}, {backend}").format(
         batch=count_text(found.batch),
         optimizer=found.optimizer or tr("no optimizer"),
@@ -109,7 +109,7 @@ def map_totals_state(
     totals = tr("{resident} resident + {transient} transient").format(
         resident=bytes_text(found.resident_bytes), transient=bytes_text(found.transient_bytes)
     )
-    measured = _measured_words(subject)
+    measured = _measured_text(subject)
     return MapTotalsState(
         peak=peak,
         interval=f"{totals} \u00b7 {interval}\n{plan}",
@@ -136,10 +136,10 @@ def _tier(found: MemoryMap, subject: MapSubject) -> str:
 def _method(found: MemoryMap, subject: MapSubject) -> str:
     if subject.kind == "run" and found.tier == _NOT_MEASURED:
         return tr("rules of each class of layer")
-    return said(found.method)
+    return translated_text(found.method)
 
 
-def _interval_words(found: MemoryMap) -> str:
+def _interval_text(found: MemoryMap) -> str:
     low = bytes_text(found.low_bytes)
     if found.high_bytes is None:
         return tr("at least {low}; the upper end is not known").format(low=low)
@@ -149,7 +149,7 @@ def _interval_words(found: MemoryMap) -> str:
 def _bar_parts(found: MemoryMap) -> list[BarPart]:
     rest = max(0, found.transient_bytes - found.kept_bytes)
     other = max(0, found.resident_bytes - found.parameter_bytes - found.slot_bytes)
-    told: list[tuple[int, int, str, bool]] = [
+    entries: list[tuple[int, int, str, bool]] = [
         (found.parameter_bytes, HUES["weights"], tr("Weights"), False),
         (found.slot_bytes, HUES["slots"], tr("Optimizer"), False),
         (other, HUES["gradients"], tr("Else resident"), False),
@@ -159,7 +159,7 @@ def _bar_parts(found: MemoryMap) -> list[BarPart]:
     ]  # fmt: skip
     return [
         BarPart(n, hue, title, bytes_text(n), is_transient)
-        for n, hue, title, is_transient in told
+        for n, hue, title, is_transient in entries
         if n > 0
     ]
 
@@ -173,19 +173,19 @@ def _marks(subject: MapSubject, limit: int | None) -> list[TotalsMark]:
     return marks
 
 
-def _measured_words(subject: MapSubject) -> str:
+def _measured_text(subject: MapSubject) -> str:
     reading = subject.measured_peak
     if reading.peak_bytes is None:
-        why = said(reading.source) if reading.source else tr("nothing ran")
+        why = translated_text(reading.source) if reading.source else tr("nothing ran")
         return tr("Not measured: {why}").format(why=why)
-    words = tr("Measured: {size} at batch {batch} ({source})")
+    template = tr("Measured: {size} at batch {batch} ({source})")
     if not reading.peak_bytes:
         # The CPU's allocator counts large tensors only: a small model reads 0.
-        words = tr("Measured: nothing that is counted, at batch {batch} ({source})")
-    return words.format(
+        template = tr("Measured: nothing that is counted, at batch {batch} ({source})")
+    return template.format(
         size=bytes_text(reading.peak_bytes),
         batch=count_text(reading.batch or subject.batch),
-        source=said(reading.source),
+        source=translated_text(reading.source),
     )
 
 
@@ -193,9 +193,9 @@ def _notes(found: MemoryMap, uncalibrated: str) -> list[str]:
     notes: list[str] = []
     if found.uncovered:
         kinds = ", ".join(found.uncovered)
-        words = tr("No rule covers {kinds}: assumed, and the interval is wider")
-        notes.append(words.format(kinds=kinds))
+        template = tr("No rule covers {kinds}: assumed, and the interval is wider")
+        notes.append(template.format(kinds=kinds))
     if uncalibrated:
         notes.append(tr("Not corrected by measurements: {why}").format(why=uncalibrated))
-    said_notes = (said(note) for note in found.notes)
-    return [*notes, *(note[:1].upper() + note[1:] for note in said_notes)]
+    translated_notes = (translated_text(note) for note in found.notes)
+    return [*notes, *(note[:1].upper() + note[1:] for note in translated_notes)]

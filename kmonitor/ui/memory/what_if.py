@@ -13,10 +13,10 @@ from kmonitor.ui.memory.subjects import (
     limit_choices,
     optimizer_choices,
     precision_choices,
-    what_if_as_trained,
+    trained_what_if,
 )
 from kmonitor.ui.text.formats import bytes_text, count_text, round_bytes_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.theme.palettes import Tone
 
@@ -63,14 +63,14 @@ class PeakReductionRow:
     """One change: what it saves, and what it is."""
 
     saved: str
-    words: str
+    text: str
     tooltip: str
 
 
 def batch_curve(estimator: MapEstimator) -> BatchCurve:
     """The curve of what is asked about."""
     points, subject = estimator.map_estimate.points, estimator.subject
-    limit = device_limit_bytes(subject, estimator.asked) if subject is not None else None
+    limit = device_limit_bytes(subject, estimator.what_if) if subject is not None else None
     text, tone = batch_fit_summary(estimator.map_estimate.fit, limit)
     layout = estimator.layout
     if layout is not None and not layout.calls:
@@ -89,8 +89,8 @@ def batch_curve(estimator: MapEstimator) -> BatchCurve:
             for p in points
             if p.high_bytes is not None
         ),
-        batch=(estimator.asked.batch / x_most, found.peak_bytes / y_most)
-        if found is not None and estimator.asked.batch <= x_most
+        batch=(estimator.what_if.batch / x_most, found.peak_bytes / y_most)
+        if found is not None and estimator.what_if.batch <= x_most
         else None,
         measured=tuple((m.batch / x_most, m.peak_bytes / y_most) for m in measured),
         limit=limit / y_most if limit is not None and limit <= y_most else None,
@@ -112,11 +112,11 @@ def batch_fit_summary(fit: BatchFit | None, limit: int | None) -> tuple[str, Ton
     if fit.likely is None:
         return tr("Not even a batch of 1 is expected to fit {size}.").format(size=size), "crit"
     if fit.certain is None:
-        words = tr("In {size}: {likely} by the estimate; none is certain.")
-        return words.format(size=size, likely=count_text(fit.likely)), "warn"
-    words = tr("In {size}: a batch of {certain} is certain, {likely} by the estimate.")
+        template = tr("In {size}: {likely} by the estimate; none is certain.")
+        return template.format(size=size, likely=count_text(fit.likely)), "warn"
+    template = tr("In {size}: a batch of {certain} is certain, {likely} by the estimate.")
     return (
-        words.format(size=size, certain=count_text(fit.certain), likely=count_text(fit.likely)),
+        template.format(size=size, certain=count_text(fit.certain), likely=count_text(fit.likely)),
         "plain",
     )
 
@@ -126,9 +126,9 @@ def peak_reduction_rows(advised: Sequence[PeakReduction]) -> tuple[PeakReduction
     return tuple(
         PeakReductionRow(
             saved=f"\u2212{bytes_text(each.saved_bytes)}",
-            words=said(each.words),
+            text=translated_text(each.words),
             tooltip=tr("{words}: then the peak is {size}").format(
-                words=said(each.words), size=bytes_text(each.peak_bytes)
+                words=translated_text(each.words), size=bytes_text(each.peak_bytes)
             ),
         )
         for each in advised
@@ -145,13 +145,13 @@ def _highest(points: Sequence[BatchPeak], limit: int | None) -> float:
 
 def _description(points: Sequence[BatchPeak], text: str) -> str:
     first, last = points[0], points[-1]
-    words = tr("Peak over batch: {low} at {first}, {high} at {last}.").format(
+    range_text = tr("Peak over batch: {low} at {first}, {high} at {last}.").format(
         low=bytes_text(first.peak_bytes),
         first=count_text(first.batch),
         high=bytes_text(last.peak_bytes),
         last=count_text(last.batch),
     )
-    return f"{words} {text}".strip()
+    return f"{range_text} {text}".strip()
 
 
 # Map controls.
@@ -185,19 +185,19 @@ class WhatIfControlsState:
 
 def what_if_controls_state(estimator: MapEstimator) -> WhatIfControlsState | None:
     """The controls of the page; None while there is no model."""
-    subject, layout, asked = estimator.subject, estimator.layout, estimator.asked
+    subject, layout, what_if = estimator.subject, estimator.layout, estimator.what_if
     if subject is None or layout is None:
         return None
     batches = batch_choices(subject)
     own = subject.sizes[subject.own].layout
     return WhatIfControlsState(
         batches=tuple(_own(count_text(n), is_own=n == subject.batch) for n in batches),
-        batch=batches.index(asked.batch) if asked.batch in batches else 0,
+        batch=batches.index(what_if.batch) if what_if.batch in batches else 0,
         sizes=tuple(
-            _own(each.words, is_own=subject.is_own_told and at == subject.own)
+            _own(each.label, is_own=subject.is_own_told and at == subject.own)
             for at, each in enumerate(subject.sizes)
         ),
-        size=asked.size,
+        size=what_if.size,
         size_title=tr("Sequence length") if subject.is_sequence else tr("Input size"),
         size_why=subject.why_one_size if len(subject.sizes) == 1 else "",
         menus={
@@ -207,13 +207,13 @@ def what_if_controls_state(estimator: MapEstimator) -> WhatIfControlsState | Non
             "limit": limit_choices(subject),
         },
         chosen={
-            "optimizer": asked.optimizer,
-            "precision": asked.precision,
-            "backend": asked.backend,
-            "limit": str(asked.limit_bytes),
+            "optimizer": what_if.optimizer,
+            "precision": what_if.precision,
+            "backend": what_if.backend,
+            "limit": str(what_if.limit_bytes),
         },
-        can_reset=not is_as_trained(subject, asked)
-        or asked.batch != what_if_as_trained(subject).batch,
+        can_reset=not is_as_trained(subject, what_if)
+        or what_if.batch != trained_what_if(subject).batch,
     )
 
 

@@ -137,10 +137,10 @@ def log_axis(lowest: float, highest: float, *, height_px: float) -> Axis:
     lo, hi = lowest - air, highest + air
     decades = range(math.floor(lo), math.ceil(hi) + 1)
     decade_px = height_px / (hi - lo)
-    parts = (1.0, 2.0, 5.0) if decade_px * math.log10(2.0) >= _LEAST_LOG_PX else (1.0,)
+    steps = (1.0, 2.0, 5.0) if decade_px * math.log10(2.0) >= _LEAST_LOG_PX else (1.0,)
     every = max(1, math.ceil(_PX_A_TICK / decade_px))
     wanted = [
-        decade + math.log10(part) for decade in decades if decade % every == 0 for part in parts
+        decade + math.log10(part) for decade in decades if decade % every == 0 for part in steps
     ]
     ticks = tuple(tick for tick in wanted if lo <= tick <= hi)
     if len(ticks) < _LEAST_LOG_TICKS:
@@ -251,5 +251,7 @@ def _duration_texts(ticks: tuple[float, ...], step: float) -> tuple[list[str], s
     unit_s, name = (_MINUTE_S, "min") if longest < 2 * _HOUR_S else (_HOUR_S, "h")
     if step >= unit_s:
         return [count_text(tick / unit_s) for tick in ticks], name
-    parts = [divmod(round(tick * 60 / unit_s), 60) for tick in ticks]
-    return [f"{whole}:{rest:02d}" if whole or rest else "0" for whole, rest in parts], name
+    minutes_and_rest = [divmod(round(tick * 60 / unit_s), 60) for tick in ticks]
+    return [
+        f"{whole}:{rest:02d}" if whole or rest else "0" for whole, rest in minutes_and_rest
+    ], name

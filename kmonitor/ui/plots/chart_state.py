@@ -63,13 +63,13 @@ class LimitLineState:
     Attributes:
         value: In the chart's unit.
         text: Label, for example "limit 72 GiB" or "limit 72 GiB, asked".
-        look: See `LimitLook`.
+        style: See `LimitLook`.
         is_draggable: Whether the line has a grip.
     """
 
     value: float
     text: str
-    look: LimitLook = "in_force"
+    style: LimitLook = "in_force"
     is_draggable: bool = True
 
 
@@ -181,20 +181,20 @@ class ChartState:
 
     def without_offer(self) -> "ChartState":
         """The same without a limit that is only offered, which means nothing on paper."""
-        is_offer = self.limit is not None and self.limit.look == "offered"
+        is_offer = self.limit is not None and self.limit.style == "offered"
         return replace(self, limit=None) if is_offer else self
 
-    def looks_like(self, other: "ChartState") -> bool:
+    def is_painted_like(self, other: "ChartState") -> bool:
         """Whether the other one would be painted the same; arrays by identity, marks by value."""
         return (
             len(self.curves) == len(other.curves)
             and all(map(_same_curve, self.curves, other.curves))
-            and _words(self) == _words(other)
+            and _paint_key(self) == _paint_key(other)
             and np.array_equal(self.epoch_marks, other.epoch_marks)
         )
 
 
-def _words(state: ChartState) -> tuple[object, ...]:
+def _paint_key(state: ChartState) -> tuple[object, ...]:
     """All but curves and marks."""
     return (
         *(state.unit, state.x_kind, state.x_range, state.y_range, state.limit),
@@ -203,14 +203,14 @@ def _words(state: ChartState) -> tuple[object, ...]:
     )
 
 
-def _curve_words(curve: CurveState) -> tuple[object, ...]:
-    look = (curve.dashed, curve.dotted, curve.selected, curve.stale, curve.strong, curve.faint)
-    return (curve.run, curve.label, curve.hue, *look)
+def _curve_paint_key(curve: CurveState) -> tuple[object, ...]:
+    style = (curve.dashed, curve.dotted, curve.selected, curve.stale, curve.strong, curve.faint)
+    return (curve.run, curve.label, curve.hue, *style)
 
 
 def _same_curve(one: CurveState, other: CurveState) -> bool:
     return one is other or (
-        one.x is other.x and one.y is other.y and _curve_words(one) == _curve_words(other)
+        one.x is other.x and one.y is other.y and _curve_paint_key(one) == _curve_paint_key(other)
     )
 
 

@@ -46,21 +46,21 @@ def flag_positions(
     A label stands right of its pole, or left of it where it would leave the plot or cover
     a later flag's.
     """
-    places: list[FlagPosition] = []
-    taken: list[Span] = []
+    positions: list[FlagPosition] = []
+    occupied: list[Span] = []
     for x, width in zip(reversed(xs), reversed(widths), strict=True):
         sides = [(x, x + width), (x - width, x)]
-        free = [s for s in sides if _is_within(s, within) and not _meets(s, taken)]
+        free = [s for s in sides if _is_within(s, within) and not _meets(s, occupied)]
         if free:
-            taken.append(free[0])
-        places.append(FlagPosition(x, free[0][0], width) if free else FlagPosition(x, x, 0.0))
-    return places[::-1]
+            occupied.append(free[0])
+        positions.append(FlagPosition(x, free[0][0], width) if free else FlagPosition(x, x, 0.0))
+    return positions[::-1]
 
 
-def free_left(width: float, within: Span, taken: Sequence[Span]) -> float | None:
+def free_left(width: float, within: Span, occupied: Sequence[Span]) -> float | None:
     """Left edge of the leftmost free place for a label, or None if there is none."""
     left = within[0]
-    for span in sorted(taken):
+    for span in sorted(occupied):
         if left + width + _APART_PX <= span[0]:
             break
         left = max(left, span[1] + _APART_PX)
@@ -79,15 +79,15 @@ def spread_labels(ys: Sequence[float], *, apart: float, within: Span) -> list[fl
         One a wanted height, in the same order; None for those that find no room (the last ones).
     """
     room = max(0, int((within[1] - within[0]) / apart) + 1)
-    order = sorted(range(min(len(ys), room)), key=lambda i: ys[i])
+    indices = sorted(range(min(len(ys), room)), key=lambda i: ys[i])
     placed: list[float | None] = [None] * len(ys)
     least = within[0]
-    for i in order:
+    for i in indices:
         least = max(ys[i], least)
         placed[i] = least
         least += apart
     most = within[1]
-    for i in reversed(order):
+    for i in reversed(indices):
         height = placed[i]
         placed[i] = most = min(height if height is not None else most, most)
         most -= apart
@@ -100,7 +100,7 @@ def clear_of_dots(
     dots: Sequence[tuple[float, float]],
     *,
     within: Span,
-    taken: Sequence[float] = (),
+    occupied: Sequence[float] = (),
     apart: float = 13.0,
 ) -> float:
     """The height nearest to the wanted one at which a name lies across no dot; else the wanted.
@@ -110,7 +110,7 @@ def clear_of_dots(
         across: From and to, horizontally.
         dots: Their middles.
         within: Least and largest height.
-        taken: Heights of other names, and of lines.
+        occupied: Heights of other names, and of lines.
         apart: Height of a name.
     """
     reach = apart / 2 + DOT_PX
@@ -118,7 +118,7 @@ def clear_of_dots(
     near = (height for at in ahead for height in (at - reach, at + reach))
     for height in (y, *sorted(near, key=lambda each: abs(each - y))):
         is_free = all(abs(height - at) >= reach for at in ahead)
-        is_free = is_free and all(abs(height - other) >= apart for other in taken)
+        is_free = is_free and all(abs(height - other) >= apart for other in occupied)
         if is_free and within[0] <= height <= within[1]:
             return height
     return y
@@ -128,8 +128,8 @@ def _is_within(span: Span, within: Span) -> bool:
     return within[0] <= span[0] and span[1] <= within[1]
 
 
-def _meets(span: Span, taken: Sequence[Span]) -> bool:
-    return any(span[0] < other[1] + 2.0 and other[0] < span[1] + 2.0 for other in taken)
+def _meets(span: Span, occupied: Sequence[Span]) -> bool:
+    return any(span[0] < other[1] + 2.0 and other[0] < span[1] + 2.0 for other in occupied)
 
 
 # Curve spans.

@@ -55,7 +55,7 @@ def spread_range(span: tuple[float, float]) -> tuple[float, float]:
     return (lo, hi) if hi > lo else (lo, lo + 1.0)
 
 
-def last_there(curve: CurveState, x_to: float) -> int:
+def last_finite_index(curve: CurveState, x_to: float) -> int:
     """Index of the last point up to there that is no gap; -1 for none."""
     index = int(np.searchsorted(curve.x, x_to, side="right")) - 1
     while index >= 0 and not math.isfinite(curve.y[index]):

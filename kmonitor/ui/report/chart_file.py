@@ -4,7 +4,7 @@ from typing import Final
 
 from kmonitor.ui.charts.cards import ChartCardState
 from kmonitor.ui.plots.chart_state import ChartState, CurveState
-from kmonitor.ui.report.chart_svg import TYPEFACES, DrawingSize, chart_parts, svg, text_width
+from kmonitor.ui.report.chart_svg import TYPEFACES, DrawingSize, chart_markup, svg, text_width
 from kmonitor.ui.report.markup import Markup, joined, tag
 from kmonitor.ui.report.style import DrawingColours
 from kmonitor.ui.text.formats import shortened
@@ -39,18 +39,18 @@ def chart_file(
         run_name: Of the selected run.
         typefaces: Names of families, the preferred one first.
     """
-    ink, size = DrawingColours(palette), PICTURE_SIZE
+    colours, size = DrawingColours(palette), PICTURE_SIZE
     paper = tag("rect", width=size.width, height=size.height, style=f"fill:{palette.card}")
-    chart = chart_parts(
+    chart = chart_markup(
         state,
-        ink,
+        colours,
         DrawingSize(size.width - 2 * _EDGE_PX, size.height - _CHART_FROM_PX - _EDGE_PX / 2),
     )
     inside = joined(
         (
             paper,
-            _words(card, palette, run_name),
-            _legend(state, ink, palette),
+            _heading(card, palette, run_name),
+            _legend(state, colours, palette),
             tag("g", chart, transform=f"translate({_EDGE_PX:g} {_CHART_FROM_PX:g})"),
         )
     )
@@ -58,15 +58,15 @@ def chart_file(
     return svg(title, inside, size, about=card.description, typefaces=typefaces)
 
 
-def _words(card: ChartCardState, palette: Palette, run_name: str) -> Markup:
+def _heading(card: ChartCardState, palette: Palette, run_name: str) -> Markup:
     title = f"{card.title} \u00b7 {shortened(run_name, _LONGEST_TITLE)}"
     verdict = card.verdict
-    now = [card.value, card.rate.text, card.limit, verdict.text, verdict.forecast]
+    texts = [card.value, card.rate.text, card.limit, verdict.text, verdict.forecast]
     return joined(
         (
             _line(title, (_EDGE_PX, 30.0), f"fill:{palette.text};font-weight:600", _TITLE_PX),
             _line(
-                " \u00b7 ".join(text for text in now if text),
+                " \u00b7 ".join(text for text in texts if text),
                 (_EDGE_PX, 50.0),
                 f"fill:{palette.sub}",
                 _BODY_PX,

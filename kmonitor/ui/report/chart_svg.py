@@ -16,7 +16,7 @@ from kmonitor.ui.plots.chart_state import (
     LimitLineState,
 )
 from kmonitor.ui.plots.labels import FlagPosition, Span, flag_positions, free_left, spans_in_band
-from kmonitor.ui.plots.layout import PlotFrame, last_there, lay_out_chart, mark_stride
+from kmonitor.ui.plots.layout import PlotFrame, last_finite_index, lay_out_chart, mark_stride
 from kmonitor.ui.report.markup import Markup, joined, tag
 from kmonitor.ui.report.style import DrawingColours
 
@@ -165,13 +165,13 @@ def backdrop_markup(canvas: ChartCanvas) -> Markup:
     return joined((_values(canvas), _epoch_marks(canvas), _x_texts(canvas)))
 
 
-def _band(canvas: ChartCanvas, span: tuple[float, float], colour: str, words: str) -> Markup:
+def _band(canvas: ChartCanvas, span: tuple[float, float], colour: str, tooltip: str) -> Markup:
     frame = canvas.frame
     left, right = max(frame.left, frame.x_px(span[0])), min(frame.right, frame.x_px(span[1]))
     if right <= left:
         return Markup()
     band = canvas.box((left, frame.top), (right - left, frame.height), colour, opacity=0.12)
-    return tag("g", tag("title", words), band) if words else band
+    return tag("g", tag("title", tooltip), band) if tooltip else band
 
 
 def _values(canvas: ChartCanvas) -> Markup:
@@ -205,13 +205,13 @@ def _epoch_marks(canvas: ChartCanvas) -> Markup:
 def _x_texts(canvas: ChartCanvas) -> Markup:
     frame, axis = canvas.frame, canvas.x_axis
     parts: list[Markup] = []
-    taken_to = 0.0
+    occupied_to = 0.0
     for tick, text in zip(axis.ticks, axis.texts, strict=True):
         width = text_width(text)
         left = min(frame.x_px(tick) - width / 2.0, frame.right - width)
-        if left >= taken_to:
+        if left >= occupied_to:
             parts.append(canvas.text((left, frame.bottom + 13.0), text))
-            taken_to = left + width + 8.0
+            occupied_to = left + width + 8.0
     return joined(parts)
 
 
@@ -224,8 +224,8 @@ _DOT_PX: Final = 1.5
 
 def curves_markup(canvas: ChartCanvas) -> Markup:
     """All of them, the selected one on top."""
-    in_order = sorted(canvas.chart_state.curves, key=is_on_top)
-    return joined(_curve(canvas, curve) for curve in in_order)
+    curves = sorted(canvas.chart_state.curves, key=is_on_top)
+    return joined(_curve(canvas, curve) for curve in curves)
 
 
 def is_on_top(curve: CurveState) -> bool:
@@ -236,8 +236,8 @@ def is_on_top(curve: CurveState) -> bool:
 def strokes(curve: CurveState, frame: PlotFrame) -> list[list[Point]]:
     """The parts of a curve between gaps, within the frame's horizontal range, in pixels."""
     x, y = _cut(curve.x, curve.y, frame.x_lo, frame.x_hi)
-    there = np.isfinite(y)
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], there, [False]))))
+    is_finite = np.isfinite(y)
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], is_finite, [False]))))
     px = frame.left + (x - frame.x_lo) * (frame.width / (frame.x_hi - frame.x_lo))
     py = frame.bottom - (y - frame.y_lo) * (frame.height / (frame.y_hi - frame.y_lo))
     return [
@@ -247,23 +247,23 @@ def strokes(curve: CurveState, frame: PlotFrame) -> list[list[Point]]:
 
 
 def _curve(canvas: ChartCanvas, curve: CurveState) -> Markup:
-    ink = canvas.drawing_colours
-    colour = ink.colour("mute") if curve.stale else ink.series(curve.hue)
-    parts = strokes(curve, canvas.frame)
-    drawn = [_shade(canvas, part, colour) for part in parts] if curve.selected else []
+    colours = canvas.drawing_colours
+    colour = colours.colour("mute") if curve.stale else colours.series(curve.hue)
+    lines = strokes(curve, canvas.frame)
+    drawn = [_shade(canvas, part, colour) for part in lines] if curve.selected else []
     width = 1.75 if curve.selected else 1.0
     style = f"fill:none;stroke:{colour};stroke-width:{width:g};stroke-linejoin:round"
     if curve.faint:
         style += ";stroke-opacity:0.35"
     if curve.dashed or curve.dotted:
         style += f";stroke-dasharray:{'1.5 3' if curve.dotted else '5 3'}"
-    path = "".join(_path(part) for part in parts if len(part) > 1)
+    path = "".join(_path(part) for part in lines if len(part) > 1)
     if path:
         drawn.append(tag("path", d=path, style=style))
     # A lone reading between two gaps is no line.
     drawn += [
         tag("circle", cx=part[0][0], cy=part[0][1], r=_DOT_PX, style=f"fill:{colour}")
-        for part in parts
+        for part in lines
         if len(part) == 1
     ]
     return joined(drawn)
@@ -317,15 +317,15 @@ class _Flag:
 
 def forecast_markup(canvas: ChartCanvas) -> Markup:
     """The line to where a limit is met, and the band that it may lie in."""
-    told, frame = canvas.chart_state.forecast, canvas.frame
-    if told is None:
+    forecast, frame = canvas.chart_state.forecast, canvas.frame
+    if forecast is None:
         return Markup()
-    start = (frame.x_px(told.x), frame.y_px(told.y))
-    meets = (frame.x_px(told.x_meets), frame.y_px(told.limit))
-    late = frame.right if told.x_latest is None else frame.x_px(told.x_latest)
-    early = (frame.x_px(told.x_earliest), meets[1])
+    start = (frame.x_px(forecast.x), frame.y_px(forecast.y))
+    meets = (frame.x_px(forecast.x_meets), frame.y_px(forecast.limit))
+    late = frame.right if forecast.x_latest is None else frame.x_px(forecast.x_latest)
+    early = (frame.x_px(forecast.x_earliest), meets[1])
     # Without a latest moment it may also stay as it is.
-    latest = (frame.right, start[1]) if told.x_latest is None else (late, meets[1])
+    latest = (frame.right, start[1]) if forecast.x_latest is None else (late, meets[1])
     upper, lower = _until(start, early, frame.right), _until(start, latest, frame.right)
     band = [start, upper]
     if upper[1] == meets[1]:
@@ -336,7 +336,7 @@ def forecast_markup(canvas: ChartCanvas) -> Markup:
     parts.append(tag("line", x1=start[0], y1=start[1], x2=end[0], y2=end[1], style=style))
     if meets[0] <= frame.right:
         parts.append(_diamond(canvas, meets))
-        parts.append(_limit_met(canvas, told.limit_text, start, meets))
+        parts.append(_limit_met(canvas, forecast.limit_text, start, meets))
     return joined(parts)
 
 
@@ -350,29 +350,29 @@ def flags_markup(canvas: ChartCanvas) -> Markup:
 
 def limit_markup(canvas: ChartCanvas) -> Markup:
     """The limit line with its words, clear of curve and flags where there is such a place."""
-    told, frame = canvas.chart_state.limit, canvas.frame
-    if told is None:
+    limit, frame = canvas.chart_state.limit, canvas.frame
+    if limit is None:
         return Markup()
-    y = min(max(frame.y_px(told.value), frame.top), frame.bottom)
-    colour = _LIMIT_COLOURS[told.look]
+    y = min(max(frame.y_px(limit.value), frame.top), frame.bottom)
+    colour = _LIMIT_COLOURS[limit.style]
     line = canvas.line((frame.left, y), (frame.right, y), colour, dashes="2 3")
-    words = f"{told.text} \u2191" if told.value > frame.y_hi else told.text
-    left, middle = _limit_label(canvas, told, words, y)
-    width = text_width(words)
+    text = f"{limit.text} \u2191" if limit.value > frame.y_hi else limit.text
+    left, middle = _limit_label(canvas, limit, text, y)
+    width = text_width(text)
     veil = canvas.box((left - 2, middle - 7), (width + 4, _LABEL_PX), "card", opacity=0.75)
-    return joined((line, veil, canvas.text((left, middle), words, colour=colour, weight=500)))
+    return joined((line, veil, canvas.text((left, middle), text, colour=colour, weight=500)))
 
 
 def newest_dots_markup(canvas: ChartCanvas) -> Markup:
     """The last value of each curve."""
-    frame, ink = canvas.frame, canvas.drawing_colours
+    frame, colours = canvas.frame, canvas.drawing_colours
     parts: list[Markup] = []
     for curve in sorted(canvas.chart_state.curves, key=is_on_top):
-        at = last_there(curve, frame.x_hi)
+        at = last_finite_index(curve, frame.x_hi)
         if at < 0 or not frame.x_lo <= float(curve.x[at]) <= frame.x_hi:
             continue
-        colour = ink.colour("mute") if curve.stale else ink.series(curve.hue)
-        style = f"fill:{colour};stroke:{ink.colour('card')};stroke-width:1.5"
+        colour = colours.colour("mute") if curve.stale else colours.series(curve.hue)
+        style = f"fill:{colour};stroke:{colours.colour('card')};stroke-width:1.5"
         cx, cy = frame.x_px(float(curve.x[at])), frame.y_px(float(curve.y[at]))
         parts.append(tag("circle", cx=cx, cy=cy, r=3.5 if curve.selected else 2.5, style=style))
     return joined(parts)
@@ -392,29 +392,31 @@ def _diamond(canvas: ChartCanvas, at: Point) -> Markup:
     return canvas.shape([*corners, (x, y + _DIAMOND_PX)], "warn")
 
 
-def _limit_met(canvas: ChartCanvas, words: str, start: Point, meets: Point) -> Markup:
+def _limit_met(canvas: ChartCanvas, text: str, start: Point, meets: Point) -> Markup:
     """A limit that no line of the run's own stands for: dotted ahead, its words beside it."""
-    if not words:
+    if not text:
         return Markup()
     y, right = meets[1], meets[0] + _DIAMOND_PX
     line = canvas.line((start[0], y), (canvas.frame.right, y), "warn", dashes="2 2")
-    at = max(right, canvas.frame.left + text_width(words))
-    return joined((line, canvas.text((at, y - 11.0), words, colour="warn", anchor="end")))
+    at = max(right, canvas.frame.left + text_width(text))
+    return joined((line, canvas.text((at, y - 11.0), text, colour="warn", anchor="end")))
 
 
 def _placed_flags(canvas: ChartCanvas) -> list[_Flag]:
     frame = canvas.frame
     seen = [flag for flag in canvas.chart_state.flags if frame.x_lo <= flag.x <= frame.x_hi]
     loud = [flag for flag in seen if not flag.is_quiet]
-    quiet = [flag for flag in seen if flag.is_quiet]
-    places = flag_positions(
+    quiet_flags = [flag for flag in seen if flag.is_quiet]
+    positions = flag_positions(
         [frame.x_px(flag.x) for flag in loud],
         [text_width(flag.text) + 10.0 for flag in loud],
         (frame.left, frame.right),
     )
-    placed = [_Flag(flag, place) for flag, place in zip(loud, places, strict=True)]
-    bare = [FlagPosition(frame.x_px(flag.x), frame.x_px(flag.x), 0.0) for flag in quiet]
-    return placed + [_Flag(flag, place) for flag, place in zip(quiet, bare, strict=True)]
+    placed = [_Flag(flag, position) for flag, position in zip(loud, positions, strict=True)]
+    bare = [FlagPosition(frame.x_px(flag.x), frame.x_px(flag.x), 0.0) for flag in quiet_flags]
+    return placed + [
+        _Flag(flag, position) for flag, position in zip(quiet_flags, bare, strict=True)
+    ]
 
 
 def _pole(canvas: ChartCanvas, flag: _Flag) -> Markup:
@@ -426,35 +428,35 @@ def _pole(canvas: ChartCanvas, flag: _Flag) -> Markup:
 
 
 def _label(canvas: ChartCanvas, flag: _Flag) -> Markup:
-    place, top = flag.flag_position, canvas.frame.top
+    position, top = flag.flag_position, canvas.frame.top
     colour = "accent" if flag.flag_state.ok else "warn"
     style = f"fill:{canvas.drawing_colours.colour(colour)}"
     box = tag(
         "rect",
-        x=place.left,
+        x=position.left,
         y=top,
-        width=place.width,
+        width=position.width,
         height=_FLAG_HEIGHT_PX,
         rx=3.0,
         style=style,
     )
-    middle = (place.left + place.width / 2.0, top + _FLAG_HEIGHT_PX / 2.0)
-    words = canvas.text(
+    middle = (position.left + position.width / 2.0, top + _FLAG_HEIGHT_PX / 2.0)
+    text = canvas.text(
         middle, flag.flag_state.text, colour="on_accent", anchor="middle", weight=600
     )
-    return tag("g", tag("title", _one_line(flag.flag_state)), box, words)
+    return tag("g", tag("title", _one_line(flag.flag_state)), box, text)
 
 
 def _one_line(flag: FlagState) -> str:
     return "; ".join(flag.tooltip.splitlines()) or flag.text
 
 
-def _limit_label(canvas: ChartCanvas, told: LimitLineState, words: str, y: float) -> Point:
+def _limit_label(canvas: ChartCanvas, limit: LimitLineState, text: str, y: float) -> Point:
     """Left edge and middle of the words."""
     frame = canvas.frame
     within: Span = (frame.left + 6.0, frame.right - 4.0)
     placed = _placed_flags(canvas)
-    taken: list[Span] = [
+    occupied: list[Span] = [
         (flag.flag_position.x - 1.0, flag.flag_position.x + 1.0) for flag in placed
     ]
     above, below = y - 9.0, y + 9.0
@@ -466,8 +468,8 @@ def _limit_label(canvas: ChartCanvas, told: LimitLineState, words: str, y: float
         curved = [
             span for each in canvas.chart_state.curves for span in spans_in_band(each, frame, band)
         ]
-        others = taken + curved + (labels if is_among_labels else [])
-        left = free_left(text_width(words), within, others)
+        others = occupied + curved + (labels if is_among_labels else [])
+        left = free_left(text_width(text), within, others)
         if left is not None:
             return left, middle
     return within[0], heights[0]
@@ -496,22 +498,22 @@ def chart_svg(state: ChartState, colours: DrawingColours, *, about: str) -> Mark
         colours: In which colours.
         about: All of it in one sentence, for who cannot see it.
     """
-    return svg(state.title, chart_parts(state, colours, CHART_SIZE), CHART_SIZE, about=about)
+    return svg(state.title, chart_markup(state, colours, CHART_SIZE), CHART_SIZE, about=about)
 
 
-def chart_parts(state: ChartState, colours: DrawingColours, size: DrawingSize) -> Markup:
+def chart_markup(state: ChartState, colours: DrawingColours, size: DrawingSize) -> Markup:
     """All that a chart of this size draws, from its upper left corner on."""
-    sheet = _sheet(state, colours, size)
+    canvas = _chart_canvas(state, colours, size)
     return joined(
         (
-            shading_markup(sheet),
-            backdrop_markup(sheet),
-            curves_markup(sheet),
-            forecast_markup(sheet),
-            flags_markup(sheet),
-            limit_markup(sheet),
-            newest_dots_markup(sheet),
-            _empty(sheet),
+            shading_markup(canvas),
+            backdrop_markup(canvas),
+            curves_markup(canvas),
+            forecast_markup(canvas),
+            flags_markup(canvas),
+            limit_markup(canvas),
+            newest_dots_markup(canvas),
+            _empty(canvas),
         )
     )
 
@@ -544,15 +546,15 @@ def svg(
     )
 
 
-def _sheet(state: ChartState, colours: DrawingColours, size: DrawingSize) -> ChartCanvas:
+def _chart_canvas(state: ChartState, colours: DrawingColours, size: DrawingSize) -> ChartCanvas:
     room = (size.width, size.height)
     laid_out = lay_out_chart(state, room, left=svg_left_margin, room=lambda _: _DOT_ROOM_PX)
     return ChartCanvas(colours, state, *laid_out)
 
 
 def _empty(canvas: ChartCanvas) -> Markup:
-    picture, frame = canvas.chart_state, canvas.frame
-    if picture.has_points or not picture.empty_text:
+    state, frame = canvas.chart_state, canvas.frame
+    if state.has_points or not state.empty_text:
         return Markup()
     middle = (frame.left + frame.width / 2.0, frame.top + frame.height / 2.0)
-    return canvas.text(middle, picture.empty_text, colour="sub", anchor="middle", px=12.0)
+    return canvas.text(middle, state.empty_text, colour="sub", anchor="middle", px=12.0)

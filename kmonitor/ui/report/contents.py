@@ -71,10 +71,10 @@ class ReportLoader:
         """Ask for everything that a window would. Raises: `HubUnreachable`, `HubAccessDenied`."""
         self._client = client
         self._run = run
-        self._asked: deque[tuple[int, Message]] = deque()
+        self._requests: deque[tuple[int, Message]] = deque()
         self._number = 0
-        self.workspace = Workspace(request=self._ask, clock=SystemClock(), user="")
-        self._feed = ChartFeed(self._ask)
+        self.workspace = Workspace(request=self._send_request, clock=SystemClock(), user="")
+        self._feed = ChartFeed(self._send_request)
         self.charts = StandardCharts(self.workspace, self._feed)
         self.workspace.attach_charts(self._feed)
         self.metrics = ExtraCharts(self.workspace, self._feed, self.charts)
@@ -84,15 +84,15 @@ class ReportLoader:
             for kind in available_chart_kinds(self._feed.have([run.run]))
             if kind.group in ("training", "gpu")
         ][:_MOST_CHARTS]
-        self._feed.want(column for kind in self.kinds for column in kind.asked)
-        self._take_answers()
+        self._feed.want(column for kind in self.kinds for column in kind.requested_columns)
+        self._apply_replies()
         has_epochs = len(self._feed.store.epoch_marks(run.run, "epochs")) > 0
         self.charts.count("epochs" if has_epochs else "seconds")
 
-    def take_epochs(self, runs: Sequence[str]) -> None:
+    def load_epochs(self, runs: Sequence[str]) -> None:
         """Let the desk's metrics of folds know the epochs of these runs."""
         self.workspace.fold_metrics.want(runs)
-        self._take_answers()
+        self._apply_replies()
 
     def _fill(self) -> None:
         hub = self._client.hub()
@@ -107,19 +107,19 @@ class ReportLoader:
         )
         self.workspace.connected(hub)
         self.workspace.run_store.want(self._run.run)
-        self.workspace.take(reply)
-        self._take_answers()
+        self.workspace.apply_message(reply)
+        self._apply_replies()
 
-    def _take_answers(self) -> None:
-        while self._asked:
-            number, question = self._asked.popleft()
+    def _apply_replies(self) -> None:
+        while self._requests:
+            number, question = self._requests.popleft()
             answer = self._answer(question)
             if answer is not None:
-                self.workspace.take(msgspec.structs.replace(answer, ask=number))
+                self.workspace.apply_message(msgspec.structs.replace(answer, ask=number))
 
-    def _ask(self, message: Message) -> int:
+    def _send_request(self, message: Message) -> int:
         self._number += 1
-        self._asked.append((self._number, message))
+        self._requests.append((self._number, message))
         return self._number
 
     def _answer(
@@ -168,37 +168,37 @@ class StudyContents:
     is_search: bool
 
 
-def study_contents(client: HubClient, told: ReportLoader, study: RunSummary) -> StudyContents:
+def study_contents(client: HubClient, loader: ReportLoader, study: RunSummary) -> StudyContents:
     """Ask for what is known of a study and of its folds.
 
     Args:
         client: Of the study's hub.
-        told: What was told of the study's own run.
+        loader: What was told of the study's own run.
         study: That run.
 
     Raises:
         Expected: The hub does not answer.
     """
     folds = folds_of(study, client.runs())
-    record = told.workspace.studies.get(study.run)
-    now_wall_s = study.last_wall_s if has_ended(study) else told.workspace.now_wall_s()
+    record = loader.workspace.studies.get(study.run)
+    now_wall_s = study.last_wall_s if has_ended(study) else loader.workspace.now_wall_s()
     tries = attempts_by_fold(study, record, folds, now_wall_s=now_wall_s)
     bound = None if record.started is None else record.started.memory_bytes
     finished = {each[-1].fold for each in tries if each[-1].state == "finished"}
     runs = {fold: folds[fold].run for fold in sorted(folds)}
-    told.take_epochs(list(runs.values()))
+    loader.load_epochs(list(runs.values()))
     return StudyContents(
         page=study_state(study, record, tries, now_wall_s=now_wall_s),
         memory=fold_memory_state(tries, bound, height_px=float(PLOT_HEIGHT_PX)),
-        metrics=_metrics(told, runs, finished, "trial" if is_search(study) else "fold"),
+        metrics=_metrics(loader, runs, finished, "trial" if is_search(study) else "fold"),
         is_search=is_search(study),
     )
 
 
 def _metrics(
-    told: ReportLoader, runs: Mapping[int, str], finished: Collection[int], noun: Noun
+    loader: ReportLoader, runs: Mapping[int, str], finished: Collection[int], noun: Noun
 ) -> list[FoldMetricState]:
-    metrics = told.workspace.fold_metrics
+    metrics = loader.workspace.fold_metrics
 
     def picture(name: str) -> FoldMetricState:
         metrics.metric = name
@@ -228,7 +228,7 @@ class ReportContents:
     Attributes:
         run: Its summary.
         header: Title, subtitle and chips.
-        made_wall_s: When the report was made, UTC epoch seconds.
+        created_wall_s: When the report was made, UTC epoch seconds.
         end: How it ended, where that was badly: its last minute, and what can go on.
         study: What its folds came to; None: it is a training of its own, and no study.
         charts: As in the window, left to right and top to bottom; then the training's metrics.
@@ -244,7 +244,7 @@ class ReportContents:
 
     run: RunSummary
     header: HeaderState
-    made_wall_s: float
+    created_wall_s: float
     end: EvidenceState | None
     study: StudyContents | None
     charts: Sequence[ReportChart]
@@ -278,22 +278,22 @@ def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
     Raises:
         Expected: The hub does not answer.
     """
-    told = ReportLoader(client, run)
-    desk, facts = told.workspace, _facts(client, run.run)
+    loader = ReportLoader(client, run)
+    workspace, facts = loader.workspace, _facts(client, run.run)
     # Names as panels show them: without letters that turn a line around.
-    shown = desk.run_store.current() or run
-    now_wall_s = desk.now_wall_s()
+    shown = workspace.run_store.current() or run
+    now_wall_s = workspace.now_wall_s()
     return ReportContents(
         run=shown,
         header=header_state(shown, now_wall_s=now_wall_s, is_connected=True),
-        made_wall_s=now_wall_s,
+        created_wall_s=now_wall_s,
         end=_end(client, shown, now_wall_s),
-        study=study_contents(client, told, shown) if is_study(shown) else None,
-        charts=[] if is_study(shown) else _charts(told),
-        verdicts=_verdicts(told, shown),
-        reclaims=desk.reclaims.rows(run.run)[::-1],
-        events=desk.log.rows()[::-1],
-        readings=desk.readings(run.run).groups(),
+        study=study_contents(client, loader, shown) if is_study(shown) else None,
+        charts=[] if is_study(shown) else _charts(loader),
+        verdicts=_verdicts(loader, shown),
+        reclaims=workspace.reclaims.rows(run.run)[::-1],
+        events=workspace.log.rows()[::-1],
+        readings=workspace.readings(run.run).groups(),
         model=facts.model,
         fit=facts.fit,
         boots=facts.boots,
@@ -304,31 +304,31 @@ def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
 def _end(client: HubClient, run: RunSummary, now_wall_s: float) -> EvidenceState | None:
     if not has_ended_badly(run):
         return None
-    told = client.series(run.run, LAST_MINUTE, from_s=last_minute_start_s(run), buckets=4000)
-    return run_end_state(run, read_last_minute(told), now_wall_s=now_wall_s)
+    reply = client.series(run.run, LAST_MINUTE, from_s=last_minute_start_s(run), buckets=4000)
+    return run_end_state(run, read_last_minute(reply), now_wall_s=now_wall_s)
 
 
-def _charts(told: ReportLoader) -> list[ReportChart]:
+def _charts(loader: ReportLoader) -> list[ReportChart]:
     charts: list[ReportChart] = []
     for metric in CARD_METRICS:
-        card = told.charts.card(metric, now_s=0.0)
-        picture = told.charts.state(metric, CHART_WIDTH_PX).without_offer()
+        card = loader.charts.card(metric, now_s=0.0)
+        state = loader.charts.state(metric, CHART_WIDTH_PX).without_offer()
         if card is not None:
-            charts.append(ReportChart(card, picture))
-    for kind in told.kinds:
-        card = told.metrics.card(kind, ChartSetup(kind.key))
+            charts.append(ReportChart(card, state))
+    for kind in loader.kinds:
+        card = loader.metrics.card(kind, ChartSetup(kind.key))
         if card is not None and not card.absent:
-            picture = told.metrics.state(kind, ChartSetup(kind.key), CHART_WIDTH_PX)
-            charts.append(ReportChart(card, picture))
+            state = loader.metrics.state(kind, ChartSetup(kind.key), CHART_WIDTH_PX)
+            charts.append(ReportChart(card, state))
     return charts
 
 
-def _verdicts(told: ReportLoader, run: RunSummary) -> list[EvidenceState]:
-    desk = told.workspace
+def _verdicts(loader: ReportLoader, run: RunSummary) -> list[EvidenceState]:
+    workspace = loader.workspace
     return [
-        evidence_state(run, verdict, now_wall_s=desk.now_wall_s(), can_ask=True)
+        evidence_state(run, verdict, now_wall_s=workspace.now_wall_s(), can_request=True)
         for metric in CARD_METRICS
-        if (verdict := desk.verdicts.get(run.run, metric)) is not None
+        if (verdict := workspace.verdicts.get(run.run, metric)) is not None
     ]
 
 

@@ -29,11 +29,11 @@ def tag(name: str, /, *inside: Part, **attributes: str | float) -> Markup:
         attributes: Their names, `_` for `-`, and an `_` at the end left out (`class_`); empty ones
             are left out.
     """
-    given = [(key, value) for key, value in attributes.items() if value != ""]
-    told = "".join(f' {_name(key)}="{_value(value)}"' for key, value in given)
+    filled = [(key, value) for key, value in attributes.items() if value != ""]
+    attributes_text = "".join(f' {_name(key)}="{_value(value)}"' for key, value in filled)
     if name in _VOID:
-        return Markup(f"<{name}{told}>")
-    return Markup(f"<{name}{told}>{joined(inside)}</{name}>")
+        return Markup(f"<{name}{attributes_text}>")
+    return Markup(f"<{name}{attributes_text}>{joined(inside)}</{name}>")
 
 
 def joined(parts: Iterable[Part]) -> Markup:
@@ -99,8 +99,8 @@ def table_markup(heads: Sequence[TableHead], rows: Iterable[Sequence[Part]]) -> 
 
 def facts_markup(pairs: Iterable[tuple[str, str]]) -> Markup:
     """Names with what they are; what says nothing is left out."""
-    told = [tag("div", tag("dt", title), tag("dd", lines(text))) for title, text in pairs if text]
-    return tag("dl", *told, class_="card")
+    items = [tag("div", tag("dt", title), tag("dd", lines(text))) for title, text in pairs if text]
+    return tag("dl", *items, class_="card")
 
 
 def _cell(cell: Part, head: TableHead) -> Markup:

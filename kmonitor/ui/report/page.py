@@ -42,7 +42,7 @@ def report_page(contents: ReportContents) -> str:
         "main",
         _head(contents),
         _end(contents.end),
-        *_told(contents),
+        *_sections(contents),
         environment_section(contents),
         _foot(contents),
     )
@@ -57,7 +57,7 @@ def report_page(contents: ReportContents) -> str:
     return f"<!DOCTYPE html>\n{tag('html', head, tag('body', body), lang=language_tag())}\n"
 
 
-def _told(contents: ReportContents) -> tuple[Markup, ...]:
+def _sections(contents: ReportContents) -> tuple[Markup, ...]:
     if contents.study is not None:
         return study_section(contents.study), events_section(contents.events)
     return (
@@ -124,9 +124,9 @@ def _chart(chart: ReportChart) -> Markup:
 
 
 def _judged(verdict: VerdictLabel) -> Markup:
-    words = " \u00b7 ".join(text for text in (verdict.text, verdict.forecast) if text)
+    verdict_text = " \u00b7 ".join(text for text in (verdict.text, verdict.forecast) if text)
     # A line also where there is nothing to say, so that the charts stand in line.
-    text = f"{tone_mark(verdict.tone)} {words}" if words else NARROW_SPACE
+    text = f"{tone_mark(verdict.tone)} {verdict_text}" if verdict_text else NARROW_SPACE
     return tag("p", text, class_=verdict.tone)
 
 
@@ -137,8 +137,8 @@ def _rate(rate: RateLabel) -> Markup:
 
 def _verdicts(contents: ReportContents) -> Markup:
     if not contents.verdicts:
-        words = tr("Nothing was judged: no epoch has ended.")
-        return tag("section", tag("h2", tr("Verdicts")), tag("p", words, class_="mute"))
+        text = tr("Nothing was judged: no epoch has ended.")
+        return tag("section", tag("h2", tr("Verdicts")), tag("p", text, class_="mute"))
     cards = [_verdict(each, contents.run.run) for each in contents.verdicts]
     return tag("section", tag("h2", tr("Verdicts")), tag("div", *cards, class_="grid"))
 
@@ -163,11 +163,11 @@ def _verdict(verdict: EvidenceState, run: str) -> Markup:
 
 
 def _foot(contents: ReportContents) -> Markup:
-    made = tr("Made by kmonitor {version} on {moment}.").format(
-        version=VERSION, moment=day_clock_text(contents.made_wall_s)
+    created = tr("Made by kmonitor {version} on {moment}.").format(
+        version=VERSION, moment=day_clock_text(contents.created_wall_s)
     )
-    words = tr("Names and texts are those of the script.")
-    return tag("footer", escaped(f"{made} {words}".replace(NARROW_SPACE, " ")))
+    note = tr("Names and texts are those of the script.")
+    return tag("footer", escaped(f"{created} {note}".replace(NARROW_SPACE, " ")))
 
 
 # run_report: The report of a run as a file.

@@ -38,7 +38,7 @@ def environment_section(contents: ReportContents) -> Markup:
         tag("h2", tr("Environment")),
         facts_markup(_facts(contents)),
         tag("h2", tr("Processes")) if len(boots) > 1 else "",
-        _boots(boots) if len(boots) > 1 else "",
+        _sessions(boots) if len(boots) > 1 else "",
         tag("h2", tr("Last readings")) if readings else "",
         _readings(readings) if readings else "",
         tag("h2", tr("Where each figure comes from")) if sources else "",
@@ -48,21 +48,21 @@ def environment_section(contents: ReportContents) -> Markup:
 
 def _facts(contents: ReportContents) -> list[tuple[str, str]]:
     run = contents.run
-    boot = contents.boots[-1] if contents.boots else None
-    state = run_state_label(run, now_wall_s=contents.made_wall_s)
+    session = contents.boots[-1] if contents.boots else None
+    state = run_state_label(run, now_wall_s=contents.created_wall_s)
     versions = "\n".join(f"{name} {version}" for name, version in sorted(run.versions.items()))
     unavailable = (
-        [f"{name}: {why}" for name, why in sorted(boot.unavailable.items())] if boot else []
+        [f"{name}: {why}" for name, why in sorted(session.unavailable.items())] if session else []
     )
     checkpoint = run.checkpoint_bytes
     return [
         (tr("Host"), run.host),
-        (tr("User"), boot.user if boot else ""),
-        (tr("Script"), boot.script if boot else ""),
+        (tr("User"), session.user if session else ""),
+        (tr("Script"), session.script if session else ""),
         (tr("Job"), run.job),
         (tr("Started"), day_clock_text(run.started_wall_s)),
         (tr("Ran"), duration_text(run.duration_s)),
-        (tr("State"), f"{state.word}. {state.why}" if state.why else state.word),
+        (tr("State"), f"{state.label}. {state.why}" if state.why else state.label),
         (tr("Backend"), run.backend),
         (tr("Versions"), versions),
         (tr("Limits"), "\n".join(limit_summary(limit) for limit in run.limits)),
@@ -71,14 +71,15 @@ def _facts(contents: ReportContents) -> list[tuple[str, str]]:
     ]
 
 
-def _boots(boots: Iterable[SessionStarted]) -> Markup:
+def _sessions(boots: Iterable[SessionStarted]) -> Markup:
     heads = [
         TableHead(tr("Started"), "still"),
         TableHead(tr("Host")),
         TableHead(tr("Process"), "number"),
     ]
     rows: list[list[Part]] = [
-        [day_clock_text(boot.started_wall_s), boot.host, str(boot.pid)] for boot in boots
+        [day_clock_text(session.started_wall_s), session.host, str(session.pid)]
+        for session in boots
     ]
     return table_markup(heads, rows)
 
@@ -144,7 +145,7 @@ def _model_facts(model: ModelFacts, fit: FitStarted | None) -> list[tuple[str, s
         n=count_text(model.parameters), size=bytes_text(model.parameter_bytes)
     )
     state = bytes_text(model.slot_bytes) if model.slot_bytes else ""
-    told = [
+    facts = [
         (tr("Name"), model.name),
         (tr("Class"), model.kind),
         (tr("Parameters"), size),
@@ -154,7 +155,7 @@ def _model_facts(model: ModelFacts, fit: FitStarted | None) -> list[tuple[str, s
         (tr("Loss"), model.loss),
         (tr("Precision"), model.dtype_policy),
     ]
-    return told + (_fit_facts(fit) if fit is not None else [])
+    return facts + (_fit_facts(fit) if fit is not None else [])
 
 
 def _fit_facts(fit: FitStarted) -> list[tuple[str, str]]:
@@ -165,12 +166,15 @@ def _fit_facts(fit: FitStarted) -> list[tuple[str, str]]:
         (tr("Steps an epoch"), count_text(fit.steps) if fit.steps else ""),
         (tr("Batch size"), count_text(fit.batch_size) if fit.batch_size else ""),
         (tr("Learning rate"), number_text(rate) if rate is not None else ""),
-        (tr("Compiled by XLA"), "" if fit.jit_compile is None else _yes(is_so=fit.jit_compile)),
-        (tr("Without a graph"), _yes(is_so=True) if fit.run_eagerly else ""),
+        (
+            tr("Compiled by XLA"),
+            "" if fit.jit_compile is None else _yes_or_no(is_so=fit.jit_compile),
+        ),
+        (tr("Without a graph"), _yes_or_no(is_so=True) if fit.run_eagerly else ""),
     ]
 
 
-def _yes(*, is_so: bool) -> str:
+def _yes_or_no(*, is_so: bool) -> str:
     return tr("yes") if is_so else tr("no")
 
 
@@ -230,11 +234,11 @@ def events_section(rows: Sequence[EventLogRow]) -> Markup:
     shown = rows[-_MAX_EVENTS:]
     left_out = len(rows) - len(shown)
     heads = [TableHead(tr("When"), "still"), TableHead("", "still"), TableHead(tr("What"))]
-    words = tr("{n} earlier ones are left out: kmonitor export").format(n=left_out)
+    text = tr("{n} earlier ones are left out: kmonitor export").format(n=left_out)
     return tag(
         "section",
         title,
-        tag("p", words, class_="mute") if left_out else "",
+        tag("p", text, class_="mute") if left_out else "",
         table_markup(heads, _event_cells(shown)),
     )
 

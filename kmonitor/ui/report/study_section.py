@@ -31,11 +31,11 @@ _BAR_PART: Final = 0.74
 def metric_svg(state: FoldMetricState) -> Markup:
     """Each fold thin, their mean, and one standard deviation around it."""
     pen = SvgPen(DrawingColours())
-    upper = [_place(x, high) for x, _, high in state.band]
-    lower = [_place(x, low) for x, low, _ in reversed(state.band)]
+    upper = [_point_px(x, high) for x, _, high in state.band]
+    lower = [_point_px(x, low) for x, low, _ in reversed(state.band)]
     parts = [
         _heights(pen, state.y_ticks),
-        _below(pen, ((tick.at, tick.text) for tick in state.x_ticks)),
+        _x_axis_markup(pen, ((tick.at, tick.text) for tick in state.x_ticks)),
         pen.shape([*upper, *lower], "accent", opacity=0.16),
         *(_line(pen, line, "sub", width=1.0, opacity=0.45) for line in state.folds),
         _line(pen, state.mean, "accent", width=2.0),
@@ -50,13 +50,13 @@ def memory_svg(state: FoldMemoryState) -> Markup:
     parts = [_heights(pen, state.y_ticks)]
     parts += [_bars(pen, at, bar, state) for at, bar in enumerate(state.bars)]
     parts.append(
-        _below(
+        _x_axis_markup(
             pen,
             (((at + 0.5) * slot / PLOT_WIDTH_PX, str(b.fold)) for at, b in enumerate(state.bars)),
         )
     )
     if state.bound is not None:
-        (left, y), (right, _) = _place(0.0, state.bound), _place(1.0, state.bound)
+        (left, y), (right, _) = _point_px(0.0, state.bound), _point_px(1.0, state.bound)
         parts.append(pen.line((left, y), (right, y), "crit", dashes="2 3"))
         # Beneath the line where there is no room above it.
         beside = y + 9.0 if y < _ABOVE_PX + 12.0 else y - 8.0
@@ -81,36 +81,36 @@ def _bars(pen: SvgPen, at: int, bar: FoldMemoryBar, state: FoldMemoryState) -> M
 def _heights(pen: SvgPen, ticks: Iterable[AxisTick]) -> Markup:
     parts: list[Markup] = []
     for tick in ticks:
-        (left, y), (right, _) = _place(0.0, tick.at), _place(1.0, tick.at)
+        (left, y), (right, _) = _point_px(0.0, tick.at), _point_px(1.0, tick.at)
         parts.append(pen.line((left, y), (right, y), "border"))
         parts.append(pen.text((left - 8.0, y), tick.text, anchor="end"))
     return joined(parts)
 
 
-def _below(pen: SvgPen, ticks: Iterable[tuple[float, str]]) -> Markup:
+def _x_axis_markup(pen: SvgPen, ticks: Iterable[tuple[float, str]]) -> Markup:
     parts: list[Markup] = []
-    taken_to = 0.0
+    occupied_to = 0.0
     for at, text in ticks:
         width = text_width(text)
-        left = min(_place(at, 0.0)[0] - width / 2.0, _SIZE.width - width)
-        if left >= taken_to:
+        left = min(_point_px(at, 0.0)[0] - width / 2.0, _SIZE.width - width)
+        if left >= occupied_to:
             parts.append(pen.text((left, _BOTTOM_PX + _BELOW_PX), text))
-            taken_to = left + width + 8.0
+            occupied_to = left + width + 8.0
     return joined(parts)
 
 
 def _line(pen: SvgPen, curve: Curve, colour: str, *, width: float, opacity: float = 1.0) -> Markup:
-    places = [_place(*point) for point in curve]
-    ink = pen.drawing_colours.colour(colour)
-    if len(places) == 1:
-        (x, y), style = places[0], f"fill:{ink};fill-opacity:{opacity:g}"
+    points = [_point_px(*point) for point in curve]
+    colour_text = pen.drawing_colours.colour(colour)
+    if len(points) == 1:
+        (x, y), style = points[0], f"fill:{colour_text};fill-opacity:{opacity:g}"
         return tag("circle", cx=x, cy=y, r=2.0, style=style)
-    path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
-    style = f"fill:none;stroke:{ink};stroke-width:{width:g};stroke-opacity:{opacity:g}"
+    path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    style = f"fill:none;stroke:{colour_text};stroke-width:{width:g};stroke-opacity:{opacity:g}"
     return tag("path", d=path, style=style)
 
 
-def _place(x: float, y: float) -> Point:
+def _point_px(x: float, y: float) -> Point:
     return _LEFT_PX + x * PLOT_WIDTH_PX, _BOTTOM_PX - y * PLOT_HEIGHT_PX
 
 
@@ -120,7 +120,7 @@ _STILL: Final = ("attempt", "state", "time")
 
 def study_section(study: StudyContents) -> Markup:
     """How far a study is, one cell a fold, its charts as far as there is something, its ledger."""
-    return joined((_folds(study), _charts(study), _ledger(study)))
+    return joined((_folds(study), _charts(study), _attempts_table(study)))
 
 
 def _folds(study: StudyContents) -> Markup:
@@ -132,26 +132,26 @@ def _folds(study: StudyContents) -> Markup:
         "section",
         tag("h2", tr("Trials") if study.is_search else tr("Folds")),
         tag("p", page.lead, class_="value"),
-        *(tag("p", words, class_="sub") for words in (page.forecast, page.facts) if words),
+        *(tag("p", text, class_="sub") for text in (page.forecast, page.facts) if text),
         tag("div", *cells, class_="folds") if cells else "",
     )
 
 
 def _fold(study: StudyContents, rows: Sequence[AttemptRow]) -> Markup:
     last = rows[-1]
-    said = dict(zip(ATTEMPT_COLUMNS, last.cells, strict=True))
+    cell_texts = dict(zip(ATTEMPT_COLUMNS, last.cells, strict=True))
     n_tries = sum(bool(row.cells[ATTEMPT_COLUMNS.index("attempt")]) for row in rows)
     took = [tr("{n} tries").format(n=count_text(n_tries))] if n_tries > 1 else []
-    took += [said["time"]] if said["time"] else []
-    held = [tr("RAM {size}").format(size=said["ram"])] if said["ram"] else []
-    held += [tr("VRAM {size}").format(size=said["vram"])] if said["vram"] else []
+    took += [cell_texts["time"]] if cell_texts["time"] else []
+    held = [tr("RAM {size}").format(size=cell_texts["ram"])] if cell_texts["ram"] else []
+    held += [tr("VRAM {size}").format(size=cell_texts["vram"])] if cell_texts["vram"] else []
     lines = [" \u00b7 ".join(parts) for parts in (took, held) if parts]
     return tag(
         "div",
         tag("h3", fold_name(last.fold, "trial" if study.is_search else "fold")),
-        tag("p", f"{tone_mark(last.tone)} {said['state']}", class_=last.tone),
+        tag("p", f"{tone_mark(last.tone)} {cell_texts['state']}", class_=last.tone),
         *(tag("p", line, class_="sub") for line in lines),
-        tag("p", said["why"]) if said["why"] else "",
+        tag("p", cell_texts["why"]) if cell_texts["why"] else "",
         class_=f"card fold {last.tone}",
     )
 
@@ -164,8 +164,8 @@ def _charts(study: StudyContents) -> Markup:
     parts = [tag("h2", tr("Charts")), tag("div", *cards, class_="grid")]
     if len(study.metrics) > 1:
         heads = [TableHead(tr("Metric")), TableHead(tr("Value"), "number"), TableHead("", "long")]
-        told: list[list[Part]] = [[m.metric, m.value, m.text] for m in study.metrics]
-        parts += [tag("h2", tr("Metrics")), table_markup(heads, told)]
+        rows: list[list[Part]] = [[m.metric, m.value, m.text] for m in study.metrics]
+        parts += [tag("h2", tr("Metrics")), table_markup(heads, rows)]
     return tag("section", *parts)
 
 
@@ -192,7 +192,7 @@ def _memory(state: FoldMemoryState) -> Markup:
     )
 
 
-def _ledger(study: StudyContents) -> Markup:
+def _attempts_table(study: StudyContents) -> Markup:
     rows = study.page.rows
     if not rows:
         return Markup()

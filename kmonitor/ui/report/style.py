@@ -48,10 +48,10 @@ def page_variables(palette: Palette) -> str:
 
 def style_element() -> Markup:
     """The `style` element; all of it is written here, nothing of it by a run."""
-    return tag("style", Markup(_SHEET))
+    return tag("style", Markup(_STYLE_SHEET))
 
 
-_SHEET = (
+_STYLE_SHEET = (
     f":root{{color-scheme:light dark;{page_variables(LIGHT)}}}"
     f"@media screen and (prefers-color-scheme:dark){{:root{{{page_variables(DARK)}}}}}"
     """

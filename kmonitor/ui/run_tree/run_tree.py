@@ -11,7 +11,7 @@ from kmonitor.ui.studies.folds import fold_name
 from kmonitor.ui.studies.study_page import study_progress_text
 from kmonitor.ui.studies.study_store import is_search, is_study
 from kmonitor.ui.text.formats import bytes_text, clock_text, epochs_text, shortened
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.evidence import suspicion_text
 from kmonitor_agent.wire.messages.unions import RunSummary
@@ -80,15 +80,15 @@ def group_line(group: RunGroup, line: str, states: dict[str, RunStateLabel]) -> 
         line: What the lead's own line says.
         states: How each member's state is shown, by run id.
     """
-    told = max(each.world_size for each in group.members)
+    world_size = max(each.world_size for each in group.members)
     n = len(group.members)
-    text = tr("{n} of {of} ranks") if n < told else tr("{n} ranks")
-    words = text.format(n=n, of=told)
+    text = tr("{n} of {of} ranks") if n < world_size else tr("{n} ranks")
+    ranks_text = text.format(n=n, of=world_size)
     for run in group.members[1:]:
         if states[run.run].tone == "crit":
-            trouble = tr("rank {n}: {state}").format(n=run.rank, state=states[run.run].word)
-            return f"{words} \u00b7 {trouble}"
-    return f"{words} \u00b7 {line}"
+            trouble = tr("rank {n}: {state}").format(n=run.rank, state=states[run.run].label)
+            return f"{ranks_text} \u00b7 {trouble}"
+    return f"{ranks_text} \u00b7 {line}"
 
 
 # run_studies: A study as one row of the tree, with the runs of its folds below it.
@@ -242,13 +242,15 @@ def host_rows(
     """
     drawn = {summary.run for summary in store.shown()}
     names = {host.address: host.name for host in hosts}
-    here: dict[str, list[RunRow]] = {}
-    there: dict[str, list[RunRow]] = {}
+    local_rows: dict[str, list[RunRow]] = {}
+    remote_rows: dict[str, list[RunRow]] = {}
     n_ended = 0
     for summary in store.runs():
         at = store.at(summary.run)
         if _matches(summary, search, names.get(at, "")):
-            group = there.setdefault(at, []) if at else here.setdefault(summary.host, [])
+            group = (
+                remote_rows.setdefault(at, []) if at else local_rows.setdefault(summary.host, [])
+            )
             n_ended += has_ended(summary)
             if has_ended(summary) and n_ended > MOST_ENDED and summary.run != store.selected:
                 continue
@@ -256,11 +258,11 @@ def host_rows(
             state = run_state_label(summary, now_wall_s=now_wall_s, is_connected=reached)
             hue = store.hue(summary.run) if summary.run in drawn else None
             group.append(_run_row(summary, state, hue))
-    rows = [HostRow(host, _note(runs), tuple(runs)) for host, runs in here.items() if runs]
+    rows = [HostRow(host, _note(runs), tuple(runs)) for host, runs in local_rows.items() if runs]
     rows += [
-        _host_row(host, there.get(host.address, []))
+        _host_row(host, remote_rows.get(host.address, []))
         for host in hosts
-        if host.address in there or _is_called(host, search)
+        if host.address in remote_rows or _is_called(host, search)
     ]
     return _in_groups(rows, store, search)
 
@@ -323,7 +325,7 @@ def _study_rows(
     lead = known[group.lead.run]
     mark = first_mark(group, {run: row.mark for run, row in known.items()})
     tooltip = "\n".join(part for part in (lead.tooltip, group.line, mark) if part)
-    line = group.line if lead.state.tone != "crit" else f"{lead.state.word} \u00b7 {group.line}"
+    line = group.line if lead.state.tone != "crit" else f"{lead.state.label} \u00b7 {group.line}"
     rows = [
         replace(lead, line=line, hue=None, fraction=group.fraction, tooltip=tooltip, mark=mark)
     ]
@@ -362,17 +364,17 @@ def _host_row(host: HostState, runs: list[RunRow]) -> HostRow:
 
 def _is_called(host: HostState, search: str) -> bool:
     text = f"{host.name} {host.address}".casefold()
-    return all(word in text for word in search.casefold().split())
+    return all(term in text for term in search.casefold().split())
 
 
 def _matches(summary: RunSummary, search: str, host: str) -> bool:
     text = f"{summary.name} {summary.host} {summary.run} {host}".casefold()
-    return all(word in text for word in search.casefold().split())
+    return all(term in text for term in search.casefold().split())
 
 
 def _run_row(summary: RunSummary, state: RunStateLabel, hue: int | None) -> RunRow:
     ended = has_ended(summary)
-    lines = [summary.name, f"{state.word} \u00b7 {summary.host} \u00b7 pid {summary.pid}"]
+    lines = [summary.name, f"{state.label} \u00b7 {summary.host} \u00b7 pid {summary.pid}"]
     if state.why:
         lines.append(state.why)
     mark = suspicion_text(summary.verdicts)
@@ -394,12 +396,16 @@ def _run_row(summary: RunSummary, state: RunStateLabel, hue: int | None) -> RunR
 def _line(summary: RunSummary, state: RunStateLabel) -> str:
     if has_ended(summary):
         when = clock_text(summary.last_wall_s, seconds=False)
-        told = said(summary.state_why) if state.tone == "crit" and not summary.cause else ""
-        more = shortened(told, _LONGEST_WHY) or epochs_text(summary.epochs_done)
-        return f"{state.word} {when} \u00b7 {more}"
+        why = (
+            translated_text(summary.state_why)
+            if state.tone == "crit" and not summary.cause
+            else ""
+        )
+        more = shortened(why, _LONGEST_WHY) or epochs_text(summary.epochs_done)
+        return f"{state.label} {when} \u00b7 {more}"
     if summary.state != "training" or state.tone in {"warn", "crit"}:
-        return state.word
-    parts = [epoch_text(summary)] if summary.epoch is not None else [state.word]
+        return state.label
+    parts = [epoch_text(summary)] if summary.epoch is not None else [state.label]
     if summary.ram.value is not None:
         parts.append(bytes_text(summary.ram.value))
     return " \u00b7 ".join(parts)

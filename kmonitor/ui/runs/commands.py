@@ -31,13 +31,13 @@ class SentCommand:
         message: As it goes to the hub.
         state: Where it stands.
         why: Why it failed; empty otherwise.
-        ask: Number of the newest question.
+        request_number: Number of the newest question.
     """
 
     message: CommandRequest
     state: CommandState
     why: str
-    ask: int
+    request_number: int
 
     @property
     def is_open(self) -> bool:
@@ -51,9 +51,9 @@ class CommandStore:
     The follower repeats each with its id until the end is known.
     """
 
-    def __init__(self, request: SendRequest, *, asked_by: str) -> None:
+    def __init__(self, request: SendRequest, *, requester: str) -> None:
         self._send_request = request
-        self._asked_by = asked_by[:200]
+        self._requester = requester[:200]
         self._commands: dict[str, SentCommand] = {}
 
     def send(
@@ -70,18 +70,18 @@ class CommandStore:
             name=name,
             boot=run.boot,
             args=PlainArguments() if args is None else args,
-            asked_by=self._asked_by,
+            asked_by=self._requester,
         )
         number = self._send_request(message)
         self._commands[message.id] = SentCommand(message, "queued", "", number)
         return message.id
 
-    def take(self, reply: CommandReply) -> SentCommand | None:
+    def apply_reply(self, reply: CommandReply) -> SentCommand | None:
         """Note where a command stands; returns it if that is news."""
-        asked = self._commands.get(reply.status.id)
-        if asked is None or asked.state == reply.status.state:
+        command = self._commands.get(reply.status.id)
+        if command is None or command.state == reply.status.state:
             return None
-        after = replace(asked, state=reply.status.state, why=reply.status.why)
+        after = replace(command, state=reply.status.state, why=reply.status.why)
         self._commands[reply.status.id] = after
         return after
 
@@ -89,9 +89,9 @@ class CommandStore:
         """Note that the hub refused a question; returns the command it was about."""
         if error.code == "busy":
             return None
-        for key, asked in self._commands.items():
-            if asked.ask == error.ask and asked.is_open:
-                self._commands[key] = replace(asked, state="refused", why=error.text)
+        for key, command in self._commands.items():
+            if command.request_number == error.ask and command.is_open:
+                self._commands[key] = replace(command, state="refused", why=error.text)
                 return self._commands[key]
         return None
 
@@ -101,10 +101,10 @@ class CommandStore:
 
     def newest(self, run: str, name: CommandName) -> SentCommand | None:
         """The last command of this name that was asked of a run; None if there was none."""
-        asked = [
+        commands = [
             c for c in self._commands.values() if (c.message.run, c.message.name) == (run, name)
         ]
-        return asked[-1] if asked else None
+        return commands[-1] if commands else None
 
     def open_for(self, run: str) -> list[SentCommand]:
         """Commands of a run whose end is unknown, oldest first."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kmonitor.ui.text.formats import Unit, amount_text, count_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import later, tr
 from kmonitor_agent.wire.messages.events import FieldSource, FieldSources, Sample
 
@@ -83,7 +83,7 @@ class RunReadings:
         self._sources: dict[str, FieldSource] = {}
         self._t_s = -1.0
 
-    def take_sample(self, sample: Sample, t_s: float) -> None:
+    def apply_sample(self, sample: Sample, t_s: float) -> None:
         """Keep a newer sample; rarely read fields keep their last value.
 
         Args:
@@ -100,12 +100,12 @@ class RunReadings:
             elif field not in _RARE:
                 self._values.pop(field, None)
 
-    def take_value(self, field: str, value: float, t_s: float) -> None:
+    def apply_value(self, field: str, value: float, t_s: float) -> None:
         """Keep a value from the hub's history, unless newer samples came already."""
         if t_s > self._t_s or field not in self._values:
             self._values[field] = value
 
-    def take_sources(self, sources: FieldSources) -> None:
+    def apply_sources(self, sources: FieldSources) -> None:
         """Keep new sources."""
         self.add_sources(sources.sources)
 
@@ -129,13 +129,15 @@ class RunReadings:
     def _group(self, title: str, fields: tuple[tuple[str, str], ...]) -> ReadingGroup:
         rows: list[ReadingRow] = []
         reasons: list[str] = []
-        for field, words in fields:
+        for field, title_text in fields:
             source = self._sources.get(field)
             if field in self._values:
-                rows.append(_row(field, tr(words), self._values[field], source))
+                rows.append(_row(field, tr(title_text), self._values[field], source))
             elif source is not None and source.absent and source.absent not in reasons:
                 reasons.append(source.absent)
-        return ReadingGroup(tr(title), tuple(rows), "; ".join(said(reason) for reason in reasons))
+        return ReadingGroup(
+            tr(title), tuple(rows), "; ".join(translated_text(reason) for reason in reasons)
+        )
 
 
 def _row(field: str, title: str, value: float, source: FieldSource | None) -> ReadingRow:
@@ -143,4 +145,4 @@ def _row(field: str, title: str, value: float, source: FieldSource | None) -> Re
     for end, unit in _UNITS.items():
         if field.endswith(end):
             text = amount_text(value, unit)
-    return ReadingRow(title, text, said(source.source) if source else "")
+    return ReadingRow(title, text, translated_text(source.source) if source else "")

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from kmonitor.ui.studies.study_store import is_study
 from kmonitor.ui.text.formats import duration_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import later, tr
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, RunState, RunSummary
 
@@ -18,18 +18,18 @@ class RunStateLabel:
 
     Attributes:
         icon: Name of an icon.
-        word: In the user's language.
+        label: In the user's language.
         tone: What its colour means.
         why: More, for a tooltip; may be empty.
     """
 
     icon: str
-    word: str
+    label: str
     tone: Tone
     why: str = ""
 
 
-_PICTURES: Final[dict[RunState, tuple[str, str, Tone]]] = {
+_STATE_LABELS: Final[dict[RunState, tuple[str, str, Tone]]] = {
     "starting": ("clock", later("Starting"), "accent"),
     "training": ("dot", later("Training"), "ok"),
     "idle": ("idle", later("Between fits"), "mute"),
@@ -85,25 +85,27 @@ def run_state_label(
         now_wall_s: Now, UTC.
         is_connected: False: the hub is lost and what is known of a living run grows old.
     """
-    icon, word, tone = _RESTARTING if is_restarting(summary) else _PICTURES[summary.state]
+    icon, label, tone = _RESTARTING if is_restarting(summary) else _STATE_LABELS[summary.state]
     if is_study(summary) and summary.state == "training":
-        word = _STUDY_RUNS
-    why = said(summary.state_why) or _reason(summary.state)
-    quiet_s = now_wall_s - summary.last_wall_s
+        label = _STUDY_RUNS
+    why = translated_text(summary.state_why) or _reason(summary.state)
+    silent_s = now_wall_s - summary.last_wall_s
     if has_ended(summary):
-        word = tr(word)
+        label = tr(label)
         if summary.cause:
-            word = tr("{state}: {cause}").format(state=word, cause=said(summary.cause))
-        return RunStateLabel(icon, word, tone, why)
+            label = tr("{state}: {cause}").format(
+                state=label, cause=translated_text(summary.cause)
+            )
+        return RunStateLabel(icon, label, tone, why)
     if not is_connected:
-        text = tr("No data for {time}").format(time=duration_text(quiet_s))
+        text = tr("No data for {time}").format(time=duration_text(silent_s))
         return RunStateLabel("unplug", text, "crit", tr("The hub is not reached."))
     if summary.stalled_wall_s is not None:
         return _stalled(summary, now_wall_s - summary.stalled_wall_s, why)
     if summary.state == "silent":
-        text = tr("No data for {time}").format(time=duration_text(quiet_s))
+        text = tr("No data for {time}").format(time=duration_text(silent_s))
         return RunStateLabel(icon, text, tone, why)
-    return RunStateLabel(icon, tr(word), tone, why)
+    return RunStateLabel(icon, tr(label), tone, why)
 
 
 def stall_advice(summary: RunSummary) -> str:
@@ -117,8 +119,8 @@ def stall_advice(summary: RunSummary) -> str:
     return text.format(pid=summary.pid, host=summary.host)
 
 
-def _stalled(summary: RunSummary, quiet_s: float, why: str) -> RunStateLabel:
-    text = tr("No step for {time}").format(time=duration_text(quiet_s))
+def _stalled(summary: RunSummary, silent_s: float, why: str) -> RunStateLabel:
+    text = tr("No step for {time}").format(time=duration_text(silent_s))
     return RunStateLabel("clock", text, "warn", f"{_capital(why)}. {stall_advice(summary)}.")
 
 

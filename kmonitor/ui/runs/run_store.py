@@ -20,16 +20,16 @@ class RunStore:
         self._runs: dict[str, RunSummary] = {}
         self._at: dict[str, str] = {}
         self._hubs: dict[str, str] = {}
-        self._hue_places: dict[str, int] = {}
+        self._hue_indices: dict[str, int] = {}
         self.selected: str | None = None
         self.is_filled = False
-        self._wanted: str | None = None
+        self._wanted_run: str | None = None
         self._is_picked = False
 
     def __len__(self) -> int:
         return len(self._runs)
 
-    def take(self, reply: RunsReply, at: str = "") -> bool:
+    def apply_reply(self, reply: RunsReply, at: str = "") -> bool:
         """Keep what was told; returns whether the selected run is now another one.
 
         Args:
@@ -41,7 +41,7 @@ class RunStore:
         self._hubs[at] = reply.hub
         new = [each for each in reply.runs if each.run not in self._runs and not has_ended(each)]
         for summary in reply.runs:
-            if summary.is_elsewhere and self._is_kept_nearer(summary.run, at):
+            if summary.is_elsewhere and self._has_nearer_hub(summary.run, at):
                 continue
             self._runs[summary.run] = _with_printable_names(summary)
             self._at[summary.run] = at
@@ -51,7 +51,7 @@ class RunStore:
         self.is_filled = self.is_filled or not (reply.more or at)
         is_another = self._keep_selection(new)
         for summary in self.shown():
-            self._place(summary.run)
+            self._hue_index(summary.run)
         return is_another
 
     def leave(self, at: str) -> None:
@@ -78,18 +78,18 @@ class RunStore:
         self.selected = run
         return True
 
-    def stay(self) -> None:
+    def pin_selection(self) -> None:
         """Keep to the selected run, as if the user had picked it."""
         self._is_picked = True
 
     def want(self, wanted: str) -> None:
         """Select this run as soon as it is known: an id, the start of one, a name, or "last"."""
-        self._wanted = wanted
+        self._wanted_run = wanted
 
     @property
     def is_waiting(self) -> bool:
         """Whether a run is wanted that is not known yet."""
-        return self._wanted is not None
+        return self._wanted_run is not None
 
     def current(self) -> RunSummary | None:
         """The run that is looked at."""
@@ -132,13 +132,13 @@ class RunStore:
 
     def hue(self, run: str) -> int:
         """Index of a run's colour, 0..5; kept as long as the window is open."""
-        return self._place(run) % N_HUES
+        return self._hue_index(run) % N_HUES
 
     def is_dashed(self, run: str) -> bool:
         """Whether a run's colour is already another one's."""
-        return self._place(run) >= N_HUES
+        return self._hue_index(run) >= N_HUES
 
-    def _is_kept_nearer(self, run: str, at: str) -> bool:
+    def _has_nearer_hub(self, run: str, at: str) -> bool:
         """Whether the hub that keeps a run tells of it itself, by another address."""
         known = self._runs.get(run)
         return known is not None and not known.is_elsewhere and self._at.get(run) != at
@@ -148,14 +148,14 @@ class RunStore:
             self._runs.pop(run, None)
             del self._at[run]
 
-    def _place(self, run: str) -> int:
-        return self._hue_places.setdefault(run, len(self._hue_places))
+    def _hue_index(self, run: str) -> int:
+        return self._hue_indices.setdefault(run, len(self._hue_indices))
 
     def _keep_selection(self, new: Sequence[RunSummary]) -> bool:
         before = self.selected
-        wanted = self._find(self._wanted) if self._wanted else None
+        wanted = self._find(self._wanted_run) if self._wanted_run else None
         if wanted is not None:
-            self.selected, self._wanted, self._is_picked = wanted, None, True
+            self.selected, self._wanted_run, self._is_picked = wanted, None, True
         elif self.selected not in self._runs:
             first = next(iter(self.runs()), None)
             self.selected, self._is_picked = self._lead_of(first) if first else None, False
@@ -178,8 +178,8 @@ class RunStore:
         if wanted == "last":
             return newest[0].run if newest else None
         named = [r.run for r in newest if printable(wanted) in (r.name, r.run)]
-        begun = [r.run for r in newest if r.run.startswith(wanted)]
-        return next(iter(named + begun), None)
+        matching = [r.run for r in newest if r.run.startswith(wanted)]
+        return next(iter(named + matching), None)
 
 
 def _with_printable_names(summary: RunSummary) -> RunSummary:

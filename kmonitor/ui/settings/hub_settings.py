@@ -7,7 +7,7 @@ import msgspec
 
 from kmonitor.ui.actions.action_panel import Confirmation
 from kmonitor.ui.text.formats import bytes_text, count_text, moment_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.unions import (
     ErrorMessage,
@@ -68,41 +68,41 @@ class HubKeysState:
 class HubSettingsStore:
     """Asks this machine's hub about itself, and holds its answers; main thread only."""
 
-    def __init__(self, ask: Callable[[msgspec.Struct], int]) -> None:
-        self._ask = ask
-        self._asked: dict[int, str] = {}
+    def __init__(self, send_request: Callable[[msgspec.Struct], int]) -> None:
+        self._send_request = send_request
+        self._requests: dict[int, str] = {}
         self._keys: KeysReply | None = None
         self._trouble = ""
         self.hub: HubReply | None = None
 
     def refresh(self) -> None:
         """Ask again, unless an answer is awaited."""
-        if not self._asked:
-            self._asked[self._ask(HubRequest(ask=0))] = "hub"
-            self._asked[self._ask(KeysRequest(ask=0))] = "keys"
+        if not self._requests:
+            self._requests[self._send_request(HubRequest(ask=0))] = "hub"
+            self._requests[self._send_request(KeysRequest(ask=0))] = "keys"
 
     def revoke(self, key: str) -> None:
         """Let this key connect no more."""
-        self._asked[self._ask(KeysRequest(ask=0, revoke=key))] = "revoke"
+        self._requests[self._send_request(KeysRequest(ask=0, revoke=key))] = "revoke"
 
     def lost(self) -> None:
         """No answer comes any more: the connection ended."""
-        self._asked.clear()
+        self._requests.clear()
         self.hub = None
 
-    def take(self, told: msgspec.Struct) -> bool:
+    def apply_reply(self, reply: msgspec.Struct) -> bool:
         """Whether an answer was to this desk's question."""
-        what = self._asked.pop(getattr(told, "ask", -1), "")
+        what = self._requests.pop(getattr(reply, "ask", -1), "")
         if not what:
             return False
-        match told:
+        match reply:
             case HubReply():
-                self.hub = told
+                self.hub = reply
             case KeysReply():
-                self._keys, self._trouble = told, ""
+                self._keys, self._trouble = reply, ""
             case ErrorMessage():
                 # A look that is refused says why in the list's place, a revocation beside it.
-                self._trouble = told.text
+                self._trouble = reply.text
             case _:
                 return True
         return True
@@ -133,10 +133,10 @@ class HubSettingsStore:
         Args:
             now_wall_s: Now, UTC.
         """
-        told = self._keys
-        if told is None:
+        reply = self._keys
+        if reply is None:
             waits = "" if self._trouble else tr("Asking the hub of this machine\u2026")
-            return HubKeysState((), waits, said(self._trouble))
+            return HubKeysState((), waits, translated_text(self._trouble))
         rows = tuple(
             KeyRow(
                 each.key,
@@ -147,10 +147,10 @@ class HubSettingsStore:
                     key=each.key[:_KEY_SHOWN],
                 ),
             )
-            for each in told.keys
+            for each in reply.keys
         )
         return HubKeysState(
-            rows, _listening(told.address, rows), said(self._trouble or told.fault)
+            rows, _listening(reply.address, rows), translated_text(self._trouble or reply.fault)
         )
 
 

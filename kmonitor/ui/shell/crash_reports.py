@@ -48,7 +48,7 @@ _LIBRARY: Final = re.compile(r".*[/\\]((?:site-packages|dist-packages|python3\.\
 _OURS: Final = re.compile(r".*[/\\]((?:kmonitor|kmonitor_agent)[/\\].*)")
 _QUOTED: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d")
 _PATH: Final = re.compile(r"(?<![\w.])(?:[A-Za-z]:)?[/\\][^\s'\":,;)]+")
-_WORD: Final = re.compile(r"\w+")
+_IDENTIFIER: Final = re.compile(r"\w+")
 _TYPE: Final = re.compile(r"NoneType|(?:PySide6|shiboken6|kmonitor|kmonitor_agent)\.[\w.]+")
 _QT_LOGGER: Final = "kmonitor.ui.qt"
 
@@ -80,14 +80,14 @@ def crash_head_text(what: str, when: str) -> str:
 def log_record_text(record: logging.LogRecord) -> str:
     """A log record in one line: its words as they stand in the source, and numbers."""
     if record.name == _QT_LOGGER:
-        words = without_values(record.getMessage(), ())
+        text = without_values(record.getMessage(), ())
     else:
-        words = _filled(record)
+        text = _filled(record)
     if record.exc_info and record.exc_info[0] is not None:
-        words += f" ({record.exc_info[0].__name__})"
-    words = " ".join(words.split())[:300]
+        text += f" ({record.exc_info[0].__name__})"
+    text = " ".join(text.split())[:300]
     moment = logging.Formatter().formatTime(record, "%H:%M:%S")
-    return f"  {moment} {record.levelname} {record.name}: {words}"
+    return f"  {moment} {record.levelname} {record.name}: {text}"
 
 
 def crash_traceback_text(
@@ -111,7 +111,7 @@ def without_personal_names(text: str, *, home: str, user: str) -> str:
         home: Home folder; empty: not known.
         user: User name; empty: not known.
     """
-    text = _FILE.sub(lambda found: f'File "{_short(found[1])}"', text)
+    text = _FILE.sub(lambda found: f'File "{_short_path(found[1])}"', text)
     if len(home) > 1:
         text = text.replace(home, "~")
     if user:
@@ -126,11 +126,15 @@ def without_values(message: str, code: Iterable[str]) -> str:
         message: Of an exception or of Qt.
         code: Lines of source that may be quoted.
     """
-    known = {word for line in code for word in _WORD.findall(line)}
+    known = {identifier for line in code for identifier in _IDENTIFIER.findall(line)}
 
     def shown(found: re.Match[str]) -> str:
-        word = found[0][1:-1]
-        is_ours = word in known or hasattr(builtins, word) or bool(_TYPE.fullmatch(word))
+        identifier = found[0][1:-1]
+        is_ours = (
+            identifier in known
+            or hasattr(builtins, identifier)
+            or bool(_TYPE.fullmatch(identifier))
+        )
         return found[0] if is_ours else f"'{LEFT_OUT}'"
 
     return _PATH.sub(LEFT_OUT, _QUOTED.sub(shown, message))
@@ -184,11 +188,11 @@ def _chain(whole: traceback.TracebackException, value: BaseException | None) -> 
     if value is None or isinstance(value, UserError):
         # Made for the user: it may name anything.
         return [*lines, f"{name}: {LEFT_OUT}"]
-    words = without_values(str(value), code)[:1000]
-    return [*lines, f"{name}: {words}" if words else name]
+    text = without_values(str(value), code)[:1000]
+    return [*lines, f"{name}: {text}" if text else name]
 
 
-def _short(path: str) -> str:
+def _short_path(path: str) -> str:
     """A file's path from its package on; of other files the name alone."""
     if path.startswith("<"):
         return path
@@ -253,11 +257,11 @@ class CrashReportHandler(logging.Handler):
         super().__init__(logging.INFO)
         self._folder = folder
         self._lines: deque[str] = deque(maxlen=_MOST_LINES)
-        self._told: set[str] = set()
-        self._telling = threading.Lock()
+        self._reported: set[str] = set()
+        self._report_lock = threading.Lock()
         self._path = folder / f"window-{_stamp()}-{os.getpid()}.trail"
         self._fd = open_plain(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, own=True)
-        _hold(self._fd)
+        _try_lock(self._fd)
         os.ftruncate(self._fd, 0)
         head = _nameless(crash_head_text("", _moment())).encode()
         os.write(self._fd, head)
@@ -281,11 +285,11 @@ class CrashReportHandler(logging.Handler):
     ) -> Path | None:
         """Write a report on an exception that nobody caught; None where there is one already."""
         traceback_text = crash_traceback_text(kind, value, trace)
-        with self._telling:
-            if traceback_text in self._told or len(self._told) >= _MOST_A_PROCESS:
+        with self._report_lock:
+            if traceback_text in self._reported or len(self._reported) >= _MOST_A_PROCESS:
                 return None
-            self._told.add(traceback_text)
-            number, lines = len(self._told), list(self._lines)
+            self._reported.add(traceback_text)
+            number, lines = len(self._reported), list(self._lines)
         head = crash_head_text(exception_title(kind), _moment())
         text = "\n".join((head, *lines, "", traceback_text))
         path = self._folder / f"crash-{_stamp()}-{os.getpid()}-{number}.txt"
@@ -310,7 +314,7 @@ def find_crash_reports(folder: Path) -> list[CrashReport]:
         folder: Where logs are kept.
     """
     for trail in sorted(folder.glob("window-*.trail")):
-        _settle(trail)
+        _finish_trail(trail)
     reports = sorted(folder.glob("crash-*.txt"), key=_written_s, reverse=True)
     for old in reports[_MOST_REPORTS:]:
         old.unlink(missing_ok=True)
@@ -318,11 +322,11 @@ def find_crash_reports(folder: Path) -> list[CrashReport]:
     return [crash for crash in read if crash is not None]
 
 
-def _settle(trail: Path) -> None:
+def _finish_trail(trail: Path) -> None:
     """Make a report of a dead window's trail, or remove it where it died of nothing of ours."""
     try:
         with open_own(trail, "rb") as file:
-            if not _hold(file.fileno()):
+            if not _try_lock(file.fileno()):
                 return
             text = file.read(_MOST_BYTES).decode("utf-8", "replace")
             fault = _FAULT.search(text)
@@ -357,7 +361,7 @@ def _write(path: Path, text: str) -> bool:
     return True
 
 
-def _hold(fd: int) -> bool:
+def _try_lock(fd: int) -> bool:
     """Lock a file as long as it is open; False where a living window holds it."""
     try:
         import fcntl  # noqa: PLC0415 - not on Windows

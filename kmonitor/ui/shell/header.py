@@ -14,7 +14,7 @@ from kmonitor.ui.text.formats import (
     seconds_text,
     shortened,
 )
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.forecast_text import (
     brief_forecast_text,
@@ -86,8 +86,8 @@ def header_state(
     opens = has_ended_badly(summary)
     why = state.why
     if opens:
-        why = tr("{why}. Click for what came before.").format(why=why.rstrip(".") or state.word)
-    chips = [ChipState("state", state.word, state.tone, state.icon, why, opens=opens)]
+        why = tr("{why}. Click for what came before.").format(why=why.rstrip(".") or state.label)
+    chips = [ChipState("state", state.label, state.tone, state.icon, why, opens=opens)]
     chips += _progress_chips(summary)
     known = [] if verdicts is None else verdicts.of_run(summary.run)
     chips += _forecast_chips(summary, nearest_verdict(known), now_wall_s)
@@ -96,7 +96,9 @@ def header_state(
 
 
 def _subtitle(summary: RunSummary, now_wall_s: float) -> str:
-    parts = [shortened(said(summary.state_why), _LONGEST_WHY)] if has_ended(summary) else []
+    parts = (
+        [shortened(translated_text(summary.state_why), _LONGEST_WHY)] if has_ended(summary) else []
+    )
     parts += [summary.host, tr("pid {pid}").format(pid=summary.pid)]
     started = moment_text(summary.started_wall_s, now_wall_s=now_wall_s)
     parts.append(tr("started {when}").format(when=started))
@@ -120,12 +122,14 @@ def _progress_chips(summary: RunSummary) -> list[ChipState]:
         chips.append(ChipState("step", text, tooltip=tr("Steps of this epoch"), rank=5))
     if summary.step_time.value is not None and not has_ended(summary):
         text = tr("{time} / step").format(time=seconds_text(summary.step_time.value))
-        chips.append(ChipState("step_time", text, tooltip=said(summary.step_time.source), rank=4))
+        chips.append(
+            ChipState("step_time", text, tooltip=translated_text(summary.step_time.source), rank=4)
+        )
     return chips
 
 
-def _n_of(word: str, n: int, of: int | None) -> str:
-    text = f"{word} {count_text(n)}"
+def _n_of(noun: str, n: int, of: int | None) -> str:
+    text = f"{noun} {count_text(n)}"
     return f"{text}{NARROW_SPACE}/{NARROW_SPACE}{count_text(of)}" if of else text
 
 
@@ -146,8 +150,8 @@ def _forecast_chips(
 
 def _warning_chips(summary: RunSummary) -> list[ChipState]:
     chips: list[ChipState] = []
-    for metric, now in _metrics(summary):
-        limit = _lowest_crossed(summary, metric, now)
+    for metric, reading in _metrics(summary):
+        limit = _lowest_crossed(summary, metric, reading)
         if limit is not None and not has_ended(summary):
             text = tr("{metric} above its limit").format(metric=metric_name(metric))
             tooltip = tr("The limit is {limit}").format(limit=round_amount(metric, limit))

@@ -23,7 +23,7 @@ _MOST_DECIMALS: Final = 6
 
 Point = tuple[float, float]
 Curve = tuple[Point, ...]
-_Place = Callable[[float, float], Point]
+_PointOf = Callable[[float, float], Point]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class FoldMetricStore:
     def __init__(self, request: SendRequest) -> None:
         self.metric = ""
         self._send_request = request
-        self._asked: dict[int, tuple[list[str], int]] = {}
+        self._requests: dict[int, tuple[list[str], int]] = {}
         self._logs: dict[str, _Logs] = {}
         self._metric_state = FoldMetricState()
         self._shown: tuple[object, ...] = ()
@@ -85,29 +85,29 @@ class FoldMetricStore:
         for run in new:
             self._logs[run] = _Logs()
         for at in range(0, len(new), _MOST_RUNS):
-            self._ask_page(new[at : at + _MOST_RUNS], 0, 0)
+            self._request_page(new[at : at + _MOST_RUNS], 0, 0)
 
     def forget(self, runs: Collection[str]) -> None:
         """What was told of these runs is void."""
         for run in runs:
             self._logs.pop(run, None)
 
-    def take(self, reply: RowsReply) -> bool:
+    def apply_rows(self, reply: RowsReply) -> bool:
         """Follow a page that was asked here; False if it was not."""
-        asked = self._asked.pop(reply.ask, None)
-        if asked is None:
+        request = self._requests.pop(reply.ask, None)
+        if request is None:
             return False
-        runs, page = asked
+        runs, page = request
         if reply.more and page < _MOST_PAGES:
-            self._ask_page(runs, reply.cursor, page + 1)
+            self._request_page(runs, reply.cursor, page + 1)
         return True
 
-    def refuse(self, ask: int) -> None:
+    def refuse(self, request_number: int) -> None:
         """The hub could not answer: the runs are asked for again when they are wanted again."""
-        runs, _ = self._asked.pop(ask, ([], 0))
+        runs, _ = self._requests.pop(request_number, ([], 0))
         self.forget(runs)
 
-    def take_event(self, row: EventRow, event: AnyEvent) -> None:
+    def apply_event(self, row: EventRow, event: AnyEvent) -> None:
         """Take an event of any run."""
         logs = self._logs.get(row.run)
         if logs is not None and isinstance(event, EpochEnded):
@@ -135,16 +135,16 @@ class FoldMetricStore:
         if shown != self._shown:
             self._shown = shown
             logs = {fold: self._logs[run] for fold, run in runs.items() if run in self._logs}
-            self._metric_state = self._made(logs, finished, size_px, noun)
+            self._metric_state = self._build_metric_state(logs, finished, size_px, noun)
         return self._metric_state
 
-    def _ask_page(self, runs: list[str], cursor: int, page: int) -> None:
+    def _request_page(self, runs: list[str], cursor: int, page: int) -> None:
         number = self._send_request(
             RowsRequest(ask=0, cursor=cursor, runs=runs, kinds=["epoch_end"])
         )
-        self._asked[number] = (runs, page)
+        self._requests[number] = (runs, page)
 
-    def _made(
+    def _build_metric_state(
         self,
         logs: Mapping[int, _Logs],
         finished: Collection[int],
@@ -153,7 +153,7 @@ class FoldMetricStore:
     ) -> FoldMetricState:
         choices = _choices(logs.values())
         if not choices:
-            return FoldMetricState(text=_silent_words(has_runs=bool(logs)))
+            return FoldMetricState(text=_silent_text(has_runs=bool(logs)))
         metric = self.metric if self.metric in choices else choices[0]
         of_fold = {fold: _values(each, metric) for fold, each in logs.items()}
         of_fold = {fold: line for fold, line in of_fold.items() if any(map(math.isfinite, line))}
@@ -190,8 +190,8 @@ class FoldMetricStore:
                 AxisTick(place(0, tick)[1], text)
                 for tick, text in zip(axis.ticks, axis.texts, strict=True)
             ),
-            value=_last_words(counted),
-            text=_told_words(metric, len(counted), noun, is_final=len(counted) < len(lines)),
+            value=_last_text(counted),
+            text=_average_text(metric, len(counted), noun, is_final=len(counted) < len(lines)),
         )
 
 
@@ -210,17 +210,17 @@ def _values(logs: _Logs, metric: str) -> list[float]:
     return [each if abs(each) <= MOST_CHARTED else math.nan for each in values]
 
 
-def _line(values: Sequence[float], place: _Place) -> Curve:
-    return tuple(place(at, value) for at, value in enumerate(values) if math.isfinite(value))
+def _line(values: Sequence[float], point_of: _PointOf) -> Curve:
+    return tuple(point_of(at, value) for at, value in enumerate(values) if math.isfinite(value))
 
 
 def _spread(lines: Sequence[Sequence[float]]) -> list[tuple[int, float, float]]:
     """Epoch from 0, mean and standard deviation over the folds that came so far."""
     found: list[tuple[int, float, float]] = []
     for at in range(max(len(line) for line in lines)):
-        here = [line[at] for line in lines if at < len(line) and math.isfinite(line[at])]
-        if here:
-            found.append((at, fmean(here), stdev(here) if len(here) > 1 else 0.0))
+        values = [line[at] for line in lines if at < len(line) and math.isfinite(line[at])]
+        if values:
+            found.append((at, fmean(values), stdev(values) if len(values) > 1 else 0.0))
     return found
 
 
@@ -229,7 +229,7 @@ def _lasts(lines: Sequence[Sequence[float]]) -> list[float]:
     return [next(each) for each in lasts]
 
 
-def _last_words(lines: Sequence[Sequence[float]]) -> str:
+def _last_text(lines: Sequence[Sequence[float]]) -> str:
     lasts = _lasts(lines)
     mean = fmean(lasts)
     spread = stdev(lasts) if len(lasts) > 1 else 0.0
@@ -240,13 +240,13 @@ def _last_words(lines: Sequence[Sequence[float]]) -> str:
     return f"{mean:.{decimals}f} \u00b1 {spread:.{decimals}f}".replace("-", "\u2212")
 
 
-def _silent_words(*, has_runs: bool) -> str:
+def _silent_text(*, has_runs: bool) -> str:
     if has_runs:
         return tr("No fold has told of an epoch yet.")
     return tr("Folds tell of their epochs where a fit has a MonitorCallback.")
 
 
-def _told_words(metric: str, n: int, noun: Noun, *, is_final: bool) -> str:
+def _average_text(metric: str, n: int, noun: Noun, *, is_final: bool) -> str:
     is_fold = noun == "fold"
     if n == 1:
         text = tr("{metric} of 1 trial at its last epoch")
@@ -333,7 +333,7 @@ def fold_memory_state(
             ram=None if ram is None else ram / axis.hi,
             vram=None if vram is None else vram / axis.hi,
             is_over=any(each.state == "out_of_memory" for each in of_fold),
-            tooltip=_bar_words(of_fold[-1], ram, vram),
+            tooltip=_bar_text(of_fold[-1], ram, vram),
         )
         for of_fold, ram, vram in zip(tries, rams, vrams, strict=True)
     )
@@ -346,7 +346,7 @@ def fold_memory_state(
             for tick, text in zip(axis.ticks, axis.texts, strict=True)
         ),
         title=tr("Peak memory, {unit}").format(unit=axis.unit) if axis.unit else tr("Peak memory"),
-        text=_words(rams, bound_bytes),
+        text=_ram_text(rams, bound_bytes),
     )
 
 
@@ -354,7 +354,7 @@ def _highest(values: Iterable[float | None]) -> float | None:
     return max((each for each in values if each is not None), default=None)
 
 
-def _bar_words(fold: AttemptState, ram: float | None, vram: float | None) -> str:
+def _bar_text(fold: AttemptState, ram: float | None, vram: float | None) -> str:
     parts = [fold_name(fold.fold, fold.noun)]
     if ram is not None:
         parts.append(tr("RAM {size}").format(size=bytes_text(ram)))
@@ -363,7 +363,7 @@ def _bar_words(fold: AttemptState, ram: float | None, vram: float | None) -> str
     return " \u00b7 ".join(parts)
 
 
-def _words(rams: Sequence[float | None], bound_bytes: float | None) -> str:
+def _ram_text(rams: Sequence[float | None], bound_bytes: float | None) -> str:
     known = [each for each in rams if each is not None]
     parts = [tr("RAM up to {size}").format(size=bytes_text(max(known)))] if known else []
     if bound_bytes is not None:

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from kmonitor.ui.runs.run_states import Tone, has_ended
 from kmonitor.ui.studies.study_store import StudyRecord, is_search
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import later, tr
 from kmonitor_agent.wire.local.fold_identity import Noun
 from kmonitor_agent.wire.messages.events import FoldEnded, FoldStarted
@@ -39,7 +39,7 @@ FoldState = Literal[
 `not_run`: the study ended before its turn. `pruned`, `too_large`, `failed`: a trial of a search
 that returned, and no value."""
 
-_LOOKS: Final[dict[FoldState, tuple[str, str, Tone]]] = {
+_STATE_STYLES: Final[dict[FoldState, tuple[str, str, Tone]]] = {
     "queued": ("clock", later("Waiting"), "mute"),
     "again": ("restart", later("Waits for another try"), "warn"),
     "running": ("play", later("Running"), "accent"),
@@ -86,7 +86,7 @@ class AttemptState:
     attempt: int
     state: FoldState
     icon: str
-    word: str
+    label: str
     tone: Tone
     why: str = ""
     run: str = ""
@@ -134,25 +134,25 @@ def last_attempts(tries: Sequence[Sequence[AttemptState]]) -> tuple[AttemptState
 
 def fold_name(fold: int, noun: Noun = "fold") -> str:
     """What a fold is called: "fold 2", from 0, as in the script; of a search "trial 2"."""
-    words = tr("fold {n}") if noun == "fold" else tr("trial {n}")
-    return words.format(n=fold)
+    template = tr("fold {n}") if noun == "fold" else tr("trial {n}")
+    return template.format(n=fold)
 
 
 def fold_text(fold: AttemptState) -> str:
     """A fold in one sentence: "fold 2: Out of memory, its processes held 4.1 GiB"."""
-    words = f"{fold_name(fold.fold, fold.noun)}: {fold.word}"
+    text = f"{fold_name(fold.fold, fold.noun)}: {fold.label}"
     if fold.attempt > 1:
-        words = tr("{fold}, try {n}").format(fold=words, n=fold.attempt)
-    return f"{words}, {fold.why}" if fold.why else words
+        text = tr("{fold}, try {n}").format(fold=text, n=fold.attempt)
+    return f"{text}, {fold.why}" if fold.why else text
 
 
 def describe_fold_end(event: FoldEnded) -> tuple[str, bool, str]:
     """Icon of the end of a try, whether it is a bad one, and the end in one sentence."""
     ended = _ended(event, "")
-    words = fold_text(ended)
+    text = fold_text(ended)
     if event.again:
-        words = tr("{fold}; it is tried again").format(fold=words)
-    return ended.icon, ended.tone in {"warn", "crit"}, words
+        text = tr("{fold}; it is tried again").format(fold=text)
+    return ended.icon, ended.tone in {"warn", "crit"}, text
 
 
 def _tries(
@@ -160,21 +160,21 @@ def _tries(
 ) -> tuple[AttemptState, ...]:
     run_id = run.run if run is not None else ""
     ended = record.ended(fold)
-    begun = record.running(fold)
+    started = record.running(fold)
     over = has_ended(study)
     found = [_ended(each, run_id) for each in ended]
-    if begun is not None:
-        found.append(_running(begun, study, record, run, now_wall_s))
+    if started is not None:
+        found.append(_running(started, study, record, run, now_wall_s))
     elif not ended:
-        found.append(_look(fold, 0, "not_run" if over else "queued"))
+        found.append(_attempt_state(fold, 0, "not_run" if over else "queued"))
     elif ended[-1].again and not over:
-        found.append(replace(_look(fold, ended[-1].attempt, "again"), run=run_id))
+        found.append(replace(_attempt_state(fold, ended[-1].attempt, "again"), run=run_id))
     noun: Noun = "trial" if is_search(study) else "fold"
     return tuple(replace(each, noun=noun) for each in found)
 
 
 def _running(
-    begun: FoldStarted,
+    started: FoldStarted,
     study: RunSummary,
     record: StudyRecord,
     run: RunSummary | None,
@@ -183,20 +183,22 @@ def _running(
     state: FoldState = "running"
     if has_ended(study):
         state = "interrupted" if study.state == "interrupted" else "lost"
-    icon, word, tone = _LOOKS[state]
-    seen = record.progress(begun.fold, begun.attempt)
+    icon, label, tone = _STATE_STYLES[state]
+    seen = record.progress(started.fold, started.attempt)
     seconds = seen.fold_progress.seconds if seen is not None else None
     if state == "running":
-        told_wall_s = study.started_wall_s + seen.t_s if seen is not None else begun.began_wall_s
-        since_s = min(_STALE_S, max(0.0, now_wall_s - told_wall_s))
+        reported_wall_s = (
+            study.started_wall_s + seen.t_s if seen is not None else started.began_wall_s
+        )
+        since_s = min(_STALE_S, max(0.0, now_wall_s - reported_wall_s))
         seconds = (seconds or 0.0) + since_s
     is_on = state == "running" and seen is not None
     return AttemptState(
-        fold=begun.fold,
-        attempt=begun.attempt,
+        fold=started.fold,
+        attempt=started.attempt,
         state=state,
         icon=icon,
-        word=tr(word),
+        label=tr(label),
         tone=tone,
         why="" if state == "running" else tr("the study ended while it ran"),
         run=run.run if run is not None else "",
@@ -206,32 +208,32 @@ def _running(
         share=_share(run, None if seen is None else seen.fold_progress.share) if is_on else None,
         ram_bytes=seen.fold_progress.held_bytes or None if seen is not None else None,
         vram_bytes=run.vram.value if run is not None and not run.vram.absent else None,
-        device=begun.device,
-        resumed=begun.resumed,
+        device=started.device,
+        resumed=started.resumed,
     )
 
 
-def _share(run: RunSummary | None, told: float | None) -> float | None:
+def _share(run: RunSummary | None, reported: float | None) -> float | None:
     """The fold's own run tells each second, the study now and then; a search has many fits."""
-    if run is None or told is None or not run.epochs or run.epoch is None or run.fit != 1:
-        return told
+    if run is None or reported is None or not run.epochs or run.epoch is None or run.fit != 1:
+        return reported
     within = min(1.0, run.step / run.steps) if run.steps else 0.0
-    return max(told, min(1.0, (run.epoch + within) / run.epochs))
+    return max(reported, min(1.0, (run.epoch + within) / run.epochs))
 
 
 def _ended(each: FoldEnded, run: str) -> AttemptState:
     state: FoldState = each.outcome or each.cause
-    icon, word, tone = _LOOKS[state]
-    said_word = tr(word)
+    icon, label, tone = _STATE_STYLES[state]
+    text = tr(label)
     if each.signal:
-        said_word = f"{said_word} ({each.signal})"
-    lines = said(each.why).strip().splitlines()
+        text = f"{text} ({each.signal})"
+    lines = translated_text(each.why).strip().splitlines()
     return AttemptState(
         fold=each.fold,
         attempt=each.attempt,
         state=state,
         icon=icon,
-        word=said_word,
+        label=text,
         tone=tone,
         why=lines[0] if lines else "",
         run=run,
@@ -247,6 +249,6 @@ def _ended(each: FoldEnded, run: str) -> AttemptState:
     )
 
 
-def _look(fold: int, attempt: int, state: FoldState) -> AttemptState:
-    icon, word, tone = _LOOKS[state]
-    return AttemptState(fold, attempt, state, icon, tr(word), tone)
+def _attempt_state(fold: int, attempt: int, state: FoldState) -> AttemptState:
+    icon, label, tone = _STATE_STYLES[state]
+    return AttemptState(fold, attempt, state, icon, tr(label), tone)

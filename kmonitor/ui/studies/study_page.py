@@ -52,9 +52,9 @@ def study_forecast(
     """
     running = [each for each in folds if each.is_running]
     waiting = sum(each.state in {"queued", "again"} for each in folds)
-    foretold = [each.forecast_s for each in running if each.forecast_s is not None]
-    known = list(finished_s) or foretold
-    is_open = len(foretold) < len(running)
+    forecasts_s = [each.forecast_s for each in running if each.forecast_s is not None]
+    known = list(finished_s) or forecasts_s
+    is_open = len(forecasts_s) < len(running)
     if (waiting or is_open) and not known:
         return None
     ends = [
@@ -155,7 +155,7 @@ class FoldCell:
         share: How much of it is filled, 0..1.
         is_estimate: That is by its forecast and no count.
         has_more: It took more than one try.
-        words: For the tooltip and a screen reader.
+        description: For the tooltip and a screen reader.
     """
 
     fold: int
@@ -165,7 +165,7 @@ class FoldCell:
     share: float
     is_estimate: bool
     has_more: bool
-    words: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class StudyState:
         lead: "3 of 10 folds over, 1 running, 1 tried again, 1 killed".
         forecast: When it ends; empty when it has.
         facts: Function, bounds, how many at once.
-        strip: One cell a fold.
+        cells: One cell a fold.
         rows: The ledger.
         empty: Why there are no folds; empty when there are.
     """
@@ -184,7 +184,7 @@ class StudyState:
     lead: str
     forecast: str
     facts: str
-    strip: tuple[FoldCell, ...]
+    cells: tuple[FoldCell, ...]
     rows: tuple[AttemptRow, ...]
     empty: str = ""
 
@@ -213,7 +213,7 @@ def study_state(
         lead=study_progress_text(study),
         forecast=forecast,
         facts=_facts(record),
-        strip=tuple(_cell(each, len(of_fold)) for each, of_fold in zip(folds, tries, strict=True)),
+        cells=tuple(_cell(each, len(of_fold)) for each, of_fold in zip(folds, tries, strict=True)),
         rows=_rows(tries),
         empty="" if record.started is not None else tr("Loading\u2026"),
     )
@@ -231,7 +231,7 @@ def study_progress_text(study: RunSummary) -> str:
         return fold_count_text(study, study.folds)
     parts = [folds_done_text(study, tally)]
     running = 0 if has_ended(study) else tally.running
-    for n, words in (
+    for n, template in (
         (running, tr("{n} running")),
         (tally.retried, tr("{n} tried again")),
         (tally.pruned, tr("{n} pruned")),
@@ -241,7 +241,7 @@ def study_progress_text(study: RunSummary) -> str:
         (tally.killed - tally.out_of_memory, tr("{n} killed")),
     ):
         if n:
-            parts.append(words.format(n=count_text(n)))
+            parts.append(template.format(n=count_text(n)))
     return " \u00b7 ".join(parts)
 
 
@@ -249,17 +249,17 @@ def folds_done_text(study: RunSummary, tally: StudyTally) -> str:
     """How many folds are over: "3 of 10 folds"; of a search, which has no end yet, "3 trials"."""
     if not study.folds:
         return fold_count_text(study, tally.over)
-    words = tr("{n} of 1 fold") if study.folds == 1 else tr("{n} of {of} folds")
-    return words.format(n=count_text(tally.over), of=count_text(study.folds))
+    template = tr("{n} of 1 fold") if study.folds == 1 else tr("{n} of {of} folds")
+    return template.format(n=count_text(tally.over), of=count_text(study.folds))
 
 
 def fold_count_text(study: RunSummary, count: int) -> str:
     """So many of a study's folds, or of a search's trials: "1 fold", "12 trials"."""
     if is_search(study):
-        words = tr("1 trial") if count == 1 else tr("{n} trials")
+        template = tr("1 trial") if count == 1 else tr("{n} trials")
     else:
-        words = tr("1 fold") if count == 1 else tr("{n} folds")
-    return words.format(n=count_text(count))
+        template = tr("1 fold") if count == 1 else tr("{n} folds")
+    return template.format(n=count_text(count))
 
 
 def _facts(record: StudyRecord) -> str:
@@ -283,8 +283,8 @@ def _cell(fold: AttemptState, n_tries: int) -> FoldCell:
         share, is_estimate = min(0.95, fold.seconds / fold.forecast_s), True
     if fold.tone in ("crit", "ok"):
         share = 1.0
-    words = fold_text(fold)
-    left = _left_words(fold)
+    text = fold_text(fold)
+    left = _time_left_text(fold)
     return FoldCell(
         fold=fold.fold,
         run=fold.run,
@@ -293,11 +293,11 @@ def _cell(fold: AttemptState, n_tries: int) -> FoldCell:
         share=share,
         is_estimate=is_estimate,
         has_more=n_tries > 1,
-        words=f"{words} \u00b7 {left}" if left else words,
+        description=f"{text} \u00b7 {left}" if left else text,
     )
 
 
-def _left_words(fold: AttemptState) -> str:
+def _time_left_text(fold: AttemptState) -> str:
     if not fold.is_running or fold.forecast_s is None or fold.seconds is None:
         return ""
     left = duration_text(max(0.0, fold.forecast_s - fold.seconds))
@@ -315,27 +315,27 @@ def _rows(tries: Sequence[Sequence[AttemptState]]) -> tuple[AttemptRow, ...]:
 def _row(each: AttemptState, longest: float) -> AttemptRow:
     cells = (
         count_text(each.fold),
-        _attempt_words(each),
-        each.word,
-        _time_words(each),
+        _attempt_text(each),
+        each.label,
+        _time_text(each),
         count_text(each.steps) if each.steps else "",
         bytes_text(each.ram_bytes) if each.ram_bytes else "",
         _growth(each.growth_bytes),
         bytes_text(each.vram_bytes) if each.vram_bytes else "",
         each.why,
     )
-    words = fold_text(each)
-    return AttemptRow(each.fold, each.run, cells, each.icon, each.tone, _bar(each, longest), words)
+    text = fold_text(each)
+    return AttemptRow(each.fold, each.run, cells, each.icon, each.tone, _bar(each, longest), text)
 
 
-def _attempt_words(each: AttemptState) -> str:
+def _attempt_text(each: AttemptState) -> str:
     if not each.attempt or each.state == "again":
         return ""
     text = count_text(each.attempt)
     return tr("{n}, resumed").format(n=text) if each.resumed else text
 
 
-def _time_words(each: AttemptState) -> str:
+def _time_text(each: AttemptState) -> str:
     if each.seconds is None:
         return ""
     seconds = each.seconds
@@ -351,12 +351,12 @@ def _time_words(each: AttemptState) -> str:
 def _bar(each: AttemptState, longest: float) -> TimeBar | None:
     if each.seconds is None or longest <= 0.0:
         return None
-    foretold = None
+    forecast_fraction = None
     if each.forecast_s is not None:
-        foretold = min(1.0, max(each.seconds, each.forecast_s) / longest)
+        forecast_fraction = min(1.0, max(each.seconds, each.forecast_s) / longest)
     near = each.limit_s is not None and each.limit_s <= longest
     limit = each.limit_s / longest if near and each.limit_s is not None else None
-    return TimeBar(min(1.0, each.seconds / longest), foretold, limit)
+    return TimeBar(min(1.0, each.seconds / longest), forecast_fraction, limit)
 
 
 def _growth(n_bytes: float | None) -> str:

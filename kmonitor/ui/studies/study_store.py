@@ -42,25 +42,25 @@ class StudyRecord:
         default_factory=dict[int, dict[tuple[int, int], FoldEnded]]
     )
     _started_at: int = 0
-    _begun: dict[int, tuple[int, FoldStarted]] = field(
+    _started: dict[int, tuple[int, FoldStarted]] = field(
         default_factory=dict[int, tuple[int, FoldStarted]]
     )
-    _now: dict[int, tuple[int, TimedFoldProgress]] = field(
+    _newest_progress: dict[int, tuple[int, TimedFoldProgress]] = field(
         default_factory=dict[int, tuple[int, TimedFoldProgress]]
     )
 
-    def take(self, row: EventRow, event: AnyEvent) -> bool:
+    def apply_event(self, row: EventRow, event: AnyEvent) -> bool:
         """Take an event of the study; whether it is one."""
         match event:
             case StudyStarted():
                 if row.row >= self._started_at:
                     self.started, self._started_at = event, row.row
             case FoldStarted(fold=fold):
-                if row.row >= self._begun.get(fold, (0, event))[0]:
-                    self._begun[fold] = (row.row, event)
+                if row.row >= self._started.get(fold, (0, event))[0]:
+                    self._started[fold] = (row.row, event)
             case FoldProgress(fold=fold):
-                if row.row >= self._now.get(fold, (0, None))[0]:
-                    self._now[fold] = (row.row, TimedFoldProgress(event, row.t_s))
+                if row.row >= self._newest_progress.get(fold, (0, None))[0]:
+                    self._newest_progress[fold] = (row.row, TimedFoldProgress(event, row.t_s))
             case FoldEnded(fold=fold, attempt=attempt, began_wall_s=began_wall_s):
                 self._tries.setdefault(fold, {})[attempt, round(began_wall_s)] = event
             case _:
@@ -70,7 +70,7 @@ class StudyRecord:
     @property
     def count(self) -> int:
         """Folds that were told of; those of a search come one by one."""
-        return max((1 + fold for fold in (*self._begun, *self._tries)), default=0)
+        return max((1 + fold for fold in (*self._started, *self._tries)), default=0)
 
     def ended(self, fold: int) -> list[FoldEnded]:
         """How the tries of a fold ended, the oldest first."""
@@ -83,18 +83,18 @@ class StudyRecord:
 
     def running(self, fold: int) -> FoldStarted | None:
         """The try of a fold that runs, as far as the study told; None: none does."""
-        row, begun = self._begun.get(fold, (0, None))
-        if begun is None or row < self._started_at:
+        row, started = self._started.get(fold, (0, None))
+        if started is None or row < self._started_at:
             return None  # of a start of the study that was cut off
         # Both tell when it began; they differ by what it took to write that down.
-        near = [(begun.attempt, round(begun.began_wall_s) + by) for by in (-1, 0, 1)]
-        return None if any(each in self._tries.get(fold, {}) for each in near) else begun
+        near = [(started.attempt, round(started.began_wall_s) + by) for by in (-1, 0, 1)]
+        return None if any(each in self._tries.get(fold, {}) for each in near) else started
 
     def progress(self, fold: int, attempt: int) -> TimedFoldProgress | None:
         """How far a try that runs was at last; None: nothing was told."""
-        row, seen = self._now.get(fold, (0, None))
-        begun_row = self._begun.get(fold, (0, None))[0]
-        if seen is None or row < begun_row or seen.fold_progress.attempt != attempt:
+        row, seen = self._newest_progress.get(fold, (0, None))
+        started_row = self._started.get(fold, (0, None))[0]
+        if seen is None or row < started_row or seen.fold_progress.attempt != attempt:
             return None
         return seen
 
@@ -113,11 +113,11 @@ class StudyStore:
         """What a study told."""
         return self._records.get(run) or StudyRecord()
 
-    def take(self, row: EventRow, event: AnyEvent) -> bool:
+    def apply_event(self, row: EventRow, event: AnyEvent) -> bool:
         """Take an event of any run; whether it is one of a study."""
         if not isinstance(event, StudyStarted | FoldStarted | FoldProgress | FoldEnded):
             return False
-        return self._records.setdefault(row.run, StudyRecord()).take(row, event)
+        return self._records.setdefault(row.run, StudyRecord()).apply_event(row, event)
 
     def forget(self, runs: Collection[str]) -> None:
         """Nothing is known of these runs."""

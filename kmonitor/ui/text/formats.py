@@ -134,12 +134,12 @@ def steps_text(n: int) -> str:
     return tr("1 step") if n == 1 else tr("{n} steps").format(n=count_text(n))
 
 
-def working_text(done: int, of: int) -> str:
+def working_text(n_done: int, of: int) -> str:
     """How far the hub is with a long answer, in events read; `of` 0: that is not known."""
     if not of:
         return tr("Still working\u2026")
     text = tr("Still working: {done} of {all} events read")
-    return text.format(done=count_text(done), all=count_text(of))
+    return text.format(done=count_text(n_done), all=count_text(of))
 
 
 def count_change_text(before: float, after: float) -> str:

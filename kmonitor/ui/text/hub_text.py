@@ -14,7 +14,7 @@ from kmonitor.ui.text.language import later, tr
 # Map sentences.
 
 
-MAP_SENTENCES: Final = (
+MAP_FORMS: Final = (
     # How a map was found.
     later("rules of each class of layer; nothing ran"),
     later("rules scaled by {factor}, measured at batch {batch}"),
@@ -82,7 +82,7 @@ MAP_SENTENCES: Final = (
 # study_sentences: What a study says of its folds in words, by form, so that it is translated.
 
 
-STUDY_SENTENCES: Final = (
+STUDY_FORMS: Final = (
     later("its processes held more than memory={bound}"),
     later("the kernel killed one of its processes at memory={bound}"),
     later("the kernel killed it at memory={bound}"),
@@ -105,7 +105,7 @@ STUDY_SENTENCES: Final = (
 )
 
 
-_SAID: Final = (
+_FORMS: Final = (
     # Where a figure comes from, and why there is none.
     later("begin to begin"),
     later("process and children"),
@@ -338,19 +338,23 @@ _SAID: Final = (
     later("The webhook for alerts at {host} refused: {why}."),
     later("The webhook for alerts at {host} was not reached: {why}."),
     later("Alerts come faster than they can be handed over; this one is not."),
-    *MAP_SENTENCES,
-    *STUDY_SENTENCES,
+    *MAP_FORMS,
+    *STUDY_FORMS,
 )
 
 
-def said(text: str) -> str:
+def translated_text(text: str) -> str:
     """A sentence of a training, hub or host in the language in force, where its form is known.
 
     Args:
         text: As it came; empty stays empty.
     """
     form, fields = _form_of(text)
-    return tr(form).format(**{name: said(value) for name, value in fields}) if form else text
+    return (
+        tr(form).format(**{name: translated_text(value) for name, value in fields})
+        if form
+        else text
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -374,10 +378,10 @@ def _pattern(form: str) -> re.Pattern[str]:
     return re.compile("".join(parts))
 
 
-_PLAIN: Final = frozenset(form for form in _SAID if "{" not in form)
+_PLAIN: Final = frozenset(form for form in _FORMS if "{" not in form)
 _PATTERNS: Final = tuple(
     # The longest first: a form that says less would take what another says better.
     (form, _pattern(form))
-    for form in sorted(_SAID, key=len, reverse=True)
+    for form in sorted(_FORMS, key=len, reverse=True)
     if "{" in form
 )

@@ -105,7 +105,7 @@ def judged_rate(verdict: Verdict | None, reckoned: RateLabel) -> RateLabel:
 
 
 def evidence_state(
-    run: RunSummary, verdict: Verdict, *, now_wall_s: float, can_ask: bool
+    run: RunSummary, verdict: Verdict, *, now_wall_s: float, can_request: bool
 ) -> EvidenceState:
     """A verdict in full.
 
@@ -113,7 +113,7 @@ def evidence_state(
         run: The run.
         verdict: The verdict.
         now_wall_s: Now, UTC epoch seconds.
-        can_ask: Whether the run takes commands from here.
+        can_request: Whether the run takes commands from here.
     """
     is_alarm = verdict.state not in _QUIET and verdict.state != "cleared"
     forecast = forecast_text(run, verdict, now_wall_s=now_wall_s)
@@ -124,15 +124,15 @@ def evidence_state(
     return EvidenceState(
         title=title,
         subtitle=run.name,
-        lead=_sentence(
+        lead=_capitalized(
             cause_text(verdict) or verdict_headline(verdict, is_final=is_final), verdict.name
         ),
-        lines=tuple(_sentence(line, "") for line in lines if line),
+        lines=tuple(_capitalized(line, "") for line in lines if line),
         advice=tuple(each.text for each in advice if each.command is None),
         actions=tuple(
             (each.command, each.text)
             for each in advice
-            if each.command is not None and can_ask and each.command in run.actions
+            if each.command is not None and can_request and each.command in run.actions
         ),
         tone=verdict_tone(verdict),
         guide=loop_guide_slug() if is_alarm and verdict.per == "fit" else "",
@@ -153,6 +153,6 @@ def suspicion_text(verdicts: Mapping[VerdictMetric, VerdictState]) -> str:
     )
 
 
-def _sentence(text: str, name: str) -> str:
+def _capitalized(text: str, name: str) -> str:
     # What the script calls `one_step` stays that.
     return text if name and text.startswith(name) else text[:1].upper() + text[1:]

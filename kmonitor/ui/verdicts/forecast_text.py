@@ -27,7 +27,7 @@ def forecast_text(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> st
     forecast = verdict.forecast
     if forecast is None or has_ended(run):
         return ""
-    text = _when_words(verdict, forecast, forecast_limit_text(verdict, forecast))
+    text = _when_text(verdict, forecast, forecast_limit_text(verdict, forecast))
     left = epochs_left_before(run, verdict)
     if left is not None:
         return tr("{forecast}; the fit ends before, in {left}").format(
@@ -46,7 +46,7 @@ def short_forecast_text(run: RunSummary, verdict: Verdict) -> str:
         return ""
     if epochs_left_before(run, verdict) is not None:
         return tr("the fit ends before its limit")
-    return _when_words(verdict, forecast, tr("limit"))
+    return _when_text(verdict, forecast, tr("limit"))
 
 
 def brief_forecast_text(run: RunSummary, verdict: Verdict) -> str:
@@ -70,8 +70,8 @@ def forecast_chip_text(run: RunSummary, verdict: Verdict, *, now_wall_s: float) 
         return text
     moment = _moment(run, verdict, now_wall_s)
     # There is little room: a limit without a name is that of RAM, which most runs meet first.
-    is_told = verdict.metric == "ram" or is_out_of_memory(verdict)
-    whose = "" if is_told else f"{metric_name(verdict.metric)} "
+    is_implied = verdict.metric == "ram" or is_out_of_memory(verdict)
+    whose = "" if is_implied else f"{metric_name(verdict.metric)} "
     return f"{whose}{text} \u00b7 {moment}" if moment else f"{whose}{text}"
 
 
@@ -129,7 +129,7 @@ def is_out_of_memory(verdict: Verdict) -> bool:
     return verdict.per == "fit" and forecast is not None and forecast.of != "own"
 
 
-def _models_words(verdict: Verdict, forecast: LimitForecast) -> str:
+def _models_text(verdict: Verdict, forecast: LimitForecast) -> str:
     """When a loop that trains a model after the other meets the end of memory."""
     is_gpu = forecast.of == "device"
     if forecast.latest is None or _is_open_ended(forecast):
@@ -152,9 +152,9 @@ def _models_words(verdict: Verdict, forecast: LimitForecast) -> str:
     return text.format(n=count_text(n), low=low, high=high)
 
 
-def _when_words(verdict: Verdict, forecast: LimitForecast, whose: str) -> str:
+def _when_text(verdict: Verdict, forecast: LimitForecast, whose: str) -> str:
     if is_out_of_memory(verdict):
-        return _models_words(verdict, forecast)
+        return _models_text(verdict, forecast)
     if forecast.latest is None or _is_open_ended(forecast):
         least = units_text(_rounded(math.floor(forecast.earliest)), verdict)
         return tr("{limit} in {units} at the earliest").format(limit=whose, units=least)

@@ -14,7 +14,7 @@ class VerdictStore:
     def __init__(self, request: SendRequest) -> None:
         self._send_request = request
         self._runs: dict[str, dict[str, Verdict]] = {}
-        self._wanted = ""
+        self._watched_run = ""
         self._open: dict[int, str] = {}
         self._is_stale = False
 
@@ -28,11 +28,11 @@ class VerdictStore:
 
     def want(self, run: str) -> None:
         """Keep this run's verdicts up to date from now on, and no other's."""
-        if run != self._wanted:
-            self._wanted = run
-            self._ask_now()
+        if run != self._watched_run:
+            self._watched_run = run
+            self._request_now()
 
-    def take_event(self, run: str, event: AnyEvent, *, is_live: bool) -> bool:
+    def apply_event(self, run: str, event: AnyEvent, *, is_live: bool) -> bool:
         """Take an event of any run; whether a verdict is now another one.
 
         Args:
@@ -41,38 +41,40 @@ class VerdictStore:
             is_live: False: it comes from history.
         """
         if isinstance(event, Verdict):
-            return self._keep(run, event)
-        if is_live and run == self._wanted and isinstance(event, EpochEnded | FitEnded):
-            self._ask_now()
+            return self._store(run, event)
+        if is_live and run == self._watched_run and isinstance(event, EpochEnded | FitEnded):
+            self._request_now()
         return False
 
-    def take(self, reply: VerdictsReply) -> bool:
+    def apply_reply(self, reply: VerdictsReply) -> bool:
         """Take an answer; whether a verdict is now another one."""
         if self._open.pop(reply.ask, None) is not None and self._is_stale:
-            self._ask_now()
-        changed = [self._keep(reply.run, verdict) for verdict in reply.verdicts]
+            self._request_now()
+        changed = [self._store(reply.run, verdict) for verdict in reply.verdicts]
         return any(changed)
 
-    def refuse(self, ask: int) -> None:
+    def refuse(self, request_number: int) -> None:
         """A question was refused: it is asked again when an epoch ends."""
-        self._open.pop(ask, None)
+        self._open.pop(request_number, None)
 
     def forget(self, runs: Collection[str]) -> None:
         """All that was told of these runs is void."""
         for run in runs:
             self._runs.pop(run, None)
-        self._open = {ask: run for ask, run in self._open.items() if run not in runs}
-        if self._wanted in runs:
-            self._wanted = ""
+        self._open = {
+            request_number: run for request_number, run in self._open.items() if run not in runs
+        }
+        if self._watched_run in runs:
+            self._watched_run = ""
 
-    def _ask_now(self) -> None:
+    def _request_now(self) -> None:
         # One question at a time: epochs may be shorter than a hub's answer takes.
-        self._is_stale = self._wanted in self._open.values()
-        if self._wanted and not self._is_stale:
-            question = VerdictsRequest(ask=0, run=self._wanted)
-            self._open[self._send_request(question)] = self._wanted
+        self._is_stale = self._watched_run in self._open.values()
+        if self._watched_run and not self._is_stale:
+            question = VerdictsRequest(ask=0, run=self._watched_run)
+            self._open[self._send_request(question)] = self._watched_run
 
-    def _keep(self, run: str, verdict: Verdict) -> bool:
+    def _store(self, run: str, verdict: Verdict) -> bool:
         known = self._runs.setdefault(run, {})
         before = known.get(verdict.metric)
         # Pages of history may come after what is newer.

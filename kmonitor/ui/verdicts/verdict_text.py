@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_in_sentence
+from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name_in_sentence
 from kmonitor.ui.text.formats import (
     bytes_text,
     change_text,
@@ -81,14 +81,14 @@ def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
     is_time = verdict.metric == "step_time"
     needed = _needed(verdict)
     n = min(verdict.units, needed)
-    words: dict[VerdictState, str] = {
+    texts: dict[VerdictState, str] = {
         "learning": tr("learning {n}/{all}").format(n=n, all=needed),
         "steady": tr("steady"),
         "cleared": tr("no longer slower") if is_time else tr("no longer growing"),
         "growing": tr("slowing down") if is_time else tr("growing"),
         "suspected": suspicion_of(verdict.metric),
     }
-    return words[verdict.state]
+    return texts[verdict.state]
 
 
 def _needed(verdict: Verdict) -> int:
@@ -135,7 +135,7 @@ def verdict_headline(verdict: Verdict, *, is_final: bool = False) -> str:
 def cause_text(verdict: Verdict) -> str:
     """What grows, as far as it is counted; empty where nothing was looked for."""
     name = verdict.name
-    words = {
+    texts = {
         "retained_traces": tr("traces of models that are gone are kept"),
         "retracing": tr("{name} is traced again and again").format(name=name or tr("a function")),
         "rebuilt": tr("models or optimizers are built anew, and something keeps them"),
@@ -154,10 +154,10 @@ def cause_text(verdict: Verdict) -> str:
     if verdict.metric == "step_time" and verdict.cause == "retracing":
         return tr("traces of {name} grow in number").format(name=name or tr("functions"))
     if name and verdict.cause == "retained_traces":
-        return f"{words[verdict.cause]} ({name})"
+        return f"{texts[verdict.cause]} ({name})"
     if name and verdict.cause == "python":
         return tr("Python keeps what is allocated, most of it at {line}").format(line=name)
-    return words.get(verdict.cause, "")
+    return texts.get(verdict.cause, "")
 
 
 def trace_change_text(verdict: Verdict) -> str:
@@ -176,12 +176,12 @@ def confidence_text(verdict: Verdict) -> str:
     """How much the counters say; empty where there is no cause."""
     if verdict.cause == "data_cache":
         return tr("A cache of the data set does that; it is not proven")
-    words = {
+    texts = {
         "counted": tr("That very thing was counted, and grew over the same units"),
         "fitting": tr("What grew is usually caused by this; it is not proven"),
         "open": tr("The cause is open"),
     }
-    return words.get(verdict.sureness, "")
+    return texts.get(verdict.sureness, "")
 
 
 def slope_text(verdict: Verdict) -> str:
@@ -199,12 +199,12 @@ def slope_text(verdict: Verdict) -> str:
 
 def grew_with_lines(verdict: Verdict) -> list[str]:
     """What grew over the same units, one line each."""
-    return [_grew_with(one, verdict) for one in verdict.grew_with]
+    return [_correlated_growth_text(one, verdict) for one in verdict.grew_with]
 
 
 def no_growth_reason(verdict: Verdict) -> str:
     """Why a rise is not called growth; empty where it is, or nothing was judged."""
-    words = {
+    texts = {
         "too_small": tr("it changes by little, or no more than it scatters"),
         "no_trend": tr("there is no lasting trend"),
         "steps": tr("it rises in few steps, as buffers do"),
@@ -212,7 +212,7 @@ def no_growth_reason(verdict: Verdict) -> str:
         "bending": tr("its growth bends towards a ceiling, as a cache's does"),
         "stopped": tr("it rose before, and not lately"),
     }
-    return words.get(verdict.why_not, "")
+    return texts.get(verdict.why_not, "")
 
 
 def advice_of(verdict: Verdict) -> list[VerdictAdvice]:
@@ -241,7 +241,7 @@ def evidence_lines(verdict: Verdict) -> list[str]:
 
 def verdict_log_text(verdict: Verdict) -> str:
     """The verdict as a line of the event log."""
-    metric = metric_in_sentence(verdict.metric)
+    metric = metric_name_in_sentence(verdict.metric)
     return f"{metric[:1].upper()}{metric[1:]}: {verdict_headline(verdict)}"
 
 
@@ -284,7 +284,7 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
     return known.get(code)
 
 
-def _grew_with(one: CorrelatedGrowth, verdict: Verdict) -> str:
+def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
     kinds = {
         "traces": tr("live traces"),
         "retained": tr("traces of models that are gone"),

@@ -40,7 +40,7 @@ class MenuButton(QPushButton):
         choices: Mapping[str, str],
         parent: QWidget | None = None,
         *,
-        stands_out: bool = True,
+        is_prominent: bool = True,
     ) -> None:
         """A button on which the first choice is chosen.
 
@@ -49,27 +49,27 @@ class MenuButton(QPushButton):
             name: What is chosen.
             choices: Titles by key.
             parent: Its parent.
-            stands_out: Whether it looks set with any choice but the first.
+            is_prominent: Whether it looks set with any choice but the first.
         """
         super().__init__(parent)
         self._theme = theme
         self._name = name
         self._choices = dict(choices)
-        self._stands_out = stands_out
+        self._is_prominent = is_prominent
         self.key = next(iter(self._choices))
         self._shown: tuple[str, ...] = ()
         self.setProperty("kind", "filter")
         self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         self.clicked.connect(self._on_self_clicked)
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
         self._show()
 
     def offer(self, choices: Mapping[str, str]) -> None:
         """Offer these from now on; what is chosen stays in any case."""
         if dict(choices) == self._choices:
             return
-        kept = {} if self.key in choices else {self.key: self._choices[self.key]}
-        self._choices = {**choices, **kept}
+        current = {} if self.key in choices else {self.key: self._choices[self.key]}
+        self._choices = {**choices, **current}
 
     def rename(self, name: str, choices: Mapping[str, str]) -> None:
         """Call the same choices, and what is chosen, by other words."""
@@ -103,19 +103,19 @@ class MenuButton(QPushButton):
         return menu
 
     def _show(self) -> None:
-        now = (self._name, self.key, self._choices[self.key], next(iter(self._choices)))
-        if now == self._shown:
+        state = (self._name, self.key, self._choices[self.key], next(iter(self._choices)))
+        if state == self._shown:
             return
-        self._shown = now
+        self._shown = state
         is_usual = self.key == next(iter(self._choices))
         title = self._choices[self.key]
         short = title if len(title) <= _MOST_LETTERS else title[: _MOST_LETTERS - 1] + "\u2026"
         self.setText(f"{self._name}: {short}".replace("&", "&&"))
         self.setAccessibleName(f"{self._name}: {title}")
         self.setToolTip(f"{self._name}: {title}")
-        self.setProperty("is_set", self._stands_out and not is_usual)
+        self.setProperty("is_set", self._is_prominent and not is_usual)
         repolish(self)
-        self._on_look_palette_changed()
+        self._on_theme_palette_changed()
 
     @Slot()
     def _on_self_clicked(self) -> None:
@@ -127,7 +127,7 @@ class MenuButton(QPushButton):
         self.chosen.emit(self.key)
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self.setIcon(self._theme.icon("more", "mute"))
 
 
@@ -231,7 +231,7 @@ class Switch(QAbstractButton):
         self.setAccessibleName(text)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
 
     @override
     def sizeHint(self) -> QSize:
@@ -265,5 +265,5 @@ class Switch(QAbstractButton):
         painter.drawText(text_area, flags, self.text())
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self.update()

@@ -25,7 +25,7 @@ class ElidedLabel(QLabel):
         *,
         at_end: bool = False,
         takes_room: bool = True,
-        in_parts: bool = False,
+        elides_parts: bool = False,
     ) -> None:
         """An empty or given label.
 
@@ -35,7 +35,7 @@ class ElidedLabel(QLabel):
             parent: Its parent.
             at_end: Cut at the end instead of in the middle.
             takes_room: Take all room there is, instead of no more than the text needs.
-            in_parts: Leave whole parts away first, which stand between dots, from the end.
+            elides_parts: Leave whole parts away first, which stand between dots, from the end.
         """
         super().__init__(parent)
         self.setProperty("role", role)
@@ -43,7 +43,7 @@ class ElidedLabel(QLabel):
         wide = QSizePolicy.Policy.Ignored if takes_room else QSizePolicy.Policy.Maximum
         self.setSizePolicy(wide, QSizePolicy.Policy.Fixed)
         self._mode = Qt.TextElideMode.ElideRight if at_end else Qt.TextElideMode.ElideMiddle
-        self._in_parts = in_parts
+        self._elides_parts = elides_parts
         self._brief = ""
         self.setText(text)
 
@@ -66,7 +66,7 @@ class ElidedLabel(QLabel):
         shown = metrics.elidedText(text, self._mode, width)
         if self._brief and shown != text and metrics.horizontalAdvance(self._brief) <= width:
             return self._brief
-        if self._in_parts and shown != text:
+        if self._elides_parts and shown != text:
             parts = text.split(_BETWEEN)
             led = (_BETWEEN.join(parts[:n]) for n in range(len(parts) - 1, 0, -1))
             return next((each for each in led if metrics.horizontalAdvance(each) <= width), shown)
@@ -120,7 +120,7 @@ class LegendRow(QWidget):
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def show_entries(self, entries: Sequence[tuple[str, int]]) -> None:
         """Show these words with these hues; below 0: what nobody has."""
@@ -136,8 +136,8 @@ class LegendRow(QWidget):
 
     @override
     def heightForWidth(self, width: int) -> int:
-        places = self._places(width)
-        return places[-1].bottom() + 1 if places else 0
+        boxes = self._entry_boxes(width)
+        return boxes[-1].bottom() + 1 if boxes else 0
 
     @override
     def sizeHint(self) -> QSize:
@@ -150,13 +150,13 @@ class LegendRow(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self._font())
         colours = self._theme.palette
-        for (title, hue), box in zip(self._entries, self._places(self.width()), strict=True):
+        for (title, hue), box in zip(self._entries, self._entry_boxes(self.width()), strict=True):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(colours.raised if hue < 0 else colours.series[hue]))
             painter.drawRoundedRect(box.left(), box.top() + 4, _SPOT_PX, _SPOT_PX, 3, 3)
             painter.setPen(QColor(colours.sub))
-            words = box.adjusted(_SPOT_PX + 5, 0, 4, 0)
-            painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, title)
+            text_box = box.adjusted(_SPOT_PX + 5, 0, 4, 0)
+            painter.drawText(text_box, Qt.AlignmentFlag.AlignVCenter, title)
         painter.end()
 
     def _font(self) -> QFont:
@@ -164,18 +164,18 @@ class LegendRow(QWidget):
         font.setPixelSize(SIZES.meta_px)
         return font
 
-    def _places(self, width: int) -> list[QRect]:
+    def _entry_boxes(self, width: int) -> list[QRect]:
         metrics = QFontMetrics(self._font())
-        places: list[QRect] = []
+        boxes: list[QRect] = []
         x = y = 0
         for title, _ in self._entries:
             wide = _SPOT_PX + 5 + metrics.horizontalAdvance(title)
             if x and x + wide > width:
                 x, y = 0, y + _LINE_PX
-            places.append(QRect(x, y, wide, _LINE_PX))
+            boxes.append(QRect(x, y, wide, _LINE_PX))
             x += wide + _GAP_PX
-        return places
+        return boxes
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self.update()

@@ -19,12 +19,12 @@ class PanelEdge(QWidget):
 
     Signals (main thread):
         dragged: Pixels to the right or down since the pointer was pressed.
-        let_go: The drag has ended.
+        released: The drag has ended.
         reset_requested: The usual size is wanted.
     """
 
     dragged = Signal(int)
-    let_go = Signal()
+    released = Signal()
     reset_requested = Signal()
 
     def __init__(self, *, is_upright: bool, px: int, name: str) -> None:
@@ -63,7 +63,7 @@ class PanelEdge(QWidget):
         del event
         if self._from is not None:
             self._from = None
-            self.let_go.emit()
+            self.released.emit()
 
     @override
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
@@ -111,7 +111,7 @@ class PanelSizes(QObject):
         super().__init__(window)
         self._window = window
         self._chosen: dict[Side, int | None] = {"left": None, "right": None, "below": None}
-        self._began: dict[Side, int] = {}
+        self._start_extents: dict[Side, int] = {}
         self.edges: dict[Side, PanelEdge] = {
             side: PanelEdge(
                 is_upright=side != "below",
@@ -122,7 +122,7 @@ class PanelSizes(QObject):
         }
         for side, edge in self.edges.items():
             edge.dragged.connect(partial(self._drag, side))
-            edge.let_go.connect(self._let_go, Qt.ConnectionType.DirectConnection)
+            edge.released.connect(self._end_drag, Qt.ConnectionType.DirectConnection)
             edge.reset_requested.connect(partial(self._reset, side))
 
     @property
@@ -174,15 +174,15 @@ class PanelSizes(QObject):
         return max(_LEAST[side], min(chosen, most))
 
     def _drag(self, side: Side, moved: int) -> None:
-        if side not in self._began:
-            now = self.extents(has_table=False)
-            self._began[side] = self._chosen[side] or getattr(now, side)
-        self._chosen[side] = self._began[side] + _SIGNS[side] * moved
+        if side not in self._start_extents:
+            current_extents = self.extents(has_table=False)
+            self._start_extents[side] = self._chosen[side] or getattr(current_extents, side)
+        self._chosen[side] = self._start_extents[side] + _SIGNS[side] * moved
         self._chosen[side] = self._due(side, _LEAST[side])
         self.changed.emit()
 
-    def _let_go(self) -> None:
-        self._began.clear()
+    def _end_drag(self) -> None:
+        self._start_extents.clear()
         self.settled.emit()
 
     def _reset(self, side: Side) -> None:

@@ -123,20 +123,20 @@ class RowTableView(QTableView):
         """Call the columns so where their layout is remembered, in the model's order."""
         self._names = tuple(names)
 
-    def layout_now(self) -> TableLayout:
+    def current_layout(self) -> TableLayout:
         """The order of the columns, if it is not the usual one, and the widths that were given."""
         head, names = self.horizontalHeader(), self._names
         order = tuple(names[head.logicalIndex(at)] for at in range(len(names)))
         widths = {names[at]: head.sectionSize(at) for at in sorted(self._sized) if at < len(names)}
         return TableLayout(() if order == names else order, widths)
 
-    def take_layout(self, layout: TableLayout) -> None:
+    def apply_layout(self, layout: TableLayout) -> None:
         """Lay the columns out as they were left; columns that are not known are passed over."""
         head, names = self.horizontalHeader(), self._names
         known = [names.index(name) for name in layout.order if name in names]
         if len(known) == len(names):
-            for place, at in enumerate(known):
-                head.moveSection(head.visualIndex(at), place)
+            for visual_index, at in enumerate(known):
+                head.moveSection(head.visualIndex(at), visual_index)
         for name, width in layout.widths.items():
             if name in names:
                 self.size_column(names.index(name), width)

@@ -150,7 +150,7 @@ class CellTableModel(QAbstractTableModel, Generic[RowT]):
             case _:
                 return row if role == ROW_ROLE else None
 
-    def _tell_changed(self, first: int, last: int) -> None:
+    def _emit_rows_changed(self, first: int, last: int) -> None:
         """Have the cells of these rows painted anew."""
         end = self.index(last, self.columnCount() - 1)
         self.dataChanged.emit(self.index(first, 0), end, [])

@@ -64,9 +64,9 @@ class RowStores:
         """Whether a row is about readings, which are taken then."""
         match event:
             case Sample():
-                self.readings(row.run).take_sample(event, row.t_s)
+                self.readings(row.run).apply_sample(event, row.t_s)
             case FieldSources():
-                self.readings(row.run).take_sources(event)
+                self.readings(row.run).apply_sources(event)
             case _:
                 return False
         return True
@@ -95,10 +95,12 @@ class RowStores:
             self.reclaims.add(row.run, row.row, event, wall_s=wall_s)
         elif isinstance(event, Diagnosis):
             self.diagnoses.add(row.run, row.row, event, wall_s=wall_s)
-        self.studies.take(row, event)
+        self.studies.apply_event(row, event)
         is_new = self.log_state.add(row.row, event, run=row.run, name=name, wall_s=wall_s)
         if is_new or isinstance(event, Verdict):
-            self.alerts.happened(row.run, name, host, event, wall_s=wall_s, now_wall_s=now_wall_s)
+            self.alerts.apply_event(
+                row.run, name, host, event, wall_s=wall_s, now_wall_s=now_wall_s
+            )
         return is_new
 
 
@@ -120,8 +122,16 @@ class RowBackfill:
 
     def forget(self, runs: Collection[str]) -> None:
         """What was told of these runs is void: ask anew."""
-        self._pages = {ask: page for ask, page in self._pages.items() if page[0] not in runs}
-        self._readings = {ask: run for ask, run in self._readings.items() if run not in runs}
+        self._pages = {
+            request_number: page
+            for request_number, page in self._pages.items()
+            if page[0] not in runs
+        }
+        self._readings = {
+            request_number: run
+            for request_number, run in self._readings.items()
+            if run not in runs
+        }
         self._wanted.difference_update(runs)
 
     def want(self, run: RunSummary) -> None:
@@ -129,7 +139,7 @@ class RowBackfill:
         if run.run in self._wanted:
             return
         self._wanted.add(run.run)
-        self._ask_page(run.run, 0, 0)
+        self._request_page(run.run, 0, 0)
         columns = SeriesRequest(
             ask=0,
             run=run.run,
@@ -139,17 +149,17 @@ class RowBackfill:
         )
         self._readings[self._send_request(columns)] = run.run
 
-    def take(self, reply: RowsReply) -> bool:
+    def apply_rows(self, reply: RowsReply) -> bool:
         """Follow a page that was asked here; False if it was not."""
-        asked = self._pages.pop(reply.ask, None)
-        if asked is None:
+        pending_page = self._pages.pop(reply.ask, None)
+        if pending_page is None:
             return False
-        run, page = asked
+        run, page = pending_page
         if reply.more and page < _MAX_PAGES:
-            self._ask_page(run, reply.cursor, page + 1)
+            self._request_page(run, reply.cursor, page + 1)
         return True
 
-    def take_series(self, reply: SeriesReply, readings: RunReadings) -> bool:
+    def apply_series(self, reply: SeriesReply, readings: RunReadings) -> bool:
         """Take the last readings that were asked here; False if they were not."""
         if reply.ask not in self._readings:
             return False
@@ -157,10 +167,10 @@ class RowBackfill:
         for column in reply.columns:
             last = _last(column)
             if last is not None:
-                readings.take_value(column.name, last[1], last[0])
+                readings.apply_value(column.name, last[1], last[0])
         return True
 
-    def _ask_page(self, run: str, cursor: int, page: int) -> None:
+    def _request_page(self, run: str, cursor: int, page: int) -> None:
         kinds = [*dict.fromkeys((*LOG_KINDS, "sources", *MEMORY_KINDS, *STUDY_KINDS))]
         number = self._send_request(RowsRequest(ask=0, cursor=cursor, runs=[run], kinds=kinds))
         self._pages[number] = (run, page)

@@ -10,7 +10,7 @@ from kmonitor.ui.hosts.connection_status import ConnectionStatus
 from kmonitor.ui.runs.commands import SendRequest
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import bytes_text
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.unions import EditReply, EditRequest, ErrorMessage, RunSummary
 
@@ -37,7 +37,9 @@ class RunEdits:
         if self._refused is None:
             return ""
         name, why = self._refused
-        return tr("\u201c{name}\u201d was not changed: {why}.").format(name=name, why=said(why))
+        return tr("\u201c{name}\u201d was not changed: {why}.").format(
+            name=name, why=translated_text(why)
+        )
 
     @property
     def n_open(self) -> int:
@@ -67,15 +69,15 @@ class RunEdits:
         for run in runs:
             self._send(run, EditRequest(ask=0, run=run.run, delete=True))
 
-    def take(self, told: msgspec.Struct) -> bool:
+    def apply_reply(self, reply: msgspec.Struct) -> bool:
         """Whether a message answers an edit that was asked here."""
-        asked = self._open.pop(getattr(told, "ask", 0), None)
-        if asked is None:
+        request = self._open.pop(getattr(reply, "ask", 0), None)
+        if request is None:
             return False
-        edit, name = asked
-        if isinstance(told, ErrorMessage) and not _is_done(edit, told):
-            self._refused = name, told.text.rstrip(".")
-        elif isinstance(told, EditReply) and not self._open:
+        edit, name = request
+        if isinstance(reply, ErrorMessage) and not _is_already_deleted(edit, reply):
+            self._refused = name, reply.text.rstrip(".")
+        elif isinstance(reply, EditReply) and not self._open:
             self._refused = self._refused if edit.delete else None
         return True
 
@@ -134,16 +136,16 @@ def confirm_delete(runs: Sequence[RunSummary], hosts: Sequence[str]) -> Confirma
         lost = f"{_names(runs)}\n\n{lost}"
     n_pinned = sum(run.pinned for run in runs)
     if n_pinned:
-        words = (
+        consequence = (
             tr("It is pinned.")
             if len(runs) == 1
             else tr("Pinned are {n} of them.").format(n=n_pinned)
         )
-        lost = f"{words} {lost}" if len(runs) == 1 else f"{lost}\n\n{words}"
+        lost = f"{consequence} {lost}" if len(runs) == 1 else f"{lost}\n\n{consequence}"
     return Confirmation(title, lost, yes, tr("Keep"))
 
 
-def _is_done(edit: EditRequest, error: ErrorMessage) -> bool:
+def _is_already_deleted(edit: EditRequest, error: ErrorMessage) -> bool:
     # A question may be asked twice: a run that is gone has been deleted.
     return edit.delete and error.code == "not_found"
 

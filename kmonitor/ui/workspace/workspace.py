@@ -45,19 +45,19 @@ from kmonitor_agent.wire.messages.unions import (
 class SeriesSink(Protocol):
     """Takes what the charts draw; made when the charts are loaded."""
 
-    def take_event(self, row: EventRow, event: AnyEvent, *, is_live: bool) -> None:
+    def apply_event(self, row: EventRow, event: AnyEvent, *, is_live: bool) -> None:
         """A decoded event of any run, live or from history."""
         ...
 
-    def take_series(self, reply: SeriesReply) -> None:
+    def apply_series(self, reply: SeriesReply) -> None:
         """An answer to a question for columns."""
         ...
 
-    def hear_pending(self, pending: ReplyPending) -> None:
+    def note_pending(self, pending: ReplyPending) -> None:
         """An answer to a question for columns takes long."""
         ...
 
-    def refuse(self, ask: int) -> None:
+    def refuse(self, request_number: int) -> None:
         """A question was refused."""
         ...
 
@@ -98,7 +98,7 @@ class Workspace:
         self.verdicts = VerdictStore(request)
         self.models = ModelStore()
         self.ends = RunEndStore(request)
-        self.commands = CommandStore(request, asked_by=user)
+        self.commands = CommandStore(request, requester=user)
         self.limits = LimitStore(self.commands, user=user)
         self.edits = RunEdits(request)
         self.changed: set[Topic] = set()
@@ -155,11 +155,11 @@ class Workspace:
     def banner(self, now_wall_s: float) -> BannerState | None:
         """The bar above the charts, or None while all is well."""
         own = self.link.banner(now_wall_s)
-        host = self.troubled_host(now_wall_s)
+        host = self.host_of_banner(now_wall_s)
         found = self.hosts.get(host) if host else None
         return found.banner(now_wall_s) if found is not None else own
 
-    def troubled_host(self, now_wall_s: float) -> str:
+    def host_of_banner(self, now_wall_s: float) -> str:
         """Address of the host that the banner is about; `HERE`: of none."""
         if self.link.banner(now_wall_s) is not None:
             return HERE
@@ -168,7 +168,7 @@ class Workspace:
 
     def dismiss_banner(self, now_wall_s: float) -> None:
         """The user has read what the banner says."""
-        host = self.hosts.get(self.troubled_host(now_wall_s))
+        host = self.hosts.get(self.host_of_banner(now_wall_s))
         if host is not None:
             host.dismiss()
         else:
@@ -176,12 +176,12 @@ class Workspace:
 
     def status(self, *, version: str) -> StatusBarState:
         """The status bar."""
-        picture = self.link.status(version=version)
-        n_live, n = self.hosts.counts()
+        state = self.link.status(version=version)
+        n_live, n = self.hosts.reached_and_total()
         if not n:
-            return picture
+            return state
         hosts = tr("{n} of {all} hosts connected").format(n=n_live, all=n)
-        return replace(picture, link=f"{picture.link} \u00b7 {hosts}")
+        return replace(state, link=f"{state.link} \u00b7 {hosts}")
 
     def add_host(self, address: str, name: str = "") -> None:
         """Show a host; one that is shown already is called by this name from now on."""
@@ -197,15 +197,15 @@ class Workspace:
         self.changed |= {"link", "runs", "log", "series", "readings"}
         self._show_runs()
 
-    def way(
+    def set_route(
         self, at: str, stage: RouteStage, what: str, remedy: str, *, retry_in_s: float | None
     ) -> None:
-        """The way to a host changed; see `Host.way`."""
+        """The way to a host changed; see `Host.set_route`."""
         host = self.hosts.get(at)
         if host is not None:
             now_wall_s = self._clock.wall_s()
             retry_wall_s = None if retry_in_s is None else now_wall_s + retry_in_s
-            host.way(stage, what, remedy, retry_wall_s)
+            host.set_route(stage, what, remedy, retry_wall_s)
             self.changed |= {"link", "runs"}
 
     def connected(self, reply: HubReply, at: str = HERE) -> None:
@@ -231,7 +231,7 @@ class Workspace:
     def condition(self, reply: HubReply, at: str = HERE) -> None:
         """What a hub that is connected says of itself has changed."""
         if not at or self.hosts.get(at) is not None:
-            self.link_at(at).heard(reply)
+            self.link_at(at).apply_hub_reply(reply)
             self.changed.add("link")
 
     def disconnected(
@@ -245,24 +245,24 @@ class Workspace:
         link.disconnected(why, since_wall_s=since_wall_s, retry_wall_s=retry_wall_s)
         self.changed |= {"link", "runs"}
 
-    def take(self, message: msgspec.Struct, at: str = HERE) -> None:
+    def apply_message(self, message: msgspec.Struct, at: str = HERE) -> None:
         """Take any message that a hub sent."""
         host = self.hosts.get(at)
         if (at and host is None) or (host is not None and host.same_as):
             return  # removed meanwhile, or told by another way too
         match message:
             case RunsReply():
-                self._take_runs(message, at)
+                self._apply_runs(message, at)
             case RowsReply():
-                self._take_rows(message, at)
+                self._apply_rows(message, at)
             case SeriesReply():
-                self._take_series(message)
+                self._apply_series(message)
             case VerdictsReply():
-                self._judged(self.verdicts.take(message))
+                self._judged(self.verdicts.apply_reply(message))
             case CommandReply():
-                self._take_command(message)
+                self._apply_command(message)
             case ErrorMessage() | EditReply() | ReplyPending():
-                self._take_end(message)
+                self._apply_outcome(message)
             case _:
                 # Answers that only the asker needs, and hints.
                 return
@@ -298,13 +298,13 @@ class Workspace:
         other = next((o for o, hub in self._hubs.items() if hub == reply.hub and o != at), None)
         if other is None:
             return False
-        known, here = self.hosts.get(other), tr("this machine")
+        known, this_machine = self.hosts.get(other), tr("this machine")
         if host is not None and self.link_at(other).is_live:
-            host.same_as = known.name if known is not None else here
+            host.same_as = known.name if known is not None else this_machine
             return True
         # That way is lost, or this one is the shorter: the runs come by this one from now on.
         if known is not None:
-            known.same_as = host.name if host is not None else here
+            known.same_as = host.name if host is not None else this_machine
         self._hubs[at] = self._hubs.pop(other)
         self._seen.setdefault(at, set()).update(self._seen.pop(other, set()))
         self.run_store.move(other, at)
@@ -315,26 +315,26 @@ class Workspace:
 
     def _forget_runs(self, runs: Collection[str]) -> None:
         self._rows.forget(runs)
-        for book in (self.verdicts, self.models, self._row_backfill, self.fold_metrics):
-            book.forget(runs)
+        for store in (self.verdicts, self.models, self._row_backfill, self.fold_metrics):
+            store.forget(runs)
         if self._charts is not None:
             self._charts.forget(runs)
 
-    def _take_runs(self, reply: RunsReply, at: str) -> None:
+    def _apply_runs(self, reply: RunsReply, at: str) -> None:
         self._seen.setdefault(at, set()).update(summary.run for summary in reply.runs)
-        if self.run_store.take(reply, at):
+        if self.run_store.apply_reply(reply, at):
             self.changed.add("readings")
         if reply.deleted:
             self._forget_runs(reply.deleted)
             self.changed.add("log")
         for summary in reply.runs:
-            self.limits.settle(summary)
+            self.limits.drop_confirmed(summary)
         self.changed |= {"runs", "series"}
         self._show_runs()
 
-    def _take_rows(self, reply: RowsReply, at: str) -> None:
+    def _apply_rows(self, reply: RowsReply, at: str) -> None:
         self._seen.setdefault(at, set()).update(row.run for row in reply.rows)
-        is_live = not (self._row_backfill.take(reply) or self.fold_metrics.take(reply))
+        is_live = not (self._row_backfill.apply_rows(reply) or self.fold_metrics.apply_rows(reply))
         if is_live:
             self.link.count_rows(len(reply.rows))
         for row in reply.rows:
@@ -343,18 +343,18 @@ class Workspace:
             except ProtocolError:
                 # A newer agent's event type: stored by the hub, nothing for this version to show.
                 continue
-            self._take_event(row, event, is_live=is_live)
+            self._apply_event(row, event, is_live=is_live)
 
-    def _take_event(self, row: EventRow, event: AnyEvent, *, is_live: bool) -> None:
+    def _apply_event(self, row: EventRow, event: AnyEvent, *, is_live: bool) -> None:
         if self._rows.read(row, event):
             self.changed.add("readings")
         elif self._note(row, event):
             self.changed.add("log")
-        self.models.take(row.run, event)
-        self.fold_metrics.take_event(row, event)
-        self._judged(self.verdicts.take_event(row.run, event, is_live=is_live))
+        self.models.apply_event(row.run, event)
+        self.fold_metrics.apply_event(row, event)
+        self._judged(self.verdicts.apply_event(row.run, event, is_live=is_live))
         if self._charts is not None:
-            self._charts.take_event(row, event, is_live=is_live)
+            self._charts.apply_event(row, event, is_live=is_live)
             self.changed.add("series")
 
     def _note(self, row: EventRow, event: AnyEvent) -> bool:
@@ -366,34 +366,36 @@ class Workspace:
             row, event, name=name, host=host, wall_s=wall_s, now_wall_s=now_wall_s
         )
 
-    def _take_series(self, reply: SeriesReply) -> None:
+    def _apply_series(self, reply: SeriesReply) -> None:
         readings = self.readings(reply.run)
         readings.add_sources(reply.sources)
-        is_taken = self.ends.take(reply) or self._row_backfill.take_series(reply, readings)
-        if not is_taken and self._charts is not None:
-            self._charts.take_series(reply)
+        is_handled = self.ends.apply_series(reply) or self._row_backfill.apply_series(
+            reply, readings
+        )
+        if not is_handled and self._charts is not None:
+            self._charts.apply_series(reply)
         self.changed |= {"series", "readings"}
 
-    def _take_command(self, reply: CommandReply) -> None:
-        asked = self.commands.take(reply)
-        if asked is not None:
-            self.limits.ended(asked)
+    def _apply_command(self, reply: CommandReply) -> None:
+        command = self.commands.apply_reply(reply)
+        if command is not None:
+            self.limits.ended(command)
             self.changed |= {"commands", "series"}
 
-    def _take_end(self, told: EditReply | ErrorMessage | ReplyPending) -> None:
-        if isinstance(told, ReplyPending):
+    def _apply_outcome(self, reply: EditReply | ErrorMessage | ReplyPending) -> None:
+        if isinstance(reply, ReplyPending):
             if self._charts is not None:
-                self._charts.hear_pending(told)
+                self._charts.note_pending(reply)
                 self.changed.add("series")
-        elif self.edits.take(told):
+        elif self.edits.apply_reply(reply):
             self.changed.add("runs")
-        elif isinstance(told, ErrorMessage):
-            self._take_error(told)
+        elif isinstance(reply, ErrorMessage):
+            self._apply_error(reply)
 
-    def _take_error(self, error: ErrorMessage) -> None:
-        asked = self.commands.refuse(error)
-        if asked is not None:
-            self.limits.ended(asked)
+    def _apply_error(self, error: ErrorMessage) -> None:
+        command = self.commands.refuse(error)
+        if command is not None:
+            self.limits.ended(command)
             self.changed |= {"commands", "series"}
         if self._charts is not None:
             self._charts.refuse(error.ask)
@@ -408,7 +410,7 @@ class Workspace:
     def _show_runs(self) -> None:
         current = self.run_store.current()
         ended = current.run if current is not None and has_ended(current) else ""
-        if self.log.look_at(ended):
+        if self.log.select_ended_run(ended):
             self._row_backfill.forget([ended])
         shown = [run for run in self.run_store.shown() if self.is_reached(run.run)]
         for summary in shown[:1]:

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from kmonitor.connect.follower import Connected, Disconnected, HubFollower, HubStatusChanged
-from kmonitor.hub.options import KEEP_NAME, Keep, write_keep
+from kmonitor.hub.options import KEEP_NAME, Keep, save_keep
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import ipc_endpoint, view_socket_path
 from kmonitor_agent.wire.messages.codec import decode_event
@@ -41,7 +41,9 @@ class Reader:
         self.wakes = 0
         self.news: list[object] = []
         self.follower = HubFollower(
-            ipc_endpoint(view_socket_path(folders)), wake=self._wake, inbox_limit=inbox_limit
+            ipc_endpoint(view_socket_path(folders)),
+            wake_reader=self._wake,
+            inbox_limit=inbox_limit,
         )
 
     def _wake(self) -> None:
@@ -170,7 +172,7 @@ def test_a_command_is_told_at_each_new_state(live_hub: LiveHub, reader: Reader, 
         asked = CommandRequest(
             ask=0, id=new_id(), run=agent.run, name="save", boot=agent.boot, args=PlainArguments()
         )
-        number = reader.follower.ask(asked)
+        number = reader.follower.send_request(asked)
         wait_until(
             lambda: [t for t in reader.of(CommandReply) if t.status.state == "done"], what="done"
         )
@@ -184,7 +186,9 @@ def test_a_command_is_told_at_each_new_state(live_hub: LiveHub, reader: Reader, 
 def test_a_question_asked_before_the_hub_is_there_is_answered_when_it_comes(
     idle_hub: LiveHub, reader: Reader
 ):
-    number = reader.follower.ask(SeriesRequest(ask=0, run=new_id(), columns=["ram_bytes"]))
+    number = reader.follower.send_request(
+        SeriesRequest(ask=0, run=new_id(), columns=["ram_bytes"])
+    )
     wait_until(lambda: reader.of(Disconnected))
     idle_hub.start()
     reader.follower.retry_now()
@@ -219,7 +223,7 @@ def test_a_deleted_run_is_told(live_hub: LiveHub, reader: Reader, folders: Folde
     with SimulatedAgent(folders) as agent:
         agent.end_boot()
         wait_until(lambda: [t for t in reader.of(RunsReply) if t.runs[-1].state == "finished"])
-    number = reader.follower.ask(EditRequest(ask=0, run=agent.run, delete=True))
+    number = reader.follower.send_request(EditRequest(ask=0, run=agent.run, delete=True))
     wait_until(lambda: reader.of(EditReply))
     wait_until(lambda: [t for t in reader.of(RunsReply) if agent.run in t.deleted])
 
@@ -253,13 +257,13 @@ def test_a_hub_that_can_write_no_more_is_heard_of_at_once_and_when_it_can_again(
 def test_bounds_that_cannot_be_read_any_more_stay_in_force_and_every_desktop_hears_of_it(
     live_hub: LiveHub, reader: Reader, folders: Folders
 ):
-    write_keep(folders, Keep(days=30.0))
+    save_keep(folders, Keep(days=30.0))
     wait_until(lambda: reader.of(Connected))
     with live_hub.client() as client:
         wait_until(lambda: client.hub().keep_days, what="the bounds")
         (folders.settings / KEEP_NAME).write_text('{"days": ')
         troubled = wait_until(lambda: reader.of(HubStatusChanged), what="the trouble")[0].hub
-        write_keep(folders, Keep(days=7.0))
+        save_keep(folders, Keep(days=7.0))
         wait_until(lambda: len(reader.of(HubStatusChanged)) > 1, what="its end")
 
     mended = reader.of(HubStatusChanged)[1].hub
@@ -281,7 +285,7 @@ def test_two_desktops_both_see_what_came_of_a_command_of_one(
             agent.wait_acked()
             wait_until(lambda: reader.of(RunsReply) and other.of(RunsReply))
             asked = CommandRequest(ask=0, id=new_id(), run=agent.run, name="save", boot=agent.boot)
-            reader.follower.ask(asked)
+            reader.follower.send_request(asked)
 
             for each in (reader, other):
                 wait_until(lambda r=each: _records(r, asked.id), what="the record")

@@ -15,10 +15,10 @@ from kmonitor.connect.hub_client import HubClient, HubRefused, HubUnreachable
 from kmonitor.connect.local_hub import (
     HomeUnusable,
     HubDidNotStart,
-    ask_local_hub,
     disk_space_problem,
     ensure_hub,
     make_hub_folders,
+    request_local_hub,
     stop_hub,
 )
 from kmonitor.hub.lock import HubLock
@@ -38,7 +38,7 @@ def folders_left_without_hub(folders: Folders) -> Iterator[Folders]:
 
 def test_a_hub_is_started_once_and_found_again(folders_left_without_hub: Folders):
     folders = folders_left_without_hub
-    assert ask_local_hub(folders) is None
+    assert request_local_hub(folders) is None
 
     first = ensure_hub(folders)
     second = ensure_hub(folders)
@@ -53,7 +53,7 @@ def test_stop_waits_until_the_process_is_gone(folders: Folders):
     pid = ensure_hub(folders).pid
 
     assert stop_hub(folders)
-    assert ask_local_hub(folders) is None
+    assert request_local_hub(folders) is None
     assert not psutil.pid_exists(pid)
 
 

@@ -28,26 +28,28 @@ def telling(ask: int, *troubles: str, unwritten: str = "") -> HubReply:
 
 def test_a_hub_is_asked_once_for_each_change_of_its_troubles():
     pull = connected()
-    pull.take(ChangeHint(head=0, change=0, troubles=troubles_checksum([])), 0.0)
+    pull.apply_message(ChangeHint(head=0, change=0, troubles=troubles_checksum([])), 0.0)
     assert asked(pull, 0.1) == []
 
-    pull.take(ChangeHint(head=0, change=0, troubles=troubles_checksum(["full"])), 0.2)
+    pull.apply_message(ChangeHint(head=0, change=0, troubles=troubles_checksum(["full"])), 0.2)
     (number,) = asked(pull, 0.3)
     assert asked(pull, 0.4) == []
-    pull.take(telling(number, "full"), 0.5)
+    pull.apply_message(telling(number, "full"), 0.5)
     assert asked(pull, 2.5) == []
 
-    pull.take(ChangeHint(head=0, change=0, troubles=troubles_checksum(["read-only"])), 2.6)
+    pull.apply_message(
+        ChangeHint(head=0, change=0, troubles=troubles_checksum(["read-only"])), 2.6
+    )
     assert len(asked(pull, 2.7)) == 1
 
 
 def test_an_older_hub_that_tells_only_whether_it_can_write_is_not_asked_over_and_over():
     pull = connected()
     pull.connected(telling(0, "a database was put aside"))
-    pull.take(ChangeHint(head=0, change=0), 0.1)
+    pull.apply_message(ChangeHint(head=0, change=0), 0.1)
     assert asked(pull, 0.2) == []
 
-    pull.take(ChangeHint(head=0, change=0, is_troubled=True), 0.3)
+    pull.apply_message(ChangeHint(head=0, change=0, is_troubled=True), 0.3)
     (number,) = asked(pull, 0.4)
-    pull.take(telling(number, "full", unwritten="full"), 0.5)
+    pull.apply_message(telling(number, "full", unwritten="full"), 0.5)
     assert asked(pull, 2.5) == []

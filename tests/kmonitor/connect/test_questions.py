@@ -39,8 +39,8 @@ def test_a_question_is_sent_once_and_again_only_when_no_answer_came():
     assert send_due(questions, 0.0) == [number]
     assert send_due(questions, 1.0) == []
     assert send_due(questions, 3.5) == [number]
-    assert questions.take(EditReply(ask=number, run="r"), 4.0)
-    assert not questions.take(EditReply(ask=number, run="r"), 4.0)
+    assert questions.accept_reply(EditReply(ask=number, run="r"), 4.0)
+    assert not questions.accept_reply(EditReply(ask=number, run="r"), 4.0)
     assert send_due(questions, 100.0) == []
 
 
@@ -49,7 +49,7 @@ def test_everything_open_is_asked_again_on_a_new_connection():
     numbers = [questions.add(EDIT), questions.add(COMMAND)]
     send_due(questions, 0.0)
 
-    questions.ask_all_again(0.5)
+    questions.resend_all(0.5)
 
     assert send_due(questions, 0.5) == numbers
 
@@ -60,7 +60,7 @@ def test_a_command_is_asked_again_until_final_and_told_at_news_only():
     send_due(questions, 0.0)
 
     states: list[CommandState] = ["queued", "queued", "started", "done"]
-    news = [questions.take(told(number, state), 0.1) for state in states]
+    news = [questions.accept_reply(told(number, state), 0.1) for state in states]
 
     assert news == [True, False, True, True]
     assert send_due(questions, 5.0) == []
@@ -72,7 +72,7 @@ def test_a_hub_that_is_busy_is_asked_again_later():
     send_due(questions, 0.0)
     busy = ErrorMessage(code="busy", text="later", retry_ms=200, ask=number)
 
-    assert not questions.take(busy, 1.0)
+    assert not questions.accept_reply(busy, 1.0)
     assert send_due(questions, 1.1) == []
     assert send_due(questions, 1.25) == [number]
 
@@ -82,10 +82,10 @@ def test_a_hub_at_work_on_an_answer_is_news_and_left_alone_for_a_while():
     number = questions.add(EDIT)
     send_due(questions, 0.0)
 
-    assert questions.take(ReplyPending(ask=number, done=1, of=2), 2.0)
+    assert questions.accept_reply(ReplyPending(ask=number, done=1, of=2), 2.0)
     assert send_due(questions, 4.0) == []
-    assert questions.take(EditReply(ask=number, run="r"), 4.5)
-    assert not questions.take(ReplyPending(ask=number), 4.6)
+    assert questions.accept_reply(EditReply(ask=number, run="r"), 4.5)
+    assert not questions.accept_reply(ReplyPending(ask=number), 4.6)
 
 
 def test_an_outline_is_news_and_the_whole_is_still_waited_for():
@@ -94,9 +94,9 @@ def test_an_outline_is_news_and_the_whole_is_still_waited_for():
     send_due(questions, 0.0)
 
     outline = SeriesReply(ask=number, run="r", row=1, columns=[], one_of=9)
-    assert questions.take(outline, 1.0)
-    assert questions.take(replace(outline, one_of=1), 2.0)
-    assert not questions.take(outline, 2.1)
+    assert questions.accept_reply(outline, 1.0)
+    assert questions.accept_reply(replace(outline, one_of=1), 2.0)
+    assert not questions.accept_reply(outline, 2.1)
 
 
 def test_too_many_open_questions_drop_the_oldest():
@@ -105,4 +105,4 @@ def test_too_many_open_questions_drop_the_oldest():
     questions.due(0.0)
 
     assert questions.overflow() == numbers[:3]
-    assert not questions.take(EditReply(ask=numbers[0], run="r"), 0.0)
+    assert not questions.accept_reply(EditReply(ask=numbers[0], run="r"), 0.0)

@@ -15,10 +15,10 @@ from kmonitor.cli.hub import command as cli_hub
 from kmonitor.cli.main import main
 from kmonitor.connect.local_hub import (
     HubSilent,
-    ask_local_hub,
     end_silent_hub,
     ensure_hub,
     lock_holder,
+    request_local_hub,
 )
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import hub_lock_path
@@ -44,7 +44,7 @@ def test_a_stopped_hub_is_named_everywhere_and_ended_by_hub_stop(
     monkeypatch: pytest.MonkeyPatch,
 ):
     for module in (cli_hub, command):
-        monkeypatch.setattr(module, "hub_answers", partial(ask_local_hub, timeout_s=0.2))
+        monkeypatch.setattr(module, "hub_answers", partial(request_local_hub, timeout_s=0.2))
     pid = live_hub.process.pid
     os.kill(pid, signal.SIGSTOP)
     why = f"The hub of process {pid} holds {hub_lock_path(folders)} and does not answer"

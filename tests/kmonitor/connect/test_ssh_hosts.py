@@ -11,10 +11,10 @@ import pytest
 from kmonitor.connect.follower import Connected, Disconnected, News, RouteChanged
 from kmonitor.connect.host_connection import RemoteHubFollower
 from kmonitor.connect.host_errors import HostError
-from kmonitor.connect.local_hub import ask_local_hub, ensure_hub
+from kmonitor.connect.local_hub import ensure_hub, request_local_hub
 from kmonitor.connect.remembered_hosts import RememberedHost
 from kmonitor.connect.remote_hub import ConnectCancelled, ensure_remote
-from kmonitor.connect.ssh import place_for_socket
+from kmonitor.connect.ssh import make_socket_path
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import view_socket_path
 from kmonitor_agent.wire.messages.unions import RowsReply, RunsReply
@@ -63,7 +63,9 @@ class Followed:
 @contextmanager
 def following(folders: Folders, socket: str = "") -> Iterator[Followed]:
     host = RememberedHost(NAME, socket=socket)
-    followed = Followed(RemoteHubFollower(host, place_for_socket(folders), wake=lambda: None))
+    followed = Followed(
+        RemoteHubFollower(host, make_socket_path(folders), wake_reader=lambda: None)
+    )
     followed.link.start()
     try:
         yield followed
@@ -93,7 +95,7 @@ def test_a_hub_is_started_there_followed_and_comes_back_when_ssh_is_killed(
 ) -> None:
     with following(folders) as followed:
         followed.wait_connected()
-        told = ask_local_hub(live_ssh_host.there)
+        told = request_local_hub(live_ssh_host.there)
         assert told is not None
         with SimulatedAgent(live_ssh_host.there, name="far") as agent:
             agent.start_fit(epochs=3)
@@ -165,7 +167,7 @@ def test_a_remembered_socket_without_a_hub_is_found_out_and_the_hub_started(
     with following(folders, str(view_socket_path(live_ssh_host.there))) as followed:
         followed.wait_connected()
 
-    assert ask_local_hub(live_ssh_host.there) is not None
+    assert request_local_hub(live_ssh_host.there) is not None
 
 
 def test_what_only_the_user_can_mend_waits_for_retry(ssh_host: SshHost, folders: Folders) -> None:
@@ -244,11 +246,11 @@ def test_a_frozen_machine_is_waited_for(live_ssh_host: SshHost, folders: Folders
 def test_a_hub_that_dies_there_is_started_anew(live_ssh_host: SshHost, folders: Folders) -> None:
     with following(folders) as followed:
         followed.wait_connected()
-        told = ask_local_hub(live_ssh_host.there)
+        told = request_local_hub(live_ssh_host.there)
         assert told is not None
         os.kill(told.pid, 9)
         followed.wait_connected()
-        again = ask_local_hub(live_ssh_host.there)
+        again = request_local_hub(live_ssh_host.there)
 
     assert again is not None
     assert again.pid != told.pid

@@ -138,7 +138,7 @@ def test_an_export_that_nobody_wants_any_more_leaves_nothing(
     (run,) = client.runs()
 
     with pytest.raises(ExportCancelled):
-        RunExport(client, run, is_given_up=lambda: True).into_file(tmp_path / "run.csv", "csv")
+        RunExport(client, run, is_cancelled=lambda: True).into_file(tmp_path / "run.csv", "csv")
 
     assert list(tmp_path.glob("run*")) == []
 

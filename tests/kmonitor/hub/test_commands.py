@@ -29,7 +29,7 @@ def asked_of(run: str, boot: str, name: str = "save", ttl_s: float = 10.0) -> Co
 
 
 def take(parts: HubParts, asked: CommandRequest) -> CommandStatus:
-    told = CommandService(parts.ledger, parts.clock).take(asked)()
+    told = CommandService(parts.ledger, parts.clock).submit(asked)()
     assert isinstance(told, CommandReply)
     return told.status
 
@@ -195,7 +195,7 @@ def test_a_command_that_was_never_sent_expires(parts: HubParts):
 
     parts.clock.move(10.5)
     for entry, state, why in book.overdue(parts.clock.monotonic_s()):
-        parts.ledger.settle(entry, state, why)
+        parts.ledger.advance_command(entry, state, why)
 
     assert take(parts, asked).state == "expired"
     assert not list(book.due(parts.clock.monotonic_s()))

@@ -35,7 +35,7 @@ def here(tmp_path: Path) -> HubParts:
         block = next_block(reader, record.key, 20)
         reader.close()
         assert block is not None
-        parts.ledger.take_block(block)
+        parts.ledger.add_block(block)
     parts.ledger.audit("me", "note", "run", "net", "done")
     parts.ledger.registry.delete(next(parts.ledger.registry.all()))
     assert parts.ledger.commit()

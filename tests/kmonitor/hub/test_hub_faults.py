@@ -38,7 +38,7 @@ def test_what_is_raised_is_counted_and_goes_no_further(log: logging.Logger):
         with faults.guarded("view"):
             raise ValueError("x")
 
-    assert faults.counts() == {"view": 3}
+    assert faults.fault_counts() == {"view": 3}
 
 
 def test_a_flood_of_faults_fills_neither_log_nor_memory(log: logging.Logger, tmp_path: Path):
@@ -54,8 +54,8 @@ def test_a_flood_of_faults_fills_neither_log_nor_memory(log: logging.Logger, tmp
 
     lines = (tmp_path / "log").read_text().splitlines()
     assert len([line for line in lines if line.startswith("ingest ")]) == 13
-    assert len(faults.counts()) <= 65
-    assert sum(faults.counts().values()) == 5500
+    assert len(faults.fault_counts()) <= 65
+    assert sum(faults.fault_counts().values()) == 5500
 
 
 def test_the_log_is_rotated(tmp_path: Path):
@@ -78,7 +78,7 @@ def test_a_task_that_fails_does_not_keep_others_from_running(log: logging.Logger
         schedule.run_due(now_s)
 
     assert ran == [1, 1]
-    assert faults.counts() == {"bad": 1}
+    assert faults.fault_counts() == {"bad": 1}
     assert schedule.wait_s(12.25) == 0.75
 
 
@@ -137,7 +137,9 @@ def test_sessions_are_bounded_and_the_least_heard_goes():
     sessions = AgentConnections()
     for number in range(MAX_CONNECTIONS + 1):
         identity = str(number).encode()
-        sessions.add(AgentConnection(identity, f"run{number}", "b", 0.0, heard_s=float(number)))
+        sessions.add(
+            AgentConnection(identity, f"run{number}", "b", 0.0, last_heard_s=float(number))
+        )
 
     assert len(sessions) == MAX_CONNECTIONS
     assert sessions.of_run("run0") is None
@@ -150,7 +152,7 @@ def test_one_socket_carries_several_runs():
     two = AgentConnection(b"a", "two", "b", 0.0, 2.0)
     sessions.add(one)
     sessions.add(two)
-    sessions.hear_socket(b"a", 5.0)
+    sessions.note_socket_message(b"a", 5.0)
 
     assert len(sessions) == 2
     assert (sessions.last_heard_s("one"), sessions.last_heard_s("two")) == (5.0, 5.0)

@@ -26,7 +26,9 @@ def test_who_asked_once_is_no_viewer(live_hub: LiveHub, client: HubClient):
 
 
 def test_a_desktop_is_a_viewer_until_it_leaves(live_hub: LiveHub, client: HubClient):
-    follower = HubFollower(ipc_endpoint(view_socket_path(live_hub.folders)), wake=lambda: None)
+    follower = HubFollower(
+        ipc_endpoint(view_socket_path(live_hub.folders)), wake_reader=lambda: None
+    )
     follower.start()
     wait_until(lambda: client.hub().viewers == 1, what="a viewer")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor.integrations.handed_over import HandedOver, NotTold, taken
+from kmonitor.integrations.handed_over import HandedOver, NotEncodable, decode
 from kmonitor_agent.studies.values import pack_value, unpack_value
 
 
@@ -32,8 +32,8 @@ def double(value: int) -> int:
 
 def again(folder: Path, value: Any) -> Any:
     handed = HandedOver(folder)
-    told = unpack_value(pack_value(handed.told("value", value)))
-    return taken(told, handed.parts)
+    told = unpack_value(pack_value(handed.encode("value", value)))
+    return decode(told, handed.callables)
 
 
 def test_structures_come_back_as_they_are(tmp_path: Path):
@@ -73,7 +73,7 @@ def test_an_object_comes_back_by_its_attributes(tmp_path: Path):
 def test_what_cannot_be_told_is_refused_by_its_place(
     tmp_path: Path, value: object, where: str, kind: str
 ):
-    with pytest.raises(NotTold) as refused:
-        HandedOver(tmp_path).told("value", value)
+    with pytest.raises(NotEncodable) as refused:
+        HandedOver(tmp_path).encode("value", value)
 
     assert (refused.value.where, refused.value.kind) == (where, kind)

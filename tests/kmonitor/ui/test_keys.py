@@ -6,7 +6,7 @@ import re
 import pytest
 
 from kmonitor.base.installation import resource_path
-from kmonitor.ui.actions.action_panel import _looks, action_variants
+from kmonitor.ui.actions.action_panel import _button_styles, action_variants
 from kmonitor.ui.shortcuts import KEYS, Shortcut, shortcut_groups, shortcut_keys
 
 LISTED = {keys for group in shortcut_groups() for line in group.lines for keys in line.keys}
@@ -34,17 +34,17 @@ def test_a_key_of_the_whole_window_meets_those_of_its_pages_only():
 
 
 def test_actions_and_their_ways_have_keys_of_the_table():
-    known = {key.keys for key in KEYS.values() if key.place == "charts"}
+    known = {key.keys for key in KEYS.values() if key.scope == "charts"}
 
-    assert {look[1] for look in _looks().values()} <= known
+    assert {look[1] for look in _button_styles().values()} <= known
     assert {way.shortcut for name in ("save", "reload") for way in action_variants(name)} <= known
 
 
 def test_each_group_says_what_its_keys_do():
     for group in shortcut_groups():
         assert group.title
-        assert all(line.words and line.keys for line in group.lines)
-        words = [line.words for line in group.lines]
+        assert all(line.text and line.keys for line in group.lines)
+        words = [line.text for line in group.lines]
         assert len(set(words)) == len(words)
 
 

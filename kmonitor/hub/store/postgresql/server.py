@@ -66,35 +66,35 @@ class Address:
     def read(cls, text: str) -> "Address":
         """The address that a URL names. Raises: `AddressUnreadable`."""
         try:
-            parts = {name: value for name, value in conninfo_to_dict(text).items() if value}
+            fields = {name: value for name, value in conninfo_to_dict(text).items() if value}
         except psycopg.Error:
             # Not `from exc`: libpq repeats the part it stumbled over, which may be a password.
             raise AddressUnreadable from None
-        if not _is_plain(parts):
+        if not _is_plain(fields):
             raise AddressUnreadable
-        has_password = any(name in parts for name in _SECRET)
-        return cls(make_conninfo("", **{**_MANNERS, **parts}), _shown(parts), has_password)
+        has_password = any(name in fields for name in _SECRET)
+        return cls(make_conninfo("", **{**_MANNERS, **fields}), _shown(fields), has_password)
 
 
-def _is_plain(parts: dict[str, Any]) -> bool:
+def _is_plain(fields: dict[str, Any]) -> bool:
     # A `/` or `@` in a password that is not written as %2F or %40 ends up in other parts.
-    is_port = all(each.isdigit() for each in str(parts.get("port", "0")).split(","))
-    named = [str(parts.get(name, "")) for name in ("host", "dbname", "user")]
+    is_port = all(each.isdigit() for each in str(fields.get("port", "0")).split(","))
+    named = [str(fields.get(name, "")) for name in ("host", "dbname", "user")]
     return is_port and not any("@" in each for each in named) and "/" not in named[1]
 
 
-def _shown(parts: dict[str, Any]) -> str:
-    user = f"{parts['user']}@" if "user" in parts else ""
-    port = f":{parts['port']}" if "port" in parts else ""
-    asked = f"?service={parts['service']}" if "service" in parts else ""
-    host = parts.get("host", parts.get("hostaddr", ""))
-    return f"postgresql://{user}{host}{port}/{parts.get('dbname', '')}{asked}"
+def _shown(fields: dict[str, Any]) -> str:
+    user = f"{fields['user']}@" if "user" in fields else ""
+    port = f":{fields['port']}" if "port" in fields else ""
+    query = f"?service={fields['service']}" if "service" in fields else ""
+    host = fields.get("host", fields.get("hostaddr", ""))
+    return f"postgresql://{user}{host}{port}/{fields.get('dbname', '')}{query}"
 
 
 # faults: What libpq and the server say, as the hub tells it: what is wrong, and what to do.
 
 
-_MOST_WORDS: Final = 400
+_LONGEST_TEXT: Final = 400
 
 _QUESTION: Final = re.compile(r" Is the server running [^?]*\?")
 """What libpq adds to a refused connection; what to do is said by us."""
@@ -141,27 +141,27 @@ def error_text(exc: psycopg.Error) -> str:
     """What the server or libpq says, in one line, without its full stop."""
     text = exc.diag.message_primary or str(exc)
     line = _QUESTION.sub("", " ".join(text.split()))
-    return line[:_MOST_WORDS].rstrip(".") or type(exc).__name__
+    return line[:_LONGEST_TEXT].rstrip(".") or type(exc).__name__
 
 
 def unusable(exc: psycopg.Error, address: Address) -> StoreUnusable:
     """Why a hub cannot begin with this database."""
-    words, shown = error_text(exc), address.shown
+    error, shown = error_text(exc), address.shown
     if isinstance(exc, errors.InsufficientPrivilege):
         return StoreUnusable(
-            f"{shown}: kmonitor may not make or use its tables: {words}.", _RIGHTS
+            f"{shown}: kmonitor may not make or use its tables: {error}.", _RIGHTS
         )
     pgconn = exc.pgconn
     if pgconn is not None and pgconn.needs_password:
         return StoreUnusable(f"{shown} wants a password, and none is known.", _TO_PGPASS)
-    if "password authentication failed" in words:
+    if "password authentication failed" in error:
         return StoreUnusable(f"{shown} refuses the password that is known for it.", _TO_PGPASS)
-    if "does not exist" in words:
+    if "does not exist" in error:
         return StoreUnusable(
-            f"{shown}: {words}.", "Make it on the server first, or write another."
+            f"{shown}: {error}.", "Make it on the server first, or write another."
         )
     remedy = "See whether the server runs and lets this host in: psql says the same or more."
-    return StoreUnusable(f"{shown} cannot be used: {words}.", remedy)
+    return StoreUnusable(f"{shown} cannot be used: {error}.", remedy)
 
 
 _SESSION: Final = """\
@@ -302,12 +302,12 @@ class WritingConnection(ServerConnection):
         self._thread: threading.Thread | None = None
 
     @property
-    def is_away(self) -> bool:
+    def is_disconnected(self) -> bool:
         """Whether there is no connection now."""
         return self._connection is None and not self._coming
 
     @property
-    def why(self) -> str:
+    def last_error(self) -> str:
         """Why there was none the last time that one was lost or not had."""
         return self._why
 
@@ -341,11 +341,11 @@ class WritingConnection(ServerConnection):
         self._connection = None
         if not self._is_over.is_set():
             self._thread = threading.Thread(
-                target=self._come_back, name="kmonitor-hub-store", daemon=True
+                target=self._reconnect, name="kmonitor-hub-store", daemon=True
             )
             self._thread.start()
 
-    def _come_back(self) -> None:
+    def _reconnect(self) -> None:
         pause_s = 0.0
         while not self._is_over.wait(pause_s):
             try:

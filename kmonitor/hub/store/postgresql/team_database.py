@@ -187,9 +187,9 @@ class TeamDatabase(Database):
         self.address = address
         self.hub = _identity(folder / IDENTITY_NAME)
         self._instance = new_id()
-        first = begun_connection(address)
+        first = open_connection(address)
         try:
-            number, self._commits, head = self._enlist(first)
+            number, self._commits, head = self._claim_hub_number(first)
         except psycopg.Error as exc:
             first.close()
             raise unusable(exc, address) from exc
@@ -204,7 +204,7 @@ class TeamDatabase(Database):
         id_range = HubIdRange.of_hub(number)
         super().__init__(self.server, id_range)
         self._seen = self.server.generation
-        self._under_way: _UnderWay | None = None
+        self._commit_in_flight: _CommitInFlight | None = None
         self._size_bytes, self._size_s = 0, float("-inf")
         try:
             self._load(max(head, id_range.middle))
@@ -215,8 +215,8 @@ class TeamDatabase(Database):
 
     @property
     @override
-    def is_away(self) -> bool:
-        return self.server.is_away
+    def is_disconnected(self) -> bool:
+        return self.server.is_disconnected
 
     @override
     def open_reader(self) -> StoreConnection:
@@ -240,19 +240,19 @@ class TeamDatabase(Database):
 
     @override
     def trouble(self, exc: Exception) -> str:
-        what = "cannot be reached" if self.is_away else "cannot be written"
+        what = "cannot be reached" if self.is_disconnected else "cannot be written"
         return f"the team's database {self.address.shown} {what} ({exc})"
 
     @override
-    def standing_trouble(self) -> str:
-        if not self.server.is_away:
+    def lasting_trouble(self) -> str:
+        if not self.server.is_disconnected:
             return ""
-        return self.trouble(StoreUnavailable(self.server.why))
+        return self.trouble(StoreUnavailable(self.server.last_error))
 
     @override
     def size_bytes(self) -> int:
         now_s = time.monotonic()
-        if now_s - self._size_s > _SIZE_EVERY_S and not self.is_away:
+        if now_s - self._size_s > _SIZE_EVERY_S and not self.is_disconnected:
             self._size_s = now_s
             with suppress(StoreUnavailable):  # a hub that tells of itself does so then too
                 self._size_bytes = int(self.server.execute(_SIZE).fetchone()[0])
@@ -263,7 +263,7 @@ class TeamDatabase(Database):
         return None
 
     @override
-    def give_back(self, pages: int) -> None:
+    def release_pages(self, pages: int) -> None:
         pass  # the server's autovacuum does
 
     @override
@@ -278,13 +278,13 @@ class TeamDatabase(Database):
     def _prepare(self, batch: WriteBatch) -> None:
         with self.server.in_use() as connection:
             if self._seen != self.server.generation:
-                self._look_again(connection, batch)
+                self._check_commit(connection, batch)
                 self._seen = self.server.generation
 
     @override
     @contextmanager
     def _transaction(self, batch: WriteBatch) -> Generator[None]:
-        self._under_way = _UnderWay.of(batch)
+        self._commit_in_flight = _CommitInFlight.of(batch)
         with self.server.in_use() as connection:
             try:
                 self._begin(connection, batch)
@@ -293,9 +293,9 @@ class TeamDatabase(Database):
             except BaseException:
                 if not connection.closed:
                     connection.execute("ROLLBACK")
-                    self._under_way = None
+                    self._commit_in_flight = None
                 raise
-        self._under_way = None
+        self._commit_in_flight = None
         self._commits += 1
 
     @override
@@ -308,9 +308,9 @@ class TeamDatabase(Database):
 
     @property
     def _is_in_doubt(self) -> bool:
-        return self._under_way is not None or self.is_away
+        return self._commit_in_flight is not None or self.is_disconnected
 
-    def _enlist(self, connection: BoundedConnection) -> tuple[int, int, int]:
+    def _claim_hub_number(self, connection: BoundedConnection) -> tuple[int, int, int]:
         """This hub's number, commits and head; no other process writes as it from now on."""
         found = connection.execute(
             "INSERT INTO hubs (hub, host, instance) VALUES (%s, %s, %s)"
@@ -328,46 +328,52 @@ class TeamDatabase(Database):
         connection.execute("BEGIN")
         claimed = connection.execute(_CLAIM, (head, self.number, self._instance))
         if not claimed.rowcount:
-            raise self._taken_over(connection)
+            raise self._takeover_error(connection)
 
-    def _taken_over(self, connection: BoundedConnection) -> Exception:
-        found = _one(connection, "SELECT host FROM hubs WHERE number = %s", self.number)
+    def _takeover_error(self, connection: BoundedConnection) -> Exception:
+        found = _fetch_by_number(
+            connection, "SELECT host FROM hubs WHERE number = %s", self.number
+        )
         if found is None:
             return StoreOutOfSync("the database has forgotten this hub")
         return TakenOver(str(found[0]))
 
-    def _look_again(self, connection: BoundedConnection, batch: WriteBatch) -> None:
+    def _check_commit(self, connection: BoundedConnection, batch: WriteBatch) -> None:
         """Find out whether the commit that was under way when the connection broke was made."""
         # The line is held by a commit that the server is still about: its end is waited for.
         query = "SELECT commits, head, instance FROM hubs WHERE number = %s FOR UPDATE"
-        found = _one(connection, query, self.number)
+        found = _fetch_by_number(connection, query, self.number)
         if found is None or found[2] != self._instance:
-            raise self._taken_over(connection)
+            raise self._takeover_error(connection)
         commits, head = int(found[0]), int(found[1])
-        done = self._under_way
-        if commits == self._commits + 1 and done is not None:
-            self._leave_out(done, batch, head)
+        in_flight = self._commit_in_flight
+        if commits == self._commits + 1 and in_flight is not None:
+            self._leave_out(in_flight, batch, head)
         elif commits != self._commits:
             raise StoreOutOfSync("the server holds another state than the one it had confirmed")
-        self._under_way = None
+        self._commit_in_flight = None
 
-    def _leave_out(self, done: "_UnderWay", batch: WriteBatch, head: int) -> None:
+    def _leave_out(self, in_flight: "_CommitInFlight", batch: WriteBatch, head: int) -> None:
         """The commit whose answer was lost was made: none of it is written again."""
-        if batch is done.write_batch:
-            del batch.audit[: done.n_audit]
+        if batch is in_flight.write_batch:
+            del batch.audit[: in_flight.n_audit]
         else:
             # It was told as refused, since the server had not answered, and is taken back.
             with self.server.in_use() as connection:
-                connection.execute("DELETE FROM commands WHERE id = ANY(%s)", (done.commands,))
-                connection.execute("DELETE FROM deleted WHERE run_key = ANY(%s)", (done.deleted,))
+                connection.execute(
+                    "DELETE FROM commands WHERE id = ANY(%s)", (in_flight.commands,)
+                )
+                connection.execute(
+                    "DELETE FROM deleted WHERE run_key = ANY(%s)", (in_flight.deleted,)
+                )
         batch.events = [event for event in batch.events if event[0] > head]
         self._commits += 1
-        self._audit += done.n_audit
+        self._audit += in_flight.n_audit
         self.head = max(self.head, head)
 
 
 @dataclass(frozen=True, slots=True)
-class _UnderWay:
+class _CommitInFlight:
     """What a commit holds whose answer has not come yet; the hub may add to its `write_batch`."""
 
     write_batch: WriteBatch
@@ -376,7 +382,7 @@ class _UnderWay:
     deleted: list[int]
 
     @classmethod
-    def of(cls, batch: WriteBatch) -> "_UnderWay":
+    def of(cls, batch: WriteBatch) -> "_CommitInFlight":
         commands = [each[0] for each in batch.commands]
         deleted = [each[0] for each in batch.deleted]
         return cls(batch, len(batch.audit), commands, deleted)
@@ -396,7 +402,7 @@ def put_events(server: ServerConnection, events: Sequence[tuple[Any, ...]]) -> N
             copy.write_row(event)
 
 
-def begun_connection(address: Address) -> BoundedConnection:
+def open_connection(address: Address) -> BoundedConnection:
     """A connection to a database whose tables are there and up to date.
 
     Raises:
@@ -415,7 +421,9 @@ def begun_connection(address: Address) -> BoundedConnection:
     return connection
 
 
-def _one(connection: BoundedConnection, query: str, number: int) -> tuple[Any, ...] | None:
+def _fetch_by_number(
+    connection: BoundedConnection, query: str, number: int
+) -> tuple[Any, ...] | None:
     return connection.execute(query.encode(), (number,)).fetchone()
 
 

@@ -39,7 +39,7 @@ class ActionButton(QPushButton):
         super().__init__(parent)
         self._theme = theme
         self._button_state: ButtonState | None = None
-        self._shown_ways: Sequence[ActionVariant] = ()
+        self._shown_variants: Sequence[ActionVariant] = ()
         self._keeps_focus = False
         self._hint = QLabel()
         self._hint.setProperty("role", "meta")
@@ -50,9 +50,9 @@ class ActionButton(QPushButton):
         self._more.setStyleSheet("text-align: center;")
         self._more.hide()
         self._more.clicked.connect(self._on_more_clicked)
-        self._ways = QActionGroup(self)
-        self._ways.setExclusionPolicy(QActionGroup.ExclusionPolicy.None_)
-        self._ways.triggered.connect(self._on_ways_triggered)
+        self._variant_group = QActionGroup(self)
+        self._variant_group.setExclusionPolicy(QActionGroup.ExclusionPolicy.None_)
+        self._variant_group.triggered.connect(self._on_variant_group_triggered)
         self._row = QHBoxLayout(self)
         self._row.setSpacing(4)
         self._row.addStretch(1)
@@ -63,7 +63,7 @@ class ActionButton(QPushButton):
         # The panel's width is the panel's: what has no room there must not widen it.
         self.setMinimumWidth(1)
         self.clicked.connect(self._on_self_clicked)
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def show_state(self, state: ButtonState) -> None:
         """Show this from now on."""
@@ -84,7 +84,7 @@ class ActionButton(QPushButton):
         self.setAccessibleDescription(state.tooltip)
         self._switch(is_on=state.is_enabled)
         self._hint.setText("" if state.is_half else state.shortcut)
-        self._show_ways(state)
+        self._show_variants(state)
         self._draw()
         self._fit_hint()
 
@@ -93,21 +93,21 @@ class ActionButton(QPushButton):
         self.setFixedHeight(_LOW_HEIGHT if is_close else _HEIGHT)
 
     @property
-    def has_ways(self) -> bool:
+    def has_variants(self) -> bool:
         """Whether there is more than one way to ask for it."""
-        return bool(self._ways.actions())
+        return bool(self._variant_group.actions())
 
     def lead_to_menu(self) -> QWidget:
         """The last control of it for the Tab key: its menu's button, where it has one."""
         QWidget.setTabOrder(self, self._more)
         return self._more
 
-    def menu_of_ways(self) -> QMenu:
+    def variants_menu(self) -> QMenu:
         """The ways, as a menu that is gone when it is closed."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setToolTipsVisible(True)
-        menu.addActions(self._ways.actions())
+        menu.addActions(self._variant_group.actions())
         return menu
 
     @override
@@ -117,14 +117,14 @@ class ActionButton(QPushButton):
 
     @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Down and self.has_ways:
+        if event.key() == Qt.Key.Key_Down and self.has_variants:
             self._open_menu()
             return
         super().keyPressEvent(event)
 
     @override
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        if self.has_ways and self.isEnabled():
+        if self.has_variants and self.isEnabled():
             self._open_menu()
 
     @override
@@ -154,42 +154,42 @@ class ActionButton(QPushButton):
             self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _fit_hint(self) -> None:
-        taken = self.fontMetrics().horizontalAdvance(self.text()) + _AROUND_TEXT
-        taken += _MORE_WIDTH if self.has_ways else 0
+        text_width = self.fontMetrics().horizontalAdvance(self.text()) + _AROUND_TEXT
+        text_width += _MORE_WIDTH if self.has_variants else 0
         hint = self._hint.fontMetrics().horizontalAdvance(self._hint.text())
-        self._hint.setVisible(taken + hint <= self.width())
+        self._hint.setVisible(text_width + hint <= self.width())
 
-    def _show_ways(self, state: ButtonState) -> None:
-        if self._shown_ways != state.ways:
-            self._shown_ways = state.ways
-            self._make_ways(state.ways)
-        self._ways.setEnabled(state.is_enabled)
-        self._more.setVisible(self.has_ways)
+    def _show_variants(self, state: ButtonState) -> None:
+        if self._shown_variants != state.variants:
+            self._shown_variants = state.variants
+            self._make_variants(state.variants)
+        self._variant_group.setEnabled(state.is_enabled)
+        self._more.setVisible(self.has_variants)
         self._more.setToolTip(state.more)
         self._more.setAccessibleName(state.more)
-        self._row.setContentsMargins(12, 0, 6 if self.has_ways else 12, 0)
+        self._row.setContentsMargins(12, 0, 6 if self.has_variants else 12, 0)
 
-    def _make_ways(self, ways: Sequence[ActionVariant]) -> None:
-        for entry in self._ways.actions():
-            self._ways.removeAction(entry)
+    def _make_variants(self, variants: Sequence[ActionVariant]) -> None:
+        for entry in self._variant_group.actions():
+            self._variant_group.removeAction(entry)
             entry.deleteLater()
-        for way in ways:
+        for variant in variants:
             # The key is shown only: one of its own would be silent where the action is off.
-            entry = QAction(f"{way.title}\t{way.shortcut}", self)
-            entry.setData(way.key)
-            entry.setToolTip(way.tooltip)
+            entry = QAction(f"{variant.title}\t{variant.shortcut}", self)
+            entry.setData(variant.key)
+            entry.setToolTip(variant.tooltip)
             self.addAction(entry)
-            self._ways.addAction(entry)
+            self._variant_group.addAction(entry)
 
     def _open_menu(self) -> None:
-        self.menu_of_ways().popup(self.mapToGlobal(self.rect().bottomLeft()))
+        self.variants_menu().popup(self.mapToGlobal(self.rect().bottomLeft()))
 
     @Slot()
     def _on_more_clicked(self) -> None:
         self._open_menu()
 
     @Slot(QAction)
-    def _on_ways_triggered(self, entry: QAction) -> None:
+    def _on_variant_group_triggered(self, entry: QAction) -> None:
         if self._button_state is not None:
             self.command_requested.emit(self._button_state.command, str(entry.data()))
 
@@ -199,20 +199,20 @@ class ActionButton(QPushButton):
             self.command_requested.emit(self._button_state.command, "")
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._draw()
 
     def _draw(self) -> None:
-        picture = self._button_state
-        if picture is None:
+        state = self._button_state
+        if state is None:
             return
-        if picture.kind == "primary":
-            self.setIcon(self._theme.icon_on_accent(picture.icon))
-            colour = self._theme.palette.on_accent if picture.is_enabled else ""
+        if state.kind == "primary":
+            self.setIcon(self._theme.icon_on_accent(state.icon))
+            colour = self._theme.palette.on_accent if state.is_enabled else ""
             self._hint.setStyleSheet(f"color: {colour};" if colour else "")
             self._more.setIcon(self._theme.icon_on_accent("more"))
             return
-        is_danger = picture.kind == "danger"
-        self.setIcon(self._theme.icon(picture.icon, "crit" if is_danger else "plain"))
+        is_danger = state.kind == "danger"
+        self.setIcon(self._theme.icon(state.icon, "crit" if is_danger else "plain"))
         self._more.setIcon(self._theme.icon("more"))
-        set_tone(self._hint, "crit" if is_danger and picture.is_enabled else "")
+        set_tone(self._hint, "crit" if is_danger and state.is_enabled else "")

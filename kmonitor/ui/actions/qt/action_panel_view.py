@@ -72,7 +72,7 @@ class ActionsPanel(QFrame):
         shape = tuple(shown.is_half for shown in state.buttons)
         if shape != self._shape:
             self._shape = shape
-            self._lay_buttons()
+            self._lay_out_buttons()
         for button, shown in zip(self._buttons, state.buttons, strict=True):
             button.show_state(shown)
         self._why_not.setText(state.why_not)
@@ -104,9 +104,9 @@ class ActionsPanel(QFrame):
         """Show the selected run's readings."""
         self._readings.show_groups(groups)
 
-    def limit_sentence(self) -> str:
+    def limit_outcome_text(self) -> str:
         """What the panel says will happen at the limit."""
-        return self._at_limit.sentence()
+        return self._at_limit.outcome_text()
 
     def _build(self) -> None:
         self._waiting.setProperty("tone", "accent")
@@ -143,15 +143,15 @@ class ActionsPanel(QFrame):
 
     @Slot()
     def _on_key_activated(self) -> None:
-        picture = self._keys.get(self.sender().objectName())
-        if picture is None:
+        shortcut = self._keys.get(self.sender().objectName())
+        if shortcut is None:
             return
-        if picture.refusal:
-            self.key_refused.emit(picture.refusal)
+        if shortcut.refusal:
+            self.key_refused.emit(shortcut.refusal)
         else:
-            self.command_requested.emit(picture.command, picture.way)
+            self.command_requested.emit(shortcut.command, shortcut.variant)
 
-    def _lay_buttons(self) -> None:
+    def _lay_out_buttons(self) -> None:
         """Give each button its place: halves side by side, a single one takes the line."""
         while len(self._buttons) < len(self._shape):
             button = ActionButton(self._theme)

@@ -36,7 +36,7 @@ class CommandController(QObject):
         super().__init__(parent)
         self._window = window
         self._workspace = workspace
-        self._asked_back: CommandName | None = None
+        self._confirming: CommandName | None = None
         workspace.limits.reloads = settings.reloads
         workspace.limits.answer = settings.limit_answer
         panel = window.actions_panel
@@ -51,16 +51,16 @@ class CommandController(QObject):
         return _answer(self._workspace.limits.answer)
 
     @Slot(str, str)
-    def request(self, command: str, way: str = "") -> None:
+    def request(self, command: str, variant: str = "") -> None:
         """Send a command to the selected run; what loses something is asked back first."""
         run, name = self._workspace.run_store.current(), _command(command)
         if run is None or name is None:
             return
         question = confirmation_before(run, name)
         if question is None:
-            self._send(name, variant_arguments(name, way))
+            self._send(name, variant_arguments(name, variant))
             return
-        self._asked_back = name
+        self._confirming = name
         box = ConfirmationBox(question(), self._window)
         box.accepted.connect(self._on_question_accepted)
         box.open()
@@ -72,8 +72,8 @@ class CommandController(QObject):
 
     @Slot()
     def _on_question_accepted(self) -> None:
-        if self._asked_back is not None:
-            self._send(self._asked_back)
+        if self._confirming is not None:
+            self._send(self._confirming)
 
     def _send(self, command: CommandName, args: Arguments | None = None) -> None:
         self._workspace.command(command, args)

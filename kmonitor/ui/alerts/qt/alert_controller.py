@@ -14,7 +14,7 @@ from kmonitor.ui.alerts.alert_rules import AlertSettings, load_alert_settings, s
 from kmonitor.ui.alerts.delivery import AlertSender, Delivery
 from kmonitor.ui.alerts.qt.alerts_dialog import AlertsDialog, AlertsText
 from kmonitor.ui.shell.qt.window import MainWindow
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ class DesktopNotifications(QObject):
     """The tray's icon, where there is a tray; main thread only.
 
     Signals:
-        wanted: The user wants to see what the last alert was about.
+        window_requested: The user wants to see what the last alert was about.
     """
 
-    wanted = Signal()
+    window_requested = Signal()
 
     def __init__(self, window: QWidget, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -50,12 +50,12 @@ class DesktopNotifications(QObject):
             return
         self._tray = tray = QSystemTrayIcon(self._window.windowIcon(), self)
         self._menu = menu = QMenu()
-        menu.addAction(self.tr("Show kmonitor")).triggered.connect(self.wanted)
+        menu.addAction(self.tr("Show kmonitor")).triggered.connect(self.window_requested)
         menu.addAction(self.tr("Quit")).triggered.connect(self._window.close)
         tray.setContextMenu(menu)
         tray.setToolTip("kmonitor")
         tray.activated.connect(self._on_tray_activated)
-        tray.messageClicked.connect(self.wanted)
+        tray.messageClicked.connect(self.window_requested)
         tray.show()
 
     def stop(self) -> None:
@@ -64,7 +64,7 @@ class DesktopNotifications(QObject):
             self._tray.hide()
             self._tray = None
 
-    def way(self) -> str:
+    def delivery_text(self) -> str:
         """How alerts are shown here, in a sentence."""
         if self._tray is not None and QSystemTrayIcon.supportsMessages():
             return self.tr("Alerts are shown as notifications while kmonitor runs.")
@@ -73,18 +73,18 @@ class DesktopNotifications(QObject):
             "in the event log."
         )
 
-    def tell(self, alert: Alert) -> None:
+    def notify(self, alert: Alert) -> None:
         """Show an alert."""
         QApplication.alert(self._window)
         if self._tray is None:
             return
         self._tray.setIcon(icon_with_dot(self._window.windowIcon(), alert.severity))
-        self._tray.setToolTip(f"kmonitor\n{alert.title}: {alert.sentence}"[:200])
+        self._tray.setToolTip(f"kmonitor\n{alert.title}: {alert.full_text}"[:200])
         icons = QSystemTrayIcon.MessageIcon
         icon = {"info": icons.Information, "warning": icons.Warning, "error": icons.Critical}
-        self._tray.showMessage(alert.title, alert.sentence, icon[alert.severity], _SHOWN_MS)
+        self._tray.showMessage(alert.title, alert.full_text, icon[alert.severity], _SHOWN_MS)
 
-    def seen(self) -> None:
+    def clear_marks(self) -> None:
         """The user looks at the window: nothing is marked any more."""
         if self._tray is not None:
             self._tray.setIcon(self._window.windowIcon())
@@ -93,7 +93,7 @@ class DesktopNotifications(QObject):
     @Slot(QSystemTrayIcon.ActivationReason)
     def _on_tray_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
         if reason != QSystemTrayIcon.ActivationReason.Context:
-            self.wanted.emit()
+            self.window_requested.emit()
 
 
 def icon_with_dot(icon: QIcon, severity: Severity) -> QIcon:
@@ -112,18 +112,18 @@ def icon_with_dot(icon: QIcon, severity: Severity) -> QIcon:
 
 
 _log = logging.getLogger(__name__)
-_LOOK_MS = 1000
+_POLL_MS = 1000
 
 
 class AlertController(QObject):
     """Main thread only.
 
     Signals:
-        run_wanted: Run id: the one that an alert was about.
+        run_requested: Run id: the one that an alert was about.
         _failed: What was not handed over and why; from the outlet's thread, queued.
     """
 
-    run_wanted = Signal(str)
+    run_requested = Signal(str)
     _failed = Signal(str)
 
     def __init__(
@@ -145,10 +145,10 @@ class AlertController(QObject):
         self._dialog: AlertsDialog | None = None
         self._about = ""
         self._desktop_notifications = DesktopNotifications(window, self)
-        self._desktop_notifications.wanted.connect(self._on_notices_wanted)
+        self._desktop_notifications.window_requested.connect(self._on_notices_window_requested)
         self._failed.connect(self._on_self_failed, Qt.ConnectionType.QueuedConnection)
         self._alert_sender = AlertSender(self._failed.emit)
-        self._timer = QTimer(self, interval=_LOOK_MS)
+        self._timer = QTimer(self, interval=_POLL_MS)
         self._timer.timeout.connect(self._on_timer_timeout)
         window.header.alerts_requested.connect(self.open)
         window.shortcut("alerts").activated.connect(self.open)
@@ -174,12 +174,12 @@ class AlertController(QObject):
     def open(self) -> None:
         """Show the rules."""
         if self._dialog is None:
-            text = AlertsText(self._desktop_notifications.way, self._dry_run)
+            text = AlertsText(self._desktop_notifications.delivery_text, self._dry_run)
             self._dialog = dialog = AlertsDialog(
                 self._workspace.alerts.settings, text, self._window
             )
             dialog.chosen.connect(self._on_dialog_chosen)
-            dialog.test_wanted.connect(self._on_dialog_test_wanted)
+            dialog.test_requested.connect(self._on_dialog_test_requested)
             dialog.destroyed.connect(self._on_dialog_destroyed)
         self._dialog.show()
         self._dialog.raise_()
@@ -188,7 +188,7 @@ class AlertController(QObject):
     @override
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.WindowActivate:
-            self._desktop_notifications.seen()
+            self._desktop_notifications.clear_marks()
         return super().eventFilter(watched, event)
 
     def _dry_run(self) -> tuple[str, ...]:
@@ -198,29 +198,29 @@ class AlertController(QObject):
             else ()
         )
 
-    def _tell(self, alert: Alert) -> None:
+    def _deliver(self, alert: Alert) -> None:
         self._about = alert.subject if alert.kind != "host" else ""
-        _log.info("alert: %s: %s", alert.title, alert.sentence)
-        self._desktop_notifications.tell(alert)
-        self._hand_over(alert, self._workspace.alerts.settings)
+        _log.info("alert: %s: %s", alert.title, alert.full_text)
+        self._desktop_notifications.notify(alert)
+        self._send_alert(alert, self._workspace.alerts.settings)
 
-    def _hand_over(self, alert: Alert, settings: AlertSettings) -> None:
+    def _send_alert(self, alert: Alert, settings: AlertSettings) -> None:
         self._alert_sender.send(Delivery(alert.facts(), settings.command, settings.webhook))
 
     @Slot()
     def _on_timer_timeout(self) -> None:
-        desk, now_wall_s = self._workspace, self._workspace.now_wall_s()
-        desk.alerts.hosts(desk.hosts.lost(), now_wall_s=now_wall_s)
-        for alert in desk.alerts.due(now_wall_s):
-            self._tell(alert)
+        workspace, now_wall_s = self._workspace, self._workspace.now_wall_s()
+        workspace.alerts.hosts(workspace.hosts.lost(), now_wall_s=now_wall_s)
+        for alert in workspace.alerts.due(now_wall_s):
+            self._deliver(alert)
 
     @Slot()
-    def _on_notices_wanted(self) -> None:
+    def _on_notices_window_requested(self) -> None:
         self._window.show()
         self._window.raise_()
         self._window.activateWindow()
         if self._about and self._workspace.run_store.get(self._about) is not None:
-            self.run_wanted.emit(self._about)
+            self.run_requested.emit(self._about)
 
     @Slot(object)
     def _on_dialog_chosen(self, settings: AlertSettings) -> None:
@@ -230,12 +230,12 @@ class AlertController(QObject):
             self._on_self_failed(why)
 
     @Slot(object)
-    def _on_dialog_test_wanted(self, settings: AlertSettings) -> None:
+    def _on_dialog_test_requested(self, settings: AlertSettings) -> None:
         now_wall_s = self._workspace.now_wall_s()
         text = self.tr("This is a test: nothing happened.")
         host = self._workspace.link.hub.host if self._workspace.link.hub else ""
         test = Alert("ended", "test", "", "kmonitor", host, text, "info", now_wall_s)
-        self._hand_over(test, settings)
+        self._send_alert(test, settings)
 
     @Slot()
     def _on_dialog_destroyed(self) -> None:
@@ -245,6 +245,6 @@ class AlertController(QObject):
     def _on_self_failed(self, text: str) -> None:
         _log.warning("%s", text)
         if self._dialog is not None:
-            self._dialog.add_trouble(said(text))
+            self._dialog.add_trouble(translated_text(text))
         else:
-            self._window.status.show_note(said(text))
+            self._window.status.show_note(translated_text(text))

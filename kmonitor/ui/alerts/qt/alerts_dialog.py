@@ -32,7 +32,7 @@ from kmonitor.ui.alerts.alert_rules import (
     rule_title,
 )
 from kmonitor.ui.alerts.delivery import invalid_command_reason, invalid_webhook_reason
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.theme.qt.theme import role_label, set_tone
 
 _SIZE = (640, 620)
@@ -59,11 +59,11 @@ class AlertsText:
     """What others tell in the dialog, each in the language in force.
 
     Attributes:
-        way: How alerts are shown on this desktop, in a sentence.
+        delivery: How alerts are shown on this desktop, in a sentence.
         dry_run: What the selected run's limits would have done so far; nothing without limits.
     """
 
-    way: Callable[[], str]
+    delivery: Callable[[], str]
     dry_run: Callable[[], tuple[str, ...]]
 
 
@@ -72,11 +72,11 @@ class AlertsDialog(QDialog):
 
     Signals (main thread):
         chosen: An `AlertSettings` that is to be in force.
-        test_wanted: An `AlertSettings` whose command and webhook are to be tried.
+        test_requested: An `AlertSettings` whose command and webhook are to be tried.
     """
 
     chosen = Signal(object)
-    test_wanted = Signal(object)
+    test_requested = Signal(object)
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class AlertsDialog(QDialog):
 
     def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("Alerts"))
-        self._lead.setText(self._alerts_text.way())
+        self._lead.setText(self._alerts_text.delivery())
         lines = self._alerts_text.dry_run()
         self._dry_run.setText("\n".join(lines))
         self._dry_run.setVisible(bool(lines))
@@ -121,13 +121,13 @@ class AlertsDialog(QDialog):
         for label, text in zip(self._heads, heads, strict=True):
             label.setText(text)
         for row in self._rows.values():
-            self._word_row(row)
-        self._say(
+            self._set_row_texts(row)
+        self._set_field_texts(
             self._command,
             self.tr("Command"),
             self.tr("run here for each alert, with JSON at its input; empty: none"),
         )
-        self._say(
+        self._set_field_texts(
             self._webhook,
             self.tr("Webhook"),
             self.tr("https://\u2026 that each alert is posted to as JSON; empty: none"),
@@ -135,9 +135,9 @@ class AlertsDialog(QDialog):
         self._test.setText(self.tr("Send a test"))
         self._test.setToolTip(self.tr("Hand a made-up alert to the command and the webhook"))
         self._test.setAccessibleName(self._test.text())
-        self.tell("", is_bad=False)
+        self.show_outcome("", is_bad=False)
 
-    def tell(self, text: str, *, is_bad: bool) -> None:
+    def show_outcome(self, text: str, *, is_bad: bool) -> None:
         """Say what came of it."""
         self._is_trouble = is_bad and bool(text)
         self._why.setText(text)
@@ -146,9 +146,9 @@ class AlertsDialog(QDialog):
 
     def add_trouble(self, text: str) -> None:
         """Say what failed, below what had failed before: command and webhook may both do."""
-        said = self._why.text().splitlines() if self._is_trouble else []
-        if text not in said:
-            self.tell("\n".join([*said, text]), is_bad=True)
+        shown = self._why.text().splitlines() if self._is_trouble else []
+        if text not in shown:
+            self.show_outcome("\n".join([*shown, text]), is_bad=True)
 
     def settings(self) -> AlertSettings:
         """As it is typed now; rules that are the usual ones are left out."""
@@ -185,12 +185,12 @@ class AlertsDialog(QDialog):
         column.addWidget(self._lead)
         column.addWidget(scroll, 1)
         column.addWidget(self._dry_run)
-        self._build_outlets()
+        self._build_delivery_fields()
         column.addLayout(self._form)
         column.addWidget(self._why)
         column.addLayout(last)
 
-    def _build_outlets(self) -> None:
+    def _build_delivery_fields(self) -> None:
         for field in (self._command, self._webhook):
             field.setMaxLength(4096)
             # Qt's own label, which stands in line with its field.
@@ -224,17 +224,17 @@ class AlertsDialog(QDialog):
         grid.setRowStretch(grid.rowCount(), 1)
         return inside
 
-    def _word_row(self, row: _Row) -> None:
-        words = rule_title(*row.key)
-        row.is_on.setText(words)
+    def _set_row_texts(self, row: _Row) -> None:
+        title = rule_title(*row.key)
+        row.is_on.setText(title)
         row.hold.setSuffix(f" {self.tr('s')}")
         row.hold.setSpecialValueText(self.tr("at once"))
-        row.hold.setAccessibleName(self.tr("{rule}: once it lasts").format(rule=words))
+        row.hold.setAccessibleName(self.tr("{rule}: once it lasts").format(rule=title))
         row.cool_down.setSuffix(f" {self.tr('min')}")
         row.cool_down.setSpecialValueText(self.tr("each time"))
-        row.cool_down.setAccessibleName(self.tr("{rule}: at most every").format(rule=words))
+        row.cool_down.setAccessibleName(self.tr("{rule}: at most every").format(rule=title))
 
-    def _say(self, field: QLineEdit, title: str, hint: str) -> None:
+    def _set_field_texts(self, field: QLineEdit, title: str, hint: str) -> None:
         label = self._form.labelForField(field)
         if isinstance(label, QLabel):
             label.setText(title)
@@ -243,14 +243,14 @@ class AlertsDialog(QDialog):
 
     def _why_not(self) -> str:
         settings = self.settings()
-        return said(
+        return translated_text(
             invalid_command_reason(settings.command) or invalid_webhook_reason(settings.webhook)
         )
 
     @Slot()
     def _on_buttons_accepted(self) -> None:
         why = self._why_not()
-        self.tell(why, is_bad=True)
+        self.show_outcome(why, is_bad=True)
         if not why:
             self.chosen.emit(self.settings())
             self.accept()
@@ -260,9 +260,9 @@ class AlertsDialog(QDialog):
         settings, why = self.settings(), self._why_not()
         if not (why or settings.command or settings.webhook):
             why = self.tr("Write a command or a webhook first.")
-        self.tell(why or self.tr("Sent. What fails is said here."), is_bad=bool(why))
+        self.show_outcome(why or self.tr("Sent. What fails is said here."), is_bad=bool(why))
         if not why:
-            self.test_wanted.emit(settings)
+            self.test_requested.emit(settings)
 
 
 def _amount(value: int, most: int) -> QSpinBox:

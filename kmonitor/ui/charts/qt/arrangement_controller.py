@@ -48,7 +48,7 @@ class ArrangementController(QObject):
         window.charts.menu_opening.connect(self._on_charts_menu_opening)
         window.charts.card_dropped.connect(self._on_charts_card_dropped)
         window.header.add_chart_requested.connect(self._on_header_add_chart_requested)
-        window.board_shortcut("add_chart").activated.connect(self._on_header_add_chart_requested)
+        window.charts_shortcut("add_chart").activated.connect(self._on_header_add_chart_requested)
 
     def attach_controller(self, controller: "ChartsController") -> None:
         """The charts are loaded."""
@@ -59,7 +59,7 @@ class ArrangementController(QObject):
         """Add a chart, and scroll to it."""
         if self.arrangement.add(key):
             self._show_change()
-            self._window.charts.bring_into_sight(key)
+            self._window.charts.scroll_to(key)
 
     def remove(self, key: str) -> None:
         """Take a chart away."""
@@ -70,16 +70,16 @@ class ArrangementController(QObject):
         """Move a chart by so many places."""
         if self.arrangement.step(key, by):
             self._show_change()
-            self._window.charts.bring_into_sight(key)
+            self._window.charts.scroll_to(key)
 
     def reset(self) -> None:
         """The usual four again."""
         self.arrangement.reset()
         self._show_change()
 
-    def change(self, key: str, **look: float) -> None:
+    def change(self, key: str, **style: float) -> None:
         """Draw a chart in another way: fields of `ChartSetup`."""
-        self.arrangement.change(msgspec.structs.replace(self.arrangement.setup(key), **look))
+        self.arrangement.change(msgspec.structs.replace(self.arrangement.setup(key), **style))
         self._show_change()
 
     def fill_add_menu(self, menu: QMenu) -> None:
@@ -116,8 +116,8 @@ class ArrangementController(QObject):
         menu.popup(button.mapToGlobal(QPoint(0, button.height())))
 
     @Slot(str, int)
-    def _on_charts_card_dropped(self, key: str, place: int) -> None:
-        if self.arrangement.move(key, place):
+    def _on_charts_card_dropped(self, key: str, index: int) -> None:
+        if self.arrangement.move(key, index):
             self._show_change()
 
     @Slot(str, QMenu)
@@ -127,7 +127,7 @@ class ArrangementController(QObject):
             return
         menu.addSeparator()
         if standard_metric(key) is None:
-            self._add_looks(key, menu)
+            self._add_style_menus(key, menu)
         left = menu.addAction(self.tr("Move left"))
         left.setEnabled(keys[0] != key)
         left.triggered.connect(partial(_without_check, partial(self.step, key, -1)))
@@ -140,7 +140,7 @@ class ArrangementController(QObject):
         menu.addSeparator()
         self.fill_add_menu(menu.addMenu(self._theme.icon("plus"), self.tr("Add a chart")))
 
-    def _add_looks(self, key: str, menu: QMenu) -> None:
+    def _add_style_menus(self, key: str, menu: QMenu) -> None:
         setup, kind = self.arrangement.setup(key), chart_kind(key)
         smoothing = menu.addMenu(self.tr("Smoothing"))
         group = QActionGroup(smoothing)

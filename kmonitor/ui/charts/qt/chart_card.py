@@ -86,7 +86,7 @@ class Skeleton(QWidget):
         self._theme = theme
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(110, 100)
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -98,7 +98,7 @@ class Skeleton(QWidget):
             painter.drawLine(QLineF(42, y, self.width() - 4, y))
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self.update()
 
 
@@ -152,8 +152,8 @@ class VerdictRow(QWidget):
 
     def set_tight(self, *, is_tight: bool) -> None:
         """Put the forecast below the verdict, where beside it there is no room."""
-        ways = QBoxLayout.Direction
-        self._row.setDirection(ways.TopToBottom if is_tight else ways.LeftToRight)
+        directions = QBoxLayout.Direction
+        self._row.setDirection(directions.TopToBottom if is_tight else directions.LeftToRight)
         self._row.setSpacing(1 if is_tight else 8)
 
     def show_label(self, label: VerdictLabel, title: str) -> None:
@@ -185,30 +185,30 @@ class ChartCard(QFrame):
 
     Signals (main thread; `metric` is the card's):
         limit_dropped: metric, value.
-        limit_wanted: metric: set one near what is reached now.
+        limit_requested: metric: set one near what is reached now.
         limit_removed: metric.
         limit_action_chosen: metric, what its limit shall do.
         crosshair_moved: metric, x.
         crosshair_left: metric.
         range_zoomed: from, to.
         zoom_reset: the whole range is wanted.
-        evidence_wanted: metric: what its verdict rests on.
-        picture_wanted: metric, "png" or "svg": its chart as a file.
+        evidence_requested: metric: what its verdict rests on.
+        picture_requested: metric, "png" or "svg": its chart as a file.
         menu_opening: metric and the menu, to which more may be added before it is shown.
         dragged: metric, and where the pointer is on the screen while the card is moved.
         dropped: metric, and where it was let go.
     """
 
     limit_dropped = Signal(str, float)
-    limit_wanted = Signal(str)
+    limit_requested = Signal(str)
     limit_removed = Signal(str)
     limit_action_chosen = Signal(str, str)
     crosshair_moved = Signal(str, float)
     crosshair_left = Signal(str)
     range_zoomed = Signal(float, float)
     zoom_reset = Signal()
-    evidence_wanted = Signal(str)
-    picture_wanted = Signal(str, str)
+    evidence_requested = Signal(str)
+    picture_requested = Signal(str, str)
     menu_opening = Signal(str, QMenu)
     dragged = Signal(str, QPoint)
     dropped = Signal(str, QPoint)
@@ -224,9 +224,9 @@ class ChartCard(QFrame):
         self._title = ElidedLabel("name", title, at_end=True, takes_room=False)
         self._note = ElidedLabel("meta", at_end=True)
         self._value = role_label("value")
-        self._rate = ElidedLabel("strong", at_end=True, in_parts=True)
-        self._hint = ElidedLabel("meta", at_end=True, in_parts=True)
-        self._quiet = VerdictButton()
+        self._rate = ElidedLabel("strong", at_end=True, elides_parts=True)
+        self._hint = ElidedLabel("meta", at_end=True, elides_parts=True)
+        self._quiet_verdict = VerdictButton()
         self._verdict = VerdictRow()
         self._limit = QPushButton()
         self._set_limit = QPushButton()
@@ -236,7 +236,7 @@ class ChartCard(QFrame):
         self._skeleton = Skeleton(theme)
         self._chart: QWidget | None = None
         self._column = QVBoxLayout(self)
-        self._words = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._text_layout = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         # Four cards of one size, whatever they say.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
         self._build()
@@ -245,9 +245,9 @@ class ChartCard(QFrame):
         self._set_limit.clicked.connect(self._on_set_limit_clicked)
         self._more.clicked.connect(self._on_more_clicked)
         self._limit.clicked.connect(self._on_limit_clicked)
-        for part in (self._quiet, self._verdict):
+        for part in (self._quiet_verdict, self._verdict):
             part.clicked.connect(self._on_verdict_clicked)
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def _set_texts(self) -> None:
         self._set_limit.setToolTip(
@@ -282,8 +282,8 @@ class ChartCard(QFrame):
 
     def stops(self) -> list[QWidget]:
         """What Tab stops at, as it stands: words, chart, grip."""
-        words = (self._limit, self._set_limit, self._more, self._quiet, self._verdict)
-        return tab_stops(words if self._chart is None else (*words, self._chart))
+        widgets = (self._limit, self._set_limit, self._more, self._quiet_verdict, self._verdict)
+        return tab_stops(widgets if self._chart is None else (*widgets, self._chart))
 
     def show_state(self, state: ChartCardState) -> None:
         """Show these words."""
@@ -366,21 +366,21 @@ class ChartCard(QFrame):
         self._more.setProperty("kind", "tiny")
         # The same height with and without the button, so that four cards stand in line.
         self._title.setMinimumHeight(_TOP_HEIGHT)
-        self._build_words(top)
+        self._build_texts(top)
 
-    def _build_words(self, top: QHBoxLayout) -> None:
-        words = self._words
-        words.setSpacing(8)
-        words.addWidget(self._value, 0, Qt.AlignmentFlag.AlignBottom)
-        words.addWidget(self._rate, 1, Qt.AlignmentFlag.AlignBottom)
-        words.addWidget(self._quiet, 0, Qt.AlignmentFlag.AlignBottom)
+    def _build_texts(self, top: QHBoxLayout) -> None:
+        layout = self._text_layout
+        layout.setSpacing(8)
+        layout.addWidget(self._value, 0, Qt.AlignmentFlag.AlignBottom)
+        layout.addWidget(self._rate, 1, Qt.AlignmentFlag.AlignBottom)
+        layout.addWidget(self._quiet_verdict, 0, Qt.AlignmentFlag.AlignBottom)
         self._rate.setContentsMargins(0, 0, 0, 3)
         self._column.setContentsMargins(SIZES.padding, 11, 10, 8)
         self._column.setSpacing(2)
         self._column.addLayout(top)
         # Not wrapped: a height that follows from the width would give its row more than the other.
         self._hint.hide()
-        self._column.addLayout(words)
+        self._column.addLayout(layout)
         self._column.addWidget(self._verdict)
         self._column.addWidget(self._hint)
         self._column.addSpacing(2)
@@ -402,7 +402,7 @@ class ChartCard(QFrame):
         if self._is_tight:
             # Beside it the number would be cut off.
             verdict = replace(verdict, is_quiet=not verdict.text)
-        self._quiet.show_label(verdict if verdict.is_quiet else NO_VERDICT, title)
+        self._quiet_verdict.show_label(verdict if verdict.is_quiet else NO_VERDICT, title)
         self._verdict.show_label(verdict, title)
 
     def _elide_limit(self) -> None:
@@ -420,9 +420,11 @@ class ChartCard(QFrame):
         is_tight = self.width() < _TIGHT_BELOW
         if is_tight != self._is_tight:
             self._is_tight = is_tight
-            ways = QBoxLayout.Direction
-            self._words.setDirection(ways.TopToBottom if is_tight else ways.LeftToRight)
-            self._words.setSpacing(0 if is_tight else 8)
+            directions = QBoxLayout.Direction
+            self._text_layout.setDirection(
+                directions.TopToBottom if is_tight else directions.LeftToRight
+            )
+            self._text_layout.setSpacing(0 if is_tight else 8)
             self._verdict.set_tight(is_tight=is_tight)
             self._show_verdict()
             self._show_rate()
@@ -445,18 +447,18 @@ class ChartCard(QFrame):
         self._more.setIcon(self._theme.icon("more", "mute"))
 
     def _open_menu(self, at: QPoint) -> None:
-        picture = self._card_state
-        if picture is None:
+        state = self._card_state
+        if state is None:
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        if picture.has_limit:
-            self._add_choices(menu, picture)
+        if state.has_limit:
+            self._add_choices(menu, state)
             remove = menu.addAction(self._theme.icon("close"), self.tr("Remove the limit"))
             remove.triggered.connect(self._on_remove_triggered)
-        elif picture.can_limit:
-            place = menu.addAction(self._theme.icon("limit"), self.tr("Set a limit"))
-            place.triggered.connect(self._on_set_limit_clicked)
+        elif state.can_limit:
+            limit_action = menu.addAction(self._theme.icon("limit"), self.tr("Set a limit"))
+            limit_action.triggered.connect(self._on_set_limit_clicked)
         whole = menu.addAction(self.tr("Show everything"))
         whole.triggered.connect(self.zoom_reset)
         menu.addSeparator()
@@ -486,22 +488,22 @@ class ChartCard(QFrame):
         self.limit_action_chosen.emit(self._metric, str(entry.data()))
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._draw_icon()
 
     @Slot()
     def _on_verdict_clicked(self) -> None:
-        self.evidence_wanted.emit(self._metric)
+        self.evidence_requested.emit(self._metric)
 
     @Slot()
     def _on_set_limit_clicked(self) -> None:
-        self.limit_wanted.emit(self._metric)
+        self.limit_requested.emit(self._metric)
 
     @Slot()
     def _on_save_triggered(self) -> None:
         entry = self.sender()
         if isinstance(entry, QAction):
-            self.picture_wanted.emit(self._metric, str(entry.data()))
+            self.picture_requested.emit(self._metric, str(entry.data()))
 
     @Slot()
     def _on_remove_triggered(self) -> None:

@@ -27,13 +27,13 @@ class ChartGrid(QScrollArea):
     Signals:
         card_dropped: A card's key, and the place that it was let go at, from 0.
         moved: Other cards may be in sight than before.
-        picture_wanted: Of any card: its key, "png" or "svg".
+        picture_requested: Of any card: its key, "png" or "svg".
         menu_opening: Of any card: its key and the menu.
     """
 
     card_dropped = Signal(str, int)
     moved = Signal()
-    picture_wanted = Signal(str, str)
+    picture_requested = Signal(str, str)
     menu_opening = Signal(str, QMenu)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -61,7 +61,7 @@ class ChartGrid(QScrollArea):
         if card is None:
             card = ChartCard(key, title, self._theme, self._inner)
             card.hide()
-            card.picture_wanted.connect(self.picture_wanted)
+            card.picture_requested.connect(self.picture_requested)
             card.menu_opening.connect(self.menu_opening)
             card.dragged.connect(self._on_card_dragged)
             card.dropped.connect(self._on_card_dropped)
@@ -75,7 +75,7 @@ class ChartGrid(QScrollArea):
                 self._grid.removeWidget(card)
                 card.hide()
         self._shown = tuple(keys)
-        self._place()
+        self._lay_out_cards()
 
     def drop(self, key: str) -> None:
         """Give up a card that will not come back; its chart goes with it."""
@@ -94,7 +94,7 @@ class ChartGrid(QScrollArea):
         seen = QRect(0, top, self._inner.width(), max(self.viewport().height(), 1))
         return card.geometry().intersects(seen)
 
-    def bring_into_sight(self, key: str) -> None:
+    def scroll_to(self, key: str) -> None:
         """Scroll to a card."""
         card = self._cards.get(key)
         if card is not None:
@@ -105,10 +105,10 @@ class ChartGrid(QScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         if self._wanted_columns() != self._columns:
-            self._place()
+            self._lay_out_cards()
         self.moved.emit()
 
-    def _place(self) -> None:
+    def _lay_out_cards(self) -> None:
         columns = self._wanted_columns()
         rows = -(-len(self._shown) // columns) if self._shown else 0
         for at, key in enumerate(self._shown):
@@ -132,27 +132,27 @@ class ChartGrid(QScrollArea):
             return min(max(n, 1), 2)
         return 3 if self.width() >= _WIDE_FROM else 2
 
-    def _place_at(self, at: QPoint) -> int | None:
+    def _index_at(self, at: QPoint) -> int | None:
         """The place of the card under a point of the screen."""
         inside = self._inner.mapFromGlobal(at)
-        for place, key in enumerate(self._shown):
+        for index, key in enumerate(self._shown):
             if self._cards[key].geometry().contains(inside):
-                return place
+                return index
         return None
 
     @Slot(str, QPoint)
     def _on_card_dragged(self, key: str, at: QPoint) -> None:
-        place = self._place_at(at)
+        target = self._index_at(at)
         for number, other in enumerate(self._shown):
-            self._cards[other].mark_target(is_target=number == place and other != key)
+            self._cards[other].mark_target(is_target=number == target and other != key)
 
     @Slot(str, QPoint)
     def _on_card_dropped(self, key: str, at: QPoint) -> None:
-        place = self._place_at(at)
+        target = self._index_at(at)
         for other in self._shown:
             self._cards[other].mark_target(is_target=False)
-        if place is not None:
-            self.card_dropped.emit(key, place)
+        if target is not None:
+            self.card_dropped.emit(key, target)
 
     @Slot()
     def _on_bar_value_changed(self) -> None:

@@ -68,8 +68,8 @@ class ChartsController(QObject):
         self._arrange()
         workspace.attach_charts(self._feed)
         grid.moved.connect(self._on_grid_moved)
-        theme.palette_changed.connect(self._on_look_palette_changed)
-        self._on_look_palette_changed()
+        theme.palette_changed.connect(self._on_theme_palette_changed)
+        self._on_theme_palette_changed()
 
     @property
     def is_loaded(self) -> bool:
@@ -128,9 +128,9 @@ class ChartsController(QObject):
         """Draw what changed; cards and charts of the selected run."""
         self._draw([key for key in self.arrangement.keys if self._grid.is_in_sight(key)])
 
-    def reword(self) -> None:
+    def refresh_texts(self) -> None:
         """Write every size anew, also what is scrolled out of sight."""
-        self.presenter.reword()
+        self.presenter.refresh_texts()
         self._draw(self.arrangement.keys)
 
     def _draw(self, keys: Iterable[str]) -> None:
@@ -152,7 +152,7 @@ class ChartsController(QObject):
         chart.flag_clicked.connect(self.flag_chosen)
         card.limit_action_chosen.connect(self._on_card_limit_action_chosen)
         card.limit_dropped.connect(self._on_card_limit_dropped)
-        card.limit_wanted.connect(self._on_card_limit_wanted)
+        card.limit_requested.connect(self._on_card_limit_requested)
         card.limit_removed.connect(self._on_card_limit_removed)
         card.crosshair_moved.connect(self._on_card_crosshair_moved)
         card.crosshair_left.connect(self._on_card_crosshair_left)
@@ -176,7 +176,10 @@ class ChartsController(QObject):
         self._grid.show_cards(keys)
         kinds = [kind for key in keys if (kind := chart_kind(key)) is not None]
         self._feed.want(
-            column for kind in kinds if standard_metric(kind.key) is None for column in kind.asked
+            column
+            for kind in kinds
+            if standard_metric(kind.key) is None
+            for column in kind.requested_columns
         )
 
     def _place_charts(self) -> None:
@@ -198,17 +201,17 @@ class ChartsController(QObject):
     def _on_card_limit_dropped(self, metric: str, value: float) -> None:
         run, known = self._workspace.run_store.current(), _metric(metric)
         if run is not None and known is not None:
-            self._workspace.limits.place(run, known, value)
+            self._workspace.limits.request_value(run, known, value)
             self._after_limit()
 
     @Slot(str)
-    def _on_card_limit_wanted(self, metric: str) -> None:
+    def _on_card_limit_requested(self, metric: str) -> None:
         run, known = self._workspace.run_store.current(), _metric(metric)
         if run is None or known is None:
             return
         limit = self.presenter.state(known, self._charts[known].plot_width_px()).limit
         if limit is not None:
-            self._workspace.limits.place(run, known, limit.value)
+            self._workspace.limits.request_value(run, known, limit.value)
             self._after_limit()
 
     @Slot(str)
@@ -256,7 +259,7 @@ class ChartsController(QObject):
         self._after_view()
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         colours = ChartColours(palette=self._theme.palette)
         for chart in (*self._charts.values(), *self._others):
             chart.set_theme(colours)

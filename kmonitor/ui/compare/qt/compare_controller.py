@@ -62,7 +62,7 @@ class CompareController(QObject):
         self.panel.show_choices(self._comparison.x_kind, self._comparison.metric)
         self._window.show_page(self.panel)
         self.refresh()
-        self.panel.take_focus()
+        self.panel.focus_first()
         return True
 
     @Slot()
@@ -72,17 +72,17 @@ class CompareController(QObject):
             self._show()
 
     def _show(self) -> None:
-        desk, table, chart = self._comparison, self._table, self._chart
-        if desk is None or table is None or chart is None:
+        comparison, table, chart = self._comparison, self._table, self._chart
+        if comparison is None or table is None or chart is None:
             return
-        legend = desk.legend()
+        legend = comparison.legend()
         self.panel.show_legend(legend)
-        chart.set_state(desk.state(chart.plot_width_px()))
-        chart.setAccessibleDescription(desk.description())
-        rows = table.rows(desk.runs(), only_differences=self.panel.only_differences)
+        chart.set_state(comparison.state(chart.plot_width_px()))
+        chart.setAccessibleDescription(comparison.description())
+        rows = table.rows(comparison.runs(), only_differences=self.panel.shows_differences_only)
         self.panel.show_rows(rows, legend)
 
-    def reword(self) -> None:
+    def refresh_texts(self) -> None:
         """Write every size anew, also while it is hidden."""
         self._show()
 
@@ -115,7 +115,7 @@ class CompareController(QObject):
             self._comparison.leave_out(run)
             self.refresh()
             # Its button is gone.
-            self.panel.take_focus()
+            self.panel.focus_first()
 
     @Slot(float)
     def _on_chart_crosshair_moved(self, x: float) -> None:

@@ -59,7 +59,7 @@ class CompareLegend(QWidget):
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(8)
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def show_entries(self, entries: Sequence[LegendEntry]) -> None:
         """Show these runs."""
@@ -90,10 +90,10 @@ class CompareLegend(QWidget):
         row.addWidget(swatch, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(name, 1)
         if len(self._entries) > MIN_COMPARED:
-            row.addWidget(self._way_out(entry))
+            row.addWidget(self._remove_button(entry))
         return chip
 
-    def _way_out(self, entry: LegendEntry) -> QPushButton:
+    def _remove_button(self, entry: LegendEntry) -> QPushButton:
         out = QPushButton()
         out.setProperty("kind", "more")
         out.setFixedSize(20, 20)
@@ -109,7 +109,7 @@ class CompareLegend(QWidget):
         self.removal_requested.emit(run)
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._rebuild()
 
 
@@ -274,7 +274,7 @@ class ComparePanel(QFrame):
         self._chart_box = QVBoxLayout()
         self._build()
         self._connect()
-        self._on_look_palette_changed()
+        self._on_theme_palette_changed()
         self._set_texts()
 
     def _set_texts(self) -> None:
@@ -297,7 +297,7 @@ class ComparePanel(QFrame):
         self._table_view.setAccessibleName(self.tr("What differs"))
 
     @property
-    def only_differences(self) -> bool:
+    def shows_differences_only(self) -> bool:
         """Whether only what differs is wanted in the table."""
         return self._only.isChecked()
 
@@ -328,7 +328,7 @@ class ComparePanel(QFrame):
         self._fit_columns()
         self._table_view.viewport().update()
 
-    def take_focus(self) -> None:
+    def focus_first(self) -> None:
         """Begin with the table, whose keys are the arrows."""
         self._table_view.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -406,7 +406,7 @@ class ComparePanel(QFrame):
         self._table_view.copy_requested.connect(self._on_copy_clicked)
         self._back.clicked.connect(self.close_requested)
         add_shortcut("compare_close", self).activated.connect(self.close_requested)
-        self._theme.palette_changed.connect(self._on_look_palette_changed)
+        self._theme.palette_changed.connect(self._on_theme_palette_changed)
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -431,7 +431,7 @@ class ComparePanel(QFrame):
         self.copy()
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._back.setIcon(self._theme.icon("back", "mute"))
         self._copy.setIcon(self._theme.icon("copy"))
         self._table_view.viewport().update()

@@ -109,12 +109,12 @@ class DetailWindow(QDialog):
         self._copy = QPushButton()
         self._close = QPushButton()
         self.bottom = QHBoxLayout()
-        self._build_sheet()
-        self._set_sheet_texts()
-        theme.palette_changed.connect(self._on_look_palette_changed)
-        self._on_look_palette_changed()
+        self._build_reader()
+        self._set_reader_texts()
+        theme.palette_changed.connect(self._on_theme_palette_changed)
+        self._on_theme_palette_changed()
 
-    def _set_sheet_texts(self) -> None:
+    def _set_reader_texts(self) -> None:
         self._reader.setAccessibleName(self.tr("Evidence"))
         self._copy.setText(self.tr("Copy"))
         self._copy.setToolTip(self.tr("Copy all of it as text"))
@@ -131,7 +131,7 @@ class DetailWindow(QDialog):
         """Put all of it on the clipboard as plain text."""
         QGuiApplication.clipboard().setText(self._text)
 
-    def show_words(self, title: str, subtitle: str, lead: str) -> None:
+    def show_heading(self, title: str, subtitle: str, lead: str) -> None:
         """Set what stands above the evidence."""
         self._title.setText(title)
         self._subtitle.setText(subtitle)
@@ -151,13 +151,13 @@ class DetailWindow(QDialog):
     def redraw(self) -> None:
         """Draw the evidence in the colours in force."""
 
-    def bring_up(self) -> None:
+    def bring_to_front(self) -> None:
         """Show it in front."""
         self.show()
         self.raise_()
         self.activateWindow()
 
-    def _build_sheet(self) -> None:
+    def _build_reader(self) -> None:
         self._reader.setOpenLinks(False)
         # Long paths and type names go on in the next line.
         self._reader.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
@@ -182,7 +182,7 @@ class DetailWindow(QDialog):
         self.copy()
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._copy.setIcon(self._theme.icon("copy"))
         self.redraw()
 
@@ -199,7 +199,7 @@ class EvidenceWindow(DetailWindow):
         if state == self._evidence_state:
             return
         self._evidence_state = state
-        self.show_words(state.title, state.subtitle, state.lead)
+        self.show_heading(state.title, state.subtitle, state.lead)
         set_tone(self._title, state.tone if state.tone in {"warn", "crit"} else "")
         self.redraw()
 
@@ -231,7 +231,7 @@ class RecordWindow(DetailWindow):
     def show_state(self, state: RecordState) -> None:
         """Show this record."""
         self._record_state = state
-        self.show_words(state.title, state.subtitle, "")
+        self.show_heading(state.title, state.subtitle, "")
         set_tone(self._title, "" if state.ok else "warn")
         self.redraw()
 
@@ -289,34 +289,34 @@ class DiagnosisWindow(DetailWindow):
         """
         if state is None:
             self._diagnosis_state = None
-            self.show_words(title, "", empty)
+            self.show_heading(title, "", empty)
             set_tone(self._lead, "mute")
             self.show_evidence("", "")
         elif state != self._diagnosis_state:
             self._diagnosis_state = state
-            self.show_words(state.title, state.subtitle, state.summary)
+            self.show_heading(state.title, state.subtitle, state.summary)
             set_tone(self._lead, "")
             self.redraw()
 
-    def show_progress(self, text: str, *, is_open: bool, can_ask: bool) -> None:
+    def show_progress(self, text: str, *, is_open: bool, can_request: bool) -> None:
         """Say where an asked diagnosis stands, and whether another one can be asked for.
 
         Args:
             text: In words; empty: none was asked, or it is done.
             is_open: Whether it is still under way.
-            can_ask: Whether the run takes the command.
+            can_request: Whether the run takes the command.
         """
         self._progress.setText(text)
         self._progress.setVisible(bool(text))
         set_tone(self._progress, "accent" if is_open else "warn")
-        self._again.setVisible(can_ask)
-        self._again.setEnabled(can_ask and not is_open)
+        self._again.setVisible(can_request)
+        self._again.setEnabled(can_request and not is_open)
 
     def show_steps(self, *, has_before: bool, has_after: bool) -> None:
         """Whether there are others to be looked at."""
-        for button, is_there in ((self._before, has_before), (self._after, has_after)):
+        for button, is_present in ((self._before, has_before), (self._after, has_after)):
             button.setVisible(has_before or has_after)
-            button.setEnabled(is_there)
+            button.setEnabled(is_present)
 
     @override
     def redraw(self) -> None:

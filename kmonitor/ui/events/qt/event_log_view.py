@@ -90,7 +90,7 @@ class EventLogPanel(QWidget):
         self._build(theme)
         self.filter_switch.choose("all")
         self.filter_switch.chosen.connect(self.filter_chosen)
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
         self._set_texts()
 
     def _set_texts(self) -> None:
@@ -138,7 +138,7 @@ class EventLogPanel(QWidget):
             self.row_opened.emit(row.run, row.row)
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._list.viewport().update()
 
 

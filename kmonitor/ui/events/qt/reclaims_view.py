@@ -61,7 +61,7 @@ class ReclaimModel(NumberedRowModel[ReclaimRow]):
         self._columns: tuple[ReclaimColumn, ...] = reclaim_columns()
         super().__init__(len(self._columns), parent)
 
-    def place_of(self, row: int) -> int | None:
+    def index_of_row(self, row: int) -> int | None:
         """Where the record with this hub row id stands; None if it is not there."""
         return next((at for at, each in enumerate(self._rows) if each.row == row), None)
 
@@ -79,10 +79,10 @@ class ReclaimModel(NumberedRowModel[ReclaimRow]):
         if not index.isValid() or index.row() >= len(self._rows):
             return None
         row, column = self._rows[index.row()], self._columns[index.column()]
-        return row if role == ROW_ROLE else _told(row, column, index.column(), role)
+        return row if role == ROW_ROLE else _cell_data(row, column, index.column(), role)
 
 
-def _told(row: ReclaimRow, column: ReclaimColumn, at: int, role: int) -> Any:
+def _cell_data(row: ReclaimRow, column: ReclaimColumn, at: int, role: int) -> Any:
     """What a cell says for a role; None for the others."""
     cell = row.cells[at]
     match role:
@@ -95,7 +95,7 @@ def _told(row: ReclaimRow, column: ReclaimColumn, at: int, role: int) -> Any:
         case Qt.ItemDataRole.TextAlignmentRole:
             return column_alignment(column)
         case _:
-            return cell.order if role == SORT_ROLE else None
+            return cell.sort_value if role == SORT_ROLE else None
 
 
 _WIDEST: Final[dict[ReclaimColumnKey, int]] = {
@@ -126,7 +126,7 @@ class ReclaimTablePanel(QWidget):
         self._build()
         self._table_view.activated.connect(self._on_table_activated)
         self._table_view.copy_requested.connect(self._on_table_copy_requested)
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
         self._set_texts()
 
     def _set_texts(self) -> None:
@@ -145,7 +145,7 @@ class ReclaimTablePanel(QWidget):
 
     def choose(self, row: int) -> bool:
         """Select and show the record with this hub row id; False if it has no row."""
-        at = self._model.place_of(row)
+        at = self._model.index_of_row(row)
         if at is None:
             return False
         index = self._sorted.mapFromSource(self._model.index(at, 0))
@@ -156,7 +156,7 @@ class ReclaimTablePanel(QWidget):
 
     def chosen(self) -> list[ReclaimRow]:
         """The selected rows, from top to bottom."""
-        found = sorted(self._table_view.selectionModel().selectedRows(), key=_place)
+        found = sorted(self._table_view.selectionModel().selectedRows(), key=_row_index)
         return [row for each in found if isinstance(row := each.data(ROW_ROLE), ReclaimRow)]
 
     def copy(self) -> str:
@@ -222,7 +222,7 @@ class ReclaimTablePanel(QWidget):
         self.copy()
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._table_view.viewport().update()
 
 
@@ -237,5 +237,5 @@ def _cell_of(index: Index, colours: Palette) -> CellStyle | None:
     return CellStyle(cell.text, tones[cell.tone], *icon)
 
 
-def _place(index: QModelIndex) -> int:
+def _row_index(index: QModelIndex) -> int:
     return index.row()

@@ -18,12 +18,12 @@ class RecordsController(QObject):
 
     Signals:
         settings_changed: Something to be remembered changed.
-        run_wanted: With the id of a run that is to be selected.
+        run_requested: With the id of a run that is to be selected.
         diagnose_requested: The selected run is to be diagnosed.
     """
 
     settings_changed = Signal()
-    run_wanted = Signal(str)
+    run_requested = Signal(str)
     diagnose_requested = Signal()
 
     def __init__(
@@ -50,14 +50,14 @@ class RecordsController(QObject):
             ("events", self._on_events_key),
             ("reclaims", self._on_reclaims_key),
         ):
-            window.board_shortcut(name).activated.connect(slot)
+            window.charts_shortcut(name).activated.connect(slot)
 
     def refresh(self) -> None:
         """Show what is known of the selected run."""
-        desk, records = self._workspace, self._window.records
-        run = desk.run_store.current()
-        records.log.show_rows(desk.log.rows(), desk.log.empty_text())
-        rows = desk.reclaims.rows(run.run if run is not None else "")
+        workspace, records = self._workspace, self._window.records
+        run = workspace.run_store.current()
+        records.log.show_rows(workspace.log.rows(), workspace.log.empty_text())
+        rows = workspace.reclaims.rows(run.run if run is not None else "")
         records.table.show_rows(
             rows, reclaims.no_reclaims_text(run.actions if run is not None else ())
         )
@@ -83,7 +83,7 @@ class RecordsController(QObject):
             self._diagnosis.step_requested.connect(self._on_diagnosis_step_requested)
         run = self._workspace.run_store.current()
         self._shown, self._shown_of = row, run.run if run is not None else ""
-        self._diagnosis.bring_up()
+        self._diagnosis.bring_to_front()
         self._refresh_diagnosis()
 
     def open_end(self, run: str) -> None:
@@ -91,7 +91,7 @@ class RecordsController(QObject):
         if self._end is None:
             self._end = RunEndWindow(self._theme, self._window)
         self._end_of = run
-        self._end.bring_up()
+        self._end.bring_to_front()
         self._refresh_end()
 
     def _refresh_end(self) -> None:
@@ -103,7 +103,7 @@ class RecordsController(QObject):
         now_wall_s = self._workspace.now_wall_s()
         window.show_state(run_end_state(run, minute, now_wall_s=now_wall_s))
 
-    def reword(self) -> None:
+    def refresh_texts(self) -> None:
         """Write the sizes of the record that is open anew; the rest comes with a refresh."""
         self._show_record()
 
@@ -115,9 +115,9 @@ class RecordsController(QObject):
         summary = self._workspace.run_store.get(run)
         if summary is None:
             return
-        picture = self._workspace.reclaims.full(run, row, run_name=summary.name)
-        if picture is not None:
-            self._record.show_state(picture)
+        state = self._workspace.reclaims.full(run, row, run_name=summary.name)
+        if state is not None:
+            self._record.show_state(state)
 
     def _refresh_diagnosis(self) -> None:
         window, run = self._diagnosis, self._workspace.run_store.current()
@@ -125,22 +125,22 @@ class RecordsController(QObject):
             return
         if run.run != self._shown_of:
             self._shown, self._shown_of = None, run.run
-        desk = self._workspace
-        asked = desk.commands.newest(run.run, "diagnose")
-        is_open = asked is not None and asked.is_open
-        can_ask = desk.is_reached(run.run) and not desk.why_no_command(run.run)
-        can_ask = can_ask and not has_ended(run) and "diagnose" in run.actions
+        workspace = self._workspace
+        command = workspace.commands.newest(run.run, "diagnose")
+        is_open = command is not None and command.is_open
+        can_request = workspace.is_reached(run.run) and not workspace.why_no_command(run.run)
+        can_request = can_request and not has_ended(run) and "diagnose" in run.actions
         if self._shown is not None:
             # What is told an epoch later makes the diagnosis whole, under another row.
-            self._shown = desk.diagnoses.row_of(run.run, self._shown)
-        picture = desk.diagnoses.state(run.run, self._shown, run_name=run.name)
-        window.show_state(picture, title=run.name, empty=diagnosis.no_diagnosis_text())
-        progress = command_status_text(run, desk.commands, "diagnose")
-        window.show_progress(progress, is_open=is_open, can_ask=can_ask)
-        before, after = self._beside(run)
+            self._shown = workspace.diagnoses.row_of(run.run, self._shown)
+        state = workspace.diagnoses.state(run.run, self._shown, run_name=run.name)
+        window.show_state(state, title=run.name, empty=diagnosis.no_diagnosis_text())
+        progress = command_status_text(run, workspace.commands, "diagnose")
+        window.show_progress(progress, is_open=is_open, can_request=can_request)
+        before, after = self._neighbours(run)
         window.show_steps(has_before=before is not None, has_after=after is not None)
 
-    def _beside(self, run: RunSummary) -> tuple[int | None, int | None]:
+    def _neighbours(self, run: RunSummary) -> tuple[int | None, int | None]:
         """Row ids of the diagnoses before and after the one that is shown."""
         rows = self._workspace.diagnoses.rows(run.run)
         known = self._shown if self._shown in rows else None
@@ -176,7 +176,7 @@ class RecordsController(QObject):
         if found is None and all(row != each.row for each in self._workspace.reclaims.rows(run)):
             return
         if run != self._workspace.run_store.selected:
-            self.run_wanted.emit(run)
+            self.run_requested.emit(run)
         if found is not None:
             self.open_diagnosis(found)
         else:
@@ -197,7 +197,7 @@ class RecordsController(QObject):
             self._record = RecordWindow(self._theme, self._window)
         self._opened = run.run, row
         self._show_record()
-        self._record.bring_up()
+        self._record.bring_to_front()
 
     @Slot()
     def _on_diagnosis_diagnose_requested(self) -> None:
@@ -208,6 +208,6 @@ class RecordsController(QObject):
     def _on_diagnosis_step_requested(self, by: int) -> None:
         run = self._workspace.run_store.current()
         if run is not None:
-            before, after = self._beside(run)
+            before, after = self._neighbours(run)
             self._shown = before if by < 0 else after
             self._refresh_diagnosis()

@@ -60,8 +60,8 @@ class RecordsPanel(QFrame):
         self._build()
         self._tabs.chosen.connect(self._on_tabs_chosen)
         self._copy.clicked.connect(self._on_copy_clicked)
-        theme.palette_changed.connect(self._on_look_palette_changed)
-        self._on_look_palette_changed()
+        theme.palette_changed.connect(self._on_theme_palette_changed)
+        self._on_theme_palette_changed()
         self.show_tab("events")
         self._set_texts()
 
@@ -106,9 +106,9 @@ class RecordsPanel(QFrame):
     def _fit_switches(self) -> None:
         other = self._copy if self.tab == "reclaims" else self.log.filter_switch
         needed = self._tabs.sizeHint().width() + other.sizeHint().width() + 3 * SIZES.padding
-        ways = QBoxLayout.Direction
+        directions = QBoxLayout.Direction
         is_narrow = self.width() < needed
-        self._top.setDirection(ways.TopToBottom if is_narrow else ways.LeftToRight)
+        self._top.setDirection(directions.TopToBottom if is_narrow else directions.LeftToRight)
 
     def _build(self) -> None:
         self._copy.setProperty("kind", "small")
@@ -142,5 +142,5 @@ class RecordsPanel(QFrame):
         self.table.copy()
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._copy.setIcon(self._theme.icon("copy"))

@@ -99,12 +99,12 @@ def _spaced(block: QTextBlock, *, is_cell: bool) -> QTextBlockFormat:
     spaced.setLineHeight(_LINE_PX, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
     if is_cell:
         spaced.setBottomMargin(0.0)
-    elif not _goes_on(block):
+    elif not _continues_code(block):
         spaced.setBottomMargin(_BELOW_ITEM_PX if block.textList() else _BELOW_PARAGRAPH_PX)
     return spaced
 
 
-def _goes_on(block: QTextBlock) -> bool:
+def _continues_code(block: QTextBlock) -> bool:
     """Whether the next line belongs to the same piece of code."""
     fence = QTextFormat.Property.BlockCodeFence
     following = block.next()
@@ -118,8 +118,8 @@ def _goes_on(block: QTextBlock) -> bool:
 def _set_letters(cursor: QTextCursor, block: QTextBlock, palette: Palette) -> None:
     parts = cast("Iterable[QTextBlock.iterator]", block.begin())
     found = [part.fragment() for part in parts]
-    for piece in [(each.position(), each.length(), each.charFormat()) for each in found]:
-        start, length, known = piece
+    for fragment in [(each.position(), each.length(), each.charFormat()) for each in found]:
+        start, length, known = fragment
         letters = QTextCharFormat()
         # Our typeface comes up to weight 600: bolder would be smeared.
         if known.fontWeight() > QFont.Weight.DemiBold:
@@ -159,7 +159,7 @@ class GuideWindow(QDialog):
         self._page = ""
         self._history: list[str] = []
         self._plain: dict[str, str] = {}
-        self._order: list[str] = []
+        self._page_order: list[str] = []
         self._found: GuideMatch | None = None
         self._reader = QTextBrowser()
         self._back = QPushButton()
@@ -170,7 +170,7 @@ class GuideWindow(QDialog):
         self._build()
         self._connect()
         self._reader.setFocus(Qt.FocusReason.OtherFocusReason)
-        self._on_look_palette_changed()
+        self._on_theme_palette_changed()
         self._set_texts()
         self.open_page(FIRST_PAGE)
 
@@ -220,20 +220,20 @@ class GuideWindow(QDialog):
     @Slot()
     def find_next(self) -> None:
         """Show the next place of the words in the search field, on whichever page it is."""
-        words = self._search.text().strip()
+        search_text = self._search.text().strip()
         self._read_all()
-        found = find_matches(self._plain, self._order, words)
-        place = next_match(found, self._page, self._found)
-        self._found = place
-        if place is None:
-            none = self.tr("Not in the guide") if words else ""
+        found = find_matches(self._plain, self._page_order, search_text)
+        match = next_match(found, self._page, self._found)
+        self._found = match
+        if match is None:
+            none = self.tr("Not in the guide") if search_text else ""
             self._count.setText(none)
             return
-        self.open_page(place.page)
-        for _ in range(place.nth + 1):
-            self._reader.find(words)
+        self.open_page(match.page)
+        for _ in range(match.nth + 1):
+            self._reader.find(search_text)
         text = self.tr("{n} of {total}")
-        self._count.setText(text.format(n=found.index(place) + 1, total=len(found)))
+        self._count.setText(text.format(n=found.index(match) + 1, total=len(found)))
 
     def _show(self, source: str) -> None:
         self._reader.document().setMarkdown(source, _FEATURES)
@@ -262,7 +262,7 @@ class GuideWindow(QDialog):
             document = QTextDocument()
             document.setMarkdown(source, _FEATURES)
             self._plain[name] = document.toPlainText()
-        self._order = reading_order(sources)
+        self._page_order = reading_order(sources)
 
     def _build(self) -> None:
         for button in (self._back, self._index):
@@ -288,7 +288,7 @@ class GuideWindow(QDialog):
         self._index.clicked.connect(self._on_index_clicked)
         self._search.textChanged.connect(self._on_search_text_changed)
         self._search.returnPressed.connect(self.find_next)
-        self._theme.palette_changed.connect(self._on_look_palette_changed)
+        self._theme.palette_changed.connect(self._on_theme_palette_changed)
         add_shortcut("guide_back", self, self._on_back_clicked)
         add_shortcut("guide_find", self, self._on_find_activated)
         add_shortcut("guide_next", self, self.find_next)
@@ -320,7 +320,7 @@ class GuideWindow(QDialog):
             self._reader.moveCursor(QTextCursor.MoveOperation.Start)
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._back.setIcon(self._theme.icon("back"))
         self._search_icon.setIcon(self._theme.icon("search", "mute"))
         if self._page:

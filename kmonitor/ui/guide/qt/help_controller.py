@@ -31,7 +31,7 @@ class HelpController(QObject):
         """Show the guide as it was left, or at its first page."""
         if self._guide is None:
             self._guide = GuideWindow(self._theme, self._window)
-        _bring_up(self._guide)
+        _bring_to_front(self._guide)
 
     def open_page(self, name: str, heading: str = "") -> None:
         """Show one page of the guide, by its file name.
@@ -50,7 +50,7 @@ class HelpController(QObject):
         if self._keyboard is None:
             self._keyboard = KeyboardWindow(self._window)
             self._keyboard.destroyed.connect(self._on_keyboard_destroyed)
-        _bring_up(self._keyboard)
+        _bring_to_front(self._keyboard)
 
     @Slot()
     def _on_guide_key(self) -> None:
@@ -75,7 +75,7 @@ def _page_about(widget: QWidget | None) -> str:
     return FIRST_PAGE
 
 
-def _bring_up(window: QWidget) -> None:
+def _bring_to_front(window: QWidget) -> None:
     window.show()
     window.raise_()
     window.activateWindow()

@@ -79,10 +79,10 @@ def _group(group: ShortcutGroup) -> QWidget:
     grid.addWidget(role_label("section", group.title.upper()), 0, 0, 1, 2)
     for at, line in enumerate(group.lines, 1):
         grid.addWidget(_keys(line), at, 0, Qt.AlignmentFlag.AlignTop)
-        words = role_label("body", line.words)
-        words.setWordWrap(True)
-        words.setAccessibleName(f"{', '.join(line.keys)}: {line.words}")
-        grid.addWidget(words, at, 1)
+        label = role_label("body", line.text)
+        label.setWordWrap(True)
+        label.setAccessibleName(f"{', '.join(line.keys)}: {line.text}")
+        grid.addWidget(label, at, 1)
     return box
 
 

@@ -118,14 +118,14 @@ class HistoryController(QObject):
     """Refreshed by the window's controller; main thread only.
 
     Signals:
-        run_wanted: Id of a run to be looked at on the charts.
+        run_requested: Id of a run to be looked at on the charts.
 
     Attributes:
         panel: The page.
         comparison: The page that compares.
     """
 
-    run_wanted = Signal(str)
+    run_requested = Signal(str)
 
     def __init__(
         self, window: MainWindow, workspace: Workspace, theme: Theme, parent: QObject | None = None
@@ -152,7 +152,7 @@ class HistoryController(QObject):
         self.panel.begin()
         self._show()
         self.panel.choose(self._workspace.run_store.selected or "")
-        self.panel.take_focus()
+        self.panel.focus_first()
 
     @Slot()
     def close(self) -> None:
@@ -170,12 +170,12 @@ class HistoryController(QObject):
         if is_due and not self.panel.isHidden():
             self._show()
 
-    def reword(self) -> None:
+    def refresh_texts(self) -> None:
         """Write every size anew."""
         self.refresh()
         # Also while it is hidden: whoever opens it sees nothing of before.
         self._show()
-        self.comparison.reword()
+        self.comparison.refresh_texts()
 
     def _show(self) -> None:
         self._shown_s = time.monotonic()
@@ -198,7 +198,7 @@ class HistoryController(QObject):
         panel.opened.connect(self._on_panel_opened)
         panel.close_requested.connect(self.close)
         self.comparison.closed.connect(self._on_comparison_closed)
-        panel.selection_bar.wanted.connect(self._on_strip_wanted)
+        panel.selection_bar.action_requested.connect(self._on_selection_bar_action_requested)
         self._window.run_tree.history_requested.connect(self.open)
         self._window.shortcut("history").activated.connect(self.open)
 
@@ -219,26 +219,26 @@ class HistoryController(QObject):
     def _show_order(self) -> None:
         self.panel.show_order(self._finder.sorted_by, is_falling=self._finder.is_falling)
 
-    def _ask_name(self, run: RunSummary) -> None:
+    def _open_rename_dialog(self, run: RunSummary) -> None:
         label = self.tr("What the run is called, for everyone who looks at it:")
         text = NameDialogText(self.tr("Rename run"), label, self.tr("Name of the run"))
         box = NameDialog(text, run.name, self._window, most_letters=MAX_NAME)
         box.textValueSelected.connect(partial(self._workspace.edits.rename, run))
         box.open()
 
-    def _ask_note(self, run: RunSummary) -> None:
+    def _open_note_dialog(self, run: RunSummary) -> None:
         dialog = NoteDialog(run.name, run.note, self._window)
         dialog.saved.connect(partial(self._workspace.edits.annotate, run))
         dialog.open()
 
-    def _ask_deletion(self, runs: Sequence[RunSummary]) -> None:
+    def _confirm_deletion(self, runs: Sequence[RunSummary]) -> None:
         hosts = list(dict.fromkeys(self._workspace.hub_name(run.run) for run in runs))
         box = ConfirmationBox(confirm_delete(runs, hosts), self._window)
         box.accepted.connect(partial(self._workspace.edits.delete, runs))
         box.open()
 
     @Slot(str)
-    def _on_strip_wanted(self, key: str) -> None:
+    def _on_selection_bar_action_requested(self, key: str) -> None:
         runs = self._selected()
         if not runs:
             return
@@ -248,14 +248,14 @@ class HistoryController(QObject):
             case "compare":
                 self.comparison.open([run.run for run in runs])
             case "rename":
-                self._ask_name(runs[0])
+                self._open_rename_dialog(runs[0])
             case "note":
-                self._ask_note(runs[0])
+                self._open_note_dialog(runs[0])
             case "pin":
                 is_pinned = all(run.pinned for run in runs)
                 self._workspace.edits.pin(runs, is_pinned=not is_pinned)
             case "delete":
-                self._ask_deletion(runs)
+                self._confirm_deletion(runs)
             case _:
                 return
 
@@ -263,16 +263,16 @@ class HistoryController(QObject):
     def _on_comparison_closed(self) -> None:
         self._window.show_page(self.panel)
         self._show()
-        self.panel.take_focus()
+        self.panel.focus_first()
 
     @Slot(str)
     def _on_panel_opened(self, run: str) -> None:
         self.close()
-        self.run_wanted.emit(run)
+        self.run_requested.emit(run)
 
     @Slot()
     def _on_panel_filter_changed(self) -> None:
-        self._finder.wanted = self.panel.wanted()
+        self._finder.history_filter = self.panel.current_filter()
         self._show()
 
     @Slot(str)

@@ -40,10 +40,10 @@ class HistoryFilters(QWidget):
         self._ending = MenuButton(theme, "", self._endings())
         self._judged = MenuButton(theme, "", self._verdicts())
         self._host = MenuButton(theme, "", self._any_host())
-        self._sort = MenuButton(theme, "", _columns(), stands_out=False)
+        self._sort = MenuButton(theme, "", _columns(), is_prominent=False)
         self._build()
-        theme.palette_changed.connect(self._on_look_palette_changed)
-        self._on_look_palette_changed()
+        theme.palette_changed.connect(self._on_theme_palette_changed)
+        self._on_theme_palette_changed()
         self._set_texts()
 
     def _set_texts(self) -> None:
@@ -59,14 +59,14 @@ class HistoryFilters(QWidget):
         self._host.rename(self.tr("Host"), self._any_host())
         self._sort.rename(self.tr("Sort"), _columns())
 
-    def wanted(self, words: str) -> HistoryFilter:
+    def filter_for(self, search_text: str) -> HistoryFilter:
         """Which runs are wanted.
 
         Args:
-            words: What is searched for besides.
+            search_text: What is searched for besides.
         """
         return HistoryFilter(
-            words=words,
+            search_text=search_text,
             start_filter=next(each for each in get_args(StartFilter) if each == self._since.key),
             end_filter=next(each for each in get_args(EndFilter) if each == self._ending.key),
             verdict_filter=next(
@@ -150,7 +150,7 @@ class HistoryFilters(QWidget):
         self.changed.emit()
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._pinned.setIcon(self._theme.icon("pin", "mute"))
 
 

@@ -38,7 +38,7 @@ class RunHistoryModel(QAbstractTableModel):
         super().__init__(parent)
         self.now_wall_s = 0.0
         self._rows: list[HistoryRow] = []
-        self._places: dict[str, int] = {}
+        self._row_by_run: dict[str, int] = {}
         self._heads: tuple[HistoryHead, ...] = history_heads()
 
     def show_rows(self, rows: Sequence[HistoryRow]) -> None:
@@ -48,7 +48,7 @@ class RunHistoryModel(QAbstractTableModel):
         known = {row.run for row in self._rows}
         self._reorder([row for row in rows if row.run in known])
         self._insert(rows, [at for at, row in enumerate(rows) if row.run not in known])
-        self._places = {row.run: at for at, row in enumerate(self._rows)}
+        self._row_by_run = {row.run: at for at, row in enumerate(self._rows)}
 
     def rows(self) -> Sequence[HistoryRow]:
         """What is shown, from top to bottom."""
@@ -56,12 +56,12 @@ class RunHistoryModel(QAbstractTableModel):
 
     def row_at(self, index: _Index) -> HistoryRow | None:
         """The run of an index; None where there is none."""
-        is_there = index.isValid() and index.row() < len(self._rows)
-        return self._rows[index.row()] if is_there else None
+        is_valid = index.isValid() and index.row() < len(self._rows)
+        return self._rows[index.row()] if is_valid else None
 
-    def place_of(self, run: str) -> int | None:
+    def index_of_run(self, run: str) -> int | None:
         """In which row a run stands; None: in none."""
-        return self._places.get(run)
+        return self._row_by_run.get(run)
 
     @override
     def rowCount(self, parent: _Index = _NOWHERE) -> int:
@@ -88,16 +88,16 @@ class RunHistoryModel(QAbstractTableModel):
         head = self._heads[index.column()]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return column_alignment(head)
-        return _told(history_cell(row, head.key, now_wall_s=self.now_wall_s), head, role)
+        return _cell_data(history_cell(row, head.key, now_wall_s=self.now_wall_s), head, role)
 
     def _remove(self, gone: Sequence[int]) -> None:
         """Take the rows at these places out."""
         stretches = _stretches(gone)
         if len(stretches) > _MANY_STRETCHES:
             left = set(gone)
-            kept = [row for at, row in enumerate(self._rows) if at not in left]
-            self._put([*kept, *(self._rows[at] for at in gone)])
-            stretches = [(len(kept), len(self._rows) - 1)]
+            remaining = [row for at, row in enumerate(self._rows) if at not in left]
+            self._put([*remaining, *(self._rows[at] for at in gone)])
+            stretches = [(len(remaining), len(self._rows) - 1)]
         for first, last in reversed(stretches):
             self.beginRemoveRows(_NOWHERE, first, last)
             del self._rows[first : last + 1]
@@ -132,9 +132,9 @@ class RunHistoryModel(QAbstractTableModel):
         before = self.persistentIndexList()
         runs = [self._rows[index.row()].run for index in before]
         self._rows = rows
-        places = {row.run: at for at, row in enumerate(rows)}
+        row_by_run = {row.run: at for at, row in enumerate(rows)}
         after = [
-            self.createIndex(places[run], index.column())
+            self.createIndex(row_by_run[run], index.column())
             for run, index in zip(runs, before, strict=True)
         ]
         self.changePersistentIndexList(before, after)
@@ -154,7 +154,7 @@ def _with_hint(signal: Any) -> Any:
     return signal["QList<QPersistentModelIndex>,QAbstractItemModel::LayoutChangeHint"]
 
 
-def _told(cell: HistoryCell, head: HistoryHead, role: int) -> Any:
+def _cell_data(cell: HistoryCell, head: HistoryHead, role: int) -> Any:
     """What a cell says for a role; None for the others."""
     match role:
         case Qt.ItemDataRole.DisplayRole:
@@ -167,10 +167,10 @@ def _told(cell: HistoryCell, head: HistoryHead, role: int) -> Any:
             return cell if role == CELL_ROLE else None
 
 
-def _stretches(places: Sequence[int]) -> list[tuple[int, int]]:
+def _stretches(indices: Sequence[int]) -> list[tuple[int, int]]:
     """Rising places as stretches without a gap, from the first to the last of each."""
     found: list[tuple[int, int]] = []
-    for _, each in groupby(enumerate(places), key=lambda pair: pair[1] - pair[0]):
-        stretch = [place for _, place in each]
+    for _, each in groupby(enumerate(indices), key=lambda pair: pair[1] - pair[0]):
+        stretch = [index for _, index in each]
         found.append((stretch[0], stretch[-1]))
     return found

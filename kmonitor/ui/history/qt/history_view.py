@@ -52,10 +52,10 @@ class HistorySelectionBar(QFrame):
     """Shows a `HistorySelectionState`.
 
     Signals (main thread):
-        wanted: With the key of what the user wants done.
+        action_requested: With the key of what the user wants done.
     """
 
-    wanted = Signal(str)
+    action_requested = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -68,7 +68,7 @@ class HistorySelectionBar(QFrame):
         self._buttons: dict[str, QPushButton] = {}
         self._row = QHBoxLayout()
         self._build()
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def show_state(self, state: HistorySelectionState) -> None:
         """Show this selection."""
@@ -88,10 +88,10 @@ class HistorySelectionBar(QFrame):
         action = self._action(key)
         if action is None or not action.is_enabled:
             return False
-        self.wanted.emit(key)
+        self.action_requested.emit(key)
         return True
 
-    def pop_up_menu(self, at: QPoint) -> None:
+    def open_menu(self, at: QPoint) -> None:
         """The same actions as a menu, at a place of the screen."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -128,14 +128,14 @@ class HistorySelectionBar(QFrame):
         button.setIcon(self._theme.icon(action.icon, tone))
 
     def _build(self) -> None:
-        words = QVBoxLayout()
-        words.setSpacing(1)
+        text_column = QVBoxLayout()
+        text_column.setSpacing(1)
         for label in (self._title, self._text, self._why):
-            words.addWidget(label)
+            text_column.addWidget(label)
         self._why.hide()
         self._row.setContentsMargins(14, 9, 10, 9)
         self._row.setSpacing(8)
-        self._row.addLayout(words, 1)
+        self._row.addLayout(text_column, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addLayout(self._row)
@@ -149,7 +149,7 @@ class HistorySelectionBar(QFrame):
         self.do(str(entry.data()))
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         for action in self._selection_state.actions if self._selection_state is not None else ():
             self._show_action(action)
 
@@ -207,7 +207,7 @@ class RunHistoryPanel(QFrame):
         self.selection_bar = HistorySelectionBar(theme)
         self._build()
         self._connect()
-        self._on_look_palette_changed()
+        self._on_theme_palette_changed()
         self._set_texts()
 
     def _set_texts(self) -> None:
@@ -229,9 +229,9 @@ class RunHistoryPanel(QFrame):
             self.tr("Enter opens a run on the charts, F2 renames it, Delete removes it")
         )
 
-    def wanted(self) -> HistoryFilter:
+    def current_filter(self) -> HistoryFilter:
         """Which runs the search and the filters ask for."""
-        return self.filters.wanted(self._search.text())
+        return self.filters.filter_for(self._search.text())
 
     def show_rows(
         self, rows: Sequence[HistoryRow], *, count: str, empty: str, now_wall_s: float
@@ -267,8 +267,8 @@ class RunHistoryPanel(QFrame):
     def show_order(self, column: HistoryColumn, *, is_falling: bool) -> None:
         """Say by what the table is sorted."""
         at = next(at for at, head in enumerate(self._heads) if head.key == column)
-        order = Qt.SortOrder.DescendingOrder if is_falling else Qt.SortOrder.AscendingOrder
-        self._table_view.horizontalHeader().setSortIndicator(at, order)
+        sort_order = Qt.SortOrder.DescendingOrder if is_falling else Qt.SortOrder.AscendingOrder
+        self._table_view.horizontalHeader().setSortIndicator(at, sort_order)
         self.filters.show_order(column)
 
     def selected(self) -> list[str]:
@@ -282,7 +282,7 @@ class RunHistoryPanel(QFrame):
 
     def choose(self, run: str) -> None:
         """Select this run, if it is shown."""
-        at = self._model.place_of(run)
+        at = self._model.index_of_run(run)
         if at is not None:
             self._table_view.choose_row(at)
             self._table_view.scrollTo(
@@ -294,7 +294,7 @@ class RunHistoryPanel(QFrame):
         self._is_fitted = False
 
     @Slot()
-    def take_focus(self) -> None:
+    def focus_first(self) -> None:
         """Give the focus to the table, or where there is none to the search field."""
         part = self._search if self._table_view.isHidden() else self._table_view
         part.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -358,7 +358,7 @@ class RunHistoryPanel(QFrame):
 
     def _connect(self) -> None:
         self._search.textChanged.connect(self._on_filter_edited)
-        self._search.returnPressed.connect(self.take_focus)
+        self._search.returnPressed.connect(self.focus_first)
         self.filters.changed.connect(self._on_filter_edited)
         self.filters.clear_requested.connect(self.clear_filters)
         self.filters.sort_requested.connect(self.sort_requested)
@@ -367,7 +367,7 @@ class RunHistoryPanel(QFrame):
         self._table_view.activated.connect(self._on_table_activated)
         self._table_view.customContextMenuRequested.connect(self._on_table_menu_requested)
         self._table_view.selectionModel().selectionChanged.connect(self._on_selection_changed)
-        self._theme.palette_changed.connect(self._on_look_palette_changed)
+        self._theme.palette_changed.connect(self._on_theme_palette_changed)
         for name, slot in (
             ("history_find", self._on_find_activated),
             ("history_close", self._on_escape_activated),
@@ -397,7 +397,7 @@ class RunHistoryPanel(QFrame):
 
     @Slot()
     def _on_filter_edited(self) -> None:
-        self.filters.show_clear(is_needed=self.wanted() != EVERYTHING)
+        self.filters.show_clear(is_needed=self.current_filter() != EVERYTHING)
         self.filter_changed.emit()
 
     @Slot(int)
@@ -421,7 +421,7 @@ class RunHistoryPanel(QFrame):
         is_selected = self._table_view.selectionModel().isRowSelected(index.row(), QModelIndex())
         if index.isValid() and not is_selected:
             self._table_view.choose_row(index.row())
-        self.selection_bar.pop_up_menu(self._table_view.viewport().mapToGlobal(at))
+        self.selection_bar.open_menu(self._table_view.viewport().mapToGlobal(at))
 
     @Slot()
     def _on_find_activated(self) -> None:
@@ -456,7 +456,7 @@ class RunHistoryPanel(QFrame):
         self.selection_bar.do("delete")
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._search_icon.setIcon(self._theme.icon("search", "mute"))
         self._back.setIcon(self._theme.icon("back", "mute"))
         self._table_view.viewport().update()

@@ -106,7 +106,7 @@ class AuditWindow(QDialog):
         self._close.setToolTip(self.tr("Close this list (Esc)"))
 
     @property
-    def wanted(self) -> str:
+    def selected_host(self) -> str:
         """Address of the host that is wanted, or `ALL`."""
         return self._host.key
 
@@ -174,7 +174,7 @@ class AuditController(QObject):
     def attach(self, hosts: "HostsController") -> None:
         """The part that asks the hubs is loaded."""
         self._hosts = hosts
-        hosts.takers.append(self._take)
+        hosts.takers.append(self._apply_reply)
         hosts.drained.connect(self._on_hosts_drained)
 
     @Slot()
@@ -192,8 +192,8 @@ class AuditController(QObject):
         # The window stands before hundreds of lines are worded and measured for it.
         QTimer.singleShot(0, self._on_timer_timeout)
 
-    def _take(self, told: msgspec.Struct) -> bool:
-        is_ours = self._audit_store.take(told)
+    def _apply_reply(self, reply: msgspec.Struct) -> bool:
+        is_ours = self._audit_store.apply_reply(reply)
         self._has_news |= is_ours
         return is_ours
 
@@ -205,7 +205,7 @@ class AuditController(QObject):
         shown = self._list
         self._has_news = False
         if shown is not None and shown.isVisible():
-            shown.show_state(self._audit_store.state(time.time(), shown.wanted))
+            shown.show_state(self._audit_store.state(time.time(), shown.selected_host))
 
     def _hubs(self, hosts: "HostsController") -> list[AuditHub]:
         found: list[AuditHub] = []
@@ -213,10 +213,10 @@ class AuditController(QObject):
             host = self._workspace.hosts.get(address)
             if host is None or not host.same_as:
                 link = self._workspace.link_at(address)
-                here = link.hub.host if link.hub is not None else self.tr("this machine")
-                name = host.name if host is not None else here
+                local_name = link.hub.host if link.hub is not None else self.tr("this machine")
+                name = host.name if host is not None else local_name
                 why_not = audit_blocked_reason(link, name)
-                found.append(AuditHub(address, name, bridge.ask, why_not))
+                found.append(AuditHub(address, name, bridge.send_request, why_not))
         return found
 
     @Slot()

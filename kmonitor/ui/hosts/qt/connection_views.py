@@ -44,7 +44,7 @@ class Banner(QFrame):
         self._build()
         self._button.clicked.connect(self.retry_requested)
         self._close.clicked.connect(self.close_requested)
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
         self._set_texts()
         self.hide()
 
@@ -75,25 +75,25 @@ class Banner(QFrame):
         self._button.setVisible(bool(state.button))
         self._close.setVisible(state.can_close)
         self.setAccessibleName(f"{state.title} {state.text}")
-        self._on_look_palette_changed()
+        self._on_theme_palette_changed()
 
     def _build(self) -> None:
         # Title above text: side by side a long title leaves the text one word a line.
-        words = QVBoxLayout()
-        words.setSpacing(2)
+        text_column = QVBoxLayout()
+        text_column.setSpacing(2)
         self._title.setWordWrap(True)
-        words.addWidget(self._title)
-        words.addWidget(self._text)
+        text_column.addWidget(self._title)
+        text_column.addWidget(self._text)
         row = QHBoxLayout(self)
         row.setContentsMargins(14, 9, 10, 9)
         row.setSpacing(10)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
+        row.addLayout(text_column, 1)
         row.addWidget(self._button, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         if self._banner_state is not None:
             self._icon.setPixmap(self._theme.pixmap(self._banner_state.icon, "crit", 18, self))
             self._close.setIcon(self._theme.icon("close"))
@@ -133,7 +133,7 @@ class StatusBar(QFrame):
         row.addWidget(self._note, 1)
         row.addStretch(1)
         row.addWidget(self._version)
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def show_state(self, state: StatusBarState) -> None:
         """Show this."""
@@ -144,7 +144,7 @@ class StatusBar(QFrame):
         self._link.setToolTip(state.tooltip)
         self._rate.setText(state.rate)
         self._version.setText(state.version)
-        self._on_look_palette_changed()
+        self._on_theme_palette_changed()
 
     def show_note(self, text: str, *, tone: Tone = "warn") -> None:
         """Show for a while what went wrong, or what was done.
@@ -160,6 +160,6 @@ class StatusBar(QFrame):
         self._note_timer.start()
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         if self._bar_state is not None:
             self._dot.setPixmap(self._theme.pixmap("dot", self._bar_state.tone, 12, self))

@@ -37,10 +37,10 @@ class ConnectDialog(QDialog):
     """One field that matters, two that may stay empty.
 
     Signals (main thread):
-        host_given: With address, name and command, as typed.
+        host_entered: With address, name and command, as typed.
     """
 
-    host_given = Signal(str, str, str)
+    host_entered = Signal(str, str, str)
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -68,11 +68,13 @@ class ConnectDialog(QDialog):
                 "listens on the network is reached with its key: tcp://gpu-01:5577?key=\u2026"
             )
         )
-        self._say(self._address, self.tr("Host"), self.tr("gpu-01, user@gpu-01 or tcp://\u2026"))
-        self._say(
+        self._set_field_texts(
+            self._address, self.tr("Host"), self.tr("gpu-01, user@gpu-01 or tcp://\u2026")
+        )
+        self._set_field_texts(
             self._name, self.tr("Name"), self.tr("as it is to be called here; may stay empty")
         )
-        self._say(
+        self._set_field_texts(
             self._command,
             self.tr("Command"),
             self.tr("/path/to/bin/kmonitor there; may stay empty"),
@@ -106,7 +108,7 @@ class ConnectDialog(QDialog):
         column.addWidget(self._why)
         column.addWidget(buttons)
 
-    def _say(self, field: QLineEdit, title: str, hint: str) -> None:
+    def _set_field_texts(self, field: QLineEdit, title: str, hint: str) -> None:
         label = self._form.labelForField(field)
         if isinstance(label, QLabel):
             label.setText(title)
@@ -120,7 +122,7 @@ class ConnectDialog(QDialog):
 
     @Slot()
     def _on_buttons_accepted(self) -> None:
-        self.host_given.emit(self._address.text(), self._name.text(), self._command.text())
+        self.host_entered.emit(self._address.text(), self._name.text(), self._command.text())
 
 
 class HostMenus(QObject):
@@ -161,7 +163,7 @@ class HostMenus(QObject):
         """Ask for a host."""
         if self._dialog is None:
             self._dialog = ConnectDialog(self._window)
-            self._dialog.host_given.connect(self._on_dialog_host_given)
+            self._dialog.host_entered.connect(self._on_dialog_host_entered)
             self._dialog.destroyed.connect(self._on_dialog_destroyed)
         self._dialog.open()
 
@@ -175,31 +177,31 @@ class HostMenus(QObject):
         menu.setAccessibleName(host.name)
         entries: tuple[tuple[str, Callable[[str], None]], ...] = (
             (self.tr("&Retry now"), self.retry),
-            (self.tr("Re&name\u2026"), self.ask_name),
-            (self.tr("Re&move\u2026"), self.ask_removal),
+            (self.tr("Re&name\u2026"), self.open_rename_dialog),
+            (self.tr("Re&move\u2026"), self.confirm_removal),
         )
         for title, act in entries:
             menu.addAction(title).triggered.connect(partial(_without_check, act, address))
         return menu
 
     @Slot(str)
-    def ask_name(self, address: str, *, why_not: str = "", typed: str = "") -> None:
+    def open_rename_dialog(self, address: str, *, why_not: str = "", typed: str = "") -> None:
         """Ask what a host is to be called; again if what was `typed` cannot be, and why not."""
         host = self._workspace.hosts.get(address)
         if host is None:
             return
-        words = self._name_text(address, why_not)
-        box = NameDialog(words, typed or host.name, self._window)
+        text = self._name_text(address, why_not)
+        box = NameDialog(text, typed or host.name, self._window)
         box.textValueSelected.connect(partial(self._rename, address))
         box.open()
 
     def _name_text(self, address: str, why_not: str) -> NameDialogText:
-        asked = self.tr("What {address} is called here:").format(address=address)
-        label = f"{why_not}\n{asked}" if why_not else asked
+        question = self.tr("What {address} is called here:").format(address=address)
+        label = f"{why_not}\n{question}" if why_not else question
         return NameDialogText(self.tr("Rename host"), label, self.tr("Name of the host"))
 
     @Slot(str)
-    def ask_removal(self, address: str) -> None:
+    def confirm_removal(self, address: str) -> None:
         """Ask whether a host is to be forgotten."""
         host = self._workspace.hosts.get(address)
         if host is None:
@@ -213,7 +215,7 @@ class HostMenus(QObject):
             why_not = self._hosts.rename(address, name)
             self.changed.emit()
             if why_not:
-                self.ask_name(address, why_not=why_not, typed=name)
+                self.open_rename_dialog(address, why_not=why_not, typed=name)
 
     def _remove(self, address: str) -> None:
         if self._hosts is not None:
@@ -227,7 +229,7 @@ class HostMenus(QObject):
             menu.popup(at)
 
     @Slot(str, str, str)
-    def _on_dialog_host_given(self, address: str, name: str, command: str) -> None:
+    def _on_dialog_host_entered(self, address: str, name: str, command: str) -> None:
         if self._hosts is None or self._dialog is None:
             return
         why = self._hosts.connect_to(address, name, command)

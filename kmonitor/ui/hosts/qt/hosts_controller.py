@@ -11,7 +11,7 @@ from kmonitor.connect.follower import HubFollower, RouteChanged
 from kmonitor.connect.host_connection import RemoteHubFollower
 from kmonitor.connect.hub_socket import NetworkHub, network_hub
 from kmonitor.connect.remembered_hosts import HostNameTaken, HostStore, RememberedHost
-from kmonitor.connect.ssh import place_for_socket
+from kmonitor.connect.ssh import make_socket_path
 from kmonitor.ui.hosts.hosts import HERE
 from kmonitor.ui.hosts.qt.hub_bridge import FollowedHub, HubBridge
 from kmonitor.ui.workspace.workspace import Workspace
@@ -21,7 +21,7 @@ from kmonitor_agent.wire.local.private_files import NotPrivate
 
 _log = logging.getLogger(__name__)
 
-_LOOK_MS = 1000
+_POLL_MS = 1000
 """How often to see whether another process changed the hosts that are remembered."""
 
 
@@ -34,7 +34,7 @@ class HostsController(QObject):
 
     Attributes:
         takers: As those of a bridge, of every hub.
-        here: The bridge to this machine's hub.
+        local_bridge: The bridge to this machine's hub.
     """
 
     changed_elsewhere = Signal()
@@ -50,14 +50,16 @@ class HostsController(QObject):
         self._known: dict[str, RememberedHost] = {}
         self._guest: RememberedHost | None = None
         self._stamp = (0, 0, 0)
-        self._look = QTimer(self, interval=_LOOK_MS)
-        self._look.timeout.connect(self._on_look_timeout)
+        self._poll_timer = QTimer(self, interval=_POLL_MS)
+        self._poll_timer.timeout.connect(self._on_poll_timer_timeout)
         self._bridges: dict[str, HubBridge] = {}
         self.takers: list[Callable[[msgspec.Struct], bool]] = []
         endpoint = ipc_endpoint(view_socket_path(folders))
         self._hubs: dict[str, str | NetworkHub] = {HERE: endpoint}
-        self.here = HubBridge(lambda wake: HubFollower(endpoint, wake=wake), self)
-        self._listen_to(self.here)
+        self.local_bridge = HubBridge(
+            lambda wake_reader: HubFollower(endpoint, wake_reader=wake_reader), self
+        )
+        self._listen_to(self.local_bridge)
 
     def start(self, *, with_hosts: bool = True, also: RememberedHost | None = None) -> None:
         """Follow this machine's hub and all remembered hosts.
@@ -66,7 +68,7 @@ class HostsController(QObject):
             with_hosts: False: a window on a folder shows nothing but that.
             also: One that need not be remembered.
         """
-        self.here.start(self._workspace)
+        self.local_bridge.start(self._workspace)
         if not with_hosts:
             return
         self._stamp = self._host_store.stamp()
@@ -76,19 +78,21 @@ class HostsController(QObject):
             hosts = [*hosts, also]
         for host in hosts:
             self._follow(host)
-        self._look.start()
+        self._poll_timer.start()
 
     def stop(self) -> None:
         """End all threads and ssh processes."""
-        self._look.stop()
-        self.here.stop()
+        self._poll_timer.stop()
+        self.local_bridge.stop()
         for bridge in self._bridges.values():
             bridge.stop()
 
-    def ask(self, message: msgspec.Struct) -> int:
+    def send_request(self, message: msgspec.Struct) -> int:
         """Send a message to the hub of the run that it is about."""
-        bridge = self._bridges.get(self._workspace.run_store.at(_run_of(message)), self.here)
-        return bridge.ask(message)
+        bridge = self._bridges.get(
+            self._workspace.run_store.at(_run_of(message)), self.local_bridge
+        )
+        return bridge.send_request(message)
 
     def hub_of(self, run: str) -> str | NetworkHub:
         """Where a run's hub is asked from here, for who asks on a thread of their own."""
@@ -101,16 +105,16 @@ class HostsController(QObject):
             Why not, in words; empty when it is being connected to.
         """
         try:
-            given = command or None
-            host = self._host_store.add(address.strip(), name=name.strip(), command=given)
+            remote_command = command or None
+            host = self._host_store.add(address.strip(), name=name.strip(), command=remote_command)
         except UserError as exc:
             return str(exc)
-        self._leave(host.address)
+        self._disconnect_host(host.address)
         return self._follow(host)
 
     def retry(self, address: str) -> None:
         """Try a host at once."""
-        bridge = self.here if address == HERE else self._bridges.get(address)
+        bridge = self.local_bridge if address == HERE else self._bridges.get(address)
         if bridge is not None:
             bridge.retry_now()
 
@@ -139,7 +143,7 @@ class HostsController(QObject):
 
     def bridges(self) -> dict[str, HubBridge]:
         """The bridges to all hubs by their hosts' addresses, this machine's first."""
-        return {HERE: self.here, **self._bridges}
+        return {HERE: self.local_bridge, **self._bridges}
 
     def _read(self) -> list[RememberedHost]:
         hosts = self._host_store.hosts()
@@ -152,7 +156,7 @@ class HostsController(QObject):
         return hosts
 
     @Slot()
-    def _on_look_timeout(self) -> None:
+    def _on_poll_timer_timeout(self) -> None:
         stamp = self._host_store.stamp()
         if stamp == self._stamp:
             return
@@ -162,26 +166,26 @@ class HostsController(QObject):
             self._write(lambda: self._host_store.restore(list(self._known.values())))
             hosts = self._host_store.hosts()
         self._stamp = self._host_store.stamp()
-        self._take_over({host.address: host for host in hosts})
+        self._apply_hosts({host.address: host for host in hosts})
 
-    def _take_over(self, there: dict[str, RememberedHost]) -> None:
+    def _apply_hosts(self, current: dict[str, RememberedHost]) -> None:
         if self._guest is not None:
-            there.setdefault(self._guest.address, self._guest)
+            current.setdefault(self._guest.address, self._guest)
         before = self._known
-        for address in [address for address in before if address not in there]:
+        for address in [address for address in before if address not in current]:
             self._forget(address)
-        for address, host in there.items():
+        for address, host in current.items():
             known = before.get(address)
             if known is None or known.command != host.command:
-                self._leave(address)
+                self._disconnect_host(address)
                 self._follow(host)
             elif known.name != host.name:
                 self._workspace.add_host(address, host.called)
-        self._known = there
+        self._known = current
         self.changed_elsewhere.emit()
 
     def _forget(self, address: str) -> None:
-        self._leave(address)
+        self._disconnect_host(address)
         self._workspace.remove_host(address)
 
     def _follow(self, host: RememberedHost) -> str:
@@ -192,28 +196,28 @@ class HostsController(QObject):
         self._workspace.add_host(host.address, host.called)
         self._known[host.address] = host
         bridge = HubBridge(make_link, self, at=host.address)
-        bridge.way_told.connect(self._on_bridge_way_told)
+        bridge.route_changed.connect(self._on_bridge_route_changed)
         self._listen_to(bridge)
         self._bridges[host.address] = bridge
         bridge.start(self._workspace)
         return ""
 
     def _listen_to(self, bridge: HubBridge) -> None:
-        bridge.takers.append(self._is_taken)
+        bridge.takers.append(self._is_handled)
         bridge.drained.connect(self.drained)
 
-    def _is_taken(self, told: msgspec.Struct) -> bool:
-        return any(takes(told) for takes in self.takers)
+    def _is_handled(self, message: msgspec.Struct) -> bool:
+        return any(takes(message) for takes in self.takers)
 
     def _link_maker(self, host: RememberedHost) -> Callable[[Callable[[], None]], FollowedHub]:
         if host.address.startswith(SCHEME):
             hub = self._hubs[host.address] = network_hub(host.address, self._folders)
-            return lambda wake: HubFollower(hub, wake=wake)
-        local = place_for_socket(self._folders)
+            return lambda wake_reader: HubFollower(hub, wake_reader=wake_reader)
+        local = make_socket_path(self._folders)
         self._hubs[host.address] = ipc_endpoint(local)
-        return lambda wake: RemoteHubFollower(host, local, wake=wake)
+        return lambda wake_reader: RemoteHubFollower(host, local, wake_reader=wake_reader)
 
-    def _leave(self, address: str) -> None:
+    def _disconnect_host(self, address: str) -> None:
         self._known.pop(address, None)
         bridge = self._bridges.pop(address, None)
         self._hubs.pop(address, None)
@@ -222,14 +226,14 @@ class HostsController(QObject):
             bridge.deleteLater()
 
     @Slot(str, object)
-    def _on_bridge_way_told(self, address: str, told: object) -> None:
-        if not isinstance(told, RouteChanged):
+    def _on_bridge_route_changed(self, address: str, change: object) -> None:
+        if not isinstance(change, RouteChanged):
             return
-        if told.stage == "open" and told.hub is not None:
-            socket = told.hub.socket
+        if change.stage == "open" and change.hub is not None:
+            socket = change.hub.socket
             self._write(lambda: self._host_store.note(address, socket=socket))
-        elif told.stage == "closed":
-            self._write(lambda: self._host_store.note(address, error=told.what))
+        elif change.stage == "closed":
+            self._write(lambda: self._host_store.note(address, error=change.what))
 
     def _write(self, change: Callable[[], object]) -> None:
         try:

@@ -35,7 +35,7 @@ class FollowedHub(Protocol):
         """End all threads."""
         ...
 
-    def ask(self, message: msgspec.Struct) -> int:
+    def send_request(self, message: msgspec.Struct) -> int:
         """Send a question; returns the number of its answers."""
         ...
 
@@ -54,7 +54,7 @@ class HubBridge(QObject):
     Signals:
         drained: Something was taken in; main thread.
         link_changed: The hub was reached (True) or is not (False); main thread.
-        way_told: How the way to the host stands; main thread.
+        route_changed: How the way to the host stands; main thread.
         _woken: From the follower's thread; queued to the main one.
 
     Attributes:
@@ -64,7 +64,7 @@ class HubBridge(QObject):
 
     drained = Signal()
     link_changed = Signal(bool)
-    way_told = Signal(str, object)
+    route_changed = Signal(str, object)
     _woken = Signal()
 
     def __init__(
@@ -86,7 +86,7 @@ class HubBridge(QObject):
         self.takers: list[Callable[[msgspec.Struct], bool]] = []
         self._workspace: Workspace | None = None
         self._is_started = False
-        self._link = make_link(self._wake)
+        self._link = make_link(self._emit_woken)
         self._woken.connect(self._on_self_woken, Qt.ConnectionType.QueuedConnection)
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
@@ -106,27 +106,27 @@ class HubBridge(QObject):
             self._is_started = False
             self._link.stop()
 
-    def ask(self, message: msgspec.Struct) -> int:
+    def send_request(self, message: msgspec.Struct) -> int:
         """Send a message to the hub; returns the number of its answer."""
-        return self._link.ask(message)
+        return self._link.send_request(message)
 
     @Slot()
     def retry_now(self) -> None:
         """Do not wait for the next attempt."""
         self._link.retry_now()
 
-    def _wake(self) -> None:
+    def _emit_woken(self) -> None:
         self._woken.emit()
 
     @Slot()
     def _on_self_woken(self) -> None:
-        desk = self._workspace
-        if desk is None or not self._is_started:
+        workspace = self._workspace
+        if workspace is None or not self._is_started:
             return
         end = time.monotonic() + _BUDGET_S
         inbox = self._link.inbox
         while inbox:
-            self._take(desk, inbox.popleft())
+            self._apply_news(workspace, inbox.popleft())
             if time.monotonic() > end:
                 break
         if inbox:
@@ -135,7 +135,7 @@ class HubBridge(QObject):
             self._link.drained()
         self.drained.emit()
 
-    def _take(self, workspace: Workspace, news: object) -> None:
+    def _apply_news(self, workspace: Workspace, news: object) -> None:
         match news:
             case Connected():
                 workspace.connected(news.hub, self.at)
@@ -151,15 +151,17 @@ class HubBridge(QObject):
                 )
                 if self.at.startswith(SCHEME):
                     # No keeper tells of its way: there is none but the network.
-                    workspace.way(self.at, "closed", news.why, "", retry_in_s=news.retry_in_s)
+                    workspace.set_route(
+                        self.at, "closed", news.why, "", retry_in_s=news.retry_in_s
+                    )
                 self.link_changed.emit(False)
             case RouteChanged():
-                workspace.way(
+                workspace.set_route(
                     self.at, news.stage, news.what, news.remedy, retry_in_s=news.retry_in_s
                 )
-                self.way_told.emit(self.at, news)
+                self.route_changed.emit(self.at, news)
             case msgspec.Struct():
                 if not any(takes(news) for takes in self.takers):
-                    workspace.take(news, self.at)
+                    workspace.apply_message(news, self.at)
             case _:
                 return

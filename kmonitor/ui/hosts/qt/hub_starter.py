@@ -29,7 +29,7 @@ class HubStarter(QObject):
     def __init__(self, folders: Folders, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._folders = folders
-        self._said = ""
+        self._last_text = ""
         self._due = threading.Event()
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._main, name="kmonitor-hub-keeper", daemon=True)
@@ -39,7 +39,7 @@ class HubStarter(QObject):
         self._due.set()
         self._thread.start()
 
-    def look(self) -> None:
+    def check_now(self) -> None:
         """Look now: the hub was lost. Any thread."""
         self._due.set()
 
@@ -70,15 +70,15 @@ class HubStarter(QObject):
         try:
             ensure_hub(self._folders)
         except UserError as exc:
-            if str(exc) != self._said:
+            if str(exc) != self._last_text:
                 _log.warning("no hub: %s", exc)
-            self._said = str(exc)
+            self._last_text = str(exc)
             self.hub_failed.emit(str(exc))
             return False
         except Exception as exc:  # noqa: BLE001 - thread main: logged and shown, never lost
             _log.exception("the hub could not be started")
             self.hub_failed.emit(f"{type(exc).__name__}: {exc}")
             return False
-        self._said = ""
+        self._last_text = ""
         self.hub_found.emit()
         return True

@@ -41,7 +41,7 @@ class LimitActionsPanel(QWidget):
         self._switch = Switch(theme, "")
         self._heading = role_label("section")
         self._choose = QPushButton()
-        self._sentence = role_label("sub")
+        self._outcome = role_label("sub")
         self._build()
         self._switch.clicked.connect(self.switched)
         self._choose.clicked.connect(self._on_choose_clicked)
@@ -64,18 +64,18 @@ class LimitActionsPanel(QWidget):
         self._switch.setChecked(state.is_on)
         self._switch.setEnabled(state.is_enabled)
         self._switch.setToolTip(state.tooltip)
-        self._switch.setAccessibleDescription(state.sentence)
+        self._switch.setAccessibleDescription(state.outcome_text)
         self._choose.setVisible(state.is_enabled and len(state.choices) > 1)
-        self._sentence.setText(state.sentence)
+        self._outcome.setText(state.outcome_text)
 
     def follow(self, widget: QWidget) -> None:
         """Let the Tab key lead here from another control."""
         QWidget.setTabOrder(widget, self._switch)
         QWidget.setTabOrder(self._switch, self._choose)
 
-    def sentence(self) -> str:
+    def outcome_text(self) -> str:
         """What it says will happen."""
-        return self._sentence.text()
+        return self._outcome.text()
 
     def menu(self) -> QMenu:
         """The choices, as a menu that is gone when it is closed."""
@@ -88,7 +88,7 @@ class LimitActionsPanel(QWidget):
     def _build(self) -> None:
         self._choose.setProperty("kind", "small")
         self._choose.hide()
-        self._sentence.setWordWrap(True)
+        self._outcome.setWordWrap(True)
         row = QHBoxLayout()
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self._heading)
@@ -99,7 +99,7 @@ class LimitActionsPanel(QWidget):
         column.setSpacing(9)
         column.addLayout(row)
         column.addWidget(self._switch)
-        column.addWidget(self._sentence)
+        column.addWidget(self._outcome)
 
     @Slot()
     def _on_choose_clicked(self) -> None:

@@ -44,7 +44,7 @@ class Icicle(QWidget):
         self.setMinimumHeight(100)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
         self._set_texts()
 
     def _set_texts(self) -> None:
@@ -156,13 +156,13 @@ class Icicle(QWidget):
         if inner.width() >= _LABEL_FROM_PX:
             # Dark on every hue of both palettes would not do: a band of its own carries it.
             band = QRectF(inner.left(), inner.top(), inner.width(), 17)
-            ground = QColor(colours.card)
-            ground.setAlphaF(0.82)
-            painter.fillRect(band, ground)
+            background = QColor(colours.card)
+            background.setAlphaF(0.82)
+            painter.fillRect(band, background)
             _paint_label(painter, tile.label, band, colours.text)
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self.update()
 
 

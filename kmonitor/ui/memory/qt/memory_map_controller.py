@@ -99,7 +99,7 @@ class MemoryMapController(QObject):
             self.panel.split.show_state(run_device_split(self._runs, run, self.map_estimator))
 
     @Slot()
-    def reword(self) -> None:
+    def refresh_texts(self) -> None:
         """Write every size anew."""
         if self.map_estimator.subject is not None:
             self._show_map()
@@ -114,7 +114,7 @@ class MemoryMapController(QObject):
     def _show_page(self) -> None:
         self._window.show_page(self.panel)
         self.refresh()
-        self.panel.take_focus()
+        self.panel.focus_first()
 
     def _begin(self) -> None:
         """The map itself is there; the rest follows when there is time."""
@@ -122,12 +122,12 @@ class MemoryMapController(QObject):
         self._work.start()
 
     def _show_map(self) -> None:
-        desk = self.map_estimator
-        found, subject, layout = desk.map_estimate.found, desk.subject, desk.layout
-        self.panel.if_sidebar.controls.show_state(what_if_controls_state(desk))
+        estimator = self.map_estimator
+        found, subject, layout = estimator.map_estimate.found, estimator.subject, estimator.layout
+        self.panel.if_sidebar.controls.show_state(what_if_controls_state(estimator))
         if found is not None and subject is not None and layout is not None:
-            limit = device_limit_bytes(subject, desk.asked)
-            totals = map_totals_state(found, subject, limit, desk.map_estimate.calibration)
+            limit = device_limit_bytes(subject, estimator.what_if)
+            totals = map_totals_state(found, subject, limit, estimator.map_estimate.calibration)
             self.panel.totals.show_state(totals)
             self.panel.icicle.show_tiles(map_tiles(found))
             table = map_rows(found, has_calls=bool(layout.calls), by=self._by)

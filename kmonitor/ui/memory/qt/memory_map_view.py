@@ -51,9 +51,9 @@ class MapModel(CellTableModel[MapRow]):
         if not is_same:
             self.endResetModel()
         elif rows:
-            self._tell_changed(0, len(rows) - 1)
+            self._emit_rows_changed(0, len(rows) - 1)
 
-    def place_of(self, path: str) -> int | None:
+    def index_of_layer(self, path: str) -> int | None:
         """The row of a layer."""
         return next((at for at, row in enumerate(self._rows) if row.path == path), None)
 
@@ -209,7 +209,7 @@ class MemoryMapPanel(QFrame):
         self._needs: Missing = ""
         self._build()
         self._connect()
-        self._on_look_palette_changed()
+        self._on_theme_palette_changed()
         self._set_texts()
 
     def _set_texts(self) -> None:
@@ -240,9 +240,9 @@ class MemoryMapPanel(QFrame):
         self._subtitle.setText(state.subtitle)
         self._views.setVisible(state.has_device)
         self._details.setVisible(state.has_file)
-        for label, words in ((self._text, state.text), (self._remedy, state.remedy)):
-            label.setText(words)
-            label.setVisible(bool(words))
+        for label, text in ((self._text, state.text), (self._remedy, state.remedy)):
+            label.setText(text)
+            label.setVisible(bool(text))
             # A centred part of a box gets the height of one line, however many it wraps into.
             label.ensurePolished()
             label.setFixedHeight(max(0, label.heightForWidth(_TEXT_PX)))
@@ -268,10 +268,10 @@ class MemoryMapPanel(QFrame):
         head = self._table_view.horizontalHeader()
         head.setSortIndicatorShown(key != "layer")
         is_text = key in ("kind", "note")
-        order = Qt.SortOrder.AscendingOrder if is_text else Qt.SortOrder.DescendingOrder
-        head.setSortIndicator(MAP_COLUMNS.index(key), order)
+        sort_order = Qt.SortOrder.AscendingOrder if is_text else Qt.SortOrder.DescendingOrder
+        head.setSortIndicator(MAP_COLUMNS.index(key), sort_order)
 
-    def take_focus(self) -> None:
+    def focus_first(self) -> None:
         """Begin with the table, whose keys are the arrows."""
         focused = self._table_view if self._has_map and self.view == "layers" else self._back
         focused.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -286,16 +286,16 @@ class MemoryMapPanel(QFrame):
 
     def _name_missing(self) -> None:
         if self._needs == "config":
-            text, words = (
+            text, tooltip = (
                 self.tr("Architecture\u2026"),
                 self.tr("A JSON file, as to_json wrote it"),
             )
         else:
             text = self.tr("Custom classes\u2026")
-            words = self.tr("A Python file with its classes; it is run in another process")
+            tooltip = self.tr("A Python file with its classes; it is run in another process")
         self._missing.setText(text)
         self._missing.setAccessibleName(text)
-        self._missing.setToolTip(words)
+        self._missing.setToolTip(tooltip)
 
     def _view_titles(self) -> dict[str, str]:
         return {"layers": self.tr("Layers"), "device": self.tr("Device")}
@@ -305,7 +305,7 @@ class MemoryMapPanel(QFrame):
         return row.path if isinstance(row, MapRow) else ""
 
     def _choose(self, path: str) -> None:
-        at = self._model.place_of(path)
+        at = self._model.index_of_layer(path)
         if at is not None and at != self._table_view.currentIndex().row():
             self._table_view.choose_row(at)
 
@@ -394,7 +394,7 @@ class MemoryMapPanel(QFrame):
         self._table_view.selectionModel().currentRowChanged.connect(self._on_table_row_changed)
         self._table_view.horizontalHeader().sectionClicked.connect(self._on_head_section_clicked)
         add_shortcut("map_close", self).activated.connect(self.close_requested)
-        self._theme.palette_changed.connect(self._on_look_palette_changed)
+        self._theme.palette_changed.connect(self._on_theme_palette_changed)
 
     @Slot(str)
     def _on_views_chosen(self, view: str) -> None:
@@ -407,9 +407,9 @@ class MemoryMapPanel(QFrame):
         self._choose(path)
 
     @Slot(QModelIndex, QModelIndex)
-    def _on_table_row_changed(self, now: QModelIndex, before: QModelIndex) -> None:
+    def _on_table_row_changed(self, current: QModelIndex, before: QModelIndex) -> None:
         del before
-        row = now.data(ROW_ROLE)
+        row = current.data(ROW_ROLE)
         if isinstance(row, MapRow):
             self.icicle.choose(row.path)
 
@@ -422,7 +422,7 @@ class MemoryMapPanel(QFrame):
         self.copy()
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._back.setIcon(self._theme.icon("back", "mute"))
         self._copy.setIcon(self._theme.icon("copy"))
         self._table_view.viewport().update()

@@ -32,8 +32,8 @@ from kmonitor.ui.memory.qt.memory_map_controller import MemoryMapController
 from kmonitor.ui.memory.qt.model_file_window import ModelFileWindow
 from kmonitor.ui.memory.subjects import (
     SCALES,
-    file_begun,
     file_described,
+    file_loading,
     file_refused,
     missing_of,
 )
@@ -52,7 +52,7 @@ class _Reading:
     path: Path
     custom: Path | None = None
     config: Path | None = None
-    is_given_up: threading.Event = field(default_factory=threading.Event)
+    cancelled: threading.Event = field(default_factory=threading.Event)
 
 
 class ModelFileOpener(QObject):
@@ -72,42 +72,42 @@ class ModelFileOpener(QObject):
         super().__init__(parent)
         self._window = window
         self._memory = memory
-        self._now: _Reading | None = None
+        self._reading: _Reading | None = None
         self._threads: list[threading.Thread] = []
         documents = QStandardPaths.StandardLocation.DocumentsLocation
         self._folder = QStandardPaths.writableLocation(documents)
         self.described.connect(self._on_self_described, Qt.ConnectionType.QueuedConnection)
         self.refused.connect(self._on_self_refused, Qt.ConnectionType.QueuedConnection)
-        window.header.model_file_requested.connect(self.ask)
-        window.shortcut("model_file").activated.connect(self.ask)
-        memory.panel.file_requested.connect(self.ask)
-        memory.panel.missing_requested.connect(self.ask_more)
-        memory.left.connect(self.give_up)
+        window.header.model_file_requested.connect(self.choose_file)
+        window.shortcut("model_file").activated.connect(self.choose_file)
+        memory.panel.file_requested.connect(self.choose_file)
+        memory.panel.missing_requested.connect(self.choose_missing_file)
+        memory.left.connect(self.cancel)
 
     @property
     def path(self) -> Path | None:
         """The file that was opened last."""
-        return self._now.path if self._now is not None else None
+        return self._reading.path if self._reading is not None else None
 
     @property
     def custom(self) -> Path | None:
         """The Python file with its classes, if one was named."""
-        return self._now.custom if self._now is not None else None
+        return self._reading.custom if self._reading is not None else None
 
     @property
     def config(self) -> Path | None:
         """The JSON file with its architecture, if one was named."""
-        return self._now.config if self._now is not None else None
+        return self._reading.config if self._reading is not None else None
 
     @Slot()
-    def ask(self) -> None:
+    def choose_file(self) -> None:
         """Let the user choose a model file."""
         dialog = _ModelFileDialog(self._folder, self._window)
         dialog.fileSelected.connect(self.open)
         dialog.open()
 
     @Slot()
-    def ask_more(self) -> None:
+    def choose_missing_file(self) -> None:
         """Let the user choose the file that is missing: own classes, or the architecture."""
         dialog = _MissingDialog(self._memory.needs, self._folder, self._window)
         dialog.fileSelected.connect(self._on_missing_file_selected)
@@ -120,25 +120,25 @@ class ModelFileOpener(QObject):
         self._begin(_Reading(Path(file)))
 
     def _begin(self, reading: _Reading) -> None:
-        self.give_up()
-        self._now = reading
-        self._memory.open_file(file_begun(reading.path))
+        self.cancel()
+        self._reading = reading
+        self._memory.open_file(file_loading(reading.path))
         thread = threading.Thread(
-            target=self._main, args=(self._now,), name="kmonitor-model-file", daemon=True
+            target=self._main, args=(self._reading,), name="kmonitor-model-file", daemon=True
         )
         self._threads = [each for each in self._threads if each.is_alive()]
         self._threads.append(thread)
         thread.start()
 
     @Slot()
-    def give_up(self) -> None:
+    def cancel(self) -> None:
         """Read no more; the child process is ended within a fraction of a second."""
-        if self._now is not None:
-            self._now.is_given_up.set()
+        if self._reading is not None:
+            self._reading.cancelled.set()
 
     def stop(self) -> None:
         """Give up, and wait for the threads."""
-        self.give_up()
+        self.cancel()
         for thread in self._threads:
             thread.join(_JOIN_S)
 
@@ -155,12 +155,12 @@ class ModelFileOpener(QObject):
 
     def _read(self, reading: _Reading) -> None:
         source = model_source_of(str(reading.path), config=reading.config, custom=reading.custom)
-        given_up = reading.is_given_up.is_set
+        is_cancelled = reading.cancelled.is_set
         own = _without_framework(reading)
         if own is not None:
             self.described.emit(reading, [(1.0, own)], False)
         try:
-            layouts = describe_scaled(source, SCALES, given_up)
+            layouts = describe_scaled(source, SCALES, is_cancelled)
         except UserError:
             if own is None:
                 raise
@@ -174,24 +174,24 @@ class ModelFileOpener(QObject):
         layouts: list[tuple[float, ModelLayout]],
         is_whole: bool,
     ) -> None:
-        if reading is self._now and not reading.is_given_up.is_set():
+        if reading is self._reading and not reading.cancelled.is_set():
             self._memory.open_file(file_described(reading.path, layouts, is_whole=is_whole))
 
     @Slot(object, str, str)
     def _on_self_refused(self, reading: _Reading, what: str, remedy: str) -> None:
-        if reading is self._now and not reading.is_given_up.is_set():
+        if reading is self._reading and not reading.cancelled.is_set():
             refused = file_refused(reading.path, what, remedy)
             self._memory.open_file(refused, needs=missing_of(remedy))
 
     @Slot(str)
     def _on_missing_file_selected(self, file: str) -> None:
-        now = self._now
-        if now is None:
+        reading = self._reading
+        if reading is None:
             return
         if self._memory.needs == "config":
-            self._begin(_Reading(now.path, now.custom, Path(file)))
+            self._begin(_Reading(reading.path, reading.custom, Path(file)))
         else:
-            self._begin(_Reading(now.path, Path(file), now.config))
+            self._begin(_Reading(reading.path, Path(file), reading.config))
 
 
 def _without_framework(reading: _Reading) -> ModelLayout | None:
@@ -276,7 +276,7 @@ class ModelFileController(QObject):
         self._shown: ModelFileWindow | None = None
         self._cost_store = LoadCostStore()
         self._found: ModelFile | ModelFileState | None = None
-        self._is_given_up = threading.Event()
+        self._cancelled = threading.Event()
         self._threads: list[threading.Thread] = []
         queued = Qt.ConnectionType.QueuedConnection
         self.inspected.connect(self._on_self_inspected, queued)
@@ -295,7 +295,7 @@ class ModelFileController(QObject):
             self._shown.close()
         self._number += 1
         self._cost_store = LoadCostStore()
-        self._is_given_up = threading.Event()
+        self._cancelled = threading.Event()
         self._found = reading_file()
         shown = ModelFileWindow(self._theme, path.name, self._window)
         shown.closed.connect(self._on_shown_closed)
@@ -312,13 +312,13 @@ class ModelFileController(QObject):
         if self._shown is None or self._found is None:
             return
         found = self._found
-        picture = model_file_state(found) if isinstance(found, ModelFile) else found
-        self._shown.show_file(picture)
+        state = model_file_state(found) if isinstance(found, ModelFile) else found
+        self._shown.show_file(state)
         self._shown.cost.show_state(self._cost_store.state())
 
     def stop(self) -> None:
         """Give up, also the opening of a file, and wait for the threads."""
-        self._is_given_up.set()
+        self._cancelled.set()
         self._file_opener.stop()
         for thread in self._threads:
             thread.join(_JOIN_S)
@@ -338,19 +338,19 @@ class ModelFileController(QObject):
             _log.exception("%s could not be inspected", path)
             self.not_inspected.emit(number, f"{type(exc).__name__}: {exc}", "")
 
-    def _measure(self, number: int, path: Path, repeats: int, given_up: threading.Event) -> None:
+    def _measure(self, number: int, path: Path, repeats: int, cancelled: threading.Event) -> None:
         try:
-            ways = possible_methods(path)
+            methods = possible_methods(path)
             source = model_source_of(
                 str(path), config=self._file_opener.config, custom=self._file_opener.custom
             )
             costs = measure(
                 path,
                 source,
-                ways,
+                methods,
                 repeats=repeats,
-                told=partial(self.progressed.emit, number),
-                is_given_up=given_up.is_set,
+                on_progress=partial(self.progressed.emit, number),
+                is_cancelled=cancelled.is_set,
             )
             self.measured.emit(number, costs)
         except DescriptionCancelled:
@@ -367,19 +367,19 @@ class ModelFileController(QObject):
         if path is None or self._cost_store.is_running:
             return
         self._cost_store.begin()
-        self._is_given_up = threading.Event()
+        self._cancelled = threading.Event()
         self.refresh()
-        self._start(partial(self._measure, self._number, path, repeats, self._is_given_up))
+        self._start(partial(self._measure, self._number, path, repeats, self._cancelled))
 
     @Slot()
     def _on_cost_cancel_requested(self) -> None:
-        self._is_given_up.set()
-        self._cost_store.give_up()
+        self._cancelled.set()
+        self._cost_store.cancel()
         self.refresh()
 
     @Slot()
     def _on_shown_closed(self) -> None:
-        self._is_given_up.set()
+        self._cancelled.set()
         self._shown = None
 
     @Slot(int, object)
@@ -395,9 +395,9 @@ class ModelFileController(QObject):
             self.refresh()
 
     @Slot(int, int, int)
-    def _on_self_progressed(self, number: int, done: int, total: int) -> None:
+    def _on_self_progressed(self, number: int, n_done: int, total: int) -> None:
         if number == self._number and self._cost_store.is_running:
-            self._cost_store.progress(done, total)
+            self._cost_store.progress(n_done, total)
             self.refresh()
 
     @Slot(int, object)

@@ -41,7 +41,7 @@ class LoadCostPanel(QWidget):
         self._theme = theme
         self._cost_state = LoadCostState()
         self._title = role_label("title")
-        self._repeats = MenuButton(theme, "", self._counts(), stands_out=False)
+        self._repeats = MenuButton(theme, "", self._counts(), is_prominent=False)
         self._repeats.choose(str(REPEATS[1]))
         self._measure = QPushButton()
         self._measure.setProperty("kind", "primary")
@@ -71,7 +71,7 @@ class LoadCostPanel(QWidget):
         self._repeats.setVisible(not state.is_running)
         self._bar.setVisible(state.is_running)
         self._bar.setRange(0, max(1, state.total))
-        self._bar.setValue(state.done)
+        self._bar.setValue(state.n_done)
         self._progress.setText(state.progress)
         self._progress.setVisible(bool(state.progress))
         self._text.setText(state.text)
@@ -96,8 +96,8 @@ class LoadCostPanel(QWidget):
         self._rows.addStretch(1)
 
     def _row(self, row: CostRow, reach: float) -> QWidget:
-        made = QWidget()
-        column = QVBoxLayout(made)
+        widget = QWidget()
+        column = QVBoxLayout(widget)
         column.setContentsMargins(0, 0, 0, 6)
         column.setSpacing(3)
         head = QHBoxLayout()
@@ -114,20 +114,20 @@ class LoadCostPanel(QWidget):
             bar.setAccessibleDescription(row.figures)
             column.addWidget(bar)
             column.addWidget(role_label("body", row.figures))
-        words = role_label("sub", row.words)
-        words.setWordWrap(True)
-        set_tone(words, row.tone)
-        column.addWidget(words)
-        return made
+        label = role_label("sub", row.text)
+        label.setWordWrap(True)
+        set_tone(label, row.tone)
+        column.addWidget(label)
+        return widget
 
     def _counts(self) -> dict[str, str]:
         return {str(n): str(n) for n in REPEATS}
 
     def _name_button(self) -> None:
         is_running = self._cost_state.is_running
-        words = self.tr("Cancel") if is_running else self.tr("Measure")
-        self._measure.setText(words)
-        self._measure.setAccessibleName(words)
+        text = self.tr("Cancel") if is_running else self.tr("Measure")
+        self._measure.setText(text)
+        self._measure.setAccessibleName(text)
         self._measure.setToolTip(
             self.tr("End the process that runs now, and start no more")
             if is_running

@@ -27,7 +27,7 @@ class StackedBar(QWidget):
         self._span = (0.0, 0.0)
         self._reach = 1.0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def show_parts(
         self,
@@ -103,7 +103,7 @@ class StackedBar(QWidget):
         font = painter.font()
         font.setPixelSize(SIZES.meta_px)
         painter.setFont(font)
-        taken = -1.0
+        right_edge = -1.0
         for mark in sorted(self._marks, key=lambda each: each.n_bytes):
             if mark.n_bytes > self._reach:
                 continue
@@ -112,12 +112,12 @@ class StackedBar(QWidget):
             painter.drawLine(int(x), int(bar.top() - 3), int(x), int(bar.bottom()))
             width = painter.fontMetrics().horizontalAdvance(mark.title)
             left = min(max(0.0, x - width / 2), self.width() - width)
-            if left > taken:
+            if left > right_edge:
                 painter.drawText(int(left), int(bar.top() - 5), mark.title)
-                taken = left + width + 6
+                right_edge = left + width + 6
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self.update()
 
 

@@ -37,7 +37,7 @@ class BatchCurveView(QWidget):
         self._theme = theme
         self._curve = BatchCurve()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
         self._set_texts()
 
     def _set_texts(self) -> None:
@@ -71,8 +71,8 @@ class BatchCurveView(QWidget):
         )
         self._paint_axes(painter, area, colours)
         if curve.band:
-            upper = [_place(area, x, high) for x, _, high in curve.band]
-            lower = [_place(area, x, low) for x, low, _ in reversed(curve.band)]
+            upper = [_point_in(area, x, high) for x, _, high in curve.band]
+            lower = [_point_in(area, x, low) for x, low, _ in reversed(curve.band)]
             tint = QColor(colours.accent)
             tint.setAlphaF(colours.tint_alpha)
             painter.setPen(Qt.PenStyle.NoPen)
@@ -80,10 +80,12 @@ class BatchCurveView(QWidget):
             painter.drawPolygon(QPolygonF([*upper, *lower]))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(QColor(colours.accent), 1.6))
-        painter.drawPolyline(QPolygonF([_place(area, x, y) for x, y in curve.line]))
+        painter.drawPolyline(QPolygonF([_point_in(area, x, y) for x, y in curve.line]))
         self._paint_limit(painter, area, colours)
-        _spots(painter, [_place(area, x, y) for x, y in curve.measured], colours.ok, colours.card)
-        batch = [_place(area, *curve.batch)] if curve.batch is not None else []
+        _spots(
+            painter, [_point_in(area, x, y) for x, y in curve.measured], colours.ok, colours.card
+        )
+        batch = [_point_in(area, *curve.batch)] if curve.batch is not None else []
         _spots(painter, batch, colours.text, colours.card)
         painter.end()
 
@@ -115,19 +117,19 @@ class BatchCurveView(QWidget):
         painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self.update()
 
 
-def _place(area: QRectF, x: float, y: float) -> QPointF:
+def _point_in(area: QRectF, x: float, y: float) -> QPointF:
     return QPointF(area.left() + x * area.width(), area.bottom() - y * area.height())
 
 
-def _spots(painter: QPainter, places: Sequence[QPointF], colour: str, rim: str) -> None:
+def _spots(painter: QPainter, points: Sequence[QPointF], colour: str, rim: str) -> None:
     painter.setPen(QPen(QColor(rim), 1.5))
     painter.setBrush(QColor(colour))
-    for place in places:
-        painter.drawEllipse(place, 4.5, 4.5)
+    for point in points:
+        painter.drawEllipse(point, 4.5, 4.5)
 
 
 # named_slider: A slider over named steps, with its title and what it stands at above it.
@@ -349,13 +351,13 @@ class WhatIfSidebar(QScrollArea):
                 widget.hide()
                 widget.deleteLater()
         for at, line in enumerate(advised):
-            saved, words = role_label("number", line.saved), role_label("sub", line.words)
-            words.setWordWrap(True)
-            for label in (saved, words):
+            saved, advice = role_label("number", line.saved), role_label("sub", line.text)
+            advice.setWordWrap(True)
+            for label in (saved, advice):
                 label.setToolTip(line.tooltip)
             top = Qt.AlignmentFlag.AlignTop
             self._advice.addWidget(saved, at, 0, top | Qt.AlignmentFlag.AlignRight)
-            self._advice.addWidget(words, at, 1, top)
+            self._advice.addWidget(advice, at, 1, top)
 
     def _build(self) -> None:
         inside = QWidget()

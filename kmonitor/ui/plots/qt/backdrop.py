@@ -171,15 +171,15 @@ def _paint_epoch_marks(painter: QPainter, scene: Scene) -> None:
 def _paint_x_texts(painter: QPainter, scene: Scene) -> None:
     frame, axis = scene.frame, scene.x_axis
     painter.setPen(scene.colours.colour("mute"))
-    taken_to = 0.0
+    occupied_to = 0.0
     for tick, text in zip(axis.ticks, axis.texts, strict=True):
         width = scene.colours.text_width(text, scene.colours.meta_px)
         left = min(frame.x_px(tick) - width / 2.0, frame.right - width)
-        if left < taken_to:
+        if left < occupied_to:
             continue
         box = QRectF(left, frame.bottom + 5.0, width + 1.0, 16.0)
         painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
-        taken_to = left + width + 8.0
+        occupied_to = left + width + 8.0
 
 
 # frame_rect: A plot's place as Qt's rectangle.

@@ -69,13 +69,15 @@ class RunCurve(pg.PlotCurveItem):
         old, old_frame, old_colours = self._curve_state, self._frame, self._colours
         self._curve_state, self._frame, self._colours = state, frame, colours
         same_scale = old is not None and old_frame == frame
-        same_look = old is not None and old_colours is colours and _look(old) == _look(state)
+        same_style = (
+            old is not None and old_colours is colours and _style_key(old) == _style_key(state)
+        )
         same_points = old is not None and old.x is state.x and old.y is state.y
-        if not (same_points and same_look and same_scale):
+        if not (same_points and same_style and same_scale):
             self._set_points(state, frame)
-        if not same_look:
+        if not same_style:
             self._set_pen(state, colours)
-        if state.selected and not (same_points and same_look and same_scale):
+        if state.selected and not (same_points and same_style and same_scale):
             self._brush = QBrush(_gradient(self._pen.color(), self._fill, frame))
 
     @override
@@ -108,8 +110,8 @@ class RunCurve(pg.PlotCurveItem):
 
     def _stroke_offsets(self, scale: float) -> list[float]:
         """Where strokes of one device pixel add up to the line's width, around its middle."""
-        picture = self._curve_state
-        is_heavy = picture is not None and (picture.selected or picture.strong)
+        state = self._curve_state
+        is_heavy = state is not None and (state.selected or state.strong)
         extra = (_SELECTED_PX if is_heavy else 1.0) * scale - 1.0
         strokes = 1 + math.ceil(extra / _MOST_APART_PX)
         return [(i / max(1, strokes - 1) - 0.5) * extra / scale for i in range(strokes)]
@@ -153,9 +155,9 @@ def _dash(state: CurveState) -> tuple[int, int] | None:
     return _DASH if state.dashed else None
 
 
-def _look(state: CurveState) -> tuple[object, ...]:
-    look = (state.selected, state.stale, state.strong, state.faint)
-    return state.hue, _dash(state), *look
+def _style_key(state: CurveState) -> tuple[object, ...]:
+    style = (state.selected, state.stale, state.strong, state.faint)
+    return state.hue, _dash(state), *style
 
 
 def drawable(
@@ -166,12 +168,12 @@ def drawable(
     Returns:
         x, y, and for each point whether it is joined to the next one, `[n_points]`; None: all.
     """
-    is_there = np.isfinite(y)
-    if is_there.all():
+    is_finite = np.isfinite(y)
+    if is_finite.all():
         return x, y, None
-    joined = is_there.copy()
-    joined[:-1] &= is_there[1:]
-    return x, np.where(is_there, y, 0.0), joined
+    joined = is_finite.copy()
+    joined[:-1] &= is_finite[1:]
+    return x, np.where(is_finite, y, 0.0), joined
 
 
 def _areas(x: FloatArray, y: FloatArray, base: float) -> list[QPolygonF]:
@@ -294,15 +296,15 @@ class ChartView(pg.GraphicsView):
         return pixmap
 
     def _show_curves(self, chart: Scene) -> None:
-        pictures = chart.chart_state.curves
-        while len(self._curves) < len(pictures):
+        states = chart.chart_state.curves
+        while len(self._curves) < len(states):
             curve = RunCurve()
             self._box.addItem(curve, ignoreBounds=True)
             self._curves.append(curve)
-        while len(self._curves) > len(pictures):
+        while len(self._curves) > len(states):
             self._box.removeItem(self._curves.pop())
-        for curve, picture in zip(self._curves, pictures, strict=True):
-            height = 1.0 if picture.selected else 0.0
+        for curve, state in zip(self._curves, states, strict=True):
+            height = 1.0 if state.selected else 0.0
             if curve.zValue() != height:
                 curve.setZValue(height)
-            curve.show_state(picture, chart.frame, chart.colours)
+            curve.show_state(state, chart.frame, chart.colours)

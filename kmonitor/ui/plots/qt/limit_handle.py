@@ -41,7 +41,7 @@ _KEYBOARD_REASONS = {
 }
 
 
-def came_by_keyboard(event: QFocusEvent) -> bool:
+def is_keyboard_focus(event: QFocusEvent) -> bool:
     """Whether a ring must show where the focus is; who clicked there knows already."""
     return event.reason() in _KEYBOARD_REASONS
 
@@ -87,13 +87,13 @@ class LimitHandle(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.hide()
 
-    def set_look(self, line: QColor, card: QColor, focus: QColor) -> None:
+    def set_colours(self, line: QColor, card: QColor, focus: QColor) -> None:
         """Colours of the pill's line, its inside and its focus ring."""
         if (line, card, focus) != (self._line, self._card, self._focus):
             self._line, self._card, self._focus = line, card, focus
             self.update()
 
-    def stand_at(self, right: float, y: float) -> None:
+    def move_to(self, right: float, y: float) -> None:
         """Stand with the pill's right edge and middle there, in the chart's pixels."""
         self.move(round(right) - self.width() + _MARGIN_PX, round(y) - self.height() // 2)
 
@@ -138,7 +138,7 @@ class LimitHandle(QWidget):
     @override
     def focusInEvent(self, event: QFocusEvent) -> None:
         # A ring for those who came by keyboard; the mouse shows where it is by itself.
-        self._has_ring = came_by_keyboard(event)
+        self._has_ring = is_keyboard_focus(event)
         super().focusInEvent(event)
 
     @override
@@ -262,7 +262,7 @@ class LimitDragControl(QObject):
         """Whether the line was let go and no picture has come since."""
         return self._drag is not None and not self.is_held
 
-    def take_state(self, state: ChartState) -> None:
+    def set_state(self, state: ChartState) -> None:
         """A new picture: it counts, unless the line is in somebody's hand."""
         self._limit = state.limit
         if not self.is_held:
@@ -284,10 +284,10 @@ class LimitDragControl(QObject):
         if limit is None or y is None or not limit.is_draggable:
             self._limit_handle.hide()
             return
-        self._limit_handle.set_look(
+        self._limit_handle.set_colours(
             limit_colour(limit, scene), colours.colour("card"), colours.colour("accent")
         )
-        self._limit_handle.stand_at(scene.frame.right, y)
+        self._limit_handle.move_to(scene.frame.right, y)
         self._limit_handle.announce(
             f"{scene.chart_state.title} {limit.text}".strip(),
             self.tr("Drag to move the limit, or use the Up and Down keys and Enter"),

@@ -17,7 +17,7 @@ from kmonitor.ui.plots.layout import zoomed
 from kmonitor.ui.plots.qt.backdrop import ChartColours, Scene, frame_rect
 from kmonitor.ui.plots.qt.chart_view import ChartView
 from kmonitor.ui.plots.qt.crosshair import CrosshairLayer
-from kmonitor.ui.plots.qt.limit_handle import LimitDragControl, came_by_keyboard
+from kmonitor.ui.plots.qt.limit_handle import LimitDragControl, is_keyboard_focus
 from kmonitor.ui.plots.qt.overlay import FLAG_HEIGHT_PX, placed_flags, scene_for
 
 # tooltips: What is told about the thing under the pointer.
@@ -32,12 +32,12 @@ def flag_at(scene: Scene, at: QPointF) -> FlagState | None:
     frame, near = scene.frame, list[tuple[float, FlagState]]()
     if not frame.top - _BELOW_LABEL_PX <= at.y() <= frame.bottom:
         return None
-    for flag, place in reversed(placed_flags(scene)):
+    for flag, position in reversed(placed_flags(scene)):
         is_high = at.y() <= frame.top + FLAG_HEIGHT_PX + _BELOW_LABEL_PX
-        if place.width > 0.0 and is_high and place.span[0] <= at.x() <= place.span[1]:
+        if position.width > 0.0 and is_high and position.span[0] <= at.x() <= position.span[1]:
             return flag
-        if abs(at.x() - place.x) <= _NEAR_POLE_PX:
-            near.append((abs(at.x() - place.x), flag))
+        if abs(at.x() - position.x) <= _NEAR_POLE_PX:
+            near.append((abs(at.x() - position.x), flag))
     return min(near, key=_distance)[1] if near else None
 
 
@@ -121,9 +121,9 @@ class LiveChart(QWidget):
     def set_state(self, state: ChartState) -> None:
         """Show this; one that looks the same as the last costs next to nothing."""
         is_dropped = self._limit.is_dropped
-        is_same = state is self._chart_state or state.looks_like(self._chart_state)
+        is_same = state is self._chart_state or state.is_painted_like(self._chart_state)
         self._chart_state = state
-        self._limit.take_state(state)
+        self._limit.set_state(state)
         if is_same and not is_dropped:
             return
         if state.title and state.title != self.accessibleName():
@@ -193,7 +193,7 @@ class LiveChart(QWidget):
 
     @override
     def focusInEvent(self, event: QFocusEvent) -> None:
-        self._crosshair.show_ring(is_shown=came_by_keyboard(event))
+        self._crosshair.show_ring(is_shown=is_keyboard_focus(event))
         super().focusInEvent(event)
 
     @override
@@ -238,8 +238,8 @@ class LiveChart(QWidget):
 
     @Slot()
     def _refresh(self) -> None:
-        picture = self._limit.as_moved(self._chart_state)
-        self._scene = scene_for(picture, QSizeF(self.size()), self._colours)
+        state = self._limit.as_moved(self._chart_state)
+        self._scene = scene_for(state, QSizeF(self.size()), self._colours)
         self._view.show_chart(self._scene)
         self._crosshair.show_scene(self._scene)
         self._limit.show_scene(self._scene)

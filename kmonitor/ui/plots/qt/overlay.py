@@ -23,7 +23,7 @@ from kmonitor.ui.plots.labels import (
     spans_in_band,
     spread_labels,
 )
-from kmonitor.ui.plots.layout import last_there, lay_out_chart, spread_range
+from kmonitor.ui.plots.layout import last_finite_index, lay_out_chart, spread_range
 from kmonitor.ui.plots.qt.backdrop import ChartColours, Scene, frame_rect, left_margin
 
 GRIP_WIDTH_PX = 24.0
@@ -84,7 +84,7 @@ def paint_overlay(painter: QPainter, scene: Scene) -> None:
     _paint_flags(painter, scene, flags)
     ends = end_points(scene)
     _paint_names(painter, scene, ends)
-    _paint_limit(painter, scene, [place for _, place in flags], ends)
+    _paint_limit(painter, scene, [position for _, position in flags], ends)
     _paint_dots(painter, scene, ends)
     _paint_empty(painter, scene)
 
@@ -100,13 +100,13 @@ def placed_flags(scene: Scene) -> list[tuple[FlagState, FlagPosition]]:
     ]
     loud = [at for at, flag in enumerate(flags) if not flag.is_quiet]
     xs = [frame.x_px(flag.x) for flag in flags]
-    places = [FlagPosition(x, x, 0.0) for x in xs]
+    positions = [FlagPosition(x, x, 0.0) for x in xs]
     labelled = flag_positions(
         [xs[at] for at in loud], [widths[at] for at in loud], (frame.left, frame.right)
     )
-    for at, place in zip(loud, labelled, strict=True):
-        places[at] = place
-    return list(zip(flags, places, strict=True))
+    for at, position in zip(loud, labelled, strict=True):
+        positions[at] = position
+    return list(zip(flags, positions, strict=True))
 
 
 def end_points(scene: Scene) -> list[EndPoint]:
@@ -114,12 +114,12 @@ def end_points(scene: Scene) -> list[EndPoint]:
     frame, ends = scene.frame, list[EndPoint]()
     x_to = max(scene.chart_state.x_range)
     for curve in scene.chart_state.curves:
-        index = last_there(curve, x_to)
+        index = last_finite_index(curve, x_to)
         if index < 0:
             continue
         x, y = float(curve.x[index]), float(curve.y[index])
         if x >= frame.x_lo and frame.y_lo <= y <= frame.y_hi:
-            is_newest = index == last_there(curve, math.inf)
+            is_newest = index == last_finite_index(curve, math.inf)
             ends.append(EndPoint(curve, frame.x_px(x), frame.y_px(y), is_newest=is_newest))
     return ends
 
@@ -143,7 +143,7 @@ def limit_y(scene: Scene) -> float | None:
 def limit_colour(limit: LimitLineState, scene: Scene) -> QColor:
     """In force: the critical colour; pending or only offered: quieter."""
     names = {"in_force": "crit", "pending": "warn", "offered": "mute"}
-    return scene.colours.colour(names[limit.look])
+    return scene.colours.colour(names[limit.style])
 
 
 def _flag_font(scene: Scene) -> QFont:
@@ -156,15 +156,15 @@ def _paint_flags(
     painter.setFont(_flag_font(scene))
     frame, colours = scene.frame, scene.colours
     # All poles first: none may cross another flag's label.
-    for flag, place in flags:
+    for flag, position in flags:
         colour = _flag_colour(flag, scene)
         # Many side by side would bar the curve: those without a label stand back.
-        painter.setPen(QPen(colour if place.width else colours.on_card(colour, 0.35), 1.0))
-        x = round(place.x) + 0.5
+        painter.setPen(QPen(colour if position.width else colours.on_card(colour, 0.35), 1.0))
+        x = round(position.x) + 0.5
         painter.drawLine(QLineF(x, frame.top, x, frame.bottom))
-    for flag, place in flags:
-        if place.width:
-            box = QRectF(place.left, frame.top, place.width, FLAG_HEIGHT_PX)
+    for flag, position in flags:
+        if position.width:
+            box = QRectF(position.left, frame.top, position.width, FLAG_HEIGHT_PX)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(_flag_colour(flag, scene))
             painter.drawRoundedRect(box, 3.0, 3.0)
@@ -214,8 +214,8 @@ def _placed_names(scene: Scene, ends: list[EndPoint]) -> list[PlacedLabel]:
         dots = [(dot.x, dot.y) for dot in ends if dot.x > left]
         across = (left, left + min(width, LONGEST_NAME_PX))
         others = (limit_y(scene), *heights[:at], *heights[at + 1 :])
-        taken = [height for height in others if height is not None]
-        y = clear_of_dots(wanted, across, dots, within=within, taken=taken, apart=_LINE_PX)
+        occupied = [height for height in others if height is not None]
+        y = clear_of_dots(wanted, across, dots, within=within, occupied=occupied, apart=_LINE_PX)
         heights[at] = y
         room = min(_right_of_names(scene, y, dots) - left, LONGEST_NAME_PX)
         placed.append(PlacedLabel(end, left, y, width, room))
@@ -244,7 +244,7 @@ def _paint_limit(
     colour = limit_colour(limit, scene)
     right = frame.right - (GRIP_WIDTH_PX if limit.is_draggable else 0.0)
     pen = QPen(colour, 1.0)
-    pen.setDashPattern([2.0, 6.0] if limit.look == "offered" else [2.0, 2.0])
+    pen.setDashPattern([2.0, 6.0] if limit.style == "offered" else [2.0, 2.0])
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
     painter.setPen(pen)
     painter.drawLine(QLineF(frame.left, round(y), right, round(y)))
@@ -278,18 +278,18 @@ def _limit_label_box(
     grip = GRIP_WIDTH_PX + 4.0 if limit.is_draggable else 0.0
     within: Span = (frame.left + 8.0, frame.right - grip)
     top = y - _LABEL_HEIGHT_PX - 2.0
-    poles: list[Span] = [(place.x - 1.0, place.x + 1.0) for place in flags]
-    labels = [place.span for place in flags if place.width]
+    poles: list[Span] = [(position.x - 1.0, position.x + 1.0) for position in flags]
+    labels = [position.span for position in flags if position.width]
     if top >= frame.top - 6.0:
-        taken = poles + (labels if top < frame.top + FLAG_HEIGHT_PX else [])
-        left = free_left(width, within, taken + _dots_at(ends, top) + _curve_at(scene, top))
+        occupied = poles + (labels if top < frame.top + FLAG_HEIGHT_PX else [])
+        left = free_left(width, within, occupied + _dots_at(ends, top) + _curve_at(scene, top))
         if left is not None:
             return QRectF(left, top, width, _LABEL_HEIGHT_PX)
     low = max(y + 2.0, frame.top + (FLAG_HEIGHT_PX if labels else 0.0))
     # Below a limit near the bottom stand the numbers of the axis.
     low = top if low + _LABEL_HEIGHT_PX > frame.bottom else low
     left = free_left(width, within, poles + _dots_at(ends, low) + _curve_at(scene, low))
-    if left is None and limit.look != "pending":
+    if left is None and limit.style != "pending":
         return None
     room = min(width, within[1] - within[0])
     return QRectF(within[0] if left is None else left, low, room, _LABEL_HEIGHT_PX)
@@ -326,17 +326,17 @@ def _paint_dots(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
 
 
 def _paint_empty(painter: QPainter, scene: Scene) -> None:
-    picture = scene.chart_state
-    if picture.has_points or not picture.empty_text:
+    state = scene.chart_state
+    if state.has_points or not state.empty_text:
         return
     painter.setFont(scene.colours.font(scene.colours.body_px))
     painter.setPen(scene.colours.colour("sub"))
     box = frame_rect(scene.frame).adjusted(12.0, 12.0, -12.0, -12.0)
     flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
     # No grid line strikes it through.
-    behind = painter.boundingRect(box, int(flags), picture.empty_text)
+    behind = painter.boundingRect(box, int(flags), state.empty_text)
     painter.fillRect(behind.adjusted(-4.0, -1.0, 4.0, 1.0), scene.colours.colour("card"))
-    painter.drawText(box, int(flags), picture.empty_text)
+    painter.drawText(box, int(flags), state.empty_text)
 
 
 # chart_layout: From a picture and a size to a scene: axes, margins, room for names.

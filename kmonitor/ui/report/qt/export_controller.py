@@ -54,13 +54,13 @@ class ExportController(QObject):
         self._folder = Path(QStandardPaths.writableLocation(documents))
         self.written.connect(self._on_self_written, Qt.ConnectionType.QueuedConnection)
         self.refused.connect(self._on_self_refused, Qt.ConnectionType.QueuedConnection)
-        window.header.export_requested.connect(self.ask_export)
-        window.header.report_requested.connect(self.ask_report)
-        window.header.export_all_requested.connect(self.ask_export_all)
-        window.board_shortcut("export").activated.connect(self.ask_export)
-        window.board_shortcut("export_all").activated.connect(self.ask_export_all)
-        window.board_shortcut("report").activated.connect(self.ask_report)
-        window.charts.picture_wanted.connect(self.ask_picture)
+        window.header.export_requested.connect(self.choose_export_file)
+        window.header.report_requested.connect(self.choose_report_file)
+        window.header.export_all_requested.connect(self.choose_export_all_file)
+        window.charts_shortcut("export").activated.connect(self.choose_export_file)
+        window.charts_shortcut("export_all").activated.connect(self.choose_export_all_file)
+        window.charts_shortcut("report").activated.connect(self.choose_report_file)
+        window.charts.picture_requested.connect(self.choose_picture_file)
 
     def attach(self, hosts: "HostsController | None", controller: "ChartsController") -> None:
         """The parts that know the hubs and the charts are loaded."""
@@ -73,7 +73,7 @@ class ExportController(QObject):
             self._thread.join(_JOIN_S)
 
     @Slot()
-    def ask_export(self) -> None:
+    def choose_export_file(self) -> None:
         """Let the user choose where the selected run's data go, and as what."""
         is_part = self._held_span_s() is not None
 
@@ -81,10 +81,10 @@ class ExportController(QObject):
             return self.tr("Export what is shown of {run}") if is_part else self.tr("Export {run}")
 
         kinds = {"csv": self.tr("CSV"), "json": self.tr("JSON"), "parquet": self.tr("Parquet")}
-        self._ask(title, kinds, self.export_to)
+        self._choose_file(title, kinds, self.export_to)
 
     @Slot()
-    def ask_export_all(self) -> None:
+    def choose_export_all_file(self) -> None:
         """Let the user choose where the data of all runs that are drawn go, and as what."""
         n = len(self._workspace.run_store.shown())
 
@@ -94,15 +94,17 @@ class ExportController(QObject):
             return self.tr("Export all {n} runs that are drawn").replace("{n}", str(n))
 
         kinds = {"csv": self.tr("CSV"), "json": self.tr("JSON"), "parquet": self.tr("Parquet")}
-        self._ask(title, kinds, self.export_all_to, of="and-others" if n > 1 else "")
+        self._choose_file(title, kinds, self.export_all_to, of="and-others" if n > 1 else "")
 
     @Slot()
-    def ask_report(self) -> None:
+    def choose_report_file(self) -> None:
         """Let the user choose where the selected run's report goes."""
-        self._ask(lambda: self.tr("Report of {run}"), {"html": self.tr("HTML")}, self.report_to)
+        self._choose_file(
+            lambda: self.tr("Report of {run}"), {"html": self.tr("HTML")}, self.report_to
+        )
 
     @Slot(str, str)
-    def ask_picture(self, metric: str, kind: str) -> None:
+    def choose_picture_file(self, metric: str, kind: str) -> None:
         """Let the user choose where a picture of a chart goes.
 
         Args:
@@ -113,7 +115,9 @@ class ExportController(QObject):
         def title() -> str:
             return self.tr("Picture of a chart of {run}")
 
-        self._ask(title, {kind: kind.upper()}, partial(self.picture_to, metric), of=metric)
+        self._choose_file(
+            title, {kind: kind.upper()}, partial(self.save_picture, metric), of=metric
+        )
 
     def export_to(self, file: str) -> None:
         """Write the selected run's data; while the view is held those that are shown.
@@ -123,23 +127,23 @@ class ExportController(QObject):
         """
         at, span_s, output = self._run_at(), self._held_span_s(), Path(file)
         if at is not None:
-            work, given_up = self._tools(), self._is_leaving.is_set
+            work, is_cancelled = self._tools(), self._is_leaving.is_set
             self._start(
-                lambda: work.export(at, output, between=span_s, is_given_up=given_up), output
+                lambda: work.export(at, output, between=span_s, is_cancelled=is_cancelled), output
             )
 
     def export_all_to(self, file: str) -> None:
         """Write the data of all runs that are drawn; while the view is held what is shown."""
-        board, hosts, output = self._charts_controller, self._hosts, Path(file)
-        if board is None or hosts is None:
+        charts, hosts, output = self._charts_controller, self._hosts, Path(file)
+        if charts is None or hosts is None:
             return
         run_at = importlib.import_module(_MODULE).RunAt
         runs = [
-            (run_at(run, hosts.hub_of(run.run)), board.presenter.held_span_s(run.run))
+            (run_at(run, hosts.hub_of(run.run)), charts.presenter.held_span_s(run.run))
             for run in self._workspace.run_store.shown()
         ]
-        work, given_up = self._tools(), self._is_leaving.is_set
-        self._start(lambda: work.export_all(runs, output, is_given_up=given_up), output)
+        work, is_cancelled = self._tools(), self._is_leaving.is_set
+        self._start(lambda: work.export_all(runs, output, is_cancelled=is_cancelled), output)
 
     def report_to(self, file: str) -> None:
         """Write the selected run's report."""
@@ -148,7 +152,7 @@ class ExportController(QObject):
             work = self._tools()
             self._start(lambda: work.report(at, output), output)
 
-    def picture_to(self, metric: str, file: str) -> None:
+    def save_picture(self, metric: str, file: str) -> None:
         """Write a picture of a chart as it is shown.
 
         Args:
@@ -165,7 +169,7 @@ class ExportController(QObject):
         drawn = work.draw(self._charts_controller, metric, style, kind)
         self._start(lambda: work.write_picture(drawn, output), output)
 
-    def _ask(
+    def _choose_file(
         self,
         title: Callable[[], str],
         kinds: dict[str, str],

@@ -74,12 +74,12 @@ class ExportWriter:
         output: Path,
         *,
         between: tuple[float, float] | None,
-        is_given_up: Callable[[], bool],
+        is_cancelled: Callable[[], bool],
     ) -> None:
         """Write a run's data, as the file's ending says."""
         form = _format_of(output)
         with HubClient(at.hub) as client:
-            RunExport(client, at.run, between=between, is_given_up=is_given_up).into_file(
+            RunExport(client, at.run, between=between, is_cancelled=is_cancelled).into_file(
                 output, form
             )
 
@@ -88,14 +88,14 @@ class ExportWriter:
         runs: Sequence[tuple[RunAt, tuple[float, float] | None]],
         output: Path,
         *,
-        is_given_up: Callable[[], bool],
+        is_cancelled: Callable[[], bool],
     ) -> None:
         """Write the data of several runs into one file, as its ending says.
 
         Args:
             runs: With the run times that are wanted; None: all of it.
             output: The file.
-            is_given_up: Asked at each row.
+            is_cancelled: Asked at each row.
         """
         form = _format_of(output)
         with ExitStack() as open_hubs:
@@ -106,7 +106,7 @@ class ExportWriter:
                         open_hubs.enter_context(HubClient(at.hub)),
                         at.run,
                         between=between,
-                        is_given_up=is_given_up,
+                        is_cancelled=is_cancelled,
                     ),
                 )
                 for at, between in runs
@@ -118,11 +118,11 @@ class ExportWriter:
         with HubClient(at.hub) as client:
             write_report(client, at.run, output)
 
-    def draw(self, board: ChartSource, key: str, style: ChartStyle, kind: str) -> str | QImage:
+    def draw(self, charts: ChartSource, key: str, style: ChartStyle, kind: str) -> str | QImage:
         """A chart as it is shown now; main thread, in which alone text may be drawn.
 
         Args:
-            board: Of the window.
+            charts: Of the window.
             key: Which chart.
             style: How it is drawn.
             kind: "svg", which gives that; else pixels.
@@ -130,16 +130,14 @@ class ExportWriter:
         Raises:
             Expected: There is no run.
         """
-        card = board.card(key, now_s=0.0)
+        card = charts.card(key, now_s=0.0)
         if card is None:
             raise UserError("There is no run to draw.")
-        picture = board.state(key, int(PICTURE_SIZE.width)).without_offer()
+        state = charts.state(key, int(PICTURE_SIZE.width)).without_offer()
         if kind == "svg":
-            return chart_file(picture, card, style.palette, run_name=style.run_name)
+            return chart_file(state, card, style.palette, run_name=style.run_name)
         return _pixels(
-            chart_file(
-                picture, card, style.palette, run_name=style.run_name, typefaces=style.family
-            )
+            chart_file(state, card, style.palette, run_name=style.run_name, typefaces=style.family)
         )
 
     def write_picture(self, drawn: str | QImage, output: Path) -> None:

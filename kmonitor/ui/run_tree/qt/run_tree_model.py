@@ -122,14 +122,14 @@ class RunTreeModel(QAbstractItemModel):
         return host.runs[index.row()] if host and index.row() < len(host.runs) else None
 
     def _put_host(self, at: int, host: HostRow) -> None:
-        there = [node.row.key for node in self._hosts]
-        if host.key not in there:
+        keys = [node.row.key for node in self._hosts]
+        if host.key not in keys:
             self._serial += 1
             self.beginInsertRows(_NOWHERE, at, at)
             self._hosts.insert(at, _HostNode(self._serial, host))
             self.endInsertRows()
-        elif there.index(host.key) != at:
-            old = there.index(host.key)
+        elif keys.index(host.key) != at:
+            old = keys.index(host.key)
             self.beginMoveRows(_NOWHERE, old, old, _NOWHERE, at)
             self._hosts.insert(at, self._hosts.pop(old))
             self.endMoveRows()
@@ -151,13 +151,13 @@ class RunTreeModel(QAbstractItemModel):
             self._put_run(host, parent, at, row)
 
     def _put_run(self, host: _HostNode, parent: QModelIndex, at: int, row: RunRow) -> None:
-        there = [run.run for run in host.runs]
-        if row.run not in there:
+        runs = [run.run for run in host.runs]
+        if row.run not in runs:
             self.beginInsertRows(parent, at, at)
             host.runs.insert(at, row)
             self.endInsertRows()
             return
-        old = there.index(row.run)
+        old = runs.index(row.run)
         if old != at:
             self.beginMoveRows(parent, old, old, parent, at)
             host.runs.insert(at, host.runs.pop(old))
@@ -172,5 +172,5 @@ def _run_data(row: RunRow, role: int) -> Any:
     if role == Qt.ItemDataRole.DisplayRole:
         return row.name
     if role == Qt.ItemDataRole.AccessibleTextRole:
-        return ", ".join(x for x in (row.name, row.state.word, row.line, row.mark) if x)
+        return ", ".join(x for x in (row.name, row.state.label, row.line, row.mark) if x)
     return row.tooltip if role == Qt.ItemDataRole.ToolTipRole else None

@@ -225,12 +225,12 @@ class RunTreePanel(QFrame):
         self._tree.selectionModel().currentChanged.connect(self._on_tree_current_changed)
         self._model.rowsInserted.connect(self._on_model_rows_inserted)
         add_shortcut("find_run", self, self._on_find_activated)
-        theme.palette_changed.connect(self._on_look_palette_changed)
-        self._on_look_palette_changed()
+        theme.palette_changed.connect(self._on_theme_palette_changed)
+        self._on_theme_palette_changed()
         self._set_texts()
 
     def _set_texts(self) -> None:
-        self._word_search()
+        self._set_search_hint()
         self._search.setAccessibleName(self.tr("Find run or host"))
         self._search.setToolTip(
             self.tr("Words of a run's name or host (Ctrl+F); Enter goes to the first one")
@@ -271,13 +271,13 @@ class RunTreePanel(QFrame):
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._word_search()
+        self._set_search_hint()
 
-    def _word_search(self) -> None:
-        words = self.tr("Find run or host")
+    def _set_search_hint(self) -> None:
+        hint = self.tr("Find run or host")
         # The tooltip says the keys as well.
         has_room = self.width() >= SIZES.left
-        self._search.setPlaceholderText(f"{words}   Ctrl+F" if has_room else words)
+        self._search.setPlaceholderText(f"{hint}   Ctrl+F" if has_room else hint)
 
     def _build(self) -> None:
         self._search.setClearButtonEnabled(True)
@@ -344,7 +344,7 @@ class RunTreePanel(QFrame):
         self._search.selectAll()
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._search_icon.setIcon(self._theme.icon("search", "mute"))
         self._history.setIcon(self._theme.icon("history", "mute"))
         self._connect.setIcon(self._theme.icon("plus", "mute"))

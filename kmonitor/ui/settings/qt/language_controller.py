@@ -46,7 +46,7 @@ class LanguageController(QObject):
     refused = Signal(str, str)
 
     def __init__(self, app: QApplication, parent: QObject | None = None) -> None:
-        """English, until it is to `speak` another."""
+        """English, until it is to `use_language` another."""
         super().__init__(parent)
         self._app = app
         self._language: LanguageName = "system"
@@ -61,11 +61,11 @@ class LanguageController(QObject):
         return self._language
 
     @property
-    def spoken(self) -> Spoken:
+    def current_language(self) -> Spoken:
         """What is in force."""
         return self._spoken
 
-    def speak(self, name: str) -> None:
+    def use_language(self, name: str) -> None:
         """Put this in force, before the first widget is made; an unknown name is the system's."""
         self._spoken = self.choose(name)
         if self._spoken != "en":

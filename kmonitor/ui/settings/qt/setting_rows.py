@@ -30,14 +30,14 @@ def text_card(labels: Iterable[QWidget], buttons: Iterable[CardButton]) -> QFram
     """A card with lines of words, and buttons beside them."""
     card = QFrame()
     card.setObjectName("card")
-    words = QVBoxLayout()
-    words.setSpacing(1)
+    text_column = QVBoxLayout()
+    text_column.setSpacing(1)
     for label in labels:
-        words.addWidget(label)
+        text_column.addWidget(label)
     row = QHBoxLayout(card)
     row.setContentsMargins(12, 8, 8, 8)
     row.setSpacing(6)
-    row.addLayout(words, 1)
+    row.addLayout(text_column, 1)
     for each in buttons:
         button = QPushButton(each.title)
         button.setProperty("kind", "filter")
@@ -87,8 +87,8 @@ class SettingRow(QFrame):
         """Without words yet."""
         super().__init__(parent)
         self._title = role_label("strong_small")
-        self._words = role_label("sub")
-        self._words.hide()
+        self._explanation = role_label("sub")
+        self._explanation.hide()
         self._why = role_label("body")
         set_tone(self._why, "crit")
         self._why.hide()
@@ -101,7 +101,7 @@ class SettingRow(QFrame):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         column.addLayout(line)
-        for label in (self._why, self._words):
+        for label in (self._why, self._explanation):
             label.setWordWrap(True)
             column.addWidget(label)
 
@@ -109,10 +109,10 @@ class SettingRow(QFrame):
         """Say what it is called."""
         self._title.setText(title)
 
-    def explain(self, words: str) -> None:
+    def explain(self, text: str) -> None:
         """Say what it means now."""
-        self._words.setText(words)
-        self._words.setVisible(bool(words))
+        self._explanation.setText(text)
+        self._explanation.setVisible(bool(text))
 
     def refuse(self, why: str) -> None:
         """Say what is wrong with what was typed; empty: nothing is."""

@@ -8,7 +8,7 @@ import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from kmonitor.base.errors import UserError
-from kmonitor.hub.options import Keep, read_keep, write_keep
+from kmonitor.hub.options import Keep, load_keep_or_default, save_keep
 from kmonitor.ui.actions.action_panel import Confirmation
 from kmonitor.ui.guide.qt.help_controller import HelpController
 from kmonitor.ui.hosts.hosts import host_lines
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kmonitor.ui.settings.setting_values import Pace
 
 
-_LOOK_MS = 1000
+_POLL_MS = 1000
 
 
 class SettingsController(QObject):
@@ -76,7 +76,7 @@ class SettingsController(QObject):
         self._language_controller: LanguageController | None = None
         self._hub: HubSettingsStore | None = None
         self._page: SettingsWindow | None = None
-        self._timer = QTimer(self, interval=_LOOK_MS)
+        self._timer = QTimer(self, interval=_POLL_MS)
         self._timer.timeout.connect(self._on_timer_timeout)
         use_byte_units(self._units)
         hosts.changed.connect(self.refresh)
@@ -89,8 +89,8 @@ class SettingsController(QObject):
 
     def attach(self, bridge: "HubBridge") -> None:
         """The part that asks this machine's hub is loaded."""
-        self._hub = HubSettingsStore(bridge.ask)
-        bridge.takers.append(self._hub.take)
+        self._hub = HubSettingsStore(bridge.send_request)
+        bridge.takers.append(self._hub.apply_reply)
         bridge.drained.connect(self.refresh)
         bridge.link_changed.connect(self._on_bridge_link_changed)
 
@@ -101,9 +101,9 @@ class SettingsController(QObject):
         seen = {host.address: now_wall_s for host in hosts if host.link.is_live}
         known = {host.address for host in hosts}
         # A window on a folder knows no hosts, and must not forget them for the others.
-        kept = {at: s for at, s in self._seen_wall_s.items() if not known or at in known}
+        still_known = {at: s for at, s in self._seen_wall_s.items() if not known or at in known}
         return msgspec.structs.replace(
-            base, byte_units=self._units, pace=self.pace, hosts_seen=kept | seen
+            base, byte_units=self._units, pace=self.pace, hosts_seen=still_known | seen
         )
 
     @Slot()
@@ -113,7 +113,7 @@ class SettingsController(QObject):
             languages = language_titles() if self._language_controller is not None else {}
             self._page = page = SettingsWindow(languages, self._window)
             self._connect(page)
-            keep = read_keep(self._folders)
+            keep = load_keep_or_default(self._folders)
             page.history.show_keep(keep.days, keep.n_bytes)
         self._page.show()
         self._page.raise_()
@@ -128,7 +128,10 @@ class SettingsController(QObject):
         if page is None or not page.isVisible():
             return
         page.general.show_choices(
-            theme=self._theme.choice, language=self._spoken(), units=self._units, pace=self.pace
+            theme=self._theme.choice,
+            language=self._language_name(),
+            units=self._units,
+            pace=self.pace,
         )
         now_wall_s = self._workspace.now_wall_s()
         page.hosts.show_lines(
@@ -149,28 +152,28 @@ class SettingsController(QObject):
         page.general.units_chosen.connect(self._on_general_units_chosen)
         page.general.pace_chosen.connect(self._on_general_pace_chosen)
         page.general.alerts_requested.connect(self._window.header.alerts_requested)
-        page.history.keep_wanted.connect(self._on_history_keep_wanted)
+        page.history.keep_requested.connect(self._on_history_keep_requested)
         page.hosts.retry_requested.connect(self._hosts.retry)
-        page.hosts.rename_requested.connect(self._hosts.ask_name)
-        page.hosts.removal_requested.connect(self._hosts.ask_removal)
+        page.hosts.rename_requested.connect(self._hosts.open_rename_dialog)
+        page.hosts.removal_requested.connect(self._hosts.confirm_removal)
         page.hosts.connect_requested.connect(self._hosts.open_dialog)
-        page.keys.own_key_wanted.connect(self._on_keys_own_key_wanted)
+        page.keys.own_key_requested.connect(self._on_keys_own_key_requested)
         page.keys.revoke_requested.connect(self._on_keys_revoke_requested)
         page.guide_requested.connect(self._on_page_guide_requested)
         page.finished.connect(self._timer.stop)
         page.destroyed.connect(self._on_page_destroyed)
 
-    def _spoken(self) -> str:
+    def _language_name(self) -> str:
         return (
             "system" if self._language_controller is None else self._language_controller.language
         )
 
-    def _keep(self, keep: Keep) -> None:
+    def _save_keep(self, keep: Keep) -> None:
         page = self._page
         if page is None:
             return
         try:
-            write_keep(self._folders, keep)
+            save_keep(self._folders, keep)
         except OSError as exc:
             why = self.tr("It could not be written: {why}.")
             page.history.refuse(why.format(why=exc.strerror or exc))
@@ -213,21 +216,21 @@ class SettingsController(QObject):
         self.settings_changed.emit()
 
     @Slot(float, float)
-    def _on_history_keep_wanted(self, days: float, n_bytes: float) -> None:
-        before, keep = read_keep(self._folders), Keep(days, int(n_bytes))
+    def _on_history_keep_requested(self, days: float, n_bytes: float) -> None:
+        before, keep = load_keep_or_default(self._folders), Keep(days, int(n_bytes))
         is_tighter = _is_tighter(keep.days, before.days) or _is_tighter(
             keep.n_bytes, before.n_bytes
         )
         if not is_tighter or self._page is None:
-            self._keep(keep)
+            self._save_keep(keep)
             return
         box = ConfirmationBox(confirm_keep(keep.days, keep.n_bytes), self._page)
-        box.accepted.connect(partial(self._keep, keep))
-        box.rejected.connect(self._page.history.take_back)
+        box.accepted.connect(partial(self._save_keep, keep))
+        box.rejected.connect(self._page.history.revert)
         box.open()
 
     @Slot()
-    def _on_keys_own_key_wanted(self) -> None:
+    def _on_keys_own_key_requested(self) -> None:
         if self._page is None:
             return
         # What it loads, ZeroMQ above all, would hold up the first paint.
@@ -318,7 +321,7 @@ class AppearanceController(QObject):
         next_spoken = self._language.choose(language)
         self._show()
         self.settings_changed.emit()
-        if next_spoken != self._language.spoken:
+        if next_spoken != self._language.current_language:
             box = ConfirmationBox(self._offer(), self._window, is_dangerous=False)
             box.accepted.connect(self.reopening_requested)
             box.open()

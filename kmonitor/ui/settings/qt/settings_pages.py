@@ -29,11 +29,11 @@ class KeysPage(QWidget):
     """The own key above, the others below.
 
     Signals (main thread):
-        own_key_wanted: The own key is to be shown, and made if there is none.
+        own_key_requested: The own key is to be shown, and made if there is none.
         revoke_requested: Key and name of a device that may connect no more.
     """
 
-    own_key_wanted = Signal()
+    own_key_requested = Signal()
     revoke_requested = Signal(str, str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -43,7 +43,7 @@ class KeysPage(QWidget):
         self._show = QPushButton()
         self._copy = QPushButton()
         self._own_head = role_label("strong_small")
-        self._own_words = role_label("sub")
+        self._own_key_note = role_label("sub")
         self._others_head = role_label("strong_small")
         self._why = role_label("body")
         self._text = role_label("sub")
@@ -51,12 +51,12 @@ class KeysPage(QWidget):
         self._column = CardColumn()
         self._build()
         self._set_texts()
-        self._show.clicked.connect(self.own_key_wanted)
+        self._show.clicked.connect(self.own_key_requested)
         self._copy.clicked.connect(self._on_copy_clicked)
 
     def _set_texts(self) -> None:
         self._own_head.setText(self.tr("This device"))
-        self._own_words.setText(
+        self._own_key_note.setText(
             self.tr(
                 "Give this public key to whoever runs a hub on the network, who lets it in "
                 "with kmonitor authorize. Its secret never leaves this machine."
@@ -94,7 +94,7 @@ class KeysPage(QWidget):
         self._show_rows(state.rows)
 
     def _build(self) -> None:
-        for label in (self._text, self._trouble, self._why, self._own, self._own_words):
+        for label in (self._text, self._trouble, self._why, self._own, self._own_key_note):
             label.setWordWrap(True)
         for label in (self._trouble, self._why):
             set_tone(label, "crit")
@@ -118,7 +118,7 @@ class KeysPage(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
         column.addWidget(self._own_head)
-        column.addWidget(self._own_words)
+        column.addWidget(self._own_key_note)
         column.addLayout(own)
         column.addWidget(self._why)
         column.addSpacing(10)
@@ -160,10 +160,10 @@ class HistoryPage(QWidget):
     """Two bounds, of which either may be empty.
 
     Signals (main thread):
-        keep_wanted: Days and bytes, 0 for no bound; both are sound.
+        keep_requested: Days and bytes, 0 for no bound; both are sound.
     """
 
-    keep_wanted = Signal(float, float)
+    keep_requested = Signal(float, float)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -211,7 +211,7 @@ class HistoryPage(QWidget):
         shown = (days_text(days), size_text(n_bytes))
         if shown != self._shown:
             self._shown = shown
-            self.take_back()
+            self.revert()
 
     def show_stored(self, state: StorageState) -> None:
         """Show what is stored now."""
@@ -225,7 +225,7 @@ class HistoryPage(QWidget):
         self._trouble.setText(why)
         self._trouble.setVisible(bool(why))
 
-    def take_back(self) -> None:
+    def revert(self) -> None:
         """Show the bounds in force again."""
         self._handed_on = None
         self._days.setText(self._shown[0])
@@ -274,11 +274,11 @@ class HistoryPage(QWidget):
             return
         typed = (days.value, size.value)
         if typed == self._in_force:
-            self.take_back()
+            self.revert()
         elif typed != self._handed_on:
             # The question that this opens takes the focus, which ends the same editing once more.
             self._handed_on = typed
-            self.keep_wanted.emit(*typed)
+            self.keep_requested.emit(*typed)
 
 
 # settings_hosts: Settings: the hosts that are remembered.

@@ -109,7 +109,7 @@ class KmonitorApp(QObject):
 
     def __init__(self, qt: QApplication, folders: Folders, options: WindowOptions) -> None:
         super().__init__()
-        self._began_s = time.monotonic()
+        self._started_s = time.monotonic()
         self._qt = qt
         self._folders = folders
         self._options = options
@@ -122,30 +122,30 @@ class KmonitorApp(QObject):
         self.charts_controller: ChartsController | None = None
         self._garbage = GarbageTimer(self)
         self._language = LanguageController(qt, self)
-        self._look = Theme(self)
-        self._theme = ThemeController(qt, self._look, self)
-        self._take_choices()
+        self._shared_theme = Theme(self)
+        self._theme = ThemeController(qt, self._shared_theme, self)
+        self._apply_settings()
         self._hosts: HostsController | None = None
         self._hub_starter: HubStarter | None = None
-        self.workspace = Workspace(request=self._ask, clock=SystemClock(), user=_user())
-        self.window = MainWindow(self._look)
+        self.workspace = Workspace(request=self._send_request, clock=SystemClock(), user=_user())
+        self.window = MainWindow(self._shared_theme)
         self.folder_opener = FolderOpener(self.window, self)
         parts = WindowParts(
-            *(self.window, self.workspace, self._look, self._theme),
+            *(self.window, self.workspace, self._shared_theme, self._theme),
             *(DemoLauncher(folders, self), self._language, folders),
         )
         self.controller = WindowController(parts, self._settings, self)
-        self._audit = AuditController(self.window, self.workspace, self._look, self)
+        self._audit = AuditController(self.window, self.workspace, self._shared_theme, self)
         self._alerts = AlertController(self.window, self.workspace, folders.settings, self)
-        self.export = ExportController(self.window, self.workspace, self._look, self)
+        self.export = ExportController(self.window, self.workspace, self._shared_theme, self)
         self.model_file = ModelFileController(
-            self.window, self.controller.memory, self._look, self
+            self.window, self.controller.memory, self._shared_theme, self
         )
         self._screenshot_timer = ScreenshotTimer(self._is_settled, self)
         self._connect()
 
-    def _take_choices(self) -> None:
-        self._language.speak(self._settings.language)
+    def _apply_settings(self) -> None:
+        self._language.use_language(self._settings.language)
         self._theme.choose(self._options.theme or self._settings.theme)
 
     def start(self) -> None:
@@ -157,7 +157,7 @@ class KmonitorApp(QObject):
         self._qt.processEvents()
         if self.has_left:
             return
-        self.shell_s = time.monotonic() - self._began_s
+        self.shell_s = time.monotonic() - self._started_s
         self._follow_hub()
         self.controller.start()
         if self._language.why_not is not None:
@@ -208,31 +208,31 @@ class KmonitorApp(QObject):
         self.window.closed.connect(self._leave)
         self.controller.retry_requested.connect(self._on_controller_retry_requested)
         self.controller.settings_changed.connect(self._on_controller_settings_changed)
-        self._alerts.run_wanted.connect(self.workspace.select)
+        self._alerts.run_requested.connect(self.workspace.select)
         self.controller.choices.reopening_requested.connect(self._on_choices_reopening_requested)
-        self._screenshot_timer.due.connect(self._on_shooter_due)
+        self._screenshot_timer.due.connect(self._on_screenshot_timer_due)
 
     def _follow_hub(self) -> None:
         # Imported after the first paint, which ZeroMQ would hold up.
         hosts_module = importlib.import_module("kmonitor.ui.hosts.qt.hosts_controller")
         hosts: HostsController = hosts_module.HostsController(self._folders, self.workspace, self)
-        hosts.here.link_changed.connect(self._on_bridge_link_changed)
+        hosts.local_bridge.link_changed.connect(self._on_bridge_link_changed)
         self._audit.attach(hosts)
         self._hosts = hosts
         self.controller.hosts.attach(hosts)
-        self.controller.preferences.attach(hosts.here)
+        self.controller.preferences.attach(hosts.local_bridge)
         hosts.start(with_hosts=self._options.shown is None, also=self._options.also)
         if self._options.with_hub:
-            keeper_module = importlib.import_module("kmonitor.ui.hosts.qt.hub_starter")
-            keeper: HubStarter = keeper_module.HubStarter(self._folders, self)
-            keeper.hub_failed.connect(self._on_keeper_hub_failed)
-            keeper.hub_found.connect(self._on_keeper_hub_found)
-            self._hub_starter = keeper
-            keeper.start()
+            hub_starter_module = importlib.import_module("kmonitor.ui.hosts.qt.hub_starter")
+            hub_starter: HubStarter = hub_starter_module.HubStarter(self._folders, self)
+            hub_starter.hub_failed.connect(self._on_hub_starter_hub_failed)
+            hub_starter.hub_found.connect(self._on_hub_starter_hub_found)
+            self._hub_starter = hub_starter
+            hub_starter.start()
 
-    def _ask(self, message: msgspec.Struct) -> int:
+    def _send_request(self, message: msgspec.Struct) -> int:
         # Nothing is asked before a hub has answered, hence never without a bridge.
-        return self._hosts.ask(message) if self._hosts is not None else 0
+        return self._hosts.send_request(message) if self._hosts is not None else 0
 
     def _place_window(self) -> None:
         shown = self._options.shown
@@ -249,44 +249,44 @@ class KmonitorApp(QObject):
     @Slot()
     def _on_shell_shown(self) -> None:
         # Imported late and by name: this is what loads numpy and pyqtgraph.
-        board_module = importlib.import_module("kmonitor.ui.charts.qt.charts_controller")
-        board: ChartsController = board_module.ChartsController(
-            self.window.charts, self.workspace, self._ask, self._look, self
+        charts_module = importlib.import_module("kmonitor.ui.charts.qt.charts_controller")
+        charts: ChartsController = charts_module.ChartsController(
+            self.window.charts, self.workspace, self._send_request, self._shared_theme, self
         )
-        self.charts_controller = board
-        self.controller.attach_controller(board)
-        self._alerts.attach_controller(board)
-        self.export.attach(self._hosts, board)
-        self.charts_s = time.monotonic() - self._began_s
+        self.charts_controller = charts
+        self.controller.attach_controller(charts)
+        self._alerts.attach_controller(charts)
+        self.export.attach(self._hosts, charts)
+        self.charts_s = time.monotonic() - self._started_s
         _log.info("window after %.2f s, charts after %.2f s", self.shell_s, self.charts_s)
 
     @Slot(bool)
     def _on_bridge_link_changed(self, is_reached: bool) -> None:
         if not is_reached and self._hub_starter is not None:
-            self._hub_starter.look()
+            self._hub_starter.check_now()
 
     @Slot()
     def _on_controller_retry_requested(self) -> None:
         if self._hub_starter is not None:
-            self._hub_starter.look()
+            self._hub_starter.check_now()
         if self._hosts is not None:
-            self._hosts.here.retry_now()
+            self._hosts.local_bridge.retry_now()
 
     @Slot()
     def _on_controller_settings_changed(self) -> None:
         self._save_settings()
 
     @Slot(str)
-    def _on_keeper_hub_failed(self, text: str) -> None:
+    def _on_hub_starter_hub_failed(self, text: str) -> None:
         self.workspace.link.trouble(text)
         self.workspace.changed.add("link")
 
     @Slot()
-    def _on_keeper_hub_found(self) -> None:
+    def _on_hub_starter_hub_found(self) -> None:
         self.workspace.link.trouble("")
         self.workspace.changed.add("link")
         if self._hosts is not None:
-            self._hosts.here.retry_now()
+            self._hosts.local_bridge.retry_now()
 
     @Slot(str)
     def _on_self_failed(self, text: str) -> None:
@@ -296,7 +296,7 @@ class KmonitorApp(QObject):
         if self._options.screenshot is not None:
             # Nobody sees a banner here, and half a picture is none.
             what = f"A part of the window failed: {text.rstrip('.')}. There is no picture."
-            self._end_badly(what, f"Details are in {log}.")
+            self._end_with_failure(what, f"Details are in {log}.")
 
     @Slot()
     def _on_quit_due(self) -> None:
@@ -312,19 +312,19 @@ class KmonitorApp(QObject):
             save_screenshot(self.window, self._options.screenshot)
         except OSError as exc:
             what = f"{self._options.screenshot} cannot be written: {exc.strerror or exc}."
-            self._end_badly(what, "Name another file.")
+            self._end_with_failure(what, "Name another file.")
             return
         if not (self._screenshot_timer.has_settled or self._is_settled()):
             self._end_without_data(self._options.screenshot)
         self._leave()
 
-    def _end_without_data(self, picture: Path) -> None:
+    def _end_without_data(self, screenshot: Path) -> None:
         trouble = self.workspace.link.status(version="").tooltip
         why = f" ({trouble.rstrip('.')})" if trouble and not self.workspace.link.is_live else ""
-        what = f"{picture} shows no data: none came in time{why}."
-        self._end_badly(what, "See: kmonitor doctor")
+        what = f"{screenshot} shows no data: none came in time{why}."
+        self._end_with_failure(what, "See: kmonitor doctor")
 
-    def _end_badly(self, what: str, remedy: str) -> None:
+    def _end_with_failure(self, what: str, remedy: str) -> None:
         # The first is the cause of those that follow.
         self.failure = self.failure or NoScreenshot(what, remedy)
         self._leave()
@@ -342,7 +342,7 @@ class KmonitorApp(QObject):
         self._leave()
 
     @Slot()
-    def _on_shooter_due(self) -> None:
+    def _on_screenshot_timer_due(self) -> None:
         self._on_quit_due()
 
     def _save_settings(self) -> None:

@@ -48,7 +48,7 @@ class AppLog:
         self._hooks = (sys.excepthook, threading.excepthook)
         sys.excepthook = self._excepthook
         threading.excepthook = self._thread_excepthook
-        qInstallMessageHandler(_take_qt_message)
+        qInstallMessageHandler(_log_qt_message)
 
     def close(self) -> None:
         """Stop logging and give the hooks back."""
@@ -102,6 +102,6 @@ class AppLog:
             self._report_handler.report(kind, value, trace)
 
 
-def _take_qt_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
+def _log_qt_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
     del context
     _QT.log(_LEVELS.get(kind, logging.WARNING), "%s", text)

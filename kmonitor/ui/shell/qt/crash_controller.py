@@ -85,6 +85,6 @@ class CrashController(QObject):
             Path(chosen).write_text(text, encoding="utf-8")
         except OSError as exc:
             why = exc.strerror or str(exc)
-            self._report.tell(self.tr("Not saved: {why}.").format(why=why))
+            self._report.show_outcome(self.tr("Not saved: {why}.").format(why=why))
         else:
-            self._report.tell(self.tr("Saved as {file}.").format(file=chosen))
+            self._report.show_outcome(self.tr("Saved as {file}.").format(file=chosen))

@@ -49,8 +49,8 @@ class CrashNoticeBar(QFrame):
         self._later = QPushButton()
         self._discard = QPushButton()
         self._build()
-        theme.palette_changed.connect(self._on_look_palette_changed)
-        self._on_look_palette_changed()
+        theme.palette_changed.connect(self._on_theme_palette_changed)
+        self._on_theme_palette_changed()
         self._set_texts()
         self.hide()
 
@@ -74,27 +74,27 @@ class CrashNoticeBar(QFrame):
         self.toggled.emit()
 
     def _build(self) -> None:
-        words = QVBoxLayout()
-        words.setSpacing(1)
+        text_column = QVBoxLayout()
+        text_column.setSpacing(1)
         for label in (self._title, self._text):
             label.setWordWrap(True)
-            words.addWidget(label)
+            text_column.addWidget(label)
         self._row.setContentsMargins(14, 7, 10, 7)
         self._row.setSpacing(10)
-        told_row, buttons = QHBoxLayout(), QHBoxLayout()
-        for row in (told_row, buttons):
+        link_row, buttons = QHBoxLayout(), QHBoxLayout()
+        for row in (link_row, buttons):
             row.setSpacing(10)
-        told_row.addWidget(self._icon)
-        told_row.addLayout(words, 1)
-        self._row.addLayout(told_row, 1)
+        link_row.addWidget(self._icon)
+        link_row.addLayout(text_column, 1)
+        self._row.addLayout(link_row, 1)
         self._row.addLayout(buttons)
-        for button, told in (
+        for button, slot in (
             (self._show, self.show_requested),
             (self._discard, self.discard_requested),
             (self._later, self.later_requested),
         ):
             button.setProperty("kind", "filter")
-            button.clicked.connect(told)
+            button.clicked.connect(slot)
             buttons.addWidget(button)
 
     @override
@@ -102,12 +102,14 @@ class CrashNoticeBar(QFrame):
         super().resizeEvent(event)
         # Beside the buttons the words would be a column of single ones, and push them together.
         is_narrow = self.width() < _NARROW_BELOW
-        way = QBoxLayout.Direction.TopToBottom if is_narrow else QBoxLayout.Direction.LeftToRight
-        if self._row.direction() != way:
-            self._row.setDirection(way)
+        direction = (
+            QBoxLayout.Direction.TopToBottom if is_narrow else QBoxLayout.Direction.LeftToRight
+        )
+        if self._row.direction() != direction:
+            self._row.setDirection(direction)
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._icon.setPixmap(self._theme.pixmap("info", "mute", 16, self))
 
 
@@ -138,7 +140,7 @@ class CrashReportWindow(QDialog):
         self._save = QPushButton()
         self._discard = QPushButton()
         self._close = QPushButton()
-        self._told = role_label("sub")
+        self._outcome = role_label("sub")
         self._build()
         self._set_texts()
         self._title.setText(notice.title)
@@ -157,19 +159,19 @@ class CrashReportWindow(QDialog):
             button.setAccessibleName(text)
             button.setToolTip(tip)
 
-    def tell(self, text: str) -> None:
+    def show_outcome(self, text: str) -> None:
         """Say what came of it."""
-        self._told.setText(text)
+        self._outcome.setText(text)
 
     def _build(self) -> None:
-        for label in (self._title, self._lead, self._told):
+        for label in (self._title, self._lead, self._outcome):
             label.setWordWrap(True)
         self._text.setReadOnly(True)
         self._text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._text.setTabChangesFocus(True)
         bottom = QHBoxLayout()
-        bottom.addWidget(self._told, 1)
+        bottom.addWidget(self._outcome, 1)
         for button, slot in (
             (self._discard, self.discard_requested),
             (self._save, self.save_requested),
@@ -190,4 +192,4 @@ class CrashReportWindow(QDialog):
     @Slot()
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(self._text.toPlainText())
-        self.tell(self.tr("Copied."))
+        self.show_outcome(self.tr("Copied."))

@@ -40,12 +40,12 @@ class FirstChoices(QWidget):
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(10)
         self._row.addWidget(self._theme)
-        for button, told in (
+        for button, slot in (
             (self._guide, self.guide_requested),
             (self._keyboard, self.keyboard_requested),
         ):
             button.setProperty("kind", "filter")
-            button.clicked.connect(told)
+            button.clicked.connect(slot)
             self._row.addWidget(button)
         self._theme.chosen.connect(self.theme_chosen)
         self._set_texts()
@@ -53,7 +53,7 @@ class FirstChoices(QWidget):
     def _set_texts(self) -> None:
         self._theme.rename(self._themes(), self.tr("Theme"))
         if self._language is not None:
-            self._language.rename(self._spoken(), self.tr("Language"))
+            self._language.rename(self._language_titles(), self.tr("Language"))
         self._guide.setText(self.tr("Guide"))
         self._guide.setToolTip(self.tr("The first steps, and more (F1)"))
         self._keyboard.setText(self.tr("Keyboard"))
@@ -76,7 +76,7 @@ class FirstChoices(QWidget):
             return
         if self._language is None:
             self._languages = dict(languages)
-            self._language = SegmentedControl(self._spoken(), self.tr("Language"))
+            self._language = SegmentedControl(self._language_titles(), self.tr("Language"))
             self._language.chosen.connect(self.language_chosen)
             self._row.insertWidget(1, self._language)
             set_tab_order(
@@ -91,7 +91,7 @@ class FirstChoices(QWidget):
             "light": self.tr("Light"),
         }
 
-    def _spoken(self) -> dict[str, str]:
+    def _language_titles(self) -> dict[str, str]:
         return {"system": self.tr("As the system"), **self._languages}
 
 
@@ -135,8 +135,8 @@ class FirstStartPanel(QFrame):
         self._demo.clicked.connect(self.demo_requested)
         self._folder.clicked.connect(self.folder_requested)
         self._connect.clicked.connect(self.connect_requested)
-        theme.palette_changed.connect(self._on_look_palette_changed)
-        self._on_look_palette_changed()
+        theme.palette_changed.connect(self._on_theme_palette_changed)
+        self._on_theme_palette_changed()
         self._set_texts()
 
     def _set_texts(self) -> None:
@@ -214,5 +214,5 @@ class FirstStartPanel(QFrame):
         self._copy.setText(self.tr("Copy the two lines"))
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._mark.setPixmap(self._theme.pixmap("logo", "accent", 44, self))

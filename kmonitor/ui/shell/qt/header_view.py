@@ -49,7 +49,7 @@ class Chip(QFrame):
         row.setSpacing(6)
         row.addWidget(self._icon)
         row.addWidget(self._text)
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def show_state(self, state: ChipState) -> None:
         """Show this from now on."""
@@ -57,8 +57,8 @@ class Chip(QFrame):
             return
         self._chip_state = state
         self._text.setText(state.text)
-        told = f"{state.text}\n{state.tooltip}" if state.brief else state.tooltip
-        self.setToolTip(told)
+        tooltip = f"{state.text}\n{state.tooltip}" if state.brief else state.tooltip
+        self.setToolTip(tooltip)
         self.setAccessibleName(state.text)
         self.setAccessibleDescription(state.tooltip)
         set_tone(self, state.tone)
@@ -67,7 +67,7 @@ class Chip(QFrame):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if opens else Qt.FocusPolicy.NoFocus)
         self._draw_icon()
 
-    def be_brief(self, *, is_brief: bool) -> None:
+    def set_brief(self, *, is_brief: bool) -> None:
         """Say it in fewer words, or in all; the name stays whole."""
         if self._chip_state is not None:
             self._text.setText(self._chip_state.brief if is_brief else self._chip_state.text)
@@ -76,10 +76,10 @@ class Chip(QFrame):
         """How wide it is in these words, pixels."""
         if self._chip_state is None:
             return 0
-        words = self._chip_state.brief if is_brief else self._chip_state.text
+        text = self._chip_state.brief if is_brief else self._chip_state.text
         metrics = self._text.fontMetrics()
         shown = metrics.horizontalAdvance(self._text.text())
-        return self.sizeHint().width() - shown + metrics.horizontalAdvance(words)
+        return self.sizeHint().width() - shown + metrics.horizontalAdvance(text)
 
     @override
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -99,14 +99,14 @@ class Chip(QFrame):
             self.clicked.emit(self._chip_state.key)
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._draw_icon()
 
     def _draw_icon(self) -> None:
-        picture = self._chip_state
-        self._icon.setVisible(bool(picture and picture.icon))
-        if picture and picture.icon:
-            self._icon.setPixmap(self._theme.pixmap(picture.icon, picture.tone, 13, self))
+        state = self._chip_state
+        self._icon.setVisible(bool(state and state.icon))
+        if state and state.icon:
+            self._icon.setPixmap(self._theme.pixmap(state.icon, state.tone, 13, self))
 
 
 # chip_row: A row of chips in which the least important give way when there is no room.
@@ -128,31 +128,31 @@ class ChipRow(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._chips: dict[str, Chip] = {}
-        self._pictures: tuple[ChipState, ...] = ()
+        self._chip_states: tuple[ChipState, ...] = ()
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
-    def show_chips(self, pictures: Sequence[ChipState]) -> None:
+    def show_chips(self, states: Sequence[ChipState]) -> None:
         """Show these; a chip with the same key stays the same widget."""
-        pictures = tuple(pictures)
-        if pictures == self._pictures:
+        states = tuple(states)
+        if states == self._chip_states:
             return
-        self._pictures = pictures
-        keys = {picture.key for picture in pictures}
+        self._chip_states = states
+        keys = {state.key for state in states}
         for key in [key for key in self._chips if key not in keys]:
             chip = self._chips.pop(key)
             chip.hide()
             chip.deleteLater()
-        for picture in pictures:
-            if picture.key not in self._chips:
-                chip = self._chips[picture.key] = Chip(self._theme, self)
+        for state in states:
+            if state.key not in self._chips:
+                chip = self._chips[state.key] = Chip(self._theme, self)
                 chip.clicked.connect(self.chip_clicked)
-            self._chips[picture.key].show_state(picture)
-        self._place()
+            self._chips[state.key].show_state(state)
+        self._lay_out_chips()
 
     def width_within(self, room: int) -> int:
         """Width of the chips that would be shown in this room, pixels."""
-        kept = self._fitting(room).items()
-        widths = (self._chips[key].width_of(is_brief=is_brief) + _GAP for key, is_brief in kept)
+        fitting = self._fitting(room).items()
+        widths = (self._chips[key].width_of(is_brief=is_brief) + _GAP for key, is_brief in fitting)
         return max(0, sum(widths) - _GAP)
 
     @override
@@ -168,16 +168,16 @@ class ChipRow(QWidget):
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._place()
+        self._lay_out_chips()
 
-    def _place(self) -> None:
-        kept = self._fitting(self.width())
+    def _lay_out_chips(self) -> None:
+        fitting = self._fitting(self.width())
         left = 0
-        for picture in self._pictures:
-            chip = self._chips[picture.key]
-            chip.setVisible(picture.key in kept)
-            if picture.key in kept:
-                chip.be_brief(is_brief=kept[picture.key])
+        for state in self._chip_states:
+            chip = self._chips[state.key]
+            chip.setVisible(state.key in fitting)
+            if state.key in fitting:
+                chip.set_brief(is_brief=fitting[state.key])
                 size = chip.sizeHint()
                 chip.setGeometry(
                     left, (self.height() - size.height()) // 2, size.width(), size.height()
@@ -186,15 +186,15 @@ class ChipRow(QWidget):
 
     def _fitting(self, room: int) -> dict[str, bool]:
         """Keys of those that fit, and whether each is said in brief."""
-        kept: dict[str, bool] = {}
-        for picture in sorted(self._pictures, key=_rank):
-            for is_brief in (False, True) if picture.brief else (False,):
-                width = self._chips[picture.key].width_of(is_brief=is_brief)
+        fitting: dict[str, bool] = {}
+        for state in sorted(self._chip_states, key=_rank):
+            for is_brief in (False, True) if state.brief else (False,):
+                width = self._chips[state.key].width_of(is_brief=is_brief)
                 if width <= room:  # else a long one gives way to shorter ones of less weight
-                    kept[picture.key] = is_brief
+                    fitting[state.key] = is_brief
                     room -= width + _GAP
                     break
-        return kept
+        return fitting
 
 
 def _rank(state: ChipState) -> int:
@@ -256,11 +256,11 @@ class HeaderPanel(QFrame):
         super().__init__(parent)
         self.setObjectName("header")
         self.setFixedHeight(SIZES.header)
-        self._look = theme
+        self._shared_theme = theme
         self._theme = self._language = "system"
         self._is_live, self._is_narrow = True, False
         self._left_px = 0
-        self._is_away = self._has_run = False
+        self._is_other_page = self._has_run = False
         self._has_charts = True
         self._mark = QLabel()
         self._name = role_label("brand", "kmonitor")
@@ -289,8 +289,8 @@ class HeaderPanel(QFrame):
         self._help.setToolTip(self.tr("Guide (F1)"))
         self._help.setAccessibleName(self.tr("Guide"))
         self._theme_button.setAccessibleName(self.tr("Theme and language"))
-        words = self.tr("Theme, language; settings, alerts, export, report, audit")
-        self._theme_button.setToolTip(words)
+        tooltip = self.tr("Theme, language; settings, alerts, export, report, audit")
+        self._theme_button.setToolTip(tooltip)
         self.show_live(is_live=self._is_live)
 
     def set_left_width(self, width_px: int) -> None:
@@ -303,18 +303,18 @@ class HeaderPanel(QFrame):
         self._title.setText(state.title)
         self._subtitle.setText(state.subtitle)
         self._chips.show_chips(state.chips)
-        self._middle.place()
+        self._middle.lay_out()
         self._has_run = bool(state.title)
         self._show_parts()
 
-    def show_away(self, *, is_away: bool, has_charts: bool = True) -> None:
+    def show_other_page(self, *, is_other_page: bool, has_charts: bool = True) -> None:
         """Say nothing of the selected run while a page is shown that is not about it.
 
         Args:
-            is_away: Such a page is shown.
+            is_other_page: Such a page is shown.
             has_charts: The selected run has charts, to be followed and counted.
         """
-        self._is_away = is_away
+        self._is_other_page = is_other_page
         self._has_charts = has_charts
         self._show_parts()
 
@@ -325,7 +325,7 @@ class HeaderPanel(QFrame):
     def show_live(self, *, is_live: bool) -> None:
         """Set the live button."""
         self._is_live = is_live
-        words = self._word_live()
+        text = self._live_text()
         self._live.setProperty("kind", "" if is_live else "held")
         tooltip = (
             self.tr("Charts follow the newest data. Press to hold the view (Space)")
@@ -333,7 +333,7 @@ class HeaderPanel(QFrame):
             else self.tr("The view is held; data still arrive. Press to follow again (Space)")
         )
         self._live.setToolTip(tooltip)
-        self._live.setAccessibleName(words)
+        self._live.setAccessibleName(text)
         self._live.setAccessibleDescription(tooltip)
         repolish(self._live)
         self._draw_icons()
@@ -361,13 +361,13 @@ class HeaderPanel(QFrame):
             self._is_narrow = is_narrow
             self._name.setVisible(not is_narrow)
             self._live.setMinimumWidth(0 if is_narrow else _LIVE_WIDTH)
-            self._word_live()
+            self._live_text()
 
-    def _word_live(self) -> str:
+    def _live_text(self) -> str:
         """What the live button says, or would where there is room."""
-        words = self.tr("Live") if self._is_live else self.tr("Held")
-        self._live.setText("" if self._is_narrow else words)
-        return words
+        text = self.tr("Live") if self._is_live else self.tr("Held")
+        self._live.setText("" if self._is_narrow else text)
+        return text
 
     def _build(self) -> None:
         brand = QHBoxLayout(self._brand)
@@ -395,16 +395,16 @@ class HeaderPanel(QFrame):
         self._live.clicked.connect(self._on_live_clicked)
         self._theme_button.clicked.connect(self._on_theme_button_clicked)
         self._help.clicked.connect(self.help_requested)
-        self._look.palette_changed.connect(self._on_look_palette_changed)
+        self._shared_theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def _axis_titles(self) -> dict[str, str]:
         return {"epochs": self.tr("Epochs"), "seconds": self.tr("Seconds")}
 
     def _show_parts(self) -> None:
         for part in self._view_parts:
-            part.setVisible(self._has_run and self._has_charts and not self._is_away)
+            part.setVisible(self._has_run and self._has_charts and not self._is_other_page)
         for part in (self._title, self._subtitle, self._chips):
-            part.setVisible(not self._is_away)
+            part.setVisible(not self._is_other_page)
 
     @Slot()
     def _on_live_clicked(self) -> None:
@@ -420,7 +420,7 @@ class HeaderPanel(QFrame):
             "light": self.tr("Light"),
         }
         for key, title in titles.items():
-            action = menu.addAction(self._look.icon(_THEME_ICONS[key]), title)
+            action = menu.addAction(self._shared_theme.icon(_THEME_ICONS[key]), title)
             action.setCheckable(True)
             action.setChecked(key == self._theme)
             action.setData(key)
@@ -486,17 +486,19 @@ class HeaderPanel(QFrame):
             self.theme_chosen.emit(chosen)
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._draw_icons()
 
     def _draw_icons(self) -> None:
-        self._mark.setPixmap(self._look.pixmap("logo", "accent", 20, self))
+        self._mark.setPixmap(self._shared_theme.pixmap("logo", "accent", 20, self))
         self._live.setIcon(
-            self._look.icon("pause") if self._is_live else self._look.icon("play", "warn")
+            self._shared_theme.icon("pause")
+            if self._is_live
+            else self._shared_theme.icon("play", "warn")
         )
-        self._theme_button.setIcon(self._look.icon(_THEME_ICONS[self._theme], "mute"))
-        self._help.setIcon(self._look.icon("help", "mute"))
-        self.add_chart.setIcon(self._look.icon("plus", "mute"))
+        self._theme_button.setIcon(self._shared_theme.icon(_THEME_ICONS[self._theme], "mute"))
+        self._help.setIcon(self._shared_theme.icon("help", "mute"))
+        self.add_chart.setIcon(self._shared_theme.icon("plus", "mute"))
 
 
 class _TitleAndChips(QWidget):
@@ -514,7 +516,7 @@ class _TitleAndChips(QWidget):
         for label in self._labels:
             column.addWidget(label)
 
-    def place(self) -> None:
+    def lay_out(self) -> None:
         """Share the width out anew."""
         width = max(0, self.width() - _TITLE_GAP)
         # A share that does not follow the text, so that chips rest while numbers change.
@@ -527,4 +529,4 @@ class _TitleAndChips(QWidget):
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.place()
+        self.lay_out()

@@ -25,8 +25,8 @@ def start_detached(process: QProcess) -> bool:
 
     PySide6 tells it alone or with the process id, as the version has it; its types say the latter.
     """
-    told = cast("bool | tuple[bool, int]", process.startDetached())
-    return told[0] if isinstance(told, tuple) else told
+    started = cast("bool | tuple[bool, int]", process.startDetached())
+    return started[0] if isinstance(started, tuple) else started
 
 
 _log = logging.getLogger(__name__)
@@ -52,19 +52,19 @@ class FolderOpener(QObject):
         self._thread: threading.Thread | None = None
         self.found.connect(self._on_self_found, Qt.ConnectionType.QueuedConnection)
         self.refused.connect(self._on_self_refused, Qt.ConnectionType.QueuedConnection)
-        window.run_tree.folder_requested.connect(self.ask)
-        window.first_start.folder_requested.connect(self.ask)
-        window.shortcut("folder").activated.connect(self.ask)
+        window.run_tree.folder_requested.connect(self.choose_folder)
+        window.first_start.folder_requested.connect(self.choose_folder)
+        window.shortcut("folder").activated.connect(self.choose_folder)
 
     @Slot()
-    def ask(self) -> None:
+    def choose_folder(self) -> None:
         """Let the user choose a folder."""
         dialog = _FolderDialog(self._window)
-        dialog.fileSelected.connect(self.look)
+        dialog.fileSelected.connect(self.open_if_runs)
         dialog.open()
 
     @Slot(str)
-    def look(self, folder: str) -> None:
+    def open_if_runs(self, folder: str) -> None:
         """Look whether there are runs in a folder, and open it."""
         if self._thread is not None and self._thread.is_alive():
             return
@@ -172,7 +172,7 @@ class DemoLauncher(QObject):
                 self._why = self._not_started
         self.changed.emit()
 
-    def shown_up(self) -> None:
+    def mark_running(self) -> None:
         """A run is there."""
         if self._timer.isActive():
             self._timer.stop()
@@ -180,21 +180,21 @@ class DemoLauncher(QObject):
 
     @Slot()
     def _on_timer_timeout(self) -> None:
-        self._why = self._not_shown_up
+        self._why = self._timeout_text
         self.changed.emit()
 
     def _not_started(self) -> str:
         text = self.tr("The demo could not be started: {program}")
         return text.format(program=sys.executable)
 
-    def _not_shown_up(self) -> str:
+    def _timeout_text(self) -> str:
         text = self.tr("The demo did not show up. Run in a terminal to see why: {line}")
         return text.format(line=f"python -m {_MODULE}")
 
     def _not_installed(self) -> str:
         return self.tr("This installation has no demo training.")
 
-    def _lacking(self) -> str:
+    def _missing_packages_text(self) -> str:
         text = self.tr(
             "The demo needs {packages}, which this Python lacks. In the clone: "
             'python -m pip install ".[demo]"'
@@ -204,7 +204,7 @@ class DemoLauncher(QObject):
     def _missing(self) -> Callable[[], str] | None:
         if importlib.util.find_spec("kmonitor.cli") and importlib.util.find_spec(_MODULE) is None:
             return self._not_installed
-        return self._lacking if _missing_packages() else None
+        return self._missing_packages_text if _missing_packages() else None
 
 
 def _missing_packages() -> list[str]:

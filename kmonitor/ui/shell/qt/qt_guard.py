@@ -46,11 +46,11 @@ def require_sound_qt() -> None:
     from PySide6.QtCore import QRectF  # noqa: PLC0415
 
     rect = QRectF()
-    if loses_none(lambda: rect.adjust(0.0, 0.0, 0.0, 0.0)):
+    if lowers_none_count(lambda: rect.adjust(0.0, 0.0, 0.0, 0.0)):
         raise BrokenQt(PySide6.__version__)
 
 
-def loses_none(void_call: Callable[[], object]) -> bool:
+def lowers_none_count(void_call: Callable[[], object]) -> bool:
     """Whether calling this lowers the reference count of None.
 
     Always False from Python 3.12 on, where None is immortal and the fault harmless.

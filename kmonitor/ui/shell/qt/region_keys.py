@@ -45,7 +45,7 @@ class RegionKeys(QObject):
         regions = [region for region in self._window.regions() if _first_in(region) is not None]
         if not regions:
             return
-        at = _place_of(QApplication.focusWidget(), regions)
+        at = _region_index(QApplication.focusWidget(), regions)
         start = -1 if at is None and by > 0 else at or 0
         first = _first_in(regions[(start + by) % len(regions)])
         if first is not None:
@@ -67,7 +67,7 @@ class RegionKeys(QObject):
             self._charts_controller.press_key(event)
 
 
-def _place_of(widget: QWidget | None, regions: Sequence[QWidget]) -> int | None:
+def _region_index(widget: QWidget | None, regions: Sequence[QWidget]) -> int | None:
     """In which of these a widget is; None: in none."""
     if widget is None:
         return None

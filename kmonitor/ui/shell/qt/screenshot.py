@@ -12,7 +12,7 @@ from kmonitor.base.errors import UserError
 
 _WAITS_S: Final = 20.0
 _SETTLES_S: Final = 1.5
-_LOOK_MS: Final = 100
+_POLL_MS: Final = 100
 
 
 class ScreenshotTimer(QObject):
@@ -27,9 +27,9 @@ class ScreenshotTimer(QObject):
     def __init__(self, is_settled: Callable[[], bool], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._is_settled = is_settled
-        self._began_s = 0.0
+        self._started_s = 0.0
         self._settled_s: float | None = None
-        self._timer = QTimer(self, interval=_LOOK_MS)
+        self._timer = QTimer(self, interval=_POLL_MS)
         self._timer.timeout.connect(self._on_timer_timeout)
 
     @property
@@ -39,7 +39,7 @@ class ScreenshotTimer(QObject):
 
     def start(self) -> None:
         """Begin to wait."""
-        self._began_s = time.monotonic()
+        self._started_s = time.monotonic()
         self._timer.start()
 
     def stop(self) -> None:
@@ -52,7 +52,7 @@ class ScreenshotTimer(QObject):
         if self._settled_s is None and self._is_settled():
             self._settled_s = now_s
         has_settled = self._settled_s is not None and now_s - self._settled_s > _SETTLES_S
-        if has_settled or now_s - self._began_s > _WAITS_S:
+        if has_settled or now_s - self._started_s > _WAITS_S:
             self.stop()
             self.due.emit()
 

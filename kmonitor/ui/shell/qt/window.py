@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _ROOM_FOR_ALL = 720
 _SMALLEST = QSize(1000, 640)
 """Below this the charts say nothing; a smaller screen is filled."""
-_FOR_THE_BOARD = (
+_CHART_KEYS = (
     *(Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right),
     *(Qt.Key.Key_Plus, Qt.Key.Key_Equal, Qt.Key.Key_Minus, Qt.Key.Key_0),
 )
@@ -93,7 +93,7 @@ class MainWindow(QMainWindow):
         }
         self.charts.show_cards(CHART_METRICS)
         self.panel_sizes = PanelSizes(self)
-        self._desk, self._board = QWidget(), QWidget()
+        self._central, self._charts_page = QWidget(), QWidget()
         self._pages = QStackedWidget()
         self._centre = QStackedWidget()
         self._has_runs: bool | None = None
@@ -135,7 +135,7 @@ class MainWindow(QMainWindow):
         self._centre.setCurrentWidget(self.charts if page is None else page)
         self.actions_panel.setVisible(page is None)
         self.panel_sizes.edges["right"].setVisible(page is None)
-        self._show_away()
+        self._show_other_page()
         self._fit_to_size()
 
     def place(self, saved: QRect | None) -> None:
@@ -159,15 +159,15 @@ class MainWindow(QMainWindow):
 
     def leave_focus_alone(self) -> None:
         """Let no control begin with the focus ring."""
-        self._desk.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._central.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def shortcut(self, name: str) -> QShortcut:
         """A key that counts everywhere in the window, by its name in the table of keys."""
         return add_shortcut(name, self)
 
-    def board_shortcut(self, name: str) -> QShortcut:
+    def charts_shortcut(self, name: str) -> QShortcut:
         """A key of the charts and what stands around them; silent while another page is shown."""
-        return add_shortcut(name, self._board)
+        return add_shortcut(name, self._charts_page)
 
     def add_page(self, page: QWidget) -> None:
         """Hold a page that can be shown in the place of charts and side panels."""
@@ -175,12 +175,12 @@ class MainWindow(QMainWindow):
 
     def show_page(self, page: QWidget | None) -> None:
         """Show one of the pages; None: the charts again."""
-        self._pages.setCurrentWidget(self._board if page is None else page)
-        self._show_away()
+        self._pages.setCurrentWidget(self._charts_page if page is None else page)
+        self._show_other_page()
 
     def regions(self) -> tuple[QWidget, ...]:
         """The parts of the window from left to right and top to bottom, as the eye reads them."""
-        if self._pages.currentWidget() is not self._board:
+        if self._pages.currentWidget() is not self._charts_page:
             return (self.header, self._pages)
         notices = (self.crash_notice, self.banner)
         sides = (self.actions_panel, self.records)
@@ -208,8 +208,8 @@ class MainWindow(QMainWindow):
             focused.click()
             return
         is_bare = not event.modifiers() & ~(_SHIFT | Qt.KeyboardModifier.KeypadModifier)
-        is_for_board = event.key() in _FOR_THE_BOARD and is_bare
-        if is_for_board and self._pages.currentWidget() is self._board:
+        is_for_charts = event.key() in _CHART_KEYS and is_bare
+        if is_for_charts and self._pages.currentWidget() is self._charts_page:
             self.key_left_over.emit(event)
             return
         super().keyPressEvent(event)
@@ -225,25 +225,25 @@ class MainWindow(QMainWindow):
         if event.type() == QEvent.Type.WindowStateChange:
             self.visibility_changed.emit()
 
-    def _show_away(self) -> None:
-        is_away = self._pages.currentWidget() is not self._board
-        self.header.show_away(is_away=is_away, has_charts=self._study is None)
+    def _show_other_page(self) -> None:
+        is_other_page = self._pages.currentWidget() is not self._charts_page
+        self.header.show_other_page(is_other_page=is_other_page, has_charts=self._study is None)
 
     def _build(self) -> None:
-        self._build_board()
-        self._pages.addWidget(self._board)
-        desk = self._desk
-        desk.setObjectName("desk")
-        column = QVBoxLayout(desk)
+        self._build_charts_page()
+        self._pages.addWidget(self._charts_page)
+        central = self._central
+        central.setObjectName("desk")
+        column = QVBoxLayout(central)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.header)
         column.addWidget(self._pages, 1)
         column.addWidget(self.status)
-        self.setCentralWidget(desk)
-        desk.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setCentralWidget(central)
+        central.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
 
-    def _build_board(self) -> None:
+    def _build_charts_page(self) -> None:
         self._centre.addWidget(self.charts)
         self._centre.addWidget(self.first_start)
         middle = QVBoxLayout()
@@ -258,7 +258,7 @@ class MainWindow(QMainWindow):
         charts.addWidget(self.panel_sizes.edges["below"])
         charts.addWidget(self.records)
         middle.addLayout(charts, 1)
-        row = QHBoxLayout(self._board)
+        row = QHBoxLayout(self._charts_page)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         row.addWidget(self.run_tree)
@@ -275,8 +275,8 @@ class MainWindow(QMainWindow):
         self.header.set_left_width(extents.left + SIZES.gutter - 8)
         self.actions_panel.setFixedWidth(extents.right)
         # Charts that are cut off say less than the log, which comes back with the banner's end.
-        is_told = self.banner.is_up or not self.crash_notice.isHidden()
-        has_room = self.height() >= _ROOM_FOR_ALL or not is_told
+        has_notice = self.banner.is_up or not self.crash_notice.isHidden()
+        has_room = self.height() >= _ROOM_FOR_ALL or not has_notice
         is_below = self._has_runs is not False and has_room and self._study is None
         self.records.setVisible(is_below)
         self.panel_sizes.edges["below"].setVisible(is_below)
@@ -285,6 +285,6 @@ class MainWindow(QMainWindow):
 
 
 def _claims_space(event: QKeyEvent) -> bool:
-    is_asked = event.type() == QEvent.Type.ShortcutOverride
+    is_override = event.type() == QEvent.Type.ShortcutOverride
     is_bare = event.modifiers() == Qt.KeyboardModifier.NoModifier
-    return is_asked and is_bare and event.key() == Qt.Key.Key_Space
+    return is_override and is_bare and event.key() == Qt.Key.Key_Space

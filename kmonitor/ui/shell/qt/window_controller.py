@@ -69,7 +69,7 @@ class LayoutController(QObject):
         self._sizes.changed.emit()
         self._sizes.settled.connect(self.settings_changed)
         for name, table in tables.items():
-            table.take_layout(settings.tables.get(name, TableLayout()))
+            table.apply_layout(settings.tables.get(name, TableLayout()))
 
     def settings(self, base: WindowSettings) -> WindowSettings:
         """The settings with the layout as it is now."""
@@ -78,7 +78,7 @@ class LayoutController(QObject):
             left_px=self._sizes.chosen("left"),
             right_px=self._sizes.chosen("right"),
             below_px=self._sizes.chosen("below"),
-            tables=base.tables | {name: t.layout_now() for name, t in self._tables.items()},
+            tables=base.tables | {name: t.current_layout() for name, t in self._tables.items()},
         )
 
 
@@ -95,7 +95,7 @@ class WindowParts:
 
     window: MainWindow
     workspace: Workspace
-    look: Theme
+    shared_theme: Theme
     theme: ThemeController
     demo: DemoLauncher
     language: LanguageController
@@ -118,18 +118,18 @@ class WindowController(QObject):
     ) -> None:
         super().__init__(parent)
         self._window = parts.window
-        self._desk = parts.workspace
-        self._look = parts.look
+        self._workspace = parts.workspace
+        self._shared_theme = parts.shared_theme
         self._demo = parts.demo
         self._charts_controller: ChartsController | None = None
         self._regions = RegionKeys(parts.window, self)
-        self.help = HelpController(parts.window, parts.look, self)
-        self.records = RecordsController(parts.window, parts.workspace, parts.look, self)
-        self.verdicts = VerdictController(parts.window, parts.workspace, parts.look, self)
+        self.help = HelpController(parts.window, parts.shared_theme, self)
+        self.records = RecordsController(parts.window, parts.workspace, parts.shared_theme, self)
+        self.verdicts = VerdictController(parts.window, parts.workspace, parts.shared_theme, self)
         self.hosts = HostMenus(parts.window, parts.workspace, self)
-        self.history = HistoryController(parts.window, parts.workspace, parts.look, self)
-        self.memory = MemoryMapController(parts.window, parts.workspace, parts.look, self)
-        self.study = StudyController(parts.window, parts.workspace, parts.look, self)
+        self.history = HistoryController(parts.window, parts.workspace, parts.shared_theme, self)
+        self.memory = MemoryMapController(parts.window, parts.workspace, parts.shared_theme, self)
+        self.study = StudyController(parts.window, parts.workspace, parts.shared_theme, self)
         self.preferences = SettingsController(
             parts.window, parts.workspace, self.hosts, parts.theme, parts.folders, settings
         )
@@ -143,7 +143,7 @@ class WindowController(QObject):
         )
         self.commands = CommandController(parts.window, parts.workspace, settings, self)
         self.arrangement_controller = ArrangementController(
-            parts.window, parts.look, settings.charts, self
+            parts.window, parts.shared_theme, settings.charts, self
         )
         self._search = ""
         self._wanted_axis: XAxisKind = settings.x_axis
@@ -156,7 +156,7 @@ class WindowController(QObject):
         self._show_choices(settings)
 
     def _show_choices(self, settings: WindowSettings) -> None:
-        self._desk.log.filter = settings.log_filter
+        self._workspace.log.filter = settings.log_filter
         self._window.records.show_tab(settings.records_tab)
         self._window.event_log.show_filter(settings.log_filter)
         self._window.header.show_axis(settings.x_axis)
@@ -181,8 +181,8 @@ class WindowController(QObject):
         self.history.attach_controller(controller)
         self.arrangement_controller.attach_controller(controller)
         controller.presenter.count(self._wanted_axis)
-        controller.view_changed.connect(self._on_board_view_changed)
-        controller.flag_chosen.connect(self._on_board_flag_chosen)
+        controller.view_changed.connect(self._on_charts_view_changed)
+        controller.flag_chosen.connect(self._on_charts_flag_chosen)
         controller.refresh()
 
     def settings(self, base: WindowSettings) -> WindowSettings:
@@ -191,8 +191,8 @@ class WindowController(QObject):
         return msgspec.structs.replace(
             self.layout.settings(self.choices.settings(self.preferences.settings(base))),
             x_axis=self._wanted_axis,
-            log_filter=self._desk.log.filter,
-            reloads=self._desk.limits.reloads,
+            log_filter=self._workspace.log.filter,
+            reloads=self._workspace.limits.reloads,
             limit_answer=self.commands.limit_answer,
             records_tab=self._window.records.tab,
             geometry=(frame.x(), frame.y(), frame.width(), frame.height()),
@@ -202,7 +202,7 @@ class WindowController(QObject):
 
     def refresh(self) -> None:
         """Bring every panel up to date."""
-        self._desk.changed.clear()
+        self._workspace.changed.clear()
         self._refresh_panels()
         if self._charts_controller is not None:
             self._charts_controller.refresh()
@@ -220,9 +220,9 @@ class WindowController(QObject):
         self.records.settings_changed.connect(self.settings_changed)
         self.arrangement_controller.changed.connect(self.settings_changed)
         self.records.diagnose_requested.connect(self.commands.diagnose)
-        self.verdicts.command_wanted.connect(self.commands.request)
+        self.verdicts.command_requested.connect(self.commands.request)
         for part in (self.records, self.history, self.study):
-            part.run_wanted.connect(self._on_run_tree_run_chosen)
+            part.run_requested.connect(self._on_run_tree_run_chosen)
         for part in (self.verdicts, self.study):
             part.guide_requested.connect(self.help.open_page)
         window.banner.retry_requested.connect(self._on_banner_retry_requested)
@@ -231,13 +231,13 @@ class WindowController(QObject):
         window.first_start.demo_requested.connect(self._demo.start)
         window.visibility_changed.connect(self._on_window_visibility_changed)
         self._demo.changed.connect(self.refresh)
-        self._look.palette_changed.connect(self.refresh)
+        self._shared_theme.palette_changed.connect(self.refresh)
         for name, slot in (
             ("hold", self._on_space_activated),
             ("next_run", self._on_next_activated),
             ("previous_run", self._on_previous_activated),
         ):
-            window.board_shortcut(name).activated.connect(slot)
+            window.charts_shortcut(name).activated.connect(slot)
         self.preferences.changed.connect(self._on_preferences_changed)
         for part in (self.preferences, self.choices, self.layout):
             part.settings_changed.connect(self.settings_changed)
@@ -245,35 +245,35 @@ class WindowController(QObject):
         self._regions.run_stepped.connect(self._on_regions_run_stepped)
 
     def _refresh_panels(self) -> None:
-        desk, window = self._desk, self._window
-        now_wall_s, is_live = time.time(), desk.link.is_live
-        run = desk.run_store.current()
-        is_reached = desk.is_reached(run.run) if run is not None else is_live
-        hosts = [host.picture(now_wall_s, version=VERSION) for host in desk.hosts.all()]
-        window.show_charts(is_first_start=desk.is_first_start, has_hosts=bool(hosts))
+        workspace, window = self._workspace, self._window
+        now_wall_s, is_live = time.time(), workspace.link.is_live
+        run = workspace.run_store.current()
+        is_reached = workspace.is_reached(run.run) if run is not None else is_live
+        hosts = [host.state(now_wall_s, version=VERSION) for host in workspace.hosts.all()]
+        window.show_charts(is_first_start=workspace.is_first_start, has_hosts=bool(hosts))
         window.header.show_state(
-            header_state(run, desk.verdicts, now_wall_s=now_wall_s, is_connected=is_reached)
+            header_state(run, workspace.verdicts, now_wall_s=now_wall_s, is_connected=is_reached)
         )
-        window.banner.show_state(desk.banner(now_wall_s))
-        window.status.show_state(desk.status(version=VERSION))
-        if desk.is_first_start or run is None:
-            picture = first_start_state(
+        window.banner.show_state(workspace.banner(now_wall_s))
+        window.status.show_state(workspace.status(version=VERSION))
+        if workspace.is_first_start or run is None:
+            state = first_start_state(
                 is_live=is_live,
                 is_demo_starting=self._demo.is_starting,
                 demo_error=self._demo.error,
             )
-            window.first_start.show_state(picture)
+            window.first_start.show_state(state)
         else:
-            self._demo.shown_up()
+            self._demo.mark_running()
         rows = host_rows(
-            desk.run_store,
+            workspace.run_store,
             search=self._search,
             now_wall_s=now_wall_s,
             is_connected=is_live,
             hosts=hosts,
-            is_reached=desk.is_reached,
+            is_reached=workspace.is_reached,
         )
-        window.run_tree.show_rows(rows, desk.run_store.selected, self._empty_text())
+        window.run_tree.show_rows(rows, workspace.run_store.selected, self._empty_text())
         self.records.refresh()
         self.verdicts.refresh()
         self.history.refresh()
@@ -284,27 +284,27 @@ class WindowController(QObject):
             window.actions_panel.show_state(
                 action_panel_state(
                     run,
-                    commands=desk.commands,
-                    limits=desk.limits,
+                    commands=workspace.commands,
+                    limits=workspace.limits,
                     now_wall_s=now_wall_s,
                     is_connected=is_reached,
-                    no_right=desk.why_no_command(run.run),
+                    no_right=workspace.why_no_command(run.run),
                 )
             )
-            window.actions_panel.show_readings(desk.readings(run.run).groups())
+            window.actions_panel.show_readings(workspace.readings(run.run).groups())
 
     def _empty_text(self) -> str:
-        book, link = self._desk.run_store, self._desk.link
+        run_store, link = self._workspace.run_store, self._workspace.link
         return empty_tree_text(
-            book, self._search, is_connected=link.is_live, has_trouble=link.has_trouble
+            run_store, self._search, is_connected=link.is_live, has_trouble=link.has_trouble
         )
 
     @Slot()
     def _on_frames_timeout(self) -> None:
-        if self._window.isMinimized() or not self._desk.changed:
+        if self._window.isMinimized() or not self._workspace.changed:
             return
-        changed = set(self._desk.changed)
-        self._desk.changed.clear()
+        changed = set(self._workspace.changed)
+        self._workspace.changed.clear()
         now_s = time.monotonic()
         if changed - {"series", "readings"} or now_s - self._panels_at_s >= _PANELS_EVERY_S:
             self._panels_at_s = now_s
@@ -322,24 +322,24 @@ class WindowController(QObject):
 
     @Slot()
     def _on_tick_timeout(self) -> None:
-        self._desk.link.tick(time.time())
-        self._desk.changed.add("link")
+        self._workspace.link.tick(time.time())
+        self._workspace.changed.add("link")
 
     @Slot()
-    def _on_board_view_changed(self) -> None:
+    def _on_charts_view_changed(self) -> None:
         if self._charts_controller is not None:
             is_live = self._charts_controller.presenter.is_live
             self._window.header.show_live(is_live=is_live)
             if not is_live:
                 # Who looks closely at a run is not taken away from it by another that begins.
-                self._desk.run_store.stay()
+                self._workspace.run_store.pin_selection()
 
     @Slot(str)
     def _on_header_x_axis_chosen(self, kind: str) -> None:
         self._wanted_axis = "seconds" if kind == "seconds" else "epochs"
         if self._charts_controller is not None:
             self._charts_controller.presenter.count(self._wanted_axis)
-            self._on_board_view_changed()
+            self._on_charts_view_changed()
             self._charts_controller.refresh()
         self.settings_changed.emit()
 
@@ -350,8 +350,8 @@ class WindowController(QObject):
         if is_live:
             self._charts_controller.presenter.follow()
         else:
-            self._charts_controller.presenter.hold()
-        self._on_board_view_changed()
+            self._charts_controller.presenter.hold_range()
+        self._on_charts_view_changed()
         self._charts_controller.refresh()
 
     @Slot()
@@ -361,11 +361,11 @@ class WindowController(QObject):
 
     @Slot(str)
     def _on_run_tree_run_chosen(self, run: str) -> None:
-        if run != self._desk.run_store.selected:
-            self._desk.select(run)
+        if run != self._workspace.run_store.selected:
+            self._workspace.select(run)
             if self._charts_controller is not None:
                 self._charts_controller.presenter.follow()
-                self._on_board_view_changed()
+                self._on_charts_view_changed()
             self.refresh()
 
     @Slot(str)
@@ -376,13 +376,13 @@ class WindowController(QObject):
     @Slot()
     def _on_preferences_changed(self) -> None:
         # Sizes are written otherwise: also where the words were made when the rows came.
-        for part in (self._desk.log, self._desk.reclaims):
-            part.reword()
+        for part in (self._workspace.log, self._workspace.reclaims):
+            part.refresh_texts()
         if self._charts_controller is not None:
-            self._charts_controller.reword()
+            self._charts_controller.refresh_texts()
         self.refresh()
         for shown in (self.history, self.memory, self.study, self.records):
-            shown.reword()
+            shown.refresh_texts()
 
     @Slot()
     def _on_next_activated(self) -> None:
@@ -397,13 +397,13 @@ class WindowController(QObject):
         self._step_run(by)
 
     def _step_run(self, by: int) -> None:
-        run = self._desk.run_store.beside_selected(by)
+        run = self._workspace.run_store.beside_selected(by)
         if run is not None:
             self._on_run_tree_run_chosen(run)
 
     @Slot()
     def _on_banner_retry_requested(self) -> None:
-        host = self._desk.troubled_host(time.time())
+        host = self._workspace.host_of_banner(time.time())
         if host:
             self.hosts.retry(host)
         else:
@@ -411,11 +411,11 @@ class WindowController(QObject):
 
     @Slot()
     def _on_banner_close_requested(self) -> None:
-        self._desk.dismiss_banner(time.time())
+        self._workspace.dismiss_banner(time.time())
         self._refresh_panels()
 
     @Slot(int)
-    def _on_board_flag_chosen(self, row: int) -> None:
+    def _on_charts_flag_chosen(self, row: int) -> None:
         self.records.refresh()
         self.records.choose(row)
 

@@ -42,7 +42,7 @@ class _Chart(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.setMinimumHeight(110)
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def plot_px(self) -> tuple[int, int]:
         """Width and height of the plot."""
@@ -87,7 +87,7 @@ class _Chart(QWidget):
         painter.drawText(QRectF(self.rect()).adjusted(8, 8, -8, -8), int(flags), text)
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self.update()
 
 
@@ -113,26 +113,26 @@ class FoldMetricChart(_Chart):
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         del event
-        picture, colours = self._metric_state, self._theme.palette
+        state, colours = self._metric_state, self._theme.palette
         painter = self._begin()
-        if not picture.mean:
-            self._paint_empty(painter, picture.text)
+        if not state.mean:
+            self._paint_empty(painter, state.text)
             painter.end()
             return
-        self._paint_y(painter, picture.y_ticks)
-        self._paint_x(painter, picture.x_ticks)
+        self._paint_y(painter, state.y_ticks)
+        self._paint_x(painter, state.x_ticks)
         area = self._area()
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(_see_through(colours.accent, colours.tint_alpha))
-        upper = [_place(area, x, high) for x, _, high in picture.band]
-        lower = [_place(area, x, low) for x, low, _ in reversed(picture.band)]
+        painter.setBrush(_with_alpha(colours.accent, colours.tint_alpha))
+        upper = [_point_in(area, x, high) for x, _, high in state.band]
+        lower = [_point_in(area, x, low) for x, low, _ in reversed(state.band)]
         painter.drawPolygon(QPolygonF([*upper, *lower]))
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QPen(_see_through(colours.sub, 0.45), 1))
-        for line in picture.folds:
-            _draw(painter, [_place(area, *point) for point in line])
+        painter.setPen(QPen(_with_alpha(colours.sub, 0.45), 1))
+        for line in state.folds:
+            _draw(painter, [_point_in(area, *point) for point in line])
         painter.setPen(QPen(QColor(colours.accent), 2))
-        _draw(painter, [_place(area, *point) for point in picture.mean])
+        _draw(painter, [_point_in(area, *point) for point in state.mean])
         painter.end()
 
     def _paint_x(self, painter: QPainter, ticks: Sequence[AxisTick]) -> None:
@@ -177,18 +177,18 @@ class FoldMemoryChart(_Chart):
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         del event
-        picture, colours = self._memory_state, self._theme.palette
+        state, colours = self._memory_state, self._theme.palette
         painter = self._begin()
-        if not picture.bars:
-            self._paint_empty(painter, picture.text)
+        if not state.bars:
+            self._paint_empty(painter, state.text)
             painter.end()
             return
-        self._paint_y(painter, picture.y_ticks)
-        for at, bar in enumerate(picture.bars):
+        self._paint_y(painter, state.y_ticks)
+        for at, bar in enumerate(state.bars):
             self._paint_bar(painter, at, bar, colours)
-        if picture.bound is not None:
+        if state.bound is not None:
             area = self._area()
-            y = area.bottom() - picture.bound * area.height()
+            y = area.bottom() - state.bound * area.height()
             painter.setPen(QPen(QColor(colours.crit), 1.4, Qt.PenStyle.DotLine))
             painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
         painter.end()
@@ -214,9 +214,9 @@ class FoldMemoryChart(_Chart):
         return bars[int((x - area.left()) / area.width() * len(bars))]
 
     def _paint_bar(self, painter: QPainter, at: int, bar: FoldMemoryBar, colours: Palette) -> None:
-        area, picture = self._area(), self._memory_state
-        slot = area.width() / len(picture.bars)
-        n_hues = 1 + picture.has_vram
+        area, state = self._area(), self._memory_state
+        slot = area.width() / len(state.bars)
+        n_hues = 1 + state.has_vram
         wide = max(1.0, min(_MOST_BAR_PX, (slot * 0.74) / n_hues))
         left = area.left() + slot * (at + 0.5) - wide * n_hues / 2
         painter.setPen(Qt.PenStyle.NoPen)
@@ -234,18 +234,18 @@ class FoldMemoryChart(_Chart):
             painter.drawText(room, Qt.AlignmentFlag.AlignCenter, str(bar.fold))
 
 
-def _place(area: QRectF, x: float, y: float) -> QPointF:
+def _point_in(area: QRectF, x: float, y: float) -> QPointF:
     return QPointF(area.left() + x * area.width(), area.bottom() - y * area.height())
 
 
-def _draw(painter: QPainter, places: Sequence[QPointF]) -> None:
-    if len(places) == 1:
-        painter.drawEllipse(places[0], 2.0, 2.0)
+def _draw(painter: QPainter, points: Sequence[QPointF]) -> None:
+    if len(points) == 1:
+        painter.drawEllipse(points[0], 2.0, 2.0)
     else:
-        painter.drawPolyline(QPolygonF(places))
+        painter.drawPolyline(QPolygonF(points))
 
 
-def _see_through(colour: str, alpha: float) -> QColor:
+def _with_alpha(colour: str, alpha: float) -> QColor:
     found = QColor(colour)
     found.setAlphaF(alpha)
     return found

@@ -48,7 +48,7 @@ class FoldGrid(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        theme.palette_changed.connect(self._on_look_palette_changed)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
         self._set_texts()
 
     def _set_texts(self) -> None:
@@ -142,7 +142,9 @@ class FoldGrid(QWidget):
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             cell = self.cell_at(event.pos().x(), event.pos().y())
-            QToolTip.showText(event.globalPos(), cell.words if cell is not None else "", self)
+            QToolTip.showText(
+                event.globalPos(), cell.description if cell is not None else "", self
+            )
             return True
         return super().event(event)
 
@@ -153,7 +155,7 @@ class FoldGrid(QWidget):
 
     def _describe(self) -> None:
         at = self._at
-        self.setAccessibleDescription(self._cells[at].words if at < len(self._cells) else "")
+        self.setAccessibleDescription(self._cells[at].description if at < len(self._cells) else "")
 
     def _grid(self, width: int) -> tuple[int, float, float]:
         """Cells a line, their width and height: lower ones where there are very many."""
@@ -190,11 +192,11 @@ class FoldGrid(QWidget):
         icon = icon_pixmap(cell.icon, tone.name(), _ICON_PX, scale)
         painter.drawPixmap(int(middle - _ICON_PX / 2), int(box.top() + 5), icon)
         painter.setPen(QColor(colours.text if cell.tone != "mute" else colours.mute))
-        words = QRectF(box.left(), box.bottom() - 19, box.width(), 16)
+        text_box = QRectF(box.left(), box.bottom() - 19, box.width(), 16)
         # The number is that of the script; a second try shows beside it.
         text = f"{cell.fold}\u2009\u21bb" if cell.has_more else str(cell.fold)
-        painter.drawText(words, Qt.AlignmentFlag.AlignCenter, text)
+        painter.drawText(text_box, Qt.AlignmentFlag.AlignCenter, text)
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self.update()

@@ -26,14 +26,14 @@ class StudyController(QObject):
     """Refreshed by the window's controller; main thread only.
 
     Signals:
-        run_wanted: Id of a fold's run that is to be looked at.
+        run_requested: Id of a fold's run that is to be looked at.
         guide_requested: A page of the guide and the heading of what explains studies.
 
     Attributes:
         panel: The page.
     """
 
-    run_wanted = Signal(str)
+    run_requested = Signal(str)
     guide_requested = Signal(str, str)
 
     def __init__(
@@ -64,7 +64,7 @@ class StudyController(QObject):
             self._show(study)
 
     @Slot()
-    def reword(self) -> None:
+    def refresh_texts(self) -> None:
         """Write every size anew."""
         self._shown = ("", 0.0)
         self.refresh()
@@ -73,35 +73,35 @@ class StudyController(QObject):
         return time.monotonic() - self._shown[1] >= _EVERY_S
 
     def _show(self, study: RunSummary) -> None:
-        desk = self._workspace
+        workspace = self._workspace
         self._shown = (study.run, time.monotonic())
-        folds = folds_of(study, desk.run_store.all_runs())
+        folds = folds_of(study, workspace.run_store.all_runs())
         self._runs = {fold: folds[fold].run for fold in sorted(folds)}
-        record = desk.studies.get(study.run)
+        record = workspace.studies.get(study.run)
         self._noun = "trial" if is_search(study) else "fold"
-        is_reached = desk.is_reached(study.run)
-        now_wall_s = desk.now_wall_s() if is_reached else study.last_wall_s
+        is_reached = workspace.is_reached(study.run)
+        now_wall_s = workspace.now_wall_s() if is_reached else study.last_wall_s
         tries = attempts_by_fold(study, record, folds, now_wall_s=now_wall_s)
         self.panel.show_state(study_state(study, record, tries, now_wall_s=now_wall_s))
         bound = None if record.started is None else record.started.memory_bytes
         height_px = float(self.panel.memory_chart.plot_px()[1])
         self.panel.show_memory(fold_memory_state(tries, bound, height_px=height_px))
         if is_reached:
-            desk.fold_metrics.want(list(self._runs.values()))
+            workspace.fold_metrics.want(list(self._runs.values()))
         self._finished = {each[-1].fold for each in tries if each[-1].state == "finished"}
         self._show_metric()
 
     def _show_metric(self) -> None:
         metrics = self._workspace.fold_metrics
         size_px = self.panel.metric_chart.plot_px()
-        picture = metrics.state(self._runs, self._finished, size_px=size_px, noun=self._noun)
-        self.panel.show_metric(picture)
+        state = metrics.state(self._runs, self._finished, size_px=size_px, noun=self._noun)
+        self.panel.show_metric(state)
 
     @Slot(int)
     def _on_panel_fold_opened(self, fold: int) -> None:
         run = self._runs.get(fold)
         if run is not None:
-            self.run_wanted.emit(run)
+            self.run_requested.emit(run)
 
     @Slot(str)
     def _on_panel_metric_chosen(self, metric: str) -> None:

@@ -112,7 +112,7 @@ class StudyModel(CellTableModel[AttemptRow]):
             self._rows = list(rows)
         changed = [at for at, row in enumerate(rows) if at < len(before) and row != before[at]]
         if changed:
-            self._tell_changed(changed[0], changed[-1])
+            self._emit_rows_changed(changed[0], changed[-1])
 
     @override
     def titles(self) -> list[str]:
@@ -206,21 +206,21 @@ class StudyPanel(QScrollArea):
         self._lead = ElidedLabel("title", at_end=True)
         self._forecast = ElidedLabel("sub", at_end=True)
         self._facts = ElidedLabel("meta", at_end=True)
-        self._metrics = MenuButton(theme, "", {"": ""}, stands_out=False)
+        self._metrics = MenuButton(theme, "", {"": ""}, is_prominent=False)
         self._value = role_label("strong_small")
-        self._value_words = ElidedLabel("meta", at_end=True)
+        self._value_label = ElidedLabel("meta", at_end=True)
         self._memory_title = role_label("name")
-        self._memory_words = ElidedLabel("meta", at_end=True)
+        self._memory_label = ElidedLabel("meta", at_end=True)
         self._legend = LegendRow(theme)
-        self._ledger_title = role_label("name")
+        self._attempts_title = role_label("name")
         self._copy, self._guide = QPushButton(), QPushButton()
         self._build()
         self._connect()
-        self._on_look_palette_changed()
+        self._on_theme_palette_changed()
         self._set_texts()
 
     def _set_texts(self) -> None:
-        self._ledger_title.setText(self.tr("Ledger"))
+        self._attempts_title.setText(self.tr("Ledger"))
         self.table_view.setAccessibleName(self.tr("Ledger"))
         self._copy.setText(self.tr("Copy"))
         self._copy.setToolTip(self.tr("Copy the table as text (Ctrl+C)"))
@@ -235,7 +235,7 @@ class StudyPanel(QScrollArea):
         self._forecast.setText(state.forecast or state.empty)
         self._forecast.setVisible(bool(state.forecast or state.empty))
         self._facts.setText(state.facts)
-        self.fold_grid.show_cells(state.strip)
+        self.fold_grid.show_cells(state.cells)
         self._model.show_rows(state.rows)
         at = ATTEMPT_COLUMNS.index("vram")
         self.table_view.setColumnHidden(at, not any(row.cells[at] for row in state.rows))
@@ -248,13 +248,13 @@ class StudyPanel(QScrollArea):
         self._metrics.setEnabled(len(choices) > 1)
         self._value.setText(state.value)
         self._value.setVisible(bool(state.value))
-        self._value_words.setText(state.text if state.value else "")
+        self._value_label.setText(state.text if state.value else "")
 
     def show_memory(self, state: FoldMemoryState) -> None:
         """Show the chart of memory."""
         self.memory_chart.show_state(state)
         self._memory_title.setText(state.title)
-        self._memory_words.setText(state.text if state.bars else "")
+        self._memory_label.setText(state.text if state.bars else "")
         entries = [(self.tr("RAM"), 0), (self.tr("VRAM"), 1)]
         self._legend.show_entries(entries if state.has_vram else [])
         self._legend.setVisible(state.has_vram)
@@ -265,7 +265,7 @@ class StudyPanel(QScrollArea):
         bar_px = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
         self.fold_grid.fit(self.width() - bar_px - EDGE_PX - 2 * (_PAD_PX + 1))
 
-    def take_focus(self) -> None:
+    def focus_first(self) -> None:
         """Begin with the strip, whose keys are the arrows."""
         self.fold_grid.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -297,7 +297,7 @@ class StudyPanel(QScrollArea):
         column.setSpacing(10)
         column.addWidget(self._head_card())
         column.addLayout(charts, 3)
-        column.addWidget(self._ledger_card(), 3)
+        column.addWidget(self._attempts_card(), 3)
 
     def _build_table(self) -> None:
         table = self.table_view
@@ -308,12 +308,12 @@ class StudyPanel(QScrollArea):
             table.size_column(at, _WIDTHS.get(key, _NUMBER_PX))
 
     def _head_card(self) -> QFrame:
-        words = QVBoxLayout()
-        words.setSpacing(1)
+        text_column = QVBoxLayout()
+        text_column.setSpacing(1)
         for label in (self._lead, self._forecast, self._facts):
-            words.addWidget(label)
+            text_column.addWidget(label)
         top = QHBoxLayout()
-        top.addLayout(words, 1)
+        top.addLayout(text_column, 1)
         top.addWidget(self._guide, 0, Qt.AlignmentFlag.AlignTop)
         card, inside = _card()
         inside.setSpacing(8)
@@ -326,7 +326,7 @@ class StudyPanel(QScrollArea):
         head.setSpacing(8)
         head.addWidget(self._metrics)
         head.addWidget(self._value)
-        head.addWidget(self._value_words, 1)
+        head.addWidget(self._value_label, 1)
         card, inside = _card()
         inside.addLayout(head)
         inside.addWidget(self.metric_chart, 1)
@@ -336,16 +336,16 @@ class StudyPanel(QScrollArea):
         head = QHBoxLayout()
         head.setSpacing(8)
         head.addWidget(self._memory_title)
-        head.addWidget(self._memory_words, 1)
+        head.addWidget(self._memory_label, 1)
         card, inside = _card()
         inside.addLayout(head)
         inside.addWidget(self._legend)
         inside.addWidget(self.memory_chart, 1)
         return card
 
-    def _ledger_card(self) -> QFrame:
+    def _attempts_card(self) -> QFrame:
         head = QHBoxLayout()
-        head.addWidget(self._ledger_title)
+        head.addWidget(self._attempts_title)
         head.addStretch(1)
         head.addWidget(self._copy)
         card, inside = _card()
@@ -362,7 +362,7 @@ class StudyPanel(QScrollArea):
         self._copy.clicked.connect(self._on_copy_clicked)
         self._guide.clicked.connect(self.guide_requested)
         self._metrics.chosen.connect(self.metric_chosen)
-        self._theme.palette_changed.connect(self._on_look_palette_changed)
+        self._theme.palette_changed.connect(self._on_theme_palette_changed)
 
     @Slot(QModelIndex)
     def _on_table_activated(self, index: QModelIndex) -> None:
@@ -375,7 +375,7 @@ class StudyPanel(QScrollArea):
         self.copy()
 
     @Slot()
-    def _on_look_palette_changed(self) -> None:
+    def _on_theme_palette_changed(self) -> None:
         self._copy.setIcon(self._theme.icon("copy"))
         self._guide.setIcon(self._theme.icon("help", "mute"))
         self.table_view.viewport().update()

@@ -39,7 +39,7 @@ class StyleRefresher(QObject):
         self._shown: list[QWidget] = []
         self._hidden: list[QWidget] = []
         self._held: list[QWidget] = []
-        self._is_told = True
+        self._is_emitted = True
         self._timer = QTimer(self)
         self._timer.setInterval(0)
         self._timer.timeout.connect(self._on_timer_timeout)
@@ -51,16 +51,16 @@ class StyleRefresher(QObject):
         found = [each for each in self._app.allWidgets() if each.testAttribute(polished)]
         self._shown = [each for each in found if each.isVisible()]
         self._hidden = [each for each in found if not each.isVisible()]
-        self._is_told = False
+        self._is_emitted = False
         _restyle(self._shown, _SLICE_S)
         if self._shown:
-            self._hold()
+            self._hold_updates()
         else:
-            self._tell()
+            self._emit_restyled()
         self._timer.start()
 
-    def _tell(self) -> None:
-        self._is_told = True
+    def _emit_restyled(self) -> None:
+        self._is_emitted = True
         self.shown_restyled.emit()
         for window in self._held:
             if shiboken6.isValid(window):
@@ -69,7 +69,7 @@ class StyleRefresher(QObject):
         for window in self._app.topLevelWidgets():
             window.update()
 
-    def _hold(self) -> None:
+    def _hold_updates(self) -> None:
         # Nobody is shown a window that is half dark and half light.
         if not self._held:
             windows = self._app.topLevelWidgets()
@@ -81,8 +81,8 @@ class StyleRefresher(QObject):
     def _on_timer_timeout(self) -> None:
         if self._shown:
             _restyle(self._shown, _SLICE_S)
-        elif not self._is_told:
-            self._tell()
+        elif not self._is_emitted:
+            self._emit_restyled()
         elif self._hidden:
             _restyle(self._hidden, _HIDDEN_SLICE_S)
         else:
@@ -110,9 +110,9 @@ class ThemeController(QObject):
         self._applied: Palette | None = None
         self._style_refresher = StyleRefresher(app, self)
         self._style_refresher.shown_restyled.connect(self._on_restyling_shown_restyled)
-        sheet = both_style_sheets()
-        if app.styleSheet() != sheet:
-            app.setStyleSheet(sheet)
+        style_sheet = both_style_sheets()
+        if app.styleSheet() != style_sheet:
+            app.setStyleSheet(style_sheet)
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_hints_scheme_changed)
 
     @property
@@ -139,7 +139,7 @@ class ThemeController(QObject):
         self._apply()
 
     def _apply(self) -> None:
-        palette = self._wanted()
+        palette = self._wanted_palette()
         if palette is self._applied:
             return
         self._applied = palette
@@ -157,7 +157,7 @@ class ThemeController(QObject):
         if self._applied is not None:
             self._theme.use(self._applied)
 
-    def _wanted(self) -> Palette:
+    def _wanted_palette(self) -> Palette:
         match self._choice:
             case "dark":
                 return DARK

@@ -22,13 +22,13 @@ class VerdictWindow(EvidenceWindow):
     """Shows a verdict; not modal, so that the chart beside it shows the window.
 
     Signals (main thread):
-        command_wanted: Name of a command that may help.
-        guide_wanted: With the heading of the guide's page of folds that explains a loop's memory.
+        command_requested: Name of a command that may help.
+        guide_requested: With the heading of the guide's page of folds that explains a loop's memory.
         closed: It is shown no more.
     """
 
-    command_wanted = Signal(str)
-    guide_wanted = Signal(str)
+    command_requested = Signal(str)
+    guide_requested = Signal(str)
     closed = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -89,11 +89,11 @@ class VerdictWindow(EvidenceWindow):
 
     @Slot()
     def _on_action_clicked(self) -> None:
-        self.command_wanted.emit(self.sender().objectName())
+        self.command_requested.emit(self.sender().objectName())
 
     @Slot()
     def _on_guide_clicked(self) -> None:
-        self.guide_wanted.emit(self._heading)
+        self.guide_requested.emit(self._heading)
 
 
 # Verdict controller.
@@ -103,11 +103,11 @@ class VerdictController(QObject):
     """Refreshed by the window's controller; main thread only.
 
     Signals:
-        command_wanted: Name of a command that the evidence advises.
+        command_requested: Name of a command that the evidence advises.
         guide_requested: A page of the guide and the heading to begin at.
     """
 
-    command_wanted = Signal(str)
+    command_requested = Signal(str)
     guide_requested = Signal(str, str)
 
     def __init__(
@@ -118,10 +118,10 @@ class VerdictController(QObject):
         self._workspace = workspace
         self._theme = theme
         self._charts_controller: ChartsController | None = None
-        self._sheet: VerdictWindow | None = None
+        self._verdict_window: VerdictWindow | None = None
         self._metric: LimitMetric | None = None
         for card in window.cards.values():
-            card.evidence_wanted.connect(self._on_card_evidence_wanted)
+            card.evidence_requested.connect(self._on_card_evidence_requested)
 
     def attach_controller(self, controller: "ChartsController") -> None:
         """The charts are loaded."""
@@ -129,18 +129,24 @@ class VerdictController(QObject):
 
     def refresh(self) -> None:
         """Bring the open evidence up to date; it closes with its verdict."""
-        sheet, metric, run = self._sheet, self._metric, self._workspace.run_store.current()
-        if sheet is None or metric is None or not sheet.isVisible():
+        window, metric, run = (
+            self._verdict_window,
+            self._metric,
+            self._workspace.run_store.current(),
+        )
+        if window is None or metric is None or not window.isVisible():
             return
         verdict = self._workspace.verdicts.get(run.run, metric) if run is not None else None
         if run is None or verdict is None:
-            sheet.close()
+            window.close()
             return
-        can_ask = self._workspace.is_reached(run.run) and not self._workspace.why_no_command(
+        can_request = self._workspace.is_reached(run.run) and not self._workspace.why_no_command(
             run.run
         )
         now_wall_s = self._workspace.now_wall_s()
-        sheet.show_state(evidence_state(run, verdict, now_wall_s=now_wall_s, can_ask=can_ask))
+        window.show_state(
+            evidence_state(run, verdict, now_wall_s=now_wall_s, can_request=can_request)
+        )
 
     def _shade(self, metric: LimitMetric | None) -> None:
         self._metric = metric
@@ -149,20 +155,20 @@ class VerdictController(QObject):
             self._charts_controller.refresh()
 
     @Slot(str)
-    def _on_card_evidence_wanted(self, metric: str) -> None:
-        if self._sheet is None:
-            self._sheet = VerdictWindow(self._theme, self._window)
-            self._sheet.closed.connect(self._on_sheet_closed)
-            self._sheet.command_wanted.connect(self.command_wanted)
-            self._sheet.guide_wanted.connect(self._on_sheet_guide_wanted)
+    def _on_card_evidence_requested(self, metric: str) -> None:
+        if self._verdict_window is None:
+            self._verdict_window = VerdictWindow(self._theme, self._window)
+            self._verdict_window.closed.connect(self._on_window_closed)
+            self._verdict_window.command_requested.connect(self.command_requested)
+            self._verdict_window.guide_requested.connect(self._on_window_guide_requested)
         self._shade(next((each for each in LIMIT_METRICS if each == metric), None))
-        self._sheet.bring_up()
+        self._verdict_window.bring_to_front()
         self.refresh()
 
     @Slot(str)
-    def _on_sheet_guide_wanted(self, heading: str) -> None:
+    def _on_window_guide_requested(self, heading: str) -> None:
         self.guide_requested.emit("folds.md", heading)
 
     @Slot()
-    def _on_sheet_closed(self) -> None:
+    def _on_window_closed(self) -> None:
         self._shade(None)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kmonitor.cli.common.event_text import epoch_sentence
+from kmonitor.cli.common.event_text import epoch_end_text
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor_agent.wire.messages.events import EpochEnded
 
@@ -14,4 +14,4 @@ from kmonitor_agent.wire.messages.events import EpochEnded
 def test_an_epoch_says_how_long_it_took_also_a_short_one(seconds: float, words: str):
     ended = EpochEnded(t_s=1.0, fit=1, epoch=4, steps=4, seconds=seconds)
 
-    assert with_plain_spaces(epoch_sentence(ended)) == f"Epoch 5 of fit 1 took {words}"
+    assert with_plain_spaces(epoch_end_text(ended)) == f"Epoch 5 of fit 1 took {words}"

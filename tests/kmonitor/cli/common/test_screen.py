@@ -50,7 +50,7 @@ def test_without_a_display_there_is_no_screen():
     found = find_display({})
 
     assert found.display is Display.NONE
-    assert "DISPLAY" in found.said
+    assert "DISPLAY" in found.description
 
 
 @pytest.mark.parametrize("platform", ["offscreen", "minimal:key=value", "vnc"])
@@ -65,4 +65,4 @@ def test_a_display_that_does_not_answer_is_told_from_none(monkeypatch: pytest.Mo
     found = find_display({"DISPLAY": ":9731"})
 
     assert found.display is Display.SILENT
-    assert ":9731" in found.said
+    assert ":9731" in found.description

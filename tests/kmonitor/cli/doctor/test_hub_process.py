@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from kmonitor.cli.doctor.command import _figures
-from kmonitor.connect.local_hub import ask_local_hub
+from kmonitor.cli.doctor.command import _metrics_findings
+from kmonitor.connect.local_hub import request_local_hub
 from kmonitor_agent.wire.messages.events import Sample
 from kmonitor_agent.wire.messages.unions import HubReply
 from tests.support import live_hub, otlp_collector
@@ -57,7 +57,7 @@ def test_a_collector_that_is_away_is_its_trouble_and_it_stops(
     idle_hub.start("--otlp", refusing_url)
 
     def troubles() -> list[str]:
-        told = ask_local_hub(idle_hub.folders, timeout_s=5.0)
+        told = request_local_hub(idle_hub.folders, timeout_s=5.0)
         return [] if told is None else told.troubles
 
     (trouble,) = wait_until(troubles)
@@ -92,7 +92,7 @@ def test_it_does_not_start_with_what_is_no_address(
     ],
 )
 def test_doctor_says_who_may_read(url: str, state: str, who: str):
-    (finding,) = _figures(msgspec.structs.replace(told_hub(), prometheus=url))
+    (finding,) = _metrics_findings(msgspec.structs.replace(told_hub(), prometheus=url))
 
     assert finding.state == state
     assert who in finding.found

@@ -67,7 +67,7 @@ def _open(monkeypatch: pytest.MonkeyPatch, *hubs: _Hub | UserError) -> None:
 def _told_over(hubs_way: HubRoute) -> list[int]:
     told: list[int] = []
     following = EventFollower("run1", [], ("epoch_end",), lambda row: told.append(row.seq))
-    following.go_on_over(hubs_way, _LOST)
+    following.follow_over(hubs_way, _LOST)
     return told
 
 

@@ -26,19 +26,21 @@ if typing.TYPE_CHECKING:
 
 def test_a_key_may_send_a_burst_and_then_so_much_a_second():
     allowance = SendQuota()
-    taken = sum(allowance.take("a", 10, 0.0) for _ in range(3 * MESSAGES_PER_S))
+    taken = sum(allowance.try_spend("a", 10, 0.0) for _ in range(3 * MESSAGES_PER_S))
 
     assert taken == 2 * MESSAGES_PER_S
-    assert sum(allowance.take("a", 10, 0.5) for _ in range(MESSAGES_PER_S)) == MESSAGES_PER_S / 2
-    assert allowance.take("b", 10, 0.5), "another key has its own"
+    assert (
+        sum(allowance.try_spend("a", 10, 0.5) for _ in range(MESSAGES_PER_S)) == MESSAGES_PER_S / 2
+    )
+    assert allowance.try_spend("b", 10, 0.5), "another key has its own"
 
 
 def test_bytes_are_counted_too():
     allowance = SendQuota()
 
-    assert allowance.take("a", 2 * BYTES_PER_S, 0.0)
-    assert not allowance.take("a", 1000, 0.0)
-    assert allowance.take("a", 1000, 0.1)
+    assert allowance.try_spend("a", 2 * BYTES_PER_S, 0.0)
+    assert not allowance.try_spend("a", 1000, 0.0)
+    assert allowance.try_spend("a", 1000, 0.1)
 
 
 class Memory:
@@ -53,13 +55,13 @@ class Memory:
         for _ in range(10):
             self.rss += n_bytes // 10
             self.clock.move(seconds / 10)
-            rang += self.guard.look(is_working=is_working)
+            rang += self.guard.check(is_working=is_working)
         return rang
 
 
 def test_a_jump_within_a_second_rings_once():
     memory = Memory()
-    memory.guard.look()
+    memory.guard.check()
 
     assert memory.grow(JUMP_BYTES + 2**20, 0.9) == 1
     assert memory.grow(0, 0.9) == 0
@@ -67,14 +69,14 @@ def test_a_jump_within_a_second_rings_once():
 
 def test_honest_growth_does_not_ring():
     memory = Memory()
-    memory.guard.look()
+    memory.guard.check()
 
     assert memory.grow(JUMP_BYTES, 20.0) == 0
 
 
 def test_the_hubs_own_work_on_a_long_series_does_not_ring():
     memory = Memory()
-    memory.guard.look()
+    memory.guard.check()
 
     assert memory.grow(3 * JUMP_BYTES, 0.5, is_working=True) == 0
     assert memory.grow(0, 2.0) == 0
@@ -83,7 +85,7 @@ def test_the_hubs_own_work_on_a_long_series_does_not_ring():
 
 def test_a_slow_flood_rings_too():
     memory = Memory()
-    memory.guard.look()
+    memory.guard.check()
 
     assert memory.grow(CLIMB_BYTES + 2**20, 60.0) == 1
 
@@ -131,7 +133,7 @@ def test_each_kind_of_refusal_is_written_with_run_and_subject_and_the_rest_count
         noting.of_role(VIEWER, "audit", pack(AuditRequest(ask=2))[1])
         noting.of_role(VIEWER, "keys", pack(KeysRequest(ask=3, revoke="bob"))[1])
         noting.of_role(VIEWER, "edit", pack(EditRequest(ask=4, run="r2", delete=True))[1])
-        noting.of_stranger("cd" * 32, "connect")
+        noting.note_unknown_key("cd" * 32, "connect")
 
     why = "refused: its role is viewer"
     assert rows == [
@@ -154,7 +156,7 @@ def test_a_flood_of_refusals_does_not_fill_the_audit(
 ):
     noting, rows = refusals
     for number in range(1000):
-        noting.of_stranger(f"{number:064x}", "connect")
+        noting.note_unknown_key(f"{number:064x}", "connect")
         noting.of_role(VIEWER, "keys", pack(KeysRequest(ask=1, revoke=f"k{number}"))[1])
     parts.clock.move(601.0)
     noting.step()

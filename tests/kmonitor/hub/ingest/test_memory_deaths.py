@@ -56,7 +56,7 @@ def test_a_kill_in_its_control_group_is_told_with_the_counter(machine: Machine):
     machine.look()
     machine.count(job=1, above=1, host=4)
 
-    told = machine.deaths.told(machine.record)
+    told = machine.deaths.evidence(machine.record)
 
     assert told.cause == "out of memory"
     assert str(machine.job) in told.why
@@ -66,14 +66,14 @@ def test_a_kill_elsewhere_on_the_host_is_not_its_own(machine: Machine):
     machine.look()
     machine.count(job=0, above=1, host=4)
 
-    assert machine.deaths.told(machine.record) == NO_KILL
+    assert machine.deaths.evidence(machine.record) == NO_KILL
 
 
 def test_a_group_that_went_with_its_process_is_told_by_the_one_above(machine: Machine):
     machine.look()
     machine.count(job=None, above=1, host=4)
 
-    assert str(machine.above) in machine.deaths.told(machine.record).why
+    assert str(machine.above) in machine.deaths.evidence(machine.record).why
 
 
 def test_version_1_counts_each_group_alone_and_leaves_the_host_to_tell(tmp_path: Path):
@@ -81,7 +81,7 @@ def test_version_1_counts_each_group_alone_and_leaves_the_host_to_tell(tmp_path:
     machine.look()
     machine.count(job=None, above=0, host=4)
 
-    assert machine.deaths.told(machine.record) == ON_HOST
+    assert machine.deaths.evidence(machine.record) == ON_HOST
 
 
 def test_a_kill_that_was_counted_while_the_process_was_still_there_is_told(machine: Machine):
@@ -91,7 +91,7 @@ def test_a_kill_that_was_counted_while_the_process_was_still_there_is_told(machi
     machine.look()
     machine.clock.move(1.0)
 
-    assert machine.deaths.told(machine.record).cause == "out of memory"
+    assert machine.deaths.evidence(machine.record).cause == "out of memory"
 
 
 def test_a_kill_long_before_is_another_process(machine: Machine):
@@ -101,7 +101,7 @@ def test_a_kill_long_before_is_another_process(machine: Machine):
         machine.clock.move(6.0)
         machine.look()
 
-    assert machine.deaths.told(machine.record) == NO_KILL
+    assert machine.deaths.evidence(machine.record) == NO_KILL
 
 
 def test_counters_are_read_each_few_seconds(machine: Machine):
@@ -111,15 +111,15 @@ def test_counters_are_read_each_few_seconds(machine: Machine):
     machine.record.pid = 6
 
     assert machine.deaths.is_due(machine.record)
-    assert machine.deaths.told(machine.record) == OomEvidence()
+    assert machine.deaths.evidence(machine.record) == OomEvidence()
 
 
 def test_what_was_never_seen_alive_or_is_forgotten_tells_nothing(machine: Machine):
-    assert machine.deaths.told(machine.record) == OomEvidence()
+    assert machine.deaths.evidence(machine.record) == OomEvidence()
     machine.look()
-    machine.deaths.keep_only(["another"])
+    machine.deaths.forget_others(["another"])
 
-    assert machine.deaths.told(machine.record) == OomEvidence()
+    assert machine.deaths.evidence(machine.record) == OomEvidence()
 
 
 def test_without_counters_nothing_is_claimed(tmp_path: Path):
@@ -127,4 +127,4 @@ def test_without_counters_nothing_is_claimed(tmp_path: Path):
     record = RunRecord(key=1, run="run", pid=5)
     deaths.count(record)
 
-    assert deaths.told(record) == OomEvidence()
+    assert deaths.evidence(record) == OomEvidence()

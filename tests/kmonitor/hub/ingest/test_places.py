@@ -49,7 +49,7 @@ def run_of(
 def judged(parts: HubParts, record: RunRecord) -> tuple[str, str]:
     """State and reason once the hub has looked."""
     processes = ProcessWatch(parts.path.parent)
-    Liveness(parts.ledger, AgentConnections(), processes, parts.clock).look()
+    Liveness(parts.ledger, AgentConnections(), processes, parts.clock).judge_all()
     summary = record.summary()
     return summary.state, summary.state_why
 
@@ -133,7 +133,7 @@ def test_a_run_nobody_can_see_may_be_deleted_after_an_hour(parts: HubParts):
     liveness = Liveness(parts.ledger, AgentConnections(), processes, parts.clock)
 
     parts.clock.move(1800.0)
-    liveness.look()
+    liveness.judge_all()
     assert not liveness.is_abandoned(record)
     parts.clock.move(1900.0)
     assert liveness.is_abandoned(record)
@@ -157,12 +157,12 @@ def test_a_folder_is_followed_while_its_processes_write(parts: HubParts, folders
             link.link.emit(epoch(1))
             wait_until(lambda: (taken("run1"), taken("run2")) == (3, 2))
     wait_until(lambda: taken("run1") and not feed.is_reading())
-    assert parts.faults.counts() == {}
+    assert parts.faults.fault_counts() == {}
 
 
 def test_a_folder_that_cannot_be_read_is_counted_and_nothing_more(parts: HubParts, tmp_path: Path):
     feed = FolderReader(tmp_path / "gone", parts.ledger, parts.faults, parts.clock)
     feed.step()
 
-    assert parts.faults.counts() == {"folder": 1}
+    assert parts.faults.fault_counts() == {"folder": 1}
     assert not feed.is_reading()

@@ -117,7 +117,7 @@ def test_a_spool_that_the_disk_does_not_let_go_is_the_disks_trouble_until_it_doe
     trouble = hub.shipping.trouble
     assert str(folders.spool / run) in trouble
     assert "Read-only file system" in trouble
-    assert not parts.faults.counts()
+    assert not parts.faults.fault_counts()
     hub.after(_AGAIN_S)
     assert parts.ledger.commit()
     assert hub.shipping.trouble == ""
@@ -139,7 +139,7 @@ def test_spools_that_cannot_be_taken_are_told_in_one_sentence_and_leave_the_run_
     for run in (first, second):
         (folders.spool / run).rename(folders.state / run)
     hub.after(_AGAIN_S)
-    assert (hub.shipping.trouble, parts.faults.counts()) == ("", {})
+    assert (hub.shipping.trouble, parts.faults.fault_counts()) == ("", {})
 
 
 def test_spools_that_cannot_be_kept_within_their_bound_are_the_disks_trouble(

@@ -94,9 +94,9 @@ class Asked:
         self.views.handle([b"desktop", *pack(message)])
 
         def found() -> Any:
-            for identity, told in self.series.take_answers():
+            for identity, told in self.series.pop_answers():
                 self._send(identity, told)
-            self._judging.take()
+            self._judging.dispatch_results()
             return self.told
 
         return wait_until(found)[0]
@@ -130,7 +130,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
         for record in runs:
             block = next_block(reader, record.key, 20)
             assert block is not None
-            parts.ledger.take_block(block)
+            parts.ledger.add_block(block)
     parts.ledger.registry.delete(gone)
     parts.ledger.commit()
     parts.database.close()
@@ -188,7 +188,7 @@ def test_a_cell_of_one_run_ends_nothing_and_hides_no_other(
             parts.database.bound_audit()
         finally:
             asked.close()
-        told = parts.faults.counts()
+        told = parts.faults.fault_counts()
     with reopened(tmp_path / "copy") as parts:
         assert parts.ledger.registry.get(sound) is not None
 

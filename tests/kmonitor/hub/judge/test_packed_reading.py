@@ -33,7 +33,7 @@ def stored(parts: HubParts, connection: StoreConnection) -> RunRecord:
     parts.take(record, *events_of(LEAK, 45))
     assert parts.ledger.commit()
     while (block := next_block(connection, record.key, N_BLOCK)) is not None:
-        parts.ledger.take_block(block)
+        parts.ledger.add_block(block)
         assert parts.ledger.commit()
     return record
 
@@ -51,7 +51,7 @@ def read_rest(connection: StoreConnection, record: RunRecord, judge: RunJudge) -
 
 def judged(judge: RunJudge) -> list[Verdict]:
     judge.judge()
-    return judge.now()
+    return judge.newest_verdicts()
 
 
 def test_packed_samples_and_events_give_the_same_verdicts(

@@ -38,7 +38,7 @@ def _of(told: Iterable[Verdict], metric: str) -> list[Verdict]:
 def test_a_steady_run_is_learnt_and_then_steady_and_told_once():
     judge, told = _judged(events_of(Growing(), 9))
     assert told == []
-    assert {(one.metric, one.state) for one in judge.now()} == {
+    assert {(one.metric, one.state) for one in judge.newest_verdicts()} == {
         ("ram", "learning"),
         ("graph", "learning"),
         ("step_time", "learning"),
@@ -60,7 +60,7 @@ def test_traces_that_nobody_needs_are_suspected_and_named():
 
     ram = _of(told, "ram")
     assert [one.state for one in ram if one.turned] == ["growing", "suspected"]
-    (now,) = _of(judge.now(), "ram")
+    (now,) = _of(judge.newest_verdicts(), "ram")
     assert (now.cause, now.sureness, now.name) == ("retained_traces", "counted", "train_function")
     assert now.advice[:2] == ["collect", "reload"]
     assert now.slope == pytest.approx(8.0 * MIB, rel=0.05)
@@ -69,7 +69,7 @@ def test_traces_that_nobody_needs_are_suspected_and_named():
     assert now.grew_with[0].per_unit == pytest.approx(2.0)
     # The window is what was judged, the warm-up left out.
     assert (now.from_s, now.to_s) == (6 * EPOCH_S, 39 * EPOCH_S + 9.0)
-    assert _of(judge.now(), "graph")[0].state == "suspected"
+    assert _of(judge.newest_verdicts(), "graph")[0].state == "suspected"
 
 
 def test_a_graph_that_grows_is_told_once_as_its_suspicion_says_the_same():
@@ -83,7 +83,7 @@ def test_a_graph_that_grows_is_told_once_as_its_suspicion_says_the_same():
 def test_a_function_that_is_traced_again_and_again_is_named():
     judge, _ = _judged(events_of(Growing(ram_mib=4.0, traces=3, function="scale"), 30))
 
-    (now,) = _of(judge.now(), "ram")
+    (now,) = _of(judge.newest_verdicts(), "ram")
     assert (now.state, now.cause, now.name) == ("suspected", "retracing", "scale")
     assert now.advice[0] == "tensors_not_numbers"
 
@@ -91,7 +91,7 @@ def test_a_function_that_is_traced_again_and_again_is_named():
 def test_growth_without_anything_counted_beside_it_is_no_suspicion():
     judge, _ = _judged(events_of(Growing(ram_mib=8.0), 40))
 
-    (now,) = _of(judge.now(), "ram")
+    (now,) = _of(judge.newest_verdicts(), "ram")
     assert (now.state, now.cause, now.sureness) == ("growing", "unknown", "open")
     assert now.grew_with == []
 
@@ -114,7 +114,7 @@ def test_what_diagnose_found_names_the_line():
 
     judge, _ = _judged(events)
 
-    (now,) = _of(judge.now(), "ram")
+    (now,) = _of(judge.newest_verdicts(), "ram")
     assert (now.state, now.cause, now.name) == ("suspected", "python", "train.py:12")
     assert now.grew_with[0].kind == "python_bytes"
 
@@ -122,7 +122,7 @@ def test_what_diagnose_found_names_the_line():
 def test_the_forecast_holds_the_moment_at_which_the_limit_is_met():
     judge, _ = _judged(events_of(Growing(ram_mib=8.0, ram_of_bytes=1400 * MIB), 30))
 
-    (now,) = _of(judge.now(), "ram")
+    (now,) = _of(judge.newest_verdicts(), "ram")
     assert now.forecast is not None
     # The largest sample is 1004 MiB at first and 8 MiB more each epoch; 29 more were judged.
     left = (1400 - 1004 - 29 * 8) / 8
@@ -154,7 +154,7 @@ def test_the_runs_own_limit_ahead_counts_else_memorys_end(
 
     _judged([last[0], middle, *last[1:]], judge)
 
-    (now,) = _of(judge.now(), "ram")
+    (now,) = _of(judge.newest_verdicts(), "ram")
     assert now.forecast is not None
     assert (now.forecast.limit, now.forecast.of) == expected
 
@@ -164,7 +164,7 @@ def test_many_short_fits_are_judged_by_fits():
 
     judge, _ = _judged(events_of(grows, 30))
 
-    (now,) = _of(judge.now(), "ram")
+    (now,) = _of(judge.newest_verdicts(), "ram")
     assert (now.per, now.state, now.cause) == ("fit", "suspected", "retained_traces")
     assert now.slope == pytest.approx(10.0 * MIB, rel=0.05)
 
@@ -172,7 +172,7 @@ def test_many_short_fits_are_judged_by_fits():
 def test_slower_and_slower_steps_grow_and_have_no_cause():
     judge, _ = _judged(events_of(Growing(step_s=0.002), 30))
 
-    (now,) = _of(judge.now(), "step_time")
+    (now,) = _of(judge.newest_verdicts(), "step_time")
     assert (now.state, now.cause, now.advice) == ("growing", "", [])
     assert now.slope == pytest.approx(0.002, rel=0.01)
 
@@ -180,7 +180,7 @@ def test_slower_and_slower_steps_grow_and_have_no_cause():
 def test_slower_steps_with_more_and_more_traces_name_the_function():
     judge, _ = _judged(events_of(Growing(step_s=0.002, traces=2, function="scale"), 30))
 
-    (now,) = _of(judge.now(), "step_time")
+    (now,) = _of(judge.newest_verdicts(), "step_time")
     assert (now.state, now.cause, now.sureness, now.name) == (
         "growing",
         "retracing",
@@ -192,7 +192,7 @@ def test_slower_steps_with_more_and_more_traces_name_the_function():
 def test_models_in_a_loop_that_train_slower_and_slower_are_told_by_fits():
     judge, _ = _judged(events_of(Growing(step_s=0.002, retained=2, traces=2, epochs_a_fit=2), 30))
 
-    (now,) = _of(judge.now(), "step_time")
+    (now,) = _of(judge.newest_verdicts(), "step_time")
     assert (now.per, now.state, now.cause) == ("fit", "growing", "retained_traces")
 
 
@@ -207,7 +207,7 @@ def test_an_epoch_shorter_than_the_time_between_samples_is_measured_at_its_end()
 
     judge, _ = _judged(events)
 
-    (now,) = _of(judge.now(), "ram")
+    (now,) = _of(judge.newest_verdicts(), "ram")
     assert (now.state, now.units) == ("growing", 30)
     assert now.slope == pytest.approx(8.0 * MIB, rel=0.05)
 
@@ -232,7 +232,7 @@ def test_what_was_counted_at_the_ends_of_epochs_names_the_cause(
 
     judge, _ = _judged(events)
 
-    (now,) = _of(judge.now(), "ram")
+    (now,) = _of(judge.newest_verdicts(), "ram")
     assert now.cause == cause
     # Memory that malloc only keeps free is no leak.
     assert now.state == ("growing" if cause == "cache" else "suspected")
@@ -248,7 +248,7 @@ def test_units_without_a_sample_count_as_units():
 
     judge, _ = _judged(events)
 
-    (now,) = _of(judge.now(), "ram")
+    (now,) = _of(judge.newest_verdicts(), "ram")
     assert now.slope == pytest.approx(4.0 * MIB, rel=0.1)
     assert (now.units, now.unit) == (30, 60)
 
@@ -261,18 +261,18 @@ def test_an_alarm_outlives_the_hub_that_raised_it():
         successor.read(event.t_s, event)
 
     assert successor.judge() == []
-    assert _of(successor.now(), "ram")[0].state == "suspected"
+    assert _of(successor.newest_verdicts(), "ram")[0].state == "suspected"
 
 
 def test_an_alarm_stands_over_a_restart_with_the_evidence_of_before():
     grows = Growing(ram_mib=8.0, traces=2, retained=2)
     judge, _ = _judged(events_of(grows, 30))
-    (before,) = _of(judge.now(), "ram")
+    (before,) = _of(judge.newest_verdicts(), "ram")
     boot = SessionStarted(t_s=0.0, boot="b", name="n", host="h", pid=1, started_wall_s=1.0)
 
     _, told = _judged([boot, *events_of(Growing(), 4, first=30)], judge)
 
-    (now,) = _of(judge.now(), "ram")
+    (now,) = _of(judge.newest_verdicts(), "ram")
     assert (now.state, now.from_s, now.forecast) == ("suspected", before.from_s, None)
     _, told = _judged(events_of(Growing(), 30, first=34), judge)
     assert [one.state for one in _of(told, "ram")] == ["cleared"]

@@ -29,11 +29,11 @@ def _units(*events: Event) -> RunUnits:
 def test_an_epoch_has_its_smallest_and_largest_sample():
     units = _units(*events_of(Growing(ram_mib=5.0), 3))
 
-    first, second, _third = units.done[UnitKind.EPOCH]
+    first, second, _third = units.completed[UnitKind.EPOCH]
     assert first.low["ram"] == 1000 * MIB
     assert first.high["ram"] == 1004 * MIB
     assert second.low["ram"] == pytest.approx(1005.6 * MIB)
-    assert (second.number, second.began_s, second.ended_s) == (2, 10.0, 19.0)
+    assert (second.number, second.start_s, second.ended_s) == (2, 10.0, 19.0)
 
 
 def test_the_count_that_follows_an_epochs_end_is_of_that_epoch():
@@ -44,7 +44,7 @@ def test_the_count_that_follows_an_epochs_end_is_of_that_epoch():
         GraphSize(t_s=1.2, fit=1, epoch=0, operations=100, traces=1, functions=3),
     )
 
-    (epoch,) = units.done[UnitKind.EPOCH]
+    (epoch,) = units.completed[UnitKind.EPOCH]
     assert (epoch.operations, epoch.traces) == (700.0, 7.0)
     assert math.isnan(epoch.retained)
 
@@ -52,18 +52,18 @@ def test_the_count_that_follows_an_epochs_end_is_of_that_epoch():
 def test_an_epoch_without_a_count_is_complete_when_the_next_one_begins():
     units = RunUnits()
     units.add(1.0, EpochEnded(t_s=1.0, fit=1, epoch=0, seconds=1.0))
-    assert units.take_fresh(UnitKind.EPOCH) == 0
+    assert units.pop_n_fresh(UnitKind.EPOCH) == 0
 
     units.add(1.1, EpochStarted(t_s=1.1, fit=1, epoch=1))
 
-    assert units.take_fresh(UnitKind.EPOCH) == 1
-    assert units.take_fresh(UnitKind.EPOCH) == 0
+    assert units.pop_n_fresh(UnitKind.EPOCH) == 1
+    assert units.pop_n_fresh(UnitKind.EPOCH) == 0
 
 
 def test_a_fit_is_a_unit_of_its_own():
     units = _units(*events_of(Growing(ram_mib=10.0, retained=1, epochs_a_fit=2), 4))
 
-    fits = units.done[UnitKind.FIT]
+    fits = units.completed[UnitKind.FIT]
     assert units.fits_ended == len(fits) == 4
     assert [fit.retained for fit in fits] == [0.0, 1.0, 2.0, 3.0]
     assert fits[1].low["ram"] == pytest.approx(1010.6 * MIB)
@@ -79,7 +79,7 @@ def test_only_a_reload_that_worked_begins_anew(*, ok: bool):
         ActionRecord(t_s=30.0, action="reload", ok=ok, asked_by="x", fit=1, epoch=2, seconds=1),
     )
 
-    assert len(units.done[UnitKind.EPOCH]) == (0 if ok else 3)
+    assert len(units.completed[UnitKind.EPOCH]) == (0 if ok else 3)
 
 
 def test_a_new_process_begins_anew_and_goes_on_counting():
@@ -91,7 +91,7 @@ def test_a_new_process_begins_anew_and_goes_on_counting():
     for event in events_of(Growing(), 1, first=3):
         units.add(event.t_s, event)
 
-    assert [unit.number for unit in units.done[UnitKind.EPOCH]] == [4]
+    assert [unit.number for unit in units.completed[UnitKind.EPOCH]] == [4]
 
 
 def test_an_epoch_too_short_for_a_sample_has_none():
@@ -102,6 +102,6 @@ def test_an_epoch_too_short_for_a_sample_has_none():
         FitEnded(t_s=1.2, fit=1, how="finished"),
     )
 
-    first, second = units.done[UnitKind.EPOCH]
+    first, second = units.completed[UnitKind.EPOCH]
     assert first.low == {"ram": 5.0}
     assert second.low == {}

@@ -30,7 +30,7 @@ WORDS = "no step for 21 s within an epoch, where the longest pause was 1 s"
 @pytest.fixture
 def run(parts: HubParts) -> Iterator[RunRecord]:
     """Trains since 30 s, a step each second, and hangs from then on."""
-    parts.ledger.listeners.append(StallMonitor(parts.ledger).heard)
+    parts.ledger.listeners.append(StallMonitor(parts.ledger).on_event)
     record = parts.started_run(pid=1)
     parts.take(record, FitStarted(t_s=0.0, fit=1, model="net", epochs=3, steps=1000))
     parts.take(record, *(at(second, second) for second in range(1, 31)))
@@ -148,7 +148,7 @@ def test_another_hub_keeps_what_was_told_until_a_step_is_made(parts: HubParts, r
     hang(parts, run)
     parts.ledger.commit()
     parts.reopen()
-    parts.ledger.listeners[:] = [StallMonitor(parts.ledger).heard]
+    parts.ledger.listeners[:] = [StallMonitor(parts.ledger).on_event]
     record = parts.ledger.registry.get(run.run)
     assert record is not None
 
@@ -160,7 +160,7 @@ def test_another_hub_keeps_what_was_told_until_a_step_is_made(parts: HubParts, r
 
 
 def test_an_epoch_tells_how_many_steps_it_has(parts: HubParts):
-    parts.ledger.listeners.append(StallMonitor(parts.ledger).heard)
+    parts.ledger.listeners.append(StallMonitor(parts.ledger).on_event)
     record = parts.started_run(pid=1)
     parts.take(record, FitStarted(t_s=0.0, fit=1, model="net"))
     parts.take(record, *(at(second, second) for second in range(1, 31)))

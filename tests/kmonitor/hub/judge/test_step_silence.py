@@ -28,7 +28,7 @@ class Training:
         until_s = self.now_s + seconds
         while self._looked_s + 1.0 <= until_s:
             self._looked_s += 1.0
-            stall = self.silence.look(self._looked_s, *self.at)
+            stall = self.silence.check(self._looked_s, *self.at)
             if stall is not None:
                 self.told.append(stall)
         self.now_s = until_s
@@ -195,7 +195,7 @@ def test_what_somebody_else_held_up_is_neither_told_nor_learned():
     run = Training(steps=1000)
     run.steps([0.3] * 20)
     run.stay_silent(19.0)
-    run.silence.excuse(run.now_s)
+    run.silence.excuse_until(run.now_s)
     run.stay_silent(100.0)  # the first step after it is traced anew
     run.steps([0.3] * 60)
     assert run.told == []
@@ -208,11 +208,11 @@ def test_a_process_that_was_stopped_made_no_pause():
     silence = StallDetector()
     silence.begin_fit(0.0, steps=1000)
     for second in range(1, 40):
-        silence.look(float(second), 0, second)
+        silence.check(float(second), 0, second)
 
-    assert silence.look(4000.0, 0, 39) is None
-    assert silence.look(4001.0, 0, 40) is None
-    stalls = [silence.look(4001.0 + second, 0, 40) for second in range(1, 23)]
+    assert silence.check(4000.0, 0, 39) is None
+    assert silence.check(4001.0, 0, 40) is None
+    stalls = [silence.check(4001.0 + second, 0, 40) for second in range(1, 23)]
     assert stalls[10] is None
     assert stalls[-1] is not None
     assert stalls[-1].longest_s < 3.0
@@ -230,10 +230,10 @@ def test_outside_of_a_fit_no_step_is_expected():
 def test_a_fit_that_is_joined_is_judged_after_it_was_seen_to_train():
     silence = StallDetector()
     silence.join_fit(0.0, 0, 100, steps=1000)
-    told = [silence.look(float(second), 0, 100) for second in range(1, 500)]
+    told = [silence.check(float(second), 0, 100) for second in range(1, 500)]
     assert not any(told)
     assert not silence.is_moving
 
     for second in range(500, 530):
-        silence.look(float(second), 0, second)
-    assert any(silence.look(float(second), 0, 529) for second in range(530, 555))
+        silence.check(float(second), 0, second)
+    assert any(silence.check(float(second), 0, 529) for second in range(530, 555))

@@ -46,7 +46,7 @@ class Bench:
         """Store and answer what is found until something holds."""
 
         def look() -> object:
-            self.judging.take()
+            self.judging.dispatch_results()
             assert self.parts.ledger.commit()
             return condition()
 
@@ -109,7 +109,9 @@ def test_a_run_that_was_never_judged_is_judged_when_asked(bench: Bench):
     assert bench.parts.ledger.commit()
     bench.desk.start()
 
-    assert bench.desk.ask(b"who", VerdictsRequest(ask=7, run=bench.record.run), bench.record.key)
+    assert bench.desk.add_request(
+        b"who", VerdictsRequest(ask=7, run=bench.record.run), bench.record.key
+    )
     bench.until(lambda: bench.sent, "an answer")
 
     ((who, told),) = bench.sent
@@ -126,7 +128,7 @@ def test_a_run_without_an_epoch_has_no_verdict(bench: Bench):
     assert bench.parts.ledger.commit()
     bench.desk.start()
 
-    bench.desk.ask(b"who", VerdictsRequest(ask=1, run=bench.record.run), bench.record.key)
+    bench.desk.add_request(b"who", VerdictsRequest(ask=1, run=bench.record.run), bench.record.key)
     bench.until(lambda: bench.sent, "an answer")
 
     assert bench.sent == [(b"who", VerdictsReply(ask=1, run=bench.record.run))]
@@ -142,9 +144,13 @@ def test_a_fault_of_the_judgement_is_counted_and_the_next_look_works(
         patched.setattr("kmonitor.hub.judge.judge_thread.read_part", broken)
         bench.desk.start()
         bench.take(*events_of(LEAK, 40))
-        bench.desk.ask(b"who", VerdictsRequest(ask=3, run=bench.record.run), bench.record.key)
+        bench.desk.add_request(
+            b"who", VerdictsRequest(ask=3, run=bench.record.run), bench.record.key
+        )
         bench.until(lambda: bench.sent, "an answer")
-        bench.until(lambda: bench.parts.faults.counts().get("verdicts"), "a fault is counted")
+        bench.until(
+            lambda: bench.parts.faults.fault_counts().get("verdicts"), "a fault is counted"
+        )
     told = bench.sent[0][1]
     assert isinstance(told, ErrorMessage)
     assert told.retry_ms > 0
@@ -157,13 +163,13 @@ def test_a_fault_of_the_judgement_is_counted_and_the_next_look_works(
 def test_looks_that_come_too_fast_are_dropped_and_counted(bench: Bench):
     # The thread does not run: nothing is taken out.
     for number in range(MAX_WAITING + 3):
-        bench.desk.look(f"run {number}", number)
-    bench.desk.look("run 0", 0)
+        bench.desk.schedule_run(f"run {number}", number)
+    bench.desk.schedule_run("run 0", 0)
 
     bench.judging.after_commit()
 
     assert bench.desk.dropped == 3
-    assert bench.parts.faults.counts() == {"verdicts: behind": 1}
+    assert bench.parts.faults.fault_counts() == {"verdicts: behind": 1}
 
 
 def test_of_a_thousand_living_runs_none_is_read_from_its_beginning_again(
@@ -174,13 +180,13 @@ def test_of_a_thousand_living_runs_none_is_read_from_its_beginning_again(
     runs = [bench.parts.started_run(pid=1) for _ in range(1000)]
     assert bench.parts.ledger.commit()
     for record in runs:
-        bench.desk.look(record.run, record.key)
+        bench.desk.schedule_run(record.run, record.key)
     bench.desk.start()
     wait_until(lambda: len(begun) >= len(runs), what="all were read")
 
     for record in runs:
-        bench.desk.look(record.run, record.key)
-    bench.desk.ask(b"last", VerdictsRequest(ask=1, run=runs[0].run), runs[0].key)
+        bench.desk.schedule_run(record.run, record.key)
+    bench.desk.add_request(b"last", VerdictsRequest(ask=1, run=runs[0].run), runs[0].key)
     wait_until(lambda: bench.desk.has_found, what="it is answered")
 
     assert len(begun) == len(runs)
@@ -192,7 +198,7 @@ def test_verdicts_of_a_run_that_was_deleted_go_nowhere(bench: Bench):
     wait_until(lambda: bench.desk.has_found, what="something is found")
     bench.parts.ledger.registry.delete(bench.record)
 
-    bench.judging.take()
+    bench.judging.dispatch_results()
 
     assert bench.parts.ledger.commit()
     assert bench.verdicts() == []

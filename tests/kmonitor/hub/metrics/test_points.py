@@ -32,7 +32,7 @@ MIB = 2.0**20
 def book(parts: HubParts) -> Iterator[RunMetricsStore]:
     """Hears what the ledger takes."""
     book = RunMetricsStore()
-    parts.ledger.listeners.append(book.heard)
+    parts.ledger.listeners.append(book.on_event)
     yield book
     parts.ledger.listeners.clear()
 
@@ -103,7 +103,7 @@ def test_a_run_that_ended_leaves_and_its_reclaims_stay_counted(
     assert not [labels for labels in found if "net" in labels]
     assert found["kmonitor_runs", "finished"] == 1
     assert found["kmonitor_reclaims_total", "reload", "done"] == 1
-    assert book._kept == {}
+    assert book._by_run == {}
 
 
 def test_reclaims_are_counted_from_nothing_on(parts: HubParts, book: RunMetricsStore):
@@ -137,7 +137,7 @@ def test_logs_are_those_of_the_last_epoch_up_to_a_number(parts: HubParts, book: 
 
 def test_runs_beyond_the_bound_are_left_out_and_counted(parts: HubParts, book: RunMetricsStore):
     records = [parts.started_run(pid=1, started_wall_s=1.8e9 + n) for n in range(MOST_RUNS + 3)]
-    parts.ledger.registry.touch(records[0])  # what changes does not push others out
+    parts.ledger.registry.mark_changed(records[0])  # what changes does not push others out
 
     found = snapshot(book, parts.ledger.registry.all())
     assert {run.run for run in found.runs} == {record.run for record in records[3:]}
@@ -149,7 +149,7 @@ def test_what_a_hub_that_hangs_knew_of_its_runs_is_not_told_for_ever(
 ):
     found = snapshot(book, [run_of(parts, ram_bytes=1.0)])
 
-    late = told(found, found.taken_s + STALE_S + 1)
+    late = told(found, found.taken_at_s + STALE_S + 1)
     assert late["kmonitor_hub_snapshot_timestamp_seconds",] == found.hub.wall_s
     assert not [labels for labels in late if "net" in labels]
 

@@ -6,7 +6,7 @@ import pytest
 
 from kmonitor.cli.main import main
 from kmonitor.hub.health import HubHealth
-from kmonitor.hub.options import KEEP_NAME, Keep, read_keep, write_keep
+from kmonitor.hub.options import KEEP_NAME, Keep, load_keep_or_default, save_keep
 from kmonitor.hub.runs.retention import Retention
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import WallClockCheck
@@ -124,7 +124,7 @@ def test_what_was_removed_is_given_back_to_the_disk(parts: HubParts):
 
     settle(parts, kept_by(parts, Keep(n_bytes=1)))
     for _ in range(20):
-        parts.database.give_back(256)
+        parts.database.release_pages(256)
 
     parts.reopen()
     assert parts.database.size_bytes() < full / 3
@@ -167,9 +167,9 @@ def test_an_abandoned_run_may_go_too(parts: HubParts):
 
 
 def test_what_is_kept_stands_in_the_settings(folders: Folders):
-    assert read_keep(folders) == Keep()
-    write_keep(folders, Keep(days=30, n_bytes=20 * 2**30))
-    assert read_keep(folders) == Keep(days=30, n_bytes=20 * 2**30)
+    assert load_keep_or_default(folders) == Keep()
+    save_keep(folders, Keep(days=30, n_bytes=20 * 2**30))
+    assert load_keep_or_default(folders) == Keep(days=30, n_bytes=20 * 2**30)
 
 
 def condition_of(parts: HubParts, folders: Folders, retention: Retention) -> HubHealth:
@@ -184,12 +184,12 @@ def test_of_settings_that_cannot_be_read_at_the_start_all_is_kept_and_it_is_said
     retention = kept_by(parts, Keep())
     condition = condition_of(parts, folders, retention)
 
-    condition.look()
+    condition.refresh()
 
     (trouble,) = condition.troubles()
     assert "hub.json cannot be read (Expected" in trouble
     assert "all history is kept until it is set anew" in trouble
-    assert (retention.keep, read_keep(folders)) == (Keep(), Keep())
+    assert (retention.keep, load_keep_or_default(folders)) == (Keep(), Keep())
     assert main(["hub", "keep"]) == 0
     said = capsys.readouterr()
     assert "set it anew: kmonitor hub keep --keep-days N" in said.err
@@ -199,17 +199,17 @@ def test_of_settings_that_cannot_be_read_at_the_start_all_is_kept_and_it_is_said
 def test_bounds_that_were_read_count_on_while_the_settings_cannot_be_read(
     parts: HubParts, folders: Folders
 ):
-    write_keep(folders, Keep(days=30))
+    save_keep(folders, Keep(days=30))
     retention = kept_by(parts, Keep())
     condition = condition_of(parts, folders, retention)
-    condition.look()
+    condition.refresh()
     (folders.settings / KEEP_NAME).write_bytes(b"\xff")
-    condition.look()
+    condition.refresh()
 
     assert retention.keep == Keep(days=30)
     assert "what was set before counts" in condition.troubles()[0]
     (folders.settings / KEEP_NAME).unlink()
-    condition.look()
+    condition.refresh()
     assert retention.keep == Keep()
     assert condition.troubles() == []
 
@@ -217,12 +217,12 @@ def test_bounds_that_were_read_count_on_while_the_settings_cannot_be_read(
 def test_bounds_of_the_command_line_count_whatever_the_settings_say(
     parts: HubParts, folders: Folders
 ):
-    write_keep(folders, Keep(days=30))
+    save_keep(folders, Keep(days=30))
     retention = kept_by(parts, Keep(days=7))
     condition = HubHealth(folders, parts.ledger, retention, is_fixed=True)
     (folders.settings / KEEP_NAME).write_bytes(b"\xff")
 
-    condition.look()
+    condition.refresh()
 
     assert (retention.keep, condition.troubles()) == (Keep(days=7), [])
 

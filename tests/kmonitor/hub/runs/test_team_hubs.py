@@ -39,7 +39,7 @@ class Pair:
 
     def look(self) -> list[str]:
         """Names of the other hubs' runs that the first one shows."""
-        self._watch.take()
+        self._watch.apply_found()
         return [record.name for record in self.one.ledger.registry.others()]
 
     def close(self) -> None:
@@ -77,7 +77,9 @@ def test_runs_of_another_hub_are_shown_and_cannot_be_changed(pair: Pair):
     wait_until(lambda: pair.look() == ["net"])
     registry = pair.one.ledger.registry
 
-    told = EditService(pair.one.ledger).take("me", EditRequest(ask=1, run=theirs.run, delete=True))
+    told = EditService(pair.one.ledger).apply_edit(
+        "me", EditRequest(ask=1, run=theirs.run, delete=True)
+    )
 
     assert isinstance(told, ErrorMessage)
     assert "another hub" in told.text
@@ -98,7 +100,7 @@ def test_what_another_hub_changes_and_deletes_is_told(pair: Pair):
     registry = pair.one.ledger.registry
     change = registry.change
     theirs.name = "renamed"
-    pair.other.ledger.registry.touch(theirs)
+    pair.other.ledger.registry.mark_changed(theirs)
     assert pair.other.ledger.commit()
 
     wait_until(lambda: pair.look() == ["renamed"])
@@ -131,7 +133,7 @@ def test_a_run_that_goes_on_at_another_hub_is_kept_by_each_as_far_as_it_was_told
     wait_until(pair.look)
 
     ours = pair.one.ledger.registry.get_or_add(theirs.run)
-    pair.one.ledger.take(ours, [read_event_body(1, encode_event(Sample(t_s=2.0)))])
+    pair.one.ledger.append(ours, [read_event_body(1, encode_event(Sample(t_s=2.0)))])
     assert pair.one.ledger.commit()
     pair.look()
 

@@ -177,7 +177,7 @@ def test_a_flipped_bit_of_each_of_forty_bodies_is_turned_back_without_a_spool(st
     parts.database.close()
 
     assert (same, marked) == (2 * (N_EVENTS + 1), 0)
-    assert (verification.restored, verification.words()) == (40, "")
+    assert (verification.restored, verification.text()) == (40, "")
 
 
 def test_bodies_that_were_written_over_come_back_from_the_spool(stored: Stored):
@@ -200,7 +200,7 @@ def test_bodies_that_nobody_has_any_more_are_marked_and_told(stored: Stored):
     parts.database.close()
 
     assert (same, marked) == (2 * (N_EVENTS + 1) - 40, 40)
-    assert "40 stored events were damaged: 0 were restored, 40 are" in verification.words()
+    assert "40 stored events were damaged: 0 were restored, 40 are" in verification.text()
 
 
 def test_rows_that_are_gone_are_one_gap_without_a_spool_and_filled_with_it(stored: Stored):

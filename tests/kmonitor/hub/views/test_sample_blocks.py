@@ -60,7 +60,7 @@ def sampled(parts: HubParts, record: RunRecord, first: int, last: int) -> None:
 def pack_all(parts: HubParts, connection: StoreConnection, record: RunRecord) -> int:
     n = 0
     while (block := next_block(connection, record.key, N_BLOCK)) is not None:
-        parts.ledger.take_block(block)
+        parts.ledger.add_block(block)
         assert parts.ledger.commit()
         n += 1
     return n
@@ -125,7 +125,7 @@ def test_blocks_go_with_their_run(parts: HubParts, connection: StoreConnection):
     assert late is not None
     pack_all(parts, connection, record)
     parts.ledger.registry.delete(record)
-    parts.ledger.take_block(late)
+    parts.ledger.add_block(late)
     assert parts.ledger.commit()
 
     while parts.database.sweep():
@@ -148,11 +148,11 @@ class Asking:
 
     def put(self, ask: int, record: RunRecord, *, outline: bool = False) -> None:
         asked = SeriesRequest(ask=ask, run=record.run, columns=["ram_bytes"], outline=outline)
-        assert self.desk.ask(b"%d" % ask, asked, record.key, [], record.rows)
+        assert self.desk.add_request(b"%d" % ask, asked, record.key, [], record.rows)
 
     def answers(self, n: int) -> list[SeriesReply]:
         told: list[object] = []
-        wait_until(lambda: told.extend(t for _, t in self.desk.take_answers()) or len(told) == n)
+        wait_until(lambda: told.extend(t for _, t in self.desk.pop_answers()) or len(told) == n)
         return [one for one in told if isinstance(one, SeriesReply)]
 
     def ask(self) -> SeriesReply:
@@ -186,7 +186,7 @@ class Asking:
 
     def step(self) -> int:
         self.packing.step()
-        self.packing.take()
+        self.packing.store_packed()
         assert self.parts.ledger.commit()
         return self.packed()
 
@@ -223,9 +223,9 @@ def test_little_is_packed_while_events_arrive(asking: Asking):
 
 def test_what_a_question_reads_is_packed_with_it(asking: Asking):
     told = asking.ask()
-    blocks = asking.desk.take_blocks()
+    blocks = asking.desk.pop_blocks()
     for block in (*blocks, *blocks):  # packed twice: stored once
-        asking.parts.ledger.take_block(block)
+        asking.parts.ledger.add_block(block)
     assert asking.parts.ledger.commit()
 
     assert told.columns[0].n_raw == 33
@@ -234,9 +234,9 @@ def test_what_a_question_reads_is_packed_with_it(asking: Asking):
 
 def test_a_block_that_does_not_follow_the_one_before_is_left_out(asking: Asking):
     asking.ask()
-    _first, *others = asking.desk.take_blocks()
+    _first, *others = asking.desk.pop_blocks()
     for block in others:
-        asking.parts.ledger.take_block(block)
+        asking.parts.ledger.add_block(block)
     assert asking.parts.ledger.commit()
 
     assert asking.packed() == 0
@@ -269,7 +269,7 @@ def test_the_first_answer_is_an_outline_where_much_is_to_be_read(asking: Asking)
     assert 3000 < outline.columns[0].n_raw <= 4000
     assert (t_s[0], t_s[-1]) == (0.0, pytest.approx(9000.0, abs=5.0))
     assert (whole.one_of, whole.columns[0].n_raw) == (1, 9000)
-    assert asking.desk.late() == []
+    assert asking.desk.late_replies() == []
 
 
 def test_a_short_run_or_one_that_is_packed_needs_no_outline(asking: Asking):
@@ -291,13 +291,13 @@ def test_who_waits_is_told_how_far_it_is(asking: Asking):
         asking.put(1, asking.record)
         asking.put(1, asking.record)  # asked again: taken once
         wait_until(lambda: read)
-        assert asking.desk.late() == []
-        ((who, working),) = asking.desk.late()
+        assert asking.desk.late_replies() == []
+        ((who, working),) = asking.desk.late_replies()
     (told,) = asking.answers(1)
 
     assert (who, working) == (b"1", ReplyPending(ask=1, done=0, of=asking.record.rows))
     assert told.columns[0].n_raw == 33
-    assert asking.desk.late() == []
+    assert asking.desk.late_replies() == []
 
 
 def test_damaged_blocks_are_answered_from_the_events(asking: Asking):

@@ -16,7 +16,12 @@ h5py: Any = pytest.importorskip("h5py")
 from kmonitor.base.errors import UserError  # noqa: E402 - after the skip
 from kmonitor.memory.model_files import hdf5  # noqa: E402
 from kmonitor.memory.model_files.hdf5 import read_hdf5  # noqa: E402
-from kmonitor.memory.model_files.hdf5_parser import DamagedHdf5, Thing, UnknownForm, read_structure  # noqa: E402  # noqa: E402
+from kmonitor.memory.model_files.hdf5_parser import (  # noqa: E402  # noqa: E402
+    DamagedHdf5,
+    Hdf5Object,
+    UnknownForm,
+    read_structure,
+)
 
 MIB = 2**20
 
@@ -38,7 +43,7 @@ def written(libver: str = "earliest", groups: int = 60, text: str = "x" * 70_000
     return file.getvalue()
 
 
-def things(content: bytes, begin: int = 0) -> list[Thing]:
+def things(content: bytes, begin: int = 0) -> list[Hdf5Object]:
     return list(read_structure(io.BytesIO(content), begin, len(content) - begin))
 
 

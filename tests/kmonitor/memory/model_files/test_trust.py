@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kmonitor.memory.model_files.archive import untrusted_parts
+from kmonitor.memory.model_files.archive import untrusted_items
 
 
 def layer(kind: str, module: Any = "keras.layers", **more: Any) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def test_keras_own_layers_are_trusted():
     policy = {"module": "keras", "class_name": "DTypePolicy", "config": {"name": "float32"}}
     glorot = {"module": "keras.initializers", "class_name": "GlorotUniform", "config": {}}
 
-    assert untrusted_parts(model(layer("Dense", dtype=policy, kernel_initializer=glorot))) == []
+    assert untrusted_items(model(layer("Dense", dtype=policy, kernel_initializer=glorot))) == []
 
 
 @pytest.mark.parametrize(
@@ -46,11 +46,11 @@ def test_keras_own_layers_are_trusted():
     ],
 )
 def test_what_could_run_code_is_named(part: dict[str, Any]):
-    assert untrusted_parts(model(layer("Dense", inside=[{"deep": part}])))
+    assert untrusted_items(model(layer("Dense", inside=[{"deep": part}])))
 
 
 def test_each_is_named_once():
-    assert untrusted_parts(model(layer("system", "os"), layer("system", "os"))) == ["os.system"]
+    assert untrusted_items(model(layer("system", "os"), layer("system", "os"))) == ["os.system"]
 
 
 def test_nesting_without_end_is_refused_without_recursion():
@@ -58,4 +58,4 @@ def test_nesting_without_end_is_refused_without_recursion():
     for _ in range(5000):
         deep = {"config": deep}
 
-    assert untrusted_parts(deep) == ["a configuration nested without end"]
+    assert untrusted_items(deep) == ["a configuration nested without end"]

@@ -43,26 +43,26 @@ def test_a_size_follows_the_batch():
 
 def test_a_chunk_twice_as_large_is_split_and_a_smaller_one_is_not():
     chunks = ChunkAllocator()
-    first, _ = chunks.take(1_500 * 1024), chunks.take(BIG)
-    chunks.give_back(first)
+    first, _ = chunks.allocate(1_500 * 1024), chunks.allocate(BIG)
+    chunks.free(first)
 
-    chunks.take(1_100 * 1024)
+    chunks.allocate(1_100 * 1024)
     assert chunks.in_use_bytes == BIG + 2 * MIB  # the region's whole rest
 
     split = ChunkAllocator()
-    split.take(600 * 1024)
+    split.allocate(600 * 1024)
     assert split.in_use_bytes == 600 * 1024
 
 
 @given(st.lists(st.integers(1, 3 * MIB), max_size=30), st.randoms(use_true_random=False))
 def test_chunks_that_all_came_back_leave_nothing_in_use(sizes: list[int], random: object):
     chunks = ChunkAllocator()
-    taken = [chunks.take(each) for each in sizes]
+    taken = [chunks.allocate(each) for each in sizes]
     assert chunks.in_use_bytes >= sum(sizes)
     random.shuffle(taken)  # type: ignore[attr-defined]
 
     for each in taken:
-        chunks.give_back(each)
+        chunks.free(each)
 
     assert chunks.in_use_bytes == 0
 
@@ -245,7 +245,7 @@ def test_what_layers_made_going_forward_is_told_by_layer():
         StepOperation("MatMul", ((1, 0), (2, 0)), sizes=(-1,), layer=0, phase=1),
     )
 
-    assert Simulation(step).kept_bytes(2) == {"layer": 2 * BIG}
+    assert Simulation(step).activation_bytes_by_layer(2) == {"layer": 2 * BIG}
 
 
 def test_a_map_by_a_traced_step_has_its_peak_and_is_for_that_training_alone():

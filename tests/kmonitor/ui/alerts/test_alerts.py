@@ -44,7 +44,7 @@ def tell(
     alerts: AlertEvaluator, event: events.AnyEvent, at_s: float = 0.0, age_s: float = 0.0
 ) -> None:
     now_s = NOW_WALL_S + at_s
-    alerts.happened("run1", "resnet", "gpu-07", event, wall_s=now_s - age_s, now_wall_s=now_s)
+    alerts.apply_event("run1", "resnet", "gpu-07", event, wall_s=now_s - age_s, now_wall_s=now_s)
 
 
 def due(alerts: AlertEvaluator, at_s: float) -> list[Alert]:
@@ -162,13 +162,15 @@ def test_a_cool_down_is_counted_and_told_with_the_next():
     (alert,) = due(alerts, 61.0)
 
     assert alert.unseen == 2
-    assert alert.sentence.endswith("(2 more like it before)")
+    assert alert.full_text.endswith("(2 more like it before)")
 
 
 def test_runs_and_metrics_have_cool_downs_of_their_own():
     alerts = AlertEvaluator()
     tell(alerts, CROSSED)
-    alerts.happened("run2", "other", "gpu-07", CROSSED, wall_s=NOW_WALL_S, now_wall_s=NOW_WALL_S)
+    alerts.apply_event(
+        "run2", "other", "gpu-07", CROSSED, wall_s=NOW_WALL_S, now_wall_s=NOW_WALL_S
+    )
     tell(alerts, SUSPECTED)
 
     assert {(a.subject, a.kind) for a in due(alerts, 0.0)} == {

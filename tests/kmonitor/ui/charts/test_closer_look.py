@@ -40,7 +40,7 @@ class LongRun:
         step = max(1, len(t_s) // (2 * asked.buckets))
         told = t_s[::step]
         column = ThinnedColumn(RAM, told.tobytes(), RAW[told.astype(int)].tobytes(), len(t_s))
-        self.feed.take_series(
+        self.feed.apply_series(
             SeriesReply(ask=len(self.asked), run="r", row=7, columns=[column], have=[RAM])
         )
 
@@ -98,7 +98,7 @@ def test_live_rows_go_on_in_a_stretch_that_reaches_to_the_newest(run: LongRun):
     run.seen(N - 600.0, N + 100.0)
     run.answer()
     row = EventRow(run="r", row=8, seq=8, t_s=float(N), body=b"")
-    run.feed.take_event(row, Sample(t_s=float(N), ram_bytes=9.0), is_live=True)
+    run.feed.apply_event(row, Sample(t_s=float(N), ram_bytes=9.0), is_live=True)
 
     t_s, y = run.seen(N - 600.0, N + 100.0)
     assert (t_s[-1], y[-1]) == (float(N), 9.0)

@@ -11,7 +11,7 @@ def x_of(axis: EpochAxis, t_s: float) -> float:
 def two_epochs() -> EpochAxis:
     """Epochs from 10 to 20 s and from 30 to 50 s."""
     axis = EpochAxis()
-    axis.take(np.array([10.0, 30.0]), np.array([20.0, 50.0]))
+    axis.set_epochs(np.array([10.0, 30.0]), np.array([20.0, 50.0]))
     axis.reached(60.0)
     return axis
 
@@ -35,7 +35,7 @@ def test_behind_the_last_epoch_lies_now_and_before_the_first_one_the_start():
 
 def test_running_epoch_is_taken_to_be_as_long_as_the_ones_before():
     axis = EpochAxis()
-    axis.take(np.array([0.0, 10.0]), np.array([10.0, np.nan]))
+    axis.set_epochs(np.array([0.0, 10.0]), np.array([10.0, np.nan]))
     axis.reached(13.0)
 
     assert axis.end_x == pytest.approx(1.3)
@@ -43,7 +43,7 @@ def test_running_epoch_is_taken_to_be_as_long_as_the_ones_before():
 
 def test_running_epoch_that_lasts_longer_never_passes_its_end():
     axis = EpochAxis()
-    axis.take(np.array([0.0, 10.0]), np.array([10.0, np.nan]))
+    axis.set_epochs(np.array([0.0, 10.0]), np.array([10.0, np.nan]))
     axis.reached(100.0)
 
     assert axis.end_x == pytest.approx(1.8)
@@ -59,7 +59,7 @@ def test_first_epoch_fills_a_fixed_part_while_it_runs():
 
 def test_epoch_cut_off_by_a_dead_process_lasts_until_the_next_one():
     axis = EpochAxis()
-    axis.take(np.array([0.0, 100.0]), np.array([np.nan, 110.0]))
+    axis.set_epochs(np.array([0.0, 100.0]), np.array([np.nan, 110.0]))
     axis.reached(110.0)
 
     assert x_of(axis, 50.0) == 0.5
@@ -90,7 +90,7 @@ def test_late_answer_of_the_hub_keeps_what_came_live_since():
     axis.epoch_started(0.0)
     axis.epoch_ended(10.0)
     axis.epoch_started(10.0)
-    axis.take(np.array([0.0]), np.array([np.nan]))
+    axis.set_epochs(np.array([0.0]), np.array([np.nan]))
     axis.reached(12.0)
 
     assert len(axis) == 2
@@ -101,7 +101,7 @@ def test_late_answer_of_the_hub_keeps_what_came_live_since():
 def test_end_without_a_start_is_left_out():
     axis = EpochAxis()
     axis.epoch_ended(10.0)
-    axis.take(np.empty(0), np.empty(0))
+    axis.set_epochs(np.empty(0), np.empty(0))
 
     assert len(axis) == 0
 

@@ -14,7 +14,7 @@ from kmonitor.ui.charts.chart_kinds import ChartKind, chart_kind
 from kmonitor.ui.charts.extra_charts import ExtraCharts
 from kmonitor.ui.charts.feed import ChartFeed
 from kmonitor.ui.charts.standard_charts import StandardCharts
-from kmonitor.ui.plots.layout import last_there, y_axis_of
+from kmonitor.ui.plots.layout import last_finite_index, y_axis_of
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.local.clock import SystemClock
@@ -58,7 +58,7 @@ class Board:
         self.desk.connected(told_hub())
         self.row = 100
         names = [f"run{n}" for n in range(1, runs + 1)]
-        self.desk.take(told_runs(*(made_up_run(name) for name in names)))
+        self.desk.apply_message(told_runs(*(made_up_run(name) for name in names)))
         self.desk.select("run1")
         self.answered = 0
         self.columns: dict[str, list[float]] = {
@@ -76,7 +76,7 @@ class Board:
             number, asked = questions[0]
             self.answered = number + 1
             ends = [10.0 * (n + 1) for n in range(N)]
-            self.desk.take(
+            self.desk.apply_message(
                 SeriesReply(
                     ask=number,
                     run=asked.run,
@@ -100,7 +100,7 @@ class Board:
         for event in events:
             self.row += 1
             rows.append(made_up_row(self.row, event))
-        self.desk.take(
+        self.desk.apply_message(
             RowsReply(ask=-1, hub=HUB, cursor=self.row, rows=rows, more=False, head=self.row)
         )
 
@@ -161,7 +161,7 @@ def test_an_infinite_loss_is_a_gap_and_the_axis_holds_all_numbers():
 
     assert axis.lo <= -2.0
     assert axis.hi >= 1.5
-    assert last_there(replace(curve, y=np.array([1.0, 2.0, 3.0, -math.inf])), math.inf) == 2
+    assert last_finite_index(replace(curve, y=np.array([1.0, 2.0, 3.0, -math.inf])), math.inf) == 2
 
 
 def test_the_card_says_now_best_with_its_epoch_and_change():
@@ -223,7 +223,7 @@ def test_pictures_look_alike_while_nothing_changed():
     setup = ChartSetup("log:loss", smoothing=0.9, is_log=True)
     one, other = (board.metrics.state(kind("log:loss"), setup, 400) for _ in range(2))
 
-    assert one.looks_like(other)
+    assert one.is_painted_like(other)
     assert len([curve for curve in one.curves if curve.faint]) == 1
 
 
@@ -284,7 +284,7 @@ def test_a_refused_question_is_asked_again():
     [(number, asked)] = board.questions()
     assert asked.columns == ["log:loss"]
     board.answered = number + 1
-    board.desk.take(ErrorMessage(code="busy", text="try again", ask=number))
+    board.desk.apply_message(ErrorMessage(code="busy", text="try again", ask=number))
 
     board.feed.want(["log:loss"])
 

@@ -56,7 +56,7 @@ def test_what_grew_in_the_first_epoch_alone_is_no_growth():
 
 def test_after_a_reload_the_first_epoch_is_left_out_again():
     y = np.where(X < 5.0, 400.0, 340.0) * MIB
-    assert epoch_rate(X, y, "bytes", RUN, began=4.5).text == "steady"
+    assert epoch_rate(X, y, "bytes", RUN, start_epoch=4.5).text == "steady"
 
 
 def test_nothing_is_coloured_before_enough_epochs():
@@ -70,15 +70,15 @@ def test_nothing_is_coloured_before_enough_epochs():
 
 def test_a_slope_by_minute_is_coloured_after_the_first_minutes_alone():
     for began_s, direction in ((0.0, 0), (-300.0, 1)):
-        rate = time_rate(10.0 * X, (500.0 + X) * MIB, "bytes", began_s=began_s)
+        rate = time_rate(10.0 * X, (500.0 + X) * MIB, "bytes", start_s=began_s)
         assert (with_plain_spaces(rate.text), rate.direction) == ("+6.00 MiB / min", direction)
 
 
 def test_after_a_reload_it_says_when_there_will_be_a_rate():
-    assert pending_rate("ram", now=4.2, began=4.0).text == "rate in 3 epochs"
-    assert pending_rate("ram", now=6.5, began=4.0).text == "rate in 1 epoch"
-    assert pending_rate("ram", now=9.0, began=4.0).text == "rate in 1 epoch"
-    assert pending_rate("step_time", now=4.0, began=4.0).text == "rate in 7 epochs"
+    assert pending_rate("ram", epoch_now=4.2, start_epoch=4.0).text == "rate in 3 epochs"
+    assert pending_rate("ram", epoch_now=6.5, start_epoch=4.0).text == "rate in 1 epoch"
+    assert pending_rate("ram", epoch_now=9.0, start_epoch=4.0).text == "rate in 1 epoch"
+    assert pending_rate("step_time", epoch_now=4.0, start_epoch=4.0).text == "rate in 7 epochs"
 
 
 def test_too_little_says_nothing():

@@ -58,7 +58,7 @@ def test_same_arrays_come_back_while_nothing_changed():
     first = store.points("r", RAM, EPOCHS)
 
     assert store.points("r", RAM, EPOCHS) is first
-    store.tell("r", 11.0, Sample(t_s=11.0, ram_bytes=111.0))
+    store.apply_event("r", 11.0, Sample(t_s=11.0, ram_bytes=111.0))
     assert store.points("r", RAM, EPOCHS) is not first
 
 
@@ -66,23 +66,23 @@ def test_points_are_copies_that_live_rows_do_not_touch():
     store = ten_seconds()
     _, y = store.points("r", RAM, SECONDS)
     for t in range(11, 2_000):
-        store.tell("r", float(t), Sample(t_s=float(t), ram_bytes=1.0))
+        store.apply_event("r", float(t), Sample(t_s=float(t), ram_bytes=1.0))
 
     assert y.tolist() == [100.0 + t for t in range(11)]
 
 
 def test_live_sample_follows_and_one_the_answer_covers_is_left_out():
     store = ten_seconds()
-    store.tell("r", 10.0, Sample(t_s=10.0, ram_bytes=1.0))
-    store.tell("r", 11.0, Sample(t_s=11.0, ram_bytes=111.0))
+    store.apply_event("r", 10.0, Sample(t_s=10.0, ram_bytes=1.0))
+    store.apply_event("r", 11.0, Sample(t_s=11.0, ram_bytes=111.0))
 
     assert store.points("r", RAM, SECONDS)[1].tolist()[-2:] == [110.0, 111.0]
 
 
 def test_field_that_was_not_read_this_time_is_no_gap():
     store = ten_seconds()
-    store.tell("r", 11.0, Sample(t_s=11.0))
-    store.tell("r", 12.0, Sample(t_s=12.0, ram_bytes=112.0))
+    store.apply_event("r", 11.0, Sample(t_s=11.0))
+    store.apply_event("r", 12.0, Sample(t_s=12.0, ram_bytes=112.0))
 
     assert not np.isnan(store.points("r", RAM, SECONDS)[1]).any()
     assert store.gaps("r", RAM, "seconds") == []
@@ -90,10 +90,10 @@ def test_field_that_was_not_read_this_time_is_no_gap():
 
 def test_lost_events_and_a_new_process_break_the_line():
     store = ten_seconds()
-    store.tell("r", 11.0, LostEvents(t_s=11.0, first=3, last=9, why="spool overflow"))
-    store.tell("r", 20.0, Sample(t_s=20.0, ram_bytes=120.0))
-    store.tell("r", 30.0, boot())
-    store.tell("r", 40.0, Sample(t_s=40.0, ram_bytes=140.0))
+    store.apply_event("r", 11.0, LostEvents(t_s=11.0, first=3, last=9, why="spool overflow"))
+    store.apply_event("r", 20.0, Sample(t_s=20.0, ram_bytes=120.0))
+    store.apply_event("r", 30.0, boot())
+    store.apply_event("r", 40.0, Sample(t_s=40.0, ram_bytes=140.0))
 
     assert store.gaps("r", RAM, "seconds") == [(10.0, 20.0), (20.0, 40.0)]
     assert np.count_nonzero(np.isnan(store.points("r", RAM, SECONDS)[1])) == 2
@@ -105,8 +105,8 @@ def test_gaps_of_a_loaded_history_are_those_that_came_while_the_chart_stood():
     live.backfill(told(column("log:loss", [], []), column("batch:loss", [], [])))
     for epoch, loss in enumerate(losses):
         t_s = 10.0 * (epoch + 1)
-        live.tell("r", t_s - 1.0, Sample(t_s=t_s, logs={"loss": loss}))
-        live.tell(
+        live.apply_event("r", t_s - 1.0, Sample(t_s=t_s, logs={"loss": loss}))
+        live.apply_event(
             "r", t_s, EpochEnded(t_s=t_s, fit=1, epoch=epoch, seconds=9.0, logs={"loss": loss})
         )
     columns = RunColumns(1)
@@ -133,9 +133,9 @@ def test_gap_at_either_end_of_a_column_is_told_with_what_is_there():
 def test_live_epochs_move_the_axis_and_fill_the_epoch_columns():
     store = ten_seconds()
     store.backfill(told(column(STEP_TIME_COLUMN, [5.0], [0.2]), column("log:loss", [5.0], [1.0])))
-    store.tell("r", 10.0, EpochStarted(t_s=10.0, fit=1, epoch=2))
+    store.apply_event("r", 10.0, EpochStarted(t_s=10.0, fit=1, epoch=2))
     times = StepTimes(count=9, mean_s=0.3, p50_s=0.3, p95_s=0.4, p99_s=0.4, max_s=0.5)
-    store.tell(
+    store.apply_event(
         "r",
         20.0,
         EpochEnded(t_s=20.0, fit=1, epoch=2, seconds=10, logs={"loss": 0.5}, step_times=times),
@@ -150,7 +150,7 @@ def test_live_epochs_move_the_axis_and_fill_the_epoch_columns():
 def test_epoch_without_step_times_or_that_log_adds_no_point():
     store = SeriesStore()
     store.backfill(told(column(STEP_TIME_COLUMN, [5.0], [0.2]), column("log:loss", [5.0], [1.0])))
-    store.tell("r", 20.0, EpochEnded(t_s=20.0, fit=1, epoch=2, seconds=10))
+    store.apply_event("r", 20.0, EpochEnded(t_s=20.0, fit=1, epoch=2, seconds=10))
 
     assert len(store.points("r", STEP_TIME_COLUMN, SECONDS)[0]) == 1
     assert len(store.points("r", "log:loss", SECONDS)[0]) == 1
@@ -192,8 +192,8 @@ def test_a_finished_run_ends_at_its_last_epoch_though_its_last_sample_came_befor
 def test_other_events_and_other_runs_change_nothing():
     store = ten_seconds()
     first = store.points("r", RAM, SECONDS)
-    store.tell("r", 50.0, Paused(t_s=50.0, paused=True))
-    store.tell("other", 50.0, Sample(t_s=50.0, ram_bytes=1.0))
+    store.apply_event("r", 50.0, Paused(t_s=50.0, paused=True))
+    store.apply_event("other", 50.0, Sample(t_s=50.0, ram_bytes=1.0))
 
     assert store.points("r", RAM, SECONDS) is first
     assert not store.holds("other")
@@ -214,7 +214,7 @@ def test_what_is_not_held_is_empty():
 
     assert len(store.points("other", RAM, SECONDS)[0]) == 0
     assert len(store.points("r", "vram_bytes", SECONDS)[0]) == 0
-    assert len(store.recent("other", RAM, span_x=5.0, kind="seconds")[0]) == 0
+    assert len(store.recent_points("other", RAM, span_x=5.0, kind="seconds")[0]) == 0
     assert store.value_at("other", RAM, 1.0, "seconds") is None
     assert store.gaps("other", RAM, "seconds") == []
     assert len(store.epoch_marks("other", "epochs")) == 0
@@ -229,16 +229,16 @@ def test_empty_column_of_a_metric_that_is_absent_is_held():
 
     assert store.holds("r", RAM)
     assert store.value_at("r", RAM, 0.0, "seconds") is None
-    assert len(store.recent("r", RAM, span_x=1.0, kind="epochs")[0]) == 0
+    assert len(store.recent_points("r", RAM, span_x=1.0, kind="epochs")[0]) == 0
 
 
 def test_newest_part_for_a_trend_in_seconds_and_in_epochs():
     store = ten_seconds()
 
-    x, y = store.recent("r", RAM, span_x=3.0, kind="seconds")
+    x, y = store.recent_points("r", RAM, span_x=3.0, kind="seconds")
     assert x.tolist() == [7.0, 8.0, 9.0, 10.0]
     assert y.tolist() == [107.0, 108.0, 109.0, 110.0]
-    x, _ = store.recent("r", RAM, span_x=1.0, kind="epochs")
+    x, _ = store.recent_points("r", RAM, span_x=1.0, kind="epochs")
     np.testing.assert_allclose(x, [1.0, 1.2, 1.4, 1.6, 1.8, 2.0])
 
 
@@ -252,8 +252,8 @@ def test_value_under_the_crosshair_is_the_last_one_measured():
 
 def test_no_value_is_told_before_behind_or_in_a_gap():
     store = ten_seconds()
-    store.tell("r", 20.0, boot())
-    store.tell("r", 30.0, Sample(t_s=30.0, ram_bytes=130.0))
+    store.apply_event("r", 20.0, boot())
+    store.apply_event("r", 30.0, Sample(t_s=30.0, ram_bytes=130.0))
 
     assert store.value_at("r", RAM, -1.0, "seconds") is None
     assert store.value_at("r", RAM, 25.0, "seconds") is None

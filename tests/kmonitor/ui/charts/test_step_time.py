@@ -31,7 +31,7 @@ class Charts:
         self.row = 100
         # Told by the hub from the running epoch's samples.
         now = MetricReading(value=0.9, source="begin to begin")
-        self.desk.take(told_runs(made_up_run(step_time=now)))
+        self.desk.apply_message(told_runs(made_up_run(step_time=now)))
         number = next(
             i
             for i, m in enumerate(self.asked)
@@ -39,7 +39,7 @@ class Charts:
         )
         n = len(medians)
         starts, ends = [10.0 * i for i in range(n + 1)], [10.0 * (i + 1) for i in range(n)]
-        self.desk.take(
+        self.desk.apply_message(
             SeriesReply(
                 ask=number,
                 run="run1",
@@ -63,7 +63,7 @@ class Charts:
             self.row += 1
             rows.append(made_up_row(self.row, event))
         told = RowsReply(ask=-1, hub=HUB, cursor=self.row, rows=rows, more=False, head=self.row)
-        self.desk.take(told)
+        self.desk.apply_message(told)
 
     def drawn(self) -> list[float]:
         return self.charts.state("step_time", 400).curves[0].y.tolist()

@@ -52,7 +52,7 @@ class Setup:
         self.feed = ChartFeed(self.hub.ask)
         self.desk.attach_charts(self.feed)
         self.desk.connected(told_hub())
-        self.desk.take(told_runs(*runs))
+        self.desk.apply_message(told_runs(*runs))
         self.known = {run.run: run for run in runs}
         self.compare = Comparison(self.desk, self.feed, self.hub.ask)
         self.table = CompareTable(self.desk, self.feed)
@@ -64,14 +64,14 @@ class Setup:
             per_epoch = (fits or {}).get(asked.run)
             if per_epoch:
                 told = _with_fits(told, per_epoch)
-            self.desk.take(told)
+            self.desk.apply_message(told)
 
     def tell(self, run: str, *events: Event) -> None:
         rows = []
         for event in events:
             self._row += 1
             rows.append(made_up_row(self._row, event, run))
-        self.desk.take(
+        self.desk.apply_message(
             RowsReply(ask=-1, hub=HUB, cursor=self._row, rows=rows, more=False, head=self._row)
         )
 
@@ -127,7 +127,7 @@ def test_the_others_keep_their_hues_when_one_is_left_out_or_deleted():
 
     setup.compare.leave_out("a")
     assert [(e.run, e.hue) for e in setup.compare.legend()] == [("b", 1), ("c", 2)]
-    setup.desk.take(replace(told_runs(), deleted=["b"]))
+    setup.desk.apply_message(replace(told_runs(), deleted=["b"]))
     assert [(e.run, e.hue) for e in setup.compare.legend()] == [("c", 2)]
 
 
@@ -158,7 +158,7 @@ def test_a_hub_that_was_too_busy_is_asked_again():
     setup.compare.state(400)
     number = next(n for n, m in setup.hub.of_type(SeriesRequest) if m.run == "b")
 
-    setup.desk.take(ErrorMessage(code="busy", text="busy", ask=number))
+    setup.desk.apply_message(ErrorMessage(code="busy", text="busy", ask=number))
     setup.compare.state(400)
 
     assert len([m for _, m in setup.hub.of_type(SeriesRequest) if m.run == "b"]) == 2
@@ -191,7 +191,7 @@ def test_over_models_each_fit_is_one_unit_wide():
     assert store.x_of("a", 20.0, "models") == pytest.approx(1.0)
     assert store.x_of("b", 30.0, "models") == pytest.approx(1.0)
     assert setup.compare.crosshair(1.2).title == "model 2"
-    assert len(store.recent("a", "ram_bytes", span_x=1.0, kind="models")[0]) > 0
+    assert len(store.recent_points("a", "ram_bytes", span_x=1.0, kind="models")[0]) > 0
 
 
 def test_a_living_loop_builds_on_over_models():
@@ -268,7 +268,7 @@ def test_the_table_says_what_differs():
     setup.compare.state(400)
     setup.answer()
     number = next(n for n, m in setup.hub.of_type(VerdictsRequest) if m.run == "b")
-    setup.desk.take(VerdictsReply(ask=number, run="b", verdicts=[LEAK]))
+    setup.desk.apply_message(VerdictsReply(ask=number, run="b", verdicts=[LEAK]))
 
     rows = setup.rows()
 

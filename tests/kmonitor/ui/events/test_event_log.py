@@ -465,12 +465,12 @@ def test_lines_of_an_ended_run_that_is_looked_at_stand_first_and_stay(
     for row in range(1, 5):
         log.add(row, BOOT, run="dead" if row < 3 else "busy", name="x", wall_s=float(row))
 
-    was_complete = [not log.look_at(run) for run in ("busy", "dead", "dead")]
+    was_complete = [not log.select_ended_run(run) for run in ("busy", "dead", "dead")]
     log.add(1, BOOT, run="dead", name="x", wall_s=1.0)  # as the hub tells it again
     log.add(9, BOOT, run="busy", name="x", wall_s=9.0)
 
     assert was_complete == [True, False, True]
     assert [(row.run, row.row) for row in log.rows()] == [("dead", 2), ("dead", 1), ("busy", 9)]
 
-    log.look_at("")
+    log.select_ended_run("")
     assert [(row.run, row.row) for row in log.rows()] == [("busy", 9), ("dead", 2), ("dead", 1)]

@@ -130,10 +130,10 @@ def test_columns_are_sorted_by_what_they_measure_not_by_their_text():
     unknown = row_of(record(after=None))
 
     for key, rows in (("ram", [unknown, small, large]), ("seconds", [small, large])):
-        orders = [float(row.cells[keys.index(key)].order) for row in rows]  # type: ignore[arg-type]
+        orders = [float(row.cells[keys.index(key)].sort_value) for row in rows]  # type: ignore[arg-type]
         assert orders == sorted(set(orders))
     for at in range(len(keys)):
-        assert type(small.cells[at].order) is type(large.cells[at].order)
+        assert type(small.cells[at].sort_value) is type(large.cells[at].sort_value)
 
 
 def test_the_copied_table_is_whole_and_one_line_a_record():

@@ -117,9 +117,9 @@ def test_the_last_minute_is_asked_for_once_and_only_of_what_has_ended():
 
     assert [(each.run, each.from_s) for each in asked] == [("run1", last_minute_start_s(run))]
     assert book.get("run1") is None
-    assert book.take(told())
+    assert book.apply_series(told())
     assert book.get("run1") is not None
-    assert not book.take(told())
+    assert not book.apply_series(told())
     book.want(run)
     assert len(asked) == 1
 

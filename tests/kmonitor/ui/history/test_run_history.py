@@ -35,13 +35,13 @@ class Shelf:
 
     def __init__(self, *runs: RunSummary, name: str = "", is_reached: bool = True) -> None:
         self.book = RunStore()
-        self.book.take(told_runs(*runs))
+        self.book.apply_reply(told_runs(*runs))
         self.place = KnownHub(name, is_reached)
         self.asked: list[str] = []
         self.history = RunHistory(self._place_of)
 
     def found(self, wanted: HistoryFilter = EVERYTHING) -> list[str]:
-        self.history.wanted = wanted
+        self.history.history_filter = wanted
         return [row.run for row in self.history.rows(self.book, now_wall_s=NOW_WALL_S)]
 
     def sorted_by(self, column: HistoryColumn, *, is_falling: bool) -> list[str]:
@@ -80,25 +80,25 @@ def test_words_are_found_in_name_host_model_note_job_and_id(words: str, found: l
         ended("run-c", name="c", model="vit", host="工作站", job="slurm 12"),
     )
 
-    told = shelf.found(HistoryFilter(words=words))
+    told = shelf.found(HistoryFilter(search_text=words))
 
     assert [run.removeprefix("run-") for run in told] == found
 
 
 def test_a_renamed_run_is_found_by_its_new_name_only():
     shelf = Shelf(ended("a", name="before"))
-    assert shelf.found(HistoryFilter(words="before")) == ["a"]
+    assert shelf.found(HistoryFilter(search_text="before")) == ["a"]
 
-    shelf.book.take(told_runs(ended("a", name="after")))
+    shelf.book.apply_reply(told_runs(ended("a", name="after")))
 
-    assert shelf.found(HistoryFilter(words="before")) == []
-    assert shelf.found(HistoryFilter(words="after")) == ["a"]
+    assert shelf.found(HistoryFilter(search_text="before")) == []
+    assert shelf.found(HistoryFilter(search_text="after")) == ["a"]
 
 
 def test_a_host_is_found_and_told_by_the_name_that_the_user_gave_it():
     shelf = Shelf(ended("a"), name="big one")
 
-    assert shelf.found(HistoryFilter(words="big")) == ["a"]
+    assert shelf.found(HistoryFilter(search_text="big")) == ["a"]
     assert shelf.found(HistoryFilter(host="big one")) == ["a"]
     assert shelf.found(HistoryFilter(host="another")) == []
     assert shelf.history.hosts() == ["big one"]
@@ -108,11 +108,11 @@ def test_a_date_finds_what_started_then_in_this_machines_time():
     day = datetime(2026, 9, 21, 23, 30).astimezone().timestamp()
     shelf = Shelf(ended("a", started_wall_s=day), ended("b", started_wall_s=day + HOUR_S))
 
-    assert shelf.found(HistoryFilter(words="2026-09-21")) == ["a"]
-    assert shelf.found(HistoryFilter(words="2026-9-22")) == ["b"]
-    assert shelf.found(HistoryFilter(words="2026-09")) == ["b", "a"]
-    assert shelf.found(HistoryFilter(words="2026")) == ["b", "a"]
-    assert shelf.found(HistoryFilter(words="2025-09")) == []
+    assert shelf.found(HistoryFilter(search_text="2026-09-21")) == ["a"]
+    assert shelf.found(HistoryFilter(search_text="2026-9-22")) == ["b"]
+    assert shelf.found(HistoryFilter(search_text="2026-09")) == ["b", "a"]
+    assert shelf.found(HistoryFilter(search_text="2026")) == ["b", "a"]
+    assert shelf.found(HistoryFilter(search_text="2025-09")) == []
 
 
 def test_verdicts_are_found_by_what_the_list_says_of_them():
@@ -134,8 +134,8 @@ def test_what_looks_like_a_date_and_is_none_is_a_word():
 
     assert parse_date_range("2026-13-41") is None
     assert parse_date_range("epoch") is None
-    assert shelf.found(HistoryFilter(words="2026-13-41")) == ["a"]
-    assert shelf.found(HistoryFilter(words="9999")) == ["a"]
+    assert shelf.found(HistoryFilter(search_text="2026-13-41")) == ["a"]
+    assert shelf.found(HistoryFilter(search_text="9999")) == ["a"]
     december = parse_date_range("2026-12")
     assert december is not None
     assert december[1] == datetime(2027, 1, 1).astimezone().timestamp()
@@ -218,7 +218,7 @@ def test_a_row_stays_the_same_object_until_something_of_it_changes():
     shelf = Shelf(ended("a"), ended("b"))
     before = {r.run: r for r in shelf.history.rows(shelf.book, now_wall_s=NOW_WALL_S)}
 
-    shelf.book.take(told_runs(ended("b", note="new")))
+    shelf.book.apply_reply(told_runs(ended("b", note="new")))
     after = {r.run: r for r in shelf.history.rows(shelf.book, now_wall_s=NOW_WALL_S)}
     shelf.place = KnownHub("", is_reached=False)
     lost = {r.run: r for r in shelf.history.rows(shelf.book, now_wall_s=NOW_WALL_S)}
@@ -230,7 +230,7 @@ def test_a_row_stays_the_same_object_until_something_of_it_changes():
 
 def test_what_is_gone_is_found_no_more():
     shelf = Shelf(ended("a"), ended("b"))
-    assert len(shelf.found(HistoryFilter(words="resnet"))) == 2
+    assert len(shelf.found(HistoryFilter(search_text="resnet"))) == 2
 
     shelf.book.leave("")
 
@@ -240,12 +240,12 @@ def test_what_is_gone_is_found_no_more():
 
 def test_an_empty_table_says_why():
     shelf = Shelf(ended("a"))
-    assert shelf.found(HistoryFilter(words="nobody")) == []
+    assert shelf.found(HistoryFilter(search_text="nobody")) == []
 
     assert "Clear the filters" in shelf.history.empty_text()
     assert shelf.history.count_text(0) == "0 of 1 runs"
     assert shelf.history.count_text(1) == "1 run"
-    shelf.book.take(told_runs(ended("b")))
+    shelf.book.apply_reply(told_runs(ended("b")))
     shelf.found()
     assert shelf.history.count_text(2) == "2 runs"
 
@@ -308,7 +308,7 @@ def test_the_tree_leaves_old_runs_to_the_history_but_finds_them():
         ended(f"r{i}", name=f"exp {i}", started_wall_s=float(i)) for i in range(MOST_ENDED + 9)
     ]
     book = RunStore()
-    book.take(told_runs(*runs, made_up_run("live")))
+    book.apply_reply(told_runs(*runs, made_up_run("live")))
     book.select("r1")
 
     def shown(search: str = "") -> list[str]:

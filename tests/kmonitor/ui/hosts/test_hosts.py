@@ -56,21 +56,23 @@ class Setup:
         return msgspec.structs.replace(told, wall_s=self.clock.wall_s(), **changed)
 
     def show(self, *runs: RunSummary, hub: str, at: str = "") -> None:
-        self.desk.take(told_runs(*runs, hub=hub), at)
+        self.desk.apply_message(told_runs(*runs, hub=hub), at)
         by_id = {run.run: run for run in runs}
         for number, asked in self.hub.of_type(SeriesRequest):
             if asked.run in by_id:
-                self.desk.take(told_series(asked, by_id[asked.run], number), at)
+                self.desk.apply_message(told_series(asked, by_id[asked.run], number), at)
 
     def tell(self, row: int, event: events.Event, run: str, at: str = "") -> None:
         hub = "far" if at else "near"
         rows = [made_up_row(row, event, run)]
-        self.desk.take(RowsReply(ask=0, hub=hub, cursor=row, rows=rows, more=False, head=row), at)
+        self.desk.apply_message(
+            RowsReply(ask=0, hub=hub, cursor=row, rows=rows, more=False, head=row), at
+        )
 
     def lose(self, seconds_ago: float = 180.0) -> None:
         since = self.clock.wall_s() - seconds_ago
         self.desk.disconnected("ended", retry_in_s=4.0, since_wall_s=since, at=FAR)
-        self.desk.way(FAR, "closed", "gpu-01 does not answer.", "It is off.", retry_in_s=4.0)
+        self.desk.set_route(FAR, "closed", "gpu-01 does not answer.", "It is off.", retry_in_s=4.0)
 
     def tree(self, search: str = "") -> tuple[HostRow, ...]:
         now_wall_s = self.clock.wall_s()
@@ -79,7 +81,7 @@ class Setup:
             search=search,
             now_wall_s=now_wall_s,
             is_connected=self.desk.link.is_live,
-            hosts=[h.picture(now_wall_s, version="0.1.0") for h in self.desk.hosts.all()],
+            hosts=[h.state(now_wall_s, version="0.1.0") for h in self.desk.hosts.all()],
             is_reached=self.desk.is_reached,
         )
 
@@ -124,8 +126,8 @@ def test_a_lost_host_greys_its_runs_only_and_says_since_when(setup: Setup):
 
     near, far = setup.tree()
 
-    assert near.runs[0].state.word == "Training"
-    assert far.runs[0].state.word.startswith("No data for")
+    assert near.runs[0].state.label == "Training"
+    assert far.runs[0].state.label.startswith("No data for")
     assert (with_plain_spaces(far.note), far.tone) == ("offline 3 min", "crit")
     assert "does not answer" in far.tooltip
     curves = {c.run: c.stale for c in setup.charts.state("ram", 600).curves}
@@ -139,7 +141,7 @@ def test_a_lost_host_greys_its_runs_only_and_says_since_when(setup: Setup):
     assert "Charts show the last data received; training may still be running." in banner.text
     assert "gpu-01 does not answer. It is off. Retrying in 4" in with_plain_spaces(banner.text)
     assert banner.button == "Retry"
-    assert setup.desk.troubled_host(0.0) == FAR
+    assert setup.desk.host_of_banner(0.0) == FAR
 
 
 def test_a_lost_host_that_is_not_looked_at_is_told_in_the_tree_only(setup: Setup):
@@ -148,7 +150,7 @@ def test_a_lost_host_that_is_not_looked_at_is_told_in_the_tree_only(setup: Setup
     setup.lose()
 
     assert setup.banner() is None
-    assert setup.desk.troubled_host(0.0) == ""
+    assert setup.desk.host_of_banner(0.0) == ""
     setup.desk.select("run2")
     assert setup.banner() is not None
     setup.desk.dismiss_banner(0.0)
@@ -159,7 +161,7 @@ def test_it_catches_up_when_it_returns(setup: Setup):
     setup.connect()
     setup.desk.select("run2")
     setup.lose()
-    setup.desk.way(FAR, "open", "", "", retry_in_s=None)
+    setup.desk.set_route(FAR, "open", "", "", retry_in_s=None)
     setup.desk.connected(setup.told(), FAR)
     setup.tell(2000, events.Sample(t_s=1e6, ram_bytes=5.0), "run2", FAR)
 
@@ -169,7 +171,9 @@ def test_it_catches_up_when_it_returns(setup: Setup):
 
 
 def test_a_host_that_was_never_reached_says_why_until_it_was_read(setup: Setup):
-    setup.desk.way(FAR, "closed", "No host is called so.", "See ~/.ssh/config.", retry_in_s=None)
+    setup.desk.set_route(
+        FAR, "closed", "No host is called so.", "See ~/.ssh/config.", retry_in_s=None
+    )
 
     banner = setup.banner()
     assert banner.title == "big one is not reached."
@@ -177,8 +181,8 @@ def test_a_host_that_was_never_reached_says_why_until_it_was_read(setup: Setup):
     assert setup.tree()[0].note == "not reached"
     setup.desk.dismiss_banner(0.0)
     assert setup.banner() is None
-    setup.desk.way(FAR, "asking", "", "", retry_in_s=None)
-    setup.desk.way(FAR, "closed", "Another thing.", "", retry_in_s=0.1)
+    setup.desk.set_route(FAR, "asking", "", "", retry_in_s=None)
+    setup.desk.set_route(FAR, "closed", "Another thing.", "", retry_in_s=0.1)
     assert setup.banner().text == "Another thing. Retrying now."
 
 
@@ -190,7 +194,7 @@ def test_a_removed_host_takes_its_runs_along_and_what_it_still_says_is_nothing(s
     setup.desk.connected(setup.told(), FAR)
     setup.desk.disconnected("x", retry_in_s=0.0, since_wall_s=0.0, at=FAR)
     setup.show(made_up_run("run3"), hub="far", at=FAR)
-    setup.desk.way(FAR, "open", "", "", retry_in_s=None)
+    setup.desk.set_route(FAR, "open", "", "", retry_in_s=None)
 
     assert [row.host for row in setup.tree()] == ["gpu-01"]
     assert setup.desk.run_store.selected == "run1"
@@ -293,7 +297,7 @@ def test_a_hosts_hub_that_can_write_nothing_is_told_while_it_is_connected():
     banner = setup.desk.banner(NOW_WALL_S)
     assert banner is not None
     assert banner.title == "The hub on big one can keep nothing new."
-    assert setup.desk.troubled_host(NOW_WALL_S) == FAR
+    assert setup.desk.host_of_banner(NOW_WALL_S) == FAR
     setup.desk.dismiss_banner(NOW_WALL_S)
     assert setup.desk.banner(NOW_WALL_S) is None
     setup.desk.condition(setup.told(), FAR)

@@ -37,7 +37,7 @@ class Desks:
 
     def __init__(self) -> None:
         self.hub = QuestionsAsked()
-        self.commands = CommandStore(self.hub.ask, asked_by="tester")
+        self.commands = CommandStore(self.hub.ask, requester="tester")
         self.limits = LimitStore(self.commands, user="tester")
 
     def asked(self) -> list[CommandRequest]:
@@ -51,7 +51,7 @@ class Desks:
     def tell(self, state: str, why: str = "") -> None:
         last = self.asked()[-1]
         status = CommandStatus(id=last.id, run=last.run, name=last.name, state=state, why=why)  # type: ignore[arg-type]
-        news = self.commands.take(CommandReply(ask=1, status=status))
+        news = self.commands.apply_reply(CommandReply(ask=1, status=status))
         if news is not None:
             self.limits.ended(news)
 
@@ -111,9 +111,9 @@ def test_a_command_goes_to_the_runs_newest_process_and_is_followed(desks: Desks)
 def test_news_of_strangers_and_repeats_are_no_news(desks: Desks):
     desks.commands.send(made_up_run(), "save")
     stranger = CommandStatus(id="other", run="run1", name="save", state="done")
-    assert desks.commands.take(CommandReply(ask=1, status=stranger)) is None
+    assert desks.commands.apply_reply(CommandReply(ask=1, status=stranger)) is None
     same = CommandStatus(id=desks.asked()[0].id, run="run1", name="save", state="queued")
-    assert desks.commands.take(CommandReply(ask=1, status=same)) is None
+    assert desks.commands.apply_reply(CommandReply(ask=1, status=same)) is None
 
 
 def test_a_refused_question_ends_the_command_unless_the_hub_is_only_busy(desks: Desks):
@@ -131,7 +131,7 @@ def test_a_placed_limit_is_pending_until_the_process_confirms_it(desks: Desks):
     run = made_up_run()
     assert desks.limits.line(run, "ram") is None
 
-    desks.limits.place(run, "ram", 72.318 * GIB)
+    desks.limits.request_value(run, "ram", 72.318 * GIB)
 
     line = desks.limits.line(run, "ram")
     assert line is not None
@@ -140,7 +140,7 @@ def test_a_placed_limit_is_pending_until_the_process_confirms_it(desks: Desks):
     assert desks.new_limits()[0].set_by == "tester"
     assert desks.limits.has_pending("run1")
     confirmed = made_up_run(limits=desks.new_limits())
-    desks.limits.settle(confirmed)
+    desks.limits.drop_confirmed(confirmed)
     line = desks.limits.line(confirmed, "ram")
     assert line is not None
     assert not line.is_pending
@@ -148,7 +148,7 @@ def test_a_placed_limit_is_pending_until_the_process_confirms_it(desks: Desks):
 
 def test_a_refused_limit_goes_back_to_what_was(desks: Desks):
     run = made_up_run(limits=[limit()])
-    desks.limits.place(run, "ram", 50 * GIB)
+    desks.limits.request_value(run, "ram", 50 * GIB)
     desks.tell("started")
     assert desks.limits.has_pending("run1")
 
@@ -163,7 +163,7 @@ def test_moving_a_limit_keeps_its_action_and_the_other_limits_of_its_metric(desk
     weak = limit(value=60 * GIB, action="notify")
     run = made_up_run(limits=[weak, limit(action="stop", hold_s=5.0, cooldown_s=9.0)])
 
-    desks.limits.place(run, "ram", 100 * GIB)
+    desks.limits.request_value(run, "ram", 100 * GIB)
 
     kept, moved = desks.new_limits()
     assert kept == weak
@@ -178,22 +178,22 @@ def test_a_removed_limit_is_asked_away_and_shown_as_gone(desks: Desks):
 
     assert desks.new_limits() == []
     assert desks.limits.line(run, "ram") is None
-    desks.limits.settle(run)
+    desks.limits.drop_confirmed(run)
     assert desks.limits.has_pending("run1")
-    desks.limits.settle(made_up_run())
+    desks.limits.drop_confirmed(made_up_run())
     assert not desks.limits.has_pending("run1")
 
 
 def test_who_can_set_no_limit_is_not_told_to_drag_one(desks: Desks):
     run = made_up_run(limits=[])
 
-    assert "Drag the dotted line" in limit_actions_state(run, desks.limits, "").sentence
+    assert "Drag the dotted line" in limit_actions_state(run, desks.limits, "").outcome_text
     looking_on = limit_actions_state(run, desks.limits, "your key is a viewer's")
-    assert looking_on.sentence == "No limit is set."
+    assert looking_on.outcome_text == "No limit is set."
 
 
 def test_without_reload_a_new_limit_only_tells(desks: Desks):
-    desks.limits.place(made_up_run(actions=["set_limits"]), "graph", 1234.4)
+    desks.limits.request_value(made_up_run(actions=["set_limits"]), "graph", 1234.4)
     assert desks.new_limits()[0] == LimitSpec(
         metric="graph", value=1230.0, action="notify", set_by="tester"
     )
@@ -225,7 +225,7 @@ def test_parts_of_something_unknown_are_not_drawn(desks: Desks):
     assert desks.limits.line(unknown, "ram") is None
     assert threshold_value(part, None) is None
     assert with_plain_spaces(limit_summary(part)) == "RAM 50 %, reload"
-    assert "tells you" not in desks.panel(unknown).at_limit.sentence
+    assert "tells you" not in desks.panel(unknown).at_limit.outcome_text
 
 
 def test_thresholds_are_rounded_as_they_are_shown():
@@ -352,9 +352,9 @@ def test_another_answer_changes_the_limits_that_gave_the_one_before(desks: Desks
         ("vram", "auto"),
     ]
     assert (desks.limits.reloads, desks.limits.answer) == (True, "auto")
-    desks.limits.place(made_up_run("run2", actions=["auto", "set_limits"]), "ram", 1e9)
+    desks.limits.request_value(made_up_run("run2", actions=["auto", "set_limits"]), "ram", 1e9)
     assert desks.new_limits()[0].action == "auto"
-    desks.limits.place(made_up_run("run3"), "ram", 1e9)
+    desks.limits.request_value(made_up_run("run3"), "ram", 1e9)
     assert desks.new_limits()[0].action == "reload"
 
 
@@ -373,19 +373,19 @@ def test_the_switch_names_what_limits_do(
     run = made_up_run(actions=[action, "set_limits"], limits=[limit(action=action)])
     picture = desks.panel(run).at_limit
     assert (picture.title, picture.is_on) == (title, True)
-    assert words in picture.sentence
+    assert words in picture.outcome_text
     desks.limits.answer = action
     offered = desks.panel(made_up_run(actions=[action, "set_limits"])).at_limit
     assert offered.title == title
     assert f"when it is passed, {'the training' if action == 'restart' else 'kmonitor'}" in (
-        offered.sentence
+        offered.outcome_text
     )
 
 
 def test_reclaim_names_a_restart_only_where_there_can_be_one(desks: Desks):
     run = made_up_run(actions=["auto", "restart", "reload"], limits=[limit(action="auto")])
 
-    assert "then restarts" in desks.panel(run).at_limit.sentence
+    assert "then restarts" in desks.panel(run).at_limit.outcome_text
     assert [choice.action for choice in desks.panel(run).at_limit.choices] == [
         "reload",
         "auto",
@@ -433,7 +433,9 @@ def test_an_asked_action_waits_visibly_for_its_safe_point(desks: Desks):
 
 def test_the_sentence_says_what_will_happen(desks: Desks):
     def sentence(*limits: LimitSpec) -> str:
-        return with_plain_spaces(desks.panel(made_up_run(limits=list(limits))).at_limit.sentence)
+        return with_plain_spaces(
+            desks.panel(made_up_run(limits=list(limits))).at_limit.outcome_text
+        )
 
     assert sentence(limit(), limit("graph", 1000.0)) == (
         "When RAM passes 128 GiB or graph size passes 1 000 operations, kmonitor saves, clears "
@@ -447,7 +449,7 @@ def test_the_sentence_says_what_will_happen(desks: Desks):
     desks.limits.reloads = False
     assert sentence().endswith("kmonitor tells you here.")
     ended = desks.panel(made_up_run(state="lost", limits=[limit()]))
-    assert "no longer watched" in ended.at_limit.sentence
+    assert "no longer watched" in ended.at_limit.outcome_text
 
 
 def test_checkpoints_and_the_question_before_a_stop(desks: Desks):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kmonitor.ui.memory.subjects import file_begun, file_described, file_refused
+from kmonitor.ui.memory.subjects import file_described, file_loading, file_refused
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from tests.support.made_up_layouts import chain, layer, tensor
 from tests.support.made_up_maps import convolutions
@@ -20,10 +20,10 @@ def test_sizes_are_in_order_and_its_own_is_marked():
 
     subject = file_described(FILE, told)
 
-    assert [each.words for each in subject.sizes] == [
+    assert [each.label for each in subject.sizes] == [
         f"{side} \u00d7 {side} \u00d7 3" for side in (64, 128, 256)
     ]
-    assert subject.sizes[subject.own].words.startswith("128")
+    assert subject.sizes[subject.own].label.startswith("128")
     assert not subject.is_sequence
 
 
@@ -32,7 +32,7 @@ def test_open_lengths_give_way_to_usual_ones():
 
     subject = file_described(FILE, told)
 
-    assert [each.words for each in subject.sizes] == ["64", "128", "256"]
+    assert [each.label for each in subject.sizes] == ["64", "128", "256"]
     assert subject.own == 1
     assert not subject.is_own_told
     assert subject.is_sequence
@@ -48,7 +48,7 @@ def test_where_every_length_is_open_the_model_is_shown_as_it_is():
 
 
 def test_a_file_that_is_refused_says_why():
-    assert "process of its own" in file_begun(FILE).why_none
+    assert "process of its own" in file_loading(FILE).why_none
     refused = file_refused(FILE, "it is damaged", "take another")
     assert (refused.title, refused.why_none, refused.remedy) == (
         "small.keras", "it is damaged", "take another",

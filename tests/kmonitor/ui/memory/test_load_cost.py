@@ -30,7 +30,7 @@ def test_progress_counts_processes():
     desk.progress(4, 9)
     picture = desk.state()
 
-    assert (picture.done, picture.total, picture.is_running) == (4, 9, True)
+    assert (picture.n_done, picture.total, picture.is_running) == (4, 9, True)
     assert picture.progress == "4 of 9 processes have ended"
 
 
@@ -44,11 +44,11 @@ def test_rows_say_memory_time_optimizer_and_whether_training_goes_on():
     assert "713" in compiled.figures
     assert "401" in compiled.figures
     assert "4.1" in compiled.figures
-    assert compiled.words == "optimizer present \u00b7 training can go on exactly"
+    assert compiled.text == "optimizer present \u00b7 training can go on exactly"
     assert compiled.marks == "best to train on"
     assert uncompiled.marks == "best to predict"
-    assert "cannot go on" in uncompiled.words
-    assert weights.words == "does not work: no such layer"
+    assert "cannot go on" in uncompiled.text
+    assert weights.text == "does not work: no such layer"
     assert weights.bar == ()
     assert sum(part.n_bytes for part in compiled.bar) == desk.state().reach == 713 * MIB
 
@@ -69,7 +69,7 @@ def test_the_recommendation_is_told_for_both_uses():
 def test_a_cancel_and_a_refusal_are_told():
     desk = LoadCostStore()
     desk.begin()
-    desk.give_up()
+    desk.cancel()
     assert desk.state().text.startswith("Given up")
 
     desk.begin()

@@ -104,10 +104,10 @@ def test_a_run_that_changes_its_batch_is_followed_unless_another_was_asked_about
     desk = desk_of(file_subject(batch=32))
 
     desk.show(file_subject(batch=48))
-    assert desk.asked.batch == 48
+    assert desk.what_if.batch == 48
     desk.choose(batch=8)
     desk.show(file_subject(batch=64))
-    assert desk.asked.batch == 8
+    assert desk.what_if.batch == 8
 
 
 def test_sizes_that_come_later_leave_what_was_asked():
@@ -117,7 +117,7 @@ def test_sizes_that_come_later_leave_what_was_asked():
 
     desk.show(whole)
 
-    assert (desk.asked.batch, desk.asked.optimizer, desk.asked.size) == (8, "sgd", 1)
+    assert (desk.what_if.batch, desk.what_if.optimizer, desk.what_if.size) == (8, "sgd", 1)
 
 
 def test_the_same_subject_again_is_no_work():
@@ -331,7 +331,7 @@ def test_advice_is_sorted_by_what_it_saves_and_knows_smaller_inputs():
     lines = peak_reduction_rows(desk.map_estimate.advice)
 
     assert saved == sorted(saved, reverse=True)
-    assert any(line.words == "inputs of 64 \u00d7 64 \u00d7 3" for line in lines)
+    assert any(line.text == "inputs of 64 \u00d7 64 \u00d7 3" for line in lines)
     assert lines[0].saved.startswith("\u2212")
 
 

@@ -26,7 +26,7 @@ def test_weights_and_slots_are_those_that_were_told():
     book = ModelStore()
     facts = told_model()
 
-    book.take("run1", facts)
+    book.apply_event("run1", facts)
 
     layout = book.layout("run1")
     assert layout is not None
@@ -41,9 +41,9 @@ def test_a_model_in_parts_is_there_with_the_last_of_them():
     book = ModelStore()
     facts = told_model()
 
-    book.take("run1", replace(facts, parts=2, layers=facts.layers[:2]))
+    book.apply_event("run1", replace(facts, parts=2, layers=facts.layers[:2]))
     assert book.layout("run1") is None
-    book.take("run1", replace(facts, parts=2, part=2, layers=facts.layers[2:]))
+    book.apply_event("run1", replace(facts, parts=2, part=2, layers=facts.layers[2:]))
 
     layout = book.layout("run1")
     assert layout is not None
@@ -53,10 +53,10 @@ def test_a_model_in_parts_is_there_with_the_last_of_them():
 def test_the_newest_fit_counts():
     book = ModelStore()
 
-    book.take("run1", told_model(fit=2))
-    book.take("run1", replace(told_model(fit=1), name="older"))
-    book.take("run2", replace(told_model(), optimizer="", slots=[]))
-    book.take("run3", replace(told_model(), slots=[]))
+    book.apply_event("run1", told_model(fit=2))
+    book.apply_event("run1", replace(told_model(fit=1), name="older"))
+    book.apply_event("run2", replace(told_model(), optimizer="", slots=[]))
+    book.apply_event("run3", replace(told_model(), slots=[]))
 
     layouts = [book.layout(run) for run in ("run1", "run2", "run3", "run4")]
     assert [each.name if each else None for each in layouts] == [
@@ -64,7 +64,7 @@ def test_the_newest_fit_counts():
     ]  # fmt: skip
     assert layouts[1] is not None
     assert layouts[1].optimizer is None
-    book.take("run1", replace(told_model(fit=3), name="newer"))
+    book.apply_event("run1", replace(told_model(fit=3), name="newer"))
     newest = book.layout("run1")
     assert newest is not None
     assert newest.name == "newer"
@@ -75,7 +75,7 @@ def test_the_newest_fit_counts():
 def desk_with(**changed: Any) -> Workspace:
     desk = Workspace(request=lambda _message: 0, clock=SystemClock(), user="me")
     desk.connected(told_hub())
-    desk.take(told_runs(made_up_run(**changed)))
+    desk.apply_message(told_runs(made_up_run(**changed)))
     return desk
 
 
@@ -83,7 +83,7 @@ def test_a_run_is_the_subject_with_its_batch_limit_and_model():
     desk = desk_with(batch_size=48)
     events = (told_model(), Sample(t_s=2.0, allocator_in_use_bytes=GIB))
     rows = [made_up_row(1001 + n, event) for n, event in enumerate(events)]
-    desk.take(RowsReply(ask=-1, hub=HUB, cursor=1, rows=rows, more=False, head=1))
+    desk.apply_message(RowsReply(ask=-1, hub=HUB, cursor=1, rows=rows, more=False, head=1))
     run = desk.run_store.current()
     assert run is not None
 
@@ -115,7 +115,7 @@ def test_a_run_without_a_model_says_why():
 
 def tell(desk: Workspace, *events: Event, run: str = "run1") -> None:
     rows = [made_up_row(2001 + n, event, run) for n, event in enumerate(events)]
-    desk.take(RowsReply(ask=-1, hub=HUB, cursor=1, rows=rows, more=False, head=1))
+    desk.apply_message(RowsReply(ask=-1, hub=HUB, cursor=1, rows=rows, more=False, head=1))
 
 
 def test_a_run_that_told_its_connections_and_first_steps_is_of_tier_two():

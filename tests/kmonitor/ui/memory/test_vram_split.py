@@ -14,9 +14,9 @@ RESIDENT = ResidentMemory(2 * GIB, "the model")
 
 def readings(sources: dict[str, str] | None = None, **values: Any) -> RunReadings:
     made = RunReadings()
-    made.take_sample(Sample(t_s=1.0, **values), 1.0)
+    made.apply_sample(Sample(t_s=1.0, **values), 1.0)
     told = [FieldSource(field, "bytes", absent=why) for field, why in (sources or {}).items()]
-    made.take_sources(FieldSources(t_s=1.0, sources=told))
+    made.apply_sources(FieldSources(t_s=1.0, sources=told))
     return made
 
 
@@ -45,7 +45,7 @@ def test_the_parts_of_a_gpu_are_all_of_it():
 
 
 def test_tensorflows_hold_on_the_gpu_is_explained():
-    words = " ".join(device_split_state(readings(**GPU), RESIDENT, "tensorflow").words)
+    words = " ".join(device_split_state(readings(**GPU), RESIDENT, "tensorflow").paragraphs)
 
     assert "until its process ends" in words
     assert "nvidia-smi" in words
@@ -54,12 +54,12 @@ def test_tensorflows_hold_on_the_gpu_is_explained():
 
 @pytest.mark.parametrize(("backend", "word"), [("torch", "empty_cache"), ("jax", "PREALLOCATE")])
 def test_other_frameworks_have_words_of_their_own(backend: str, word: str):
-    assert word in " ".join(device_split_state(readings(**GPU), RESIDENT, backend).words)
+    assert word in " ".join(device_split_state(readings(**GPU), RESIDENT, backend).paragraphs)
 
 
 def test_a_pool_that_is_told_has_a_free_part():
     told = readings(**GPU)
-    told.take_value("allocator_pool_bytes", 9 * GIB, 2.0)
+    told.apply_value("allocator_pool_bytes", 9 * GIB, 2.0)
 
     picture = device_split_state(told, RESIDENT, "torch")
 
@@ -89,7 +89,7 @@ def test_without_a_gpu_it_is_the_allocator_of_the_cpu():
 
     assert picture.title == "What the framework's allocator holds"
     assert len(picture.parts) == 2
-    assert "No GPU is read here" in picture.words[0]
+    assert "No GPU is read here" in picture.paragraphs[0]
     assert any(row.source == "no NVIDIA driver on this host" for row in picture.rows)
 
 

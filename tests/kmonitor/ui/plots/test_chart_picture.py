@@ -50,7 +50,7 @@ X, Y = np.array([1.0, 2.0]), np.array([2.0, 3.0])
 
 
 def test_picture_with_the_same_arrays_and_words_looks_the_same():
-    assert drawn().looks_like(drawn())
+    assert drawn().is_painted_like(drawn())
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,10 @@ def test_picture_with_the_same_arrays_and_words_looks_the_same():
     ],
 )
 def test_any_difference_looks_different(other: ChartState):
-    assert not drawn().looks_like(other)
+    assert not drawn().is_painted_like(other)
 
 
 def test_shared_curve_objects_look_the_same():
     one = drawn()
 
-    assert one.looks_like(replace(one, title="RAM"))
+    assert one.is_painted_like(replace(one, title="RAM"))

@@ -19,7 +19,7 @@ def ranked(rank: int, group: str = "slurm 7.0", of: int = 4, **more: Any) -> Run
 
 def rows_of(*runs: RunSummary, search: str = "", selected: str = "") -> list[RunRow]:
     book = RunStore()
-    book.take(told_runs(*runs))
+    book.apply_reply(told_runs(*runs))
     if selected:
         book.select(selected)
     hosts = host_rows(book, search=search, now_wall_s=NOW_WALL_S, is_connected=True)

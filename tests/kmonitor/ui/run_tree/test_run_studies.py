@@ -18,7 +18,7 @@ ENDED = {"state": "finished"}
 
 def rows_of(*runs: RunSummary, selected: str = "", search: str = "") -> list[RunRow]:
     book = RunStore()
-    book.take(told_runs(*runs))
+    book.apply_reply(told_runs(*runs))
     if selected:
         book.select(selected)
     hosts = host_rows(book, search=search, now_wall_s=NOW_WALL_S, is_connected=True)
@@ -86,9 +86,9 @@ def test_the_mark_of_a_fold_is_seen_on_its_study():
 def test_a_study_is_selected_before_its_folds_and_is_no_curve_on_charts():
     own, *folds = MadeUpStudy(["running"] * 2).runs()
     book = RunStore()
-    book.take(told_runs(made_up_run("old", state="finished")))
+    book.apply_reply(told_runs(made_up_run("old", state="finished")))
 
-    book.take(told_runs(own, *folds))
+    book.apply_reply(told_runs(own, *folds))
 
     assert book.selected == STUDY
     book.select("fold0")
@@ -99,7 +99,7 @@ def test_who_opens_the_window_sees_a_study_before_its_newest_fold():
     own, *folds = MadeUpStudy(["finished"] * 3, study=ENDED).runs()
     book = RunStore()
 
-    book.take(told_runs(*folds, own))
+    book.apply_reply(told_runs(*folds, own))
 
     assert book.selected == STUDY
 
@@ -107,7 +107,7 @@ def test_who_opens_the_window_sees_a_study_before_its_newest_fold():
 def test_a_study_runs_and_does_not_train():
     own = MadeUpStudy(["running"]).runs()[0]
 
-    assert run_state_label(own, now_wall_s=NOW_WALL_S).word == "Running"
+    assert run_state_label(own, now_wall_s=NOW_WALL_S).label == "Running"
 
 
 def test_the_log_tells_begin_and_ends():
@@ -140,7 +140,7 @@ def test_the_log_tells_begin_and_ends():
 def test_the_history_counts_the_folds_of_a_study():
     own, fold = MadeUpStudy(["finished"], study=ENDED).runs()
     book = RunStore()
-    book.take(told_runs(own, fold))
+    book.apply_reply(told_runs(own, fold))
     history = RunHistory(lambda _: KnownHub("", is_reached=True))
 
     cells = {

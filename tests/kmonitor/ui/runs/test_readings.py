@@ -22,11 +22,11 @@ def shown(readings: RunReadings) -> dict[str, str]:
 
 def test_readings_show_the_newest_sample_and_keep_what_is_read_rarely():
     readings = RunReadings()
-    readings.take_sample(
+    readings.apply_sample(
         Sample(t_s=1.0, ram_bytes=2 * GIB, ram_unique_bytes=GIB, functions=5.0), 1.0
     )
-    readings.take_sample(Sample(t_s=2.0, ram_bytes=3 * GIB), 2.0)
-    readings.take_sample(Sample(t_s=0.5, ram_bytes=9 * GIB), 0.5)
+    readings.apply_sample(Sample(t_s=2.0, ram_bytes=3 * GIB), 2.0)
+    readings.apply_sample(Sample(t_s=0.5, ram_bytes=9 * GIB), 0.5)
 
     assert shown(readings) == {"With children": "3.0 GiB", "Unique to it": "1.0 GiB"}
 
@@ -34,7 +34,7 @@ def test_readings_show_the_newest_sample_and_keep_what_is_read_rarely():
 def test_each_reading_names_its_source_and_what_is_missing_says_why_once():
     readings = RunReadings()
     no_driver = "no NVIDIA driver on this host"
-    readings.take_sources(
+    readings.apply_sources(
         FieldSources(
             t_s=0.0,
             sources=[
@@ -44,9 +44,9 @@ def test_each_reading_names_its_source_and_what_is_missing_says_why_once():
             ],
         )
     )
-    readings.take_value("ram_bytes", GIB, 1.0)
-    readings.take_sample(Sample(t_s=2.0, functions=28.0), 2.0)
-    readings.take_value("functions", 1.0, 1.0)
+    readings.apply_value("ram_bytes", GIB, 1.0)
+    readings.apply_sample(Sample(t_s=2.0, functions=28.0), 2.0)
+    readings.apply_value("functions", 1.0, 1.0)
 
     ram, gpu, graph = (
         readings.groups() if len(readings.groups()) == 3 else (None, *readings.groups())
@@ -73,11 +73,11 @@ def test_history_is_asked_once_page_by_page():
 
     assert first.cursor == 0
     assert "sources" in first.kinds
-    assert history.take(RowsReply(ask=number, cursor=5, more=True, **told))  # type: ignore[arg-type]
+    assert history.apply_rows(RowsReply(ask=number, cursor=5, more=True, **told))  # type: ignore[arg-type]
     second_number, second = hub.of_type(RowsRequest)[1]
     assert second.cursor == 5
-    assert history.take(RowsReply(ask=second_number, cursor=9, more=False, **told))  # type: ignore[arg-type]
-    assert not history.take(RowsReply(ask=999, cursor=9, more=False, **told))  # type: ignore[arg-type]
+    assert history.apply_rows(RowsReply(ask=second_number, cursor=9, more=False, **told))  # type: ignore[arg-type]
+    assert not history.apply_rows(RowsReply(ask=999, cursor=9, more=False, **told))  # type: ignore[arg-type]
     assert len(hub.of_type(RowsRequest)) == 2
     history.forget({"run1"})
     history.want(made_up_run())
@@ -97,6 +97,6 @@ def test_the_last_readings_of_a_run_that_is_silent_come_from_the_hub():
     told = SeriesReply(ask=number, run="run1", row=1, columns=columns)
 
     assert asked.columns == list(READING_COLUMNS)
-    assert history.take_series(told, readings)
-    assert not history.take_series(told, readings)
+    assert history.apply_series(told, readings)
+    assert not history.apply_series(told, readings)
     assert shown(readings) == {"With children": "2.0 GiB"}

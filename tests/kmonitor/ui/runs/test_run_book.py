@@ -7,7 +7,7 @@ from tests.support.made_up_runs import NOW_WALL_S, made_up_run, told_runs
 
 def book_of(*runs: RunSummary, hub: str = "hub1") -> RunStore:
     book = RunStore()
-    book.take(told_runs(*runs, hub=hub))
+    book.apply_reply(told_runs(*runs, hub=hub))
     return book
 
 
@@ -16,7 +16,7 @@ def test_the_newest_living_run_is_selected_at_first_and_stays_selected():
     book = book_of(made_up_run("old", started_wall_s=1.0), made_up_run("live"), ended)
 
     assert book.selected == "live"
-    assert not book.take(told_runs(made_up_run("newer", started_wall_s=NOW_WALL_S)))
+    assert not book.apply_reply(told_runs(made_up_run("newer", started_wall_s=NOW_WALL_S)))
     assert book.selected == "live"
 
 
@@ -24,8 +24,10 @@ def test_a_training_that_begins_is_selected_when_the_selected_one_has_ended():
     ended = made_up_run("old", state="finished", started_wall_s=1.0)
     book = book_of(ended)
 
-    assert not book.take(told_runs(made_up_run("also old", state="lost", started_wall_s=2.0)))
-    assert book.take(told_runs(made_up_run("new", started_wall_s=3.0)))
+    assert not book.apply_reply(
+        told_runs(made_up_run("also old", state="lost", started_wall_s=2.0))
+    )
+    assert book.apply_reply(told_runs(made_up_run("new", started_wall_s=3.0)))
     assert book.selected == "new"
 
 
@@ -33,12 +35,12 @@ def test_a_run_that_the_user_picked_or_looks_at_closely_stays_selected_after_its
     ended = made_up_run("old", state="finished", started_wall_s=1.0)
     picked, watched, wanted = book_of(ended), book_of(ended), RunStore()
     picked.select("old")
-    watched.stay()
+    watched.pin_selection()
     wanted.want("old")
-    wanted.take(told_runs(ended))
+    wanted.apply_reply(told_runs(ended))
 
     for book in (picked, watched, wanted):
-        assert not book.take(told_runs(made_up_run("new", started_wall_s=3.0)))
+        assert not book.apply_reply(told_runs(made_up_run("new", started_wall_s=3.0)))
         assert book.selected == "old"
 
 
@@ -47,9 +49,9 @@ def test_a_deleted_selection_moves_on_and_another_hub_begins_anew():
     told = told_runs()
     told.deleted.append("a")
 
-    assert book.take(told)
+    assert book.apply_reply(told)
     assert book.selected == "b"
-    assert book.take(told_runs(made_up_run("c"), hub="hub2"))
+    assert book.apply_reply(told_runs(made_up_run("c"), hub="hub2"))
     assert [run.run for run in book.runs()] == ["c"]
     assert book.get("a") is None
 
@@ -58,14 +60,14 @@ def test_of_two_hubs_with_one_history_the_one_that_keeps_a_run_tells_of_it():
     kept, shown = made_up_run("a"), made_up_run("a", is_elsewhere=True, actions=[])
     for first, second in (((kept, "gpu"), (shown, "")), ((shown, ""), (kept, "gpu"))):
         book = RunStore()
-        book.take(told_runs(first[0], hub=f"of {first[1]}"), first[1])
-        book.take(told_runs(second[0], hub=f"of {second[1]}"), second[1])
+        book.apply_reply(told_runs(first[0], hub=f"of {first[1]}"), first[1])
+        book.apply_reply(told_runs(second[0], hub=f"of {second[1]}"), second[1])
 
         assert book.at("a") == "gpu"
         assert book.get("a") == kept
         gone = told_runs(hub="of ")
         gone.deleted.append("a")
-        book.take(gone, "")
+        book.apply_reply(gone, "")
         assert book.get("a") == kept
 
 
@@ -73,17 +75,17 @@ def test_a_run_can_be_wanted_by_name_id_beginning_or_last():
     for wanted, found in (("second", "beta"), ("beta", "beta"), ("be", "beta"), ("last", "alpha")):
         book = RunStore()
         book.want(wanted)
-        book.take(
+        book.apply_reply(
             told_runs(made_up_run("alpha"), made_up_run("beta", name="second", started_wall_s=1.0))
         )
         assert book.selected == found
 
     book = RunStore()
     book.want("nobody")
-    book.take(told_runs())
+    book.apply_reply(told_runs())
     assert book.selected is None
     book.want("last")
-    book.take(told_runs())
+    book.apply_reply(told_runs())
     assert book.current() is None
 
 
@@ -177,13 +179,13 @@ def test_a_training_that_makes_no_step_says_since_when_and_what_to_do():
     run = made_up_run(state_why=why, stalled_wall_s=NOW_WALL_S - 38.0)
     picture = run_state_label(run, now_wall_s=NOW_WALL_S)
 
-    assert (picture.word, picture.tone) == ("No step for 38\u202fs", "warn")
+    assert (picture.label, picture.tone) == ("No step for 38\u202fs", "warn")
     assert picture.why.startswith("No step for 25 s within an epoch")
     assert "py-spy dump --pid 48213` on gpu-01" in picture.why
     (row,) = host_rows(book_of(run), search="", now_wall_s=NOW_WALL_S, is_connected=True)[0].runs
     assert row.line == "No step for 38\u202fs"
     lost = run_state_label(run, now_wall_s=NOW_WALL_S, is_connected=False)
-    assert lost.word.startswith("No data for")
+    assert lost.label.startswith("No data for")
     assert stall_advice(made_up_run()) == ""
 
 
@@ -192,10 +194,10 @@ def test_a_silent_run_and_a_lost_hub_say_since_when():
     living = made_up_run(last_wall_s=NOW_WALL_S - 38)
     ended = made_up_run(state="failed", state_why="OOM", last_wall_s=NOW_WALL_S - 38)
 
-    assert run_state_label(silent, now_wall_s=NOW_WALL_S).word == "No data for 38\u202fs"
+    assert run_state_label(silent, now_wall_s=NOW_WALL_S).label == "No data for 38\u202fs"
     lost = run_state_label(living, now_wall_s=NOW_WALL_S, is_connected=False)
-    assert (lost.word, lost.tone) == ("No data for 38\u202fs", "crit")
+    assert (lost.label, lost.tone) == ("No data for 38\u202fs", "crit")
     failed = run_state_label(ended, now_wall_s=NOW_WALL_S, is_connected=False)
-    assert (failed.word, failed.why) == ("Failed", "OOM")
+    assert (failed.label, failed.why) == ("Failed", "OOM")
     rows = host_rows(book_of(living), search="", now_wall_s=NOW_WALL_S, is_connected=False)
     assert rows[0].runs[0].line == "No data for 38\u202fs"

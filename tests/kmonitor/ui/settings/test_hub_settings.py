@@ -34,9 +34,9 @@ def test_it_asks_again_only_when_both_answers_came(asked: Asked):
     asked.desk.refresh()
     asked.desk.refresh()
     assert [type(each) for each in asked.messages] == [HubRequest, KeysRequest]
-    assert asked.desk.take(msgspec.structs.replace(told_hub(), ask=1))
-    assert asked.desk.take(KeysReply(ask=2, keys=[ANNA]))
-    assert not asked.desk.take(KeysReply(ask=99, keys=[]))
+    assert asked.desk.apply_reply(msgspec.structs.replace(told_hub(), ask=1))
+    assert asked.desk.apply_reply(KeysReply(ask=2, keys=[ANNA]))
+    assert not asked.desk.apply_reply(KeysReply(ask=99, keys=[]))
     asked.desk.refresh()
 
     assert len(asked.messages) == 4
@@ -48,7 +48,7 @@ def test_it_says_what_is_stored_and_what_was_removed(asked: Asked):
     hub = msgspec.structs.replace(
         told_hub(), ask=1, rows=1234, database_bytes=2**30, runs_removed=3
     )
-    asked.desk.take(hub)
+    asked.desk.apply_reply(hub)
     stored = asked.desk.stored()
 
     assert "1\u202f234 events" in stored.text
@@ -59,7 +59,9 @@ def test_it_says_what_is_stored_and_what_was_removed(asked: Asked):
 
 def test_a_command_line_that_overrides_is_told(asked: Asked):
     asked.desk.refresh()
-    asked.desk.take(msgspec.structs.replace(told_hub(), ask=1, keep_days=7.0, keep_is_fixed=True))
+    asked.desk.apply_reply(
+        msgspec.structs.replace(told_hub(), ask=1, keep_days=7.0, keep_is_fixed=True)
+    )
 
     assert "--keep-days" in asked.desk.stored().fixed
 
@@ -67,7 +69,7 @@ def test_a_command_line_that_overrides_is_told(asked: Asked):
 def test_keys_are_listed_with_role_and_where_the_hub_listens(asked: Asked):
     assert "Asking" in asked.desk.keys(NOW_S).text
     asked.desk.refresh()
-    asked.desk.take(KeysReply(ask=2, keys=[ANNA], address="tcp://a:1?key=ff"))
+    asked.desk.apply_reply(KeysReply(ask=2, keys=[ANNA], address="tcp://a:1?key=ff"))
     (row,) = asked.desk.keys(NOW_S).rows
 
     assert (row.name, row.role) == ("anna", "viewer")
@@ -77,7 +79,7 @@ def test_keys_are_listed_with_role_and_where_the_hub_listens(asked: Asked):
 
 def test_a_hub_that_lets_nobody_in_says_so_and_a_fault_is_told(asked: Asked):
     asked.desk.refresh()
-    asked.desk.take(KeysReply(ask=2, keys=[], fault="the list is open to others"))
+    asked.desk.apply_reply(KeysReply(ask=2, keys=[], fault="the list is open to others"))
     picture = asked.desk.keys(NOW_S)
 
     assert picture.text.endswith("No key may connect.")
@@ -87,7 +89,7 @@ def test_a_hub_that_lets_nobody_in_says_so_and_a_fault_is_told(asked: Asked):
 def test_a_revocation_that_is_refused_says_why(asked: Asked):
     asked.desk.revoke(ANNA.key)
     (message,) = asked.messages
-    asked.desk.take(ErrorMessage(code="not_found", text="no such key", ask=1))
+    asked.desk.apply_reply(ErrorMessage(code="not_found", text="no such key", ask=1))
 
     assert isinstance(message, KeysRequest)
     assert message.revoke == ANNA.key
@@ -117,7 +119,7 @@ def test_hosts_say_how_they_stand_and_when_they_were_seen():
     lost = hosts.add("tcp://h:1?key=ff", "far")
     hosts.add("gpu-03")
     live.connected(told_hub(), NOW_S)
-    lost.way("closed", "It is off.", "", None)
+    lost.set_route("closed", "It is off.", "", None)
 
     first, second, third = host_lines(
         hosts, {"tcp://h:1?key=ff": NOW_S - 60}, now_wall_s=NOW_S, version="1"

@@ -39,7 +39,7 @@ ENDED = {"state": "finished"}
 def record_of(events: list[AnyEvent]) -> StudyRecord:
     book = StudyStore()
     for row, event in enumerate(events, start=1):
-        book.take(made_up_row(row, event, STUDY), event)
+        book.apply_event(made_up_row(row, event, STUDY), event)
     return book.get(STUDY)
 
 
@@ -84,14 +84,14 @@ def test_every_try_has_a_row_with_its_cause_and_why():
         ("0", "2, resumed", "Finished"),
     ]
     assert page.rows[0].cells[-1].startswith("no step for 61 s")
-    assert page.strip[0].has_more
-    assert page.strip[0].words == "fold 0: Finished, try 2"
+    assert page.cells[0].has_more
+    assert page.cells[0].description == "fold 0: Finished, try 2"
 
 
 def test_a_signal_is_named():
     (tried,) = tries_in(MadeUpStudy(["killed"], study=ENDED))
 
-    assert tried[0].word == "Killed (SIGSEGV)"
+    assert tried[0].label == "Killed (SIGSEGV)"
 
 
 def test_a_study_that_told_nothing_yet_is_being_loaded():
@@ -101,7 +101,7 @@ def test_a_study_that_told_nothing_yet_is_being_loaded():
     page = study_state(own, StudyRecord(), tries, now_wall_s=NOW_WALL_S)
 
     assert page.empty
-    assert [cell.icon for cell in page.strip] == ["clock"] * 3
+    assert [cell.icon for cell in page.cells] == ["clock"] * 3
     assert fold_memory_state(tries, None, height_px=100.0).bars == ()
 
 
@@ -143,7 +143,7 @@ def test_rows_that_come_twice_or_late_change_nothing():
     book = StudyStore()
 
     for row, event in [*zip(rows, events, strict=True)][::-1] * 2:
-        book.take(row, event)
+        book.apply_event(row, event)
 
     assert book.get(STUDY) == record_of(events)
 
@@ -151,13 +151,13 @@ def test_rows_that_come_twice_or_late_change_nothing():
 def test_what_is_forgotten_and_what_is_of_no_study_is_not_kept():
     book = StudyStore()
     started = StudyStarted(t_s=0.0, function="f", folds=2)
-    book.take(made_up_row(1, started, STUDY), started)
+    book.apply_event(made_up_row(1, started, STUDY), started)
 
     book.forget([STUDY, "other"])
 
     assert book.get(STUDY).started is None
     other = Fault(t_s=0.0, where="x", count=1, text="")
-    assert not StudyRecord().take(made_up_row(1, other), other)
+    assert not StudyRecord().apply_event(made_up_row(1, other), other)
 
 
 def test_the_time_of_a_fold_that_runs_goes_on_by_the_clock():
@@ -203,7 +203,7 @@ def test_a_fold_without_share_is_filled_by_its_forecast_as_an_estimate():
     own = own_run(study)
     tries = attempts_by_fold(own, record, {}, now_wall_s=NOW_WALL_S)
 
-    (cell,) = study_state(own, record, tries, now_wall_s=NOW_WALL_S).strip
+    (cell,) = study_state(own, record, tries, now_wall_s=NOW_WALL_S).cells
 
     assert (cell.share, cell.is_estimate) == (0.5, True)
 

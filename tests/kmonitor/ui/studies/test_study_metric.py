@@ -33,7 +33,7 @@ def hub() -> Hub:
 def tell(metrics: FoldMetricStore, run: str, *values: float, fit: int = 1, name: str = "loss"):
     for epoch, value in enumerate(values):
         event = EpochEnded(t_s=float(epoch), fit=fit, epoch=epoch, seconds=1.0, logs={name: value})
-        metrics.take_event(made_up_row(epoch, event, run), event)
+        metrics.apply_event(made_up_row(epoch, event, run), event)
 
 
 def page(ask: int, *, more: bool) -> RowsReply:
@@ -58,11 +58,11 @@ def test_the_epochs_of_all_folds_are_asked_for_once_page_by_page(hub: Hub):
     metrics.want(["r0", "r1"])
 
     assert [(each.runs, each.kinds) for each in hub.asked] == [(["r0", "r1"], ["epoch_end"])]
-    assert metrics.take(page(1, more=True))
+    assert metrics.apply_rows(page(1, more=True))
     assert hub.asked[1].cursor == 77
-    assert metrics.take(page(2, more=False))
+    assert metrics.apply_rows(page(2, more=False))
     assert len(hub.asked) == 2
-    assert not metrics.take(page(99, more=True))
+    assert not metrics.apply_rows(page(99, more=True))
 
 
 def test_a_fold_that_begins_later_is_asked_for_alone_and_one_that_goes_is_let_go(hub: Hub):

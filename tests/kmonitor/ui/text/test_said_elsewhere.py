@@ -13,7 +13,7 @@ from kmonitor.connect.host_errors import (
     too_old,
 )
 from kmonitor.ui.alerts.delivery import invalid_command_reason, invalid_webhook_reason
-from kmonitor.ui.text.hub_text import said
+from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import use_translation
 from kmonitor_agent.recording.sampler import STEP_SOURCE
 
@@ -56,7 +56,7 @@ def _other_language() -> Iterator[None]:
     ],
 )
 def test_what_is_known_is_translated_and_the_rest_stays(told: str, shown: str):
-    assert said(told) == shown
+    assert translated_text(told) == shown
 
 
 _TROUBLES = (
@@ -86,7 +86,7 @@ _TROUBLES = (
 def test_why_a_host_is_not_reached_and_what_to_do_is_known(told: str):
     use_translation(lambda text: f"~{text}")
     try:
-        assert said(told).startswith("~")
+        assert translated_text(told).startswith("~")
     finally:
         use_translation(str)
 
@@ -95,7 +95,7 @@ def test_why_a_host_is_not_reached_and_what_to_do_is_known(told: str):
     "told", ["begin to begin", "limit ram 128 GiB", "gpu-{01} does not answer.", "odd {braces}"]
 )
 def test_english_stays_as_it_was_said(told: str):
-    assert said(told) == told
+    assert translated_text(told) == told
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_sources_and_troubles_of_alerts_are_known_whole(told: str, form: str):
     forms: list[str] = []
     use_translation(lambda text: forms.append(text) or text)
     try:
-        said(told)
+        translated_text(told)
     finally:
         use_translation(str)
 

@@ -30,7 +30,7 @@ DAY_S = 86400.0
 def _book(*verdicts: Verdict) -> VerdictStore:
     book = VerdictStore(lambda _: 1)
     for verdict in verdicts:
-        book.take_event(RUN.run, verdict, is_live=True)
+        book.apply_event(RUN.run, verdict, is_live=True)
     return book
 
 

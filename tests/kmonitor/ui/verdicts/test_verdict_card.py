@@ -53,14 +53,14 @@ def test_the_selected_runs_verdicts_are_asked_once_and_after_each_epoch():
 
     book.want("run1")
     book.want("run1")
-    book.take_event("run1", _ended(0), is_live=True)
+    book.apply_event("run1", _ended(0), is_live=True)
     assert asked.messages == [VerdictsRequest(ask=0, run="run1")]
 
     # What came amid the question is asked for again when it is answered.
-    assert book.take(VerdictsReply(ask=1, run="run1", verdicts=[LEAK]))
+    assert book.apply_reply(VerdictsReply(ask=1, run="run1", verdicts=[LEAK]))
     assert len(asked.messages) == 2
-    book.take(VerdictsReply(ask=2, run="run1", verdicts=[LEAK]))
-    book.take_event("run1", _ended(1), is_live=True)
+    book.apply_reply(VerdictsReply(ask=2, run="run1", verdicts=[LEAK]))
+    book.apply_event("run1", _ended(1), is_live=True)
     assert len(asked.messages) == 3
     assert book.get("run1", "ram") is LEAK
 
@@ -69,10 +69,10 @@ def test_other_runs_and_history_are_not_asked_for():
     asked = Asked()
     book = VerdictStore(asked)
     book.want("run1")
-    book.take(VerdictsReply(ask=1, run="run1"))
+    book.apply_reply(VerdictsReply(ask=1, run="run1"))
 
-    book.take_event("run2", _ended(0), is_live=True)
-    book.take_event("run1", _ended(0), is_live=False)
+    book.apply_event("run2", _ended(0), is_live=True)
+    book.apply_event("run1", _ended(0), is_live=False)
 
     assert len(asked.messages) == 1
 
@@ -83,7 +83,7 @@ def test_a_refused_question_is_asked_again_after_an_epoch():
     book.want("run1")
 
     book.refuse(1)
-    book.take_event("run1", _ended(0), is_live=True)
+    book.apply_event("run1", _ended(0), is_live=True)
 
     assert len(asked.messages) == 2
 
@@ -92,8 +92,8 @@ def test_an_older_verdict_replaces_no_newer_one():
     book = VerdictStore(Asked())
     older = replace(LEAK, unit=12, to_s=120.0, state="growing")
 
-    assert book.take_event("run1", LEAK, is_live=True)
-    assert not book.take_event("run1", older, is_live=False)
+    assert book.apply_event("run1", LEAK, is_live=True)
+    assert not book.apply_event("run1", older, is_live=False)
 
     assert book.get("run1", "ram") is LEAK
     book.forget(["run1"])
@@ -126,17 +126,17 @@ def test_a_run_that_has_ended_learns_nothing_and_meets_no_limit():
 def test_the_evidence_has_what_can_be_asked_for_as_actions():
     run = made_up_run(actions=["collect", "reload", "stop"])
 
-    picture = evidence_state(run, LEAK, now_wall_s=NOW_WALL_S, can_ask=True)
+    picture = evidence_state(run, LEAK, now_wall_s=NOW_WALL_S, can_request=True)
 
     assert picture.title == "RAM: leak suspected"
     assert picture.actions == (("collect", "Collect"), ("reload", "Reload"))
     assert picture.advice[0] == "build model and optimizer once, outside of the loop"
     assert picture.lead.startswith("Traces of models that are gone are kept")
     assert "With it grew" in picture.as_text()
-    out_of_reach = evidence_state(run, LEAK, now_wall_s=NOW_WALL_S, can_ask=False)
+    out_of_reach = evidence_state(run, LEAK, now_wall_s=NOW_WALL_S, can_request=False)
     assert out_of_reach.actions == ()
     steady = replace(LEAK, state="steady", why_not="steps", cause="")
-    shown = evidence_state(run, steady, now_wall_s=NOW_WALL_S, can_ask=True)
+    shown = evidence_state(run, steady, now_wall_s=NOW_WALL_S, can_request=True)
     assert (shown.actions, shown.advice) == ((), ())
 
 
@@ -146,7 +146,7 @@ def test_the_run_tree_marks_suspicions_only():
     )
     book = RunStore()
     marked = made_up_run("a", verdicts={"ram": "suspected"})
-    book.take(told_runs(marked, made_up_run("b", verdicts={"ram": "growing"})))
+    book.apply_reply(told_runs(marked, made_up_run("b", verdicts={"ram": "growing"})))
 
     rows = host_rows(book, search="", now_wall_s=NOW_WALL_S, is_connected=True)
 
@@ -161,7 +161,7 @@ def test_a_folded_group_shows_the_mark_of_any_of_its_ranks():
         made_up_run(run, group="g", rank=rank, world_size=2, verdicts=verdicts)
         for rank, (run, verdicts) in enumerate([("a", {}), ("b", {"ram": "suspected"})])
     )
-    book.take(told_runs(lead, other, made_up_run("c", started_wall_s=NOW_WALL_S)))
+    book.apply_reply(told_runs(lead, other, made_up_run("c", started_wall_s=NOW_WALL_S)))
 
     rows = host_rows(book, search="", now_wall_s=NOW_WALL_S, is_connected=True)
 
@@ -173,7 +173,7 @@ def test_a_folded_group_shows_the_mark_of_any_of_its_ranks():
 def test_what_the_script_calls_a_function_is_not_capitalised():
     retraced = replace(LEAK, cause="retracing", name="one_step")
 
-    picture = evidence_state(made_up_run(), retraced, now_wall_s=NOW_WALL_S, can_ask=True)
+    picture = evidence_state(made_up_run(), retraced, now_wall_s=NOW_WALL_S, can_request=True)
 
     assert picture.lead == "one_step is traced again and again"
 
@@ -213,14 +213,14 @@ def test_a_limit_that_is_not_the_runs_own_is_named_where_it_is_met():
 def test_what_is_to_come_gets_room_but_not_more_than_a_part_of_what_is_known():
     maker = _maker()
 
-    assert maker.ahead([LEAK], 36.7) == pytest.approx(1.05 * 20.7)
+    assert maker.shown_ahead([LEAK], 36.7) == pytest.approx(1.05 * 20.7)
     late = replace(LEAK, forecast=LimitForecast(80 * GIB, "own", 30.0, 20.0, 60.0))
-    assert maker.ahead([late], 36.7) == pytest.approx(0.75 * 36.7)
+    assert maker.shown_ahead([late], 36.7) == pytest.approx(0.75 * 36.7)
     near = replace(LEAK, forecast=LimitForecast(80 * GIB, "own", 4.0, 3.0, 6.0))
-    assert maker.ahead([near], 36.7) == pytest.approx(6.3)
+    assert maker.shown_ahead([near], 36.7) == pytest.approx(6.3)
     far = replace(LEAK, forecast=LimitForecast(80 * GIB, "own", 900.0, 300.0))
-    assert maker.ahead([far], 36.7) == 0.0
-    assert maker.ahead([], 36.7) == 0.0
+    assert maker.shown_ahead([far], 36.7) == 0.0
+    assert maker.shown_ahead([], 36.7) == 0.0
 
 
 def test_a_forecast_by_fits_or_seconds_is_placed_on_the_axis():
@@ -258,7 +258,7 @@ def test_card_and_evidence_tell_one_slope_with_one_unit():
     run = made_up_run(fits_done=9)
 
     rate = judged_rate(by_fit, RateLabel("+1.00 GiB / epoch", 1, ""))
-    told = evidence_state(run, by_fit, now_wall_s=NOW_WALL_S, can_ask=True).lines[0]
+    told = evidence_state(run, by_fit, now_wall_s=NOW_WALL_S, can_request=True).lines[0]
 
     assert (with_plain_spaces(rate.text), rate.direction) == ("+471 MiB / fit", 1)
     assert with_plain_spaces(told).startswith(with_plain_spaces(rate.text))
@@ -311,7 +311,9 @@ def test_one_more_model_is_one():
 def test_the_guide_explains_loops_and_only_loops():
     def heading(**changed: Any) -> str:
         verdict = replace(LEAK, **changed)
-        return evidence_state(made_up_run(), verdict, now_wall_s=NOW_WALL_S, can_ask=True).guide
+        return evidence_state(
+            made_up_run(), verdict, now_wall_s=NOW_WALL_S, can_request=True
+        ).guide
 
     assert heading(per="fit") == "a-loop-of-models-in-one-process"
     assert heading() == heading(per="fit", state="steady") == ""

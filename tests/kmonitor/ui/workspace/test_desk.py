@@ -50,20 +50,20 @@ class Setup:
 
     def show(self, *runs: RunSummary) -> None:
         self.desk.connected(told_hub())
-        self.desk.take(told_runs(*runs))
+        self.desk.apply_message(told_runs(*runs))
         self.answer(*runs)
 
     def answer(self, *runs: RunSummary) -> None:
         by_id = {run.run: run for run in runs}
         for number, asked in self.hub.of_type(SeriesRequest):
-            self.desk.take(told_series(asked, by_id[asked.run], number))
+            self.desk.apply_message(told_series(asked, by_id[asked.run], number))
 
     def tell(self, *events: events.Event, run: str = "run1") -> None:
         rows: list[EventRow] = []
         for event in events:
             self._row += 1
             rows.append(made_up_row(self._row, event, run))
-        self.desk.take(
+        self.desk.apply_message(
             RowsReply(ask=0, hub="hub1", cursor=self._row, rows=rows, more=False, head=self._row)
         )
 
@@ -77,7 +77,7 @@ def test_it_is_the_first_start_only_when_the_hub_says_there_is_nothing(setup: Se
     assert not setup.desk.is_first_start
     setup.desk.connected(told_hub(rows=0))
     assert setup.desk.is_first_start
-    setup.desk.take(told_runs(made_up_run()))
+    setup.desk.apply_message(told_runs(made_up_run()))
     assert not setup.desk.is_first_start
 
 
@@ -104,7 +104,9 @@ def test_an_event_of_a_newer_version_is_passed_over(setup: Setup):
     body = b"\x82\xa4type\xa6future\xa3t_s\x01"
     row = EventRow(row=1, run="run1", seq=1, t_s=1.0, body=body)
 
-    setup.desk.take(RowsReply(ask=0, hub="hub1", cursor=1, rows=[row], more=False, head=1))
+    setup.desk.apply_message(
+        RowsReply(ask=0, hub="hub1", cursor=1, rows=[row], more=False, head=1)
+    )
 
     assert setup.desk.log.rows() == []
 
@@ -147,25 +149,25 @@ def test_a_commands_end_is_news_and_a_refusal_too(setup: Setup):
     ((number, asked),) = setup.hub.of_type(CommandRequest)
     setup.desk.changed.clear()
 
-    setup.desk.take(ErrorMessage(code="invalid", text="no", ask=number))
+    setup.desk.apply_message(ErrorMessage(code="invalid", text="no", ask=number))
     assert "commands" in setup.desk.changed
     done = CommandStatus(id=asked.id, run="run1", name="save", state="done")
     setup.desk.changed.clear()
-    setup.desk.take(CommandReply(ask=number, status=done))
+    setup.desk.apply_message(CommandReply(ask=number, status=done))
     assert "commands" in setup.desk.changed
     setup.desk.changed.clear()
-    setup.desk.take(EditReply(ask=1, run="run1"))
-    setup.desk.take(CommandReply(ask=number, status=done))
+    setup.desk.apply_message(EditReply(ask=1, run="run1"))
+    setup.desk.apply_message(CommandReply(ask=number, status=done))
     assert setup.desk.changed == set()
 
 
 def test_a_refused_question_for_columns_is_asked_again_when_the_run_is_shown_again(setup: Setup):
     setup.desk.connected(told_hub())
-    setup.desk.take(told_runs(made_up_run()))
+    setup.desk.apply_message(told_runs(made_up_run()))
     columns = setup.hub.of_type(SeriesRequest)
     for number, _ in columns:
-        setup.desk.take(ErrorMessage(code="busy", text="later", ask=number))
-    setup.desk.take(told_runs(made_up_run(change=2)))
+        setup.desk.apply_message(ErrorMessage(code="busy", text="later", ask=number))
+    setup.desk.apply_message(told_runs(made_up_run(change=2)))
     assert len(setup.hub.of_type(SeriesRequest)) == len(columns) + 1
 
 
@@ -179,9 +181,9 @@ def test_selecting_another_run_asks_for_its_history(setup: Setup):
 def test_charts_say_how_far_the_hub_is_with_a_long_answer(setup: Setup):
     setup.desk.connected(told_hub())
     run = made_up_run()
-    setup.desk.take(told_runs(run))
+    setup.desk.apply_message(told_runs(run))
     for ask, _ in setup.hub.of_type(SeriesRequest):
-        setup.desk.take(ReplyPending(ask=ask, done=1200, of=3000))
+        setup.desk.apply_message(ReplyPending(ask=ask, done=1200, of=3000))
     text = setup.charts.state("ram", 300).empty_text
     setup.answer(run)
 
@@ -192,15 +194,15 @@ def test_charts_say_how_far_the_hub_is_with_a_long_answer(setup: Setup):
 def test_charts_are_drawn_from_an_outline_until_the_whole_is_read(setup: Setup):
     setup.desk.connected(told_hub())
     run = made_up_run()
-    setup.desk.take(told_runs(run))
+    setup.desk.apply_message(told_runs(run))
     ((ask, asked),) = [one for one in setup.hub.of_type(SeriesRequest) if one[1].outline]
     whole = told_series(asked, run, ask)
     few = [replace(one, t_s=one.t_s[-80:], values=one.values[-80:]) for one in whole.columns]
-    setup.desk.take(replace(whole, columns=few, one_of=150))
+    setup.desk.apply_message(replace(whole, columns=few, one_of=150))
     outline = setup.charts.state("ram", 300).curves[0]
     setup.tell(events.Sample(t_s=3730.0, ram_bytes=90 * GIB))
     card, of_epochs = (setup.charts.card(one, now_s=0.0) for one in ("ram", "step_time"))
-    setup.desk.take(whole)
+    setup.desk.apply_message(whole)
 
     assert len(outline.x) == 10
     assert card is not None
@@ -218,12 +220,14 @@ def test_charts_are_drawn_from_an_outline_until_the_whole_is_read(setup: Setup):
 def test_rows_that_come_before_the_columns_are_not_lost_and_covered_ones_not_doubled(setup: Setup):
     setup.desk.connected(told_hub())
     run = made_up_run()
-    setup.desk.take(told_runs(run))
+    setup.desk.apply_message(told_runs(run))
     setup.tell(events.Sample(t_s=3730.0, ram_bytes=90 * GIB))
     assert setup.charts.state("ram", 300).empty_text == "Loading…"
     covered = made_up_row(50, events.Sample(t_s=4000.0, ram_bytes=1.0))
     setup.answer(run)
-    setup.desk.take(RowsReply(ask=0, hub="hub1", cursor=50, rows=[covered], more=False, head=50))
+    setup.desk.apply_message(
+        RowsReply(ask=0, hub="hub1", cursor=50, rows=[covered], more=False, head=50)
+    )
 
     picture = setup.charts.state("ram", 300)
 
@@ -257,7 +261,7 @@ def test_the_selected_run_is_drawn_first_with_flags_marks_and_an_offer(setup: Se
     assert "asked by" in picture.flags[0].tooltip
     assert len(picture.epoch_marks) == 37
     assert picture.limit is not None
-    assert picture.limit.look == "offered"
+    assert picture.limit.style == "offered"
     assert picture.limit.value > 24374
 
 
@@ -267,15 +271,15 @@ def test_limits_are_drawn_as_they_stand_and_a_far_one_leaves_the_curve_its_room(
     near, far = setup.charts.state("ram", 300), setup.charts.state("vram", 300)
 
     assert near.limit is not None
-    assert (near.limit.look, near.y_range) == ("in_force", None)
+    assert (near.limit.style, near.y_range) == ("in_force", None)
     assert far.y_range is not None
     assert far.y_range[1] < 100 * GIB
     run = setup.desk.run_store.current()
     assert run is not None
-    setup.desk.limits.place(run, "ram", 90 * GIB)
+    setup.desk.limits.request_value(run, "ram", 90 * GIB)
     moved = setup.charts.state("ram", 300).limit
     assert moved is not None
-    assert moved.look == "pending"
+    assert moved.style == "pending"
 
 
 def test_an_ended_or_unreached_run_offers_no_limit_and_is_drawn_stale(setup: Setup):
@@ -298,7 +302,7 @@ def test_the_view_can_be_zoomed_held_and_let_go(setup: Setup):
     assert setup.charts.x_range()[1] - setup.charts.x_range()[0] == pytest.approx(0.05)
     setup.charts.zoom(-100.0, 1000.0)
     assert setup.charts.is_live
-    setup.charts.hold()
+    setup.charts.hold_range()
     setup.charts.count("epochs")
     assert not setup.charts.is_live
     setup.charts.follow()
@@ -439,12 +443,12 @@ def test_a_desk_whose_charts_are_not_loaded_yet_takes_everything(setup: Setup):
     desk = Workspace(request=setup.hub.ask, clock=MovedClock(), user="tester")
     desk.connected(told_hub())
     run = made_up_run()
-    desk.take(told_runs(run))
+    desk.apply_message(told_runs(run))
     for number, asked in setup.hub.of_type(SeriesRequest):
-        desk.take(told_series(asked, run, number))
+        desk.apply_message(told_series(asked, run, number))
     row = made_up_row(1, events.Sample(t_s=1.0, functions=3.0))
-    desk.take(RowsReply(ask=0, hub="hub1", cursor=1, rows=[row], more=False, head=1))
-    desk.take(ErrorMessage(code="busy", text="later", ask=1))
+    desk.apply_message(RowsReply(ask=0, hub="hub1", cursor=1, rows=[row], more=False, head=1))
+    desk.apply_message(ErrorMessage(code="busy", text="later", ask=1))
     desk.connected(told_hub("hub2"))
 
     assert "readings" in desk.changed
@@ -452,7 +456,7 @@ def test_a_desk_whose_charts_are_not_loaded_yet_takes_everything(setup: Setup):
 
 def test_columns_that_nobody_asked_for_are_left_alone(setup: Setup):
     asked = SeriesRequest(ask=0, run="run1", columns=["ram_bytes"])
-    setup.feed.take_series(told_series(asked, made_up_run(), 999))
+    setup.feed.apply_series(told_series(asked, made_up_run(), 999))
     assert not setup.feed.is_loaded("run1")
 
 
@@ -471,7 +475,9 @@ def test_history_reaches_log_and_flags_but_no_column_twice(setup: Setup):
         ),
     ]
 
-    setup.desk.take(RowsReply(ask=number, hub="hub1", cursor=9, rows=rows, more=False, head=9))
+    setup.desk.apply_message(
+        RowsReply(ask=number, hub="hub1", cursor=9, rows=rows, more=False, head=9)
+    )
 
     picture = setup.charts.state("ram", 4000)
     assert [flag.text for flag in picture.flags] == ["save", "reload"]

@@ -80,14 +80,14 @@ def test_what_is_refused_is_told_until_something_else_works():
     desk = RunEdits(hub.ask)
     desk.rename(ended(), "other")
 
-    assert desk.take(refused(1, "its training still runs."))
+    assert desk.apply_reply(refused(1, "its training still runs."))
     assert desk.trouble == "“resnet50-imagenet” was not changed: its training still runs."
     assert desk.n_open == 0
-    assert not desk.take(refused(1))
+    assert not desk.apply_reply(refused(1))
 
     desk.rename(ended(), "another")
     assert desk.trouble == ""
-    assert desk.take(EditReply(ask=2, run="run1"))
+    assert desk.apply_reply(EditReply(ask=2, run="run1"))
     assert desk.trouble == ""
 
 
@@ -96,17 +96,17 @@ def test_of_many_that_are_deleted_the_one_that_was_refused_is_told():
     desk = RunEdits(hub.ask)
     desk.delete([ended("a", name="A"), ended("b", name="B"), ended("c")])
 
-    desk.take(refused(1, "busy here"))
-    desk.take(EditReply(ask=2, run="b"))
+    desk.apply_reply(refused(1, "busy here"))
+    desk.apply_reply(EditReply(ask=2, run="b"))
     # A question may go out twice: a run that is gone has been deleted.
-    desk.take(refused(3, "this hub knows no such run", "not_found"))
+    desk.apply_reply(refused(3, "this hub knows no such run", "not_found"))
 
     assert desk.trouble == "“A” was not changed: busy here."
     assert desk.n_open == 0
 
 
 def test_a_message_that_answers_nothing_of_this_is_left_to_others():
-    assert not RunEdits(QuestionsAsked().ask).take(EditReply(ask=7, run="x"))
+    assert not RunEdits(QuestionsAsked().ask).apply_reply(EditReply(ask=7, run="x"))
 
 
 def _link(**changed: Any) -> ConnectionStatus:
@@ -162,7 +162,7 @@ class _Hubs:
         self.desk.connected(hub or told_hub())
 
     def picture(self, *runs: RunSummary) -> HistorySelectionState:
-        self.desk.take(told_runs(*runs))
+        self.desk.apply_message(told_runs(*runs))
         return history_selection_state(self.desk, runs)
 
 
@@ -222,11 +222,11 @@ def test_a_desk_tells_of_refused_edits_and_forgets_what_was_deleted():
     (asked,) = hubs.asked.of_type(EditRequest)
 
     hubs.desk.changed.clear()
-    hubs.desk.take(refused(asked[0], "not now"))
+    hubs.desk.apply_message(refused(asked[0], "not now"))
     assert "not now" in hubs.desk.edits.trouble
     assert hubs.desk.changed == {"runs"}
 
-    hubs.desk.take(replace(told_runs(), deleted=["a"]))
+    hubs.desk.apply_message(replace(told_runs(), deleted=["a"]))
     assert hubs.desk.run_store.get("a") is None
     assert "log" in hubs.desk.changed
     assert len(hubs.desk.run_store) == 1

@@ -83,7 +83,11 @@ def test_what_layers_keep_is_told_by_their_names_and_grows_with_the_batch():
     name = model.layers[0].name
     simulation = Simulation(trace_training_step(model))
 
-    assert simulation.kept_bytes(8)[name] == 2 * simulation.kept_bytes(4)[name] > 0
+    assert (
+        simulation.activation_bytes_by_layer(8)[name]
+        == 2 * simulation.activation_bytes_by_layer(4)[name]
+        > 0
+    )
     assert simulation.peak(8).peak_bytes > simulation.peak(4).peak_bytes
 
 

@@ -95,13 +95,13 @@ def test_what_comes_while_the_server_is_away_is_kept_and_stored_once(
 
     assert not team.ledger.commit()
     assert "cannot be reached" in team.ledger.trouble
-    assert "cannot be reached" in team.database.standing_trouble()
+    assert "cannot be reached" in team.database.lasting_trouble()
     assert team.ledger.confirmed(record) == 1
     team.take(record, Sample(t_s=2.0))
     team_server.start()
     committed(team)
 
-    assert team.ledger.trouble == team.database.standing_trouble() == ""
+    assert team.ledger.trouble == team.database.lasting_trouble() == ""
     assert team.ledger.confirmed(record) == 3
     assert seqs(team, record) == [1, 2, 3]
     caplog.clear()
@@ -186,7 +186,7 @@ def test_a_commit_that_a_hanging_server_makes_late_is_not_made_twice(
 ):
     record = team.started_run(pid=1)
     committed(team)
-    execute, look_again = BoundedConnection.execute, TeamDatabase._look_again
+    execute, look_again = BoundedConnection.execute, TeamDatabase._check_commit
     hanging: list[psutil.Process] = []
 
     def hangs_at_commit(
@@ -203,7 +203,7 @@ def test_a_commit_that_a_hanging_server_makes_late_is_not_made_twice(
         look_again(*arguments)
 
     monkeypatch.setattr(BoundedConnection, "execute", hangs_at_commit)
-    monkeypatch.setattr(TeamDatabase, "_look_again", goes_on_meanwhile)
+    monkeypatch.setattr(TeamDatabase, "_check_commit", goes_on_meanwhile)
     team.take(record, Sample(t_s=1.0))
 
     assert not team.ledger.commit()
@@ -252,7 +252,7 @@ def test_hours_without_the_server_take_no_more_memory_than_the_runs(
     record = team.started_run(pid=1)
     committed(team)
     for _ in range(50):
-        team.ledger.registry.touch(record)
+        team.ledger.registry.mark_changed(record)
         with away():
             assert not team.ledger.commit()
         team.clock.move(2.0)
