@@ -38,7 +38,7 @@ def call_stacks() -> Generator[Stacks, None, None]:
     """
     stacks: Stacks = {}
     try:
-        innermost = _in_one_piece(sys._current_frames)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - documented
+        innermost = _call_atomically(sys._current_frames)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - documented
         stacks.update((thread, _callers(frame)) for thread, frame in innermost.items())
         yield stacks
     finally:
@@ -53,12 +53,12 @@ def frame_locals(frame: FrameType) -> Generator[Mapping[str, Any], None, None]:
     first epoch's iterator until `fit` returns, which then waits for its threads, for 20 s and
     more (seen): it is cleared. A script's own stays: it may have asked for it by `locals()`.
     """
-    found: Any = _in_one_piece(partial(getattr, frame, "f_locals"))
+    variables: Any = _call_atomically(partial(getattr, frame, "f_locals"))
     try:
-        yield found
+        yield variables
     finally:
-        if isinstance(found, dict) and not DATA_NAMES.isdisjoint(frame.f_code.co_varnames):
-            found.clear()
+        if isinstance(variables, dict) and not DATA_NAMES.isdisjoint(frame.f_code.co_varnames):
+            variables.clear()
 
 
 def is_keras_frame(frame: FrameType) -> bool:
@@ -68,14 +68,14 @@ def is_keras_frame(frame: FrameType) -> bool:
 
 def _callers(frame: FrameType) -> Iterable[FrameType]:
     """A frame and those that called it."""
-    found: deque[FrameType] = deque()
+    frames: deque[FrameType] = deque()
     # The outermost one's caller is None, which ends it.
     callers = takewhile(bool, accumulate(repeat("f_back"), getattr, initial=frame))
-    _in_one_piece(partial(found.extend, callers))
-    return found
+    _call_atomically(partial(frames.extend, callers))
+    return frames
 
 
-def _in_one_piece(read: Callable[[], Found]) -> Found:
+def _call_atomically(read: Callable[[], Found]) -> Found:
     """What a function of C's gives, called with no garbage collection and no other thread between.
 
     Collections are switched off for that, which no other thread may see: one that asks whether
@@ -87,9 +87,9 @@ def _in_one_piece(read: Callable[[], Found]) -> Found:
     # One question, whose answer holds for all three: nothing is switched that was off.
     are_on = cycle(map(_call, (gc.isenabled,)))
     try:
-        done = tuple(map(_call, compress((gc.disable, read, gc.enable), are_on)))
+        results = tuple(map(_call, compress((gc.disable, read, gc.enable), are_on)))
     except BaseException:
         if next(are_on):
             gc.enable()
         raise
-    return cast("Found", done[1]) if done else read()
+    return cast("Found", results[1]) if results else read()

@@ -172,8 +172,10 @@ class MonitorCallback:
 
     def __reduce__(self) -> tuple[Any, ...]:  # pyright: ignore[reportImplicitOverride]
         """Pickles and copies its arguments; a copy joins the run of the process it wakes up in."""
-        kept = {name: self.__dict__[name] for name in self.__dict__ if name not in _OF_THE_PROCESS}
-        return _bare, (self._plain,), kept
+        state = {
+            name: self.__dict__[name] for name in self.__dict__ if name not in _OF_THE_PROCESS
+        }
+        return _bare, (self._plain,), state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take what `__reduce__` kept."""
@@ -234,8 +236,8 @@ class MonitorCallback:
     def model(self) -> Any:
         """The model that this thread fits; held weakly, None when it is gone."""
         fit = self._running()
-        found = self._models.get(threading.get_ident()) if fit is None else fit.model
-        model = None if found is None else found()
+        model_ref = self._models.get(threading.get_ident()) if fit is None else fit.model
+        model = None if model_ref is None else model_ref()
         if model is not None and hasattr(model, "jax_state_sync"):
             model.jax_state_sync()  # as Keras' own property does
         return model
@@ -266,23 +268,23 @@ class MonitorCallback:
             self._begin_fit()
         if self._settings.logs:
             with self._run_recorder.faults.guarded("callback.logs"):
-                self._run_recorder.log_writer.ask(self, self._running())
+                self._run_recorder.log_writer.request_logs(self, self._running())
         self._choose_tick()
 
     def _begin_fit(self) -> None:
-        found = self._models.get(threading.get_ident())
-        model = None if found is None else found()
+        model_ref = self._models.get(threading.get_ident())
+        model = None if model_ref is None else model_ref()
         if model is None:
             return
         fit = self._run_recorder.begin_fit(self, model, self.params, self._settings)
         if fit is not None:
             self._fits.setdefault(threading.get_ident(), []).append(fit)
             _runs().watch_exits()
-            _runs().fit_began(self._run_recorder)
+            _runs().fit_started(self._run_recorder)
         elif (known := self._running()) is not None and is_same_fit(
             known.origin, find_origin(self)
         ):
-            known.listed += 1
+            known.listings += 1
 
     @_hook("callback.epoch_begin")
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
@@ -314,8 +316,8 @@ class MonitorCallback:
         del logs
         with self._run_recorder.faults.guarded("callback.train_end"):
             fit = self._running()
-            if fit is not None and fit.listed > 1:
-                fit.listed -= 1  # the last of its listings ends it
+            if fit is not None and fit.listings > 1:
+                fit.listings -= 1  # the last of its listings ends it
             elif fit is not None:
                 stopped = safe_bool(getattr(fit.model(), "stop_training", False))
                 self._run_recorder.end_fit(fit, stopped=stopped)
@@ -334,8 +336,8 @@ class MonitorCallback:
         """The training goes on, with another model object."""
         with self._run_recorder.faults.guarded("callback.part_begin"):
             fit = self._running()
-            found = self._models.get(threading.get_ident())
-            model = None if found is None else found()
+            model_ref = self._models.get(threading.get_ident())
+            model = None if model_ref is None else model_ref()
             if fit is not None and model is not None:
                 self._run_recorder.begin_part(self, fit, model)
         self._choose_tick()
@@ -364,9 +366,9 @@ class MonitorCallback:
 
     def _followed(self) -> int | None:
         """Ordinal of the fit that a stop of this callback's is meant for; None if none is sure."""
-        mine = self._running()
-        if mine is not None:
-            return mine.ordinal
+        running_fit = self._running()
+        if running_fit is not None:
+            return running_fit.ordinal
         threads = [[each for each in fits if each.is_open] for fits in list(self._fits.values())]
         training = [fits for fits in threads if fits]
         return training[0][-1].ordinal if len(training) == 1 else None
@@ -375,7 +377,7 @@ class MonitorCallback:
         """Let the step hook go straight to the clock while only one thread trains with us."""
         fit = self._running()
         others = [fits for thread, fits in self._fits.items() if thread != threading.get_ident()]
-        is_repeated = fit is not None and fit.listed > 1
+        is_repeated = fit is not None and fit.listings > 1
         if is_repeated or any(each.is_open for fits in others for each in fits):
             self._tick = self._tick_of_thread
         else:
@@ -394,14 +396,14 @@ class MonitorCallback:
         """
         if fit is not None and not overrides_step_end(type(self)):
             # JAX and TensorFlow call it beside the training; it may be.
-            self.__dict__ |= {_LOGS_HOOK: fit.hear_logs, "async_safe": True}
+            self.__dict__ |= {_LOGS_HOOK: fit.store_step_logs, "async_safe": True}
         elif self.__dict__.pop(_LOGS_HOOK, None) is not None:
             self.__dict__.pop("async_safe", None)
 
     @_hook("callback.step", is_short=True)
     def _tick_of_thread(self, batch: Any, logs: Any) -> None:
         fit = self._running()
-        if fit is not None and fit.is_first_heard():
+        if fit is not None and fit.is_first_call():
             fit.clock.tick(batch, logs)
 
 

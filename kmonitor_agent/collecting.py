@@ -14,7 +14,7 @@ from kmonitor_agent.frameworks.detection import framework_for, loaded_frameworks
 from kmonitor_agent.frameworks.live_objects import models_in_use, models_with_functions
 from kmonitor_agent.guard import describe_exception
 from kmonitor_agent.reclaim import actions
-from kmonitor_agent.reclaim.actions import collect_garbage, give_pages_back, resident_bytes
+from kmonitor_agent.reclaim.actions import collect_garbage, resident_bytes, return_free_pages
 from kmonitor_agent.reclaim.deferred_signals import SIGNALS
 from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.recording.action_results import count_text, counted_text, released_text
@@ -89,9 +89,9 @@ def collect() -> Collected:
     Never raises: `why` of what it returns tells what failed or was left out.
     """
     with SIGNALS.delivered_after():
-        done = _collect_with()
-        _tell_runs(done)
-    return done
+        collected_outcome = _collect_with()
+        _report_to_runs(collected_outcome)
+    return collected_outcome
 
 
 @not_converted
@@ -112,23 +112,23 @@ class _Block:
     """One block of `with collected():`."""
 
     def __init__(self) -> None:
-        self._done: list[Collected] | None = None
+        self._outcomes: list[Collected] | None = None
         self._before: list[weakref.ref[KerasModel]] | None = None
 
     def __enter__(self) -> list[Collected]:
-        if self._done is not None:
+        if self._outcomes is not None:
             raise RuntimeError(
                 "what collected() returns is for one block; write `with collected():` at each"
             )
-        self._done, self._before = [], _fitted_before()
-        return self._done
+        self._outcomes, self._before = [], _fitted_before()
+        return self._outcomes
 
     def __exit__(self, *_: object) -> None:
         with SIGNALS.delivered_after():
-            done = _collect_with(self._before)
-            if self._done is not None:
-                self._done.append(done)
-            _tell_runs(done)
+            outcome = _collect_with(self._before)
+            if self._outcomes is not None:
+                self._outcomes.append(outcome)
+            _report_to_runs(outcome)
 
 
 def _fitted_before() -> "list[weakref.ref[KerasModel]] | None":
@@ -186,7 +186,7 @@ def _drop_functions(before_block: "list[weakref.ref[KerasModel]]") -> list[str]:
 def _without_keras() -> ReclaimOutcome:
     before = Footprint(ram_process_bytes=resident_bytes())
     collect_garbage()
-    give_pages_back()
+    return_free_pages()
     after = Footprint(ram_process_bytes=resident_bytes())
     return ReclaimOutcome(
         ok=True, action="collect", seconds=0.0, before=before, after=after, why=_NO_KERAS
@@ -221,41 +221,43 @@ def _joined(
     )
 
 
-def _tell_runs(done: Collected) -> None:
+def _report_to_runs(outcome: Collected) -> None:
     # Only where a callback has made a run: without one there is nobody to tell.
     runs: Any = sys.modules.get("kmonitor_agent.recording.runs")
     if runs is not None:
         runs.RUNS.tell_collected(
             ReclaimOutcome(
-                ok=done.ok,
+                ok=outcome.ok,
                 action="collect",
-                seconds=done.seconds,
-                before=done.before,
-                after=done.after,
-                released_traces=done.released_traces,
-                released_models=done.released_models,
-                disused_traces=done.disused_traces,
-                held=done.held,
-                why=done.why,
+                seconds=outcome.seconds,
+                before=outcome.before,
+                after=outcome.after,
+                released_traces=outcome.released_traces,
+                released_models=outcome.released_models,
+                disused_traces=outcome.disused_traces,
+                held=outcome.held,
+                why=outcome.why,
             )
         )
 
 
-def _released(done: Collected) -> str:
-    if done.released_traces:
-        text = released_text(done.released_traces, done.released_models, done.disused_traces)
-    elif done.gone:
-        text = f"{done.gone} went"
+def _released(outcome: Collected) -> str:
+    if outcome.released_traces:
+        text = released_text(
+            outcome.released_traces, outcome.released_models, outcome.disused_traces
+        )
+    elif outcome.gone:
+        text = f"{outcome.gone} went"
     else:
         return "nothing to release"
-    before, after = done.before.graph_operations, done.after.graph_operations
+    before, after = outcome.before.graph_operations, outcome.after.graph_operations
     if before is None or after is None or after >= before:
         return text
     return f"{text} ({count_text(before - after)} operations)"
 
 
-def _memory(done: Collected) -> list[str]:
-    before, after = done.before.ram_process_bytes, done.after.ram_process_bytes
+def _memory(outcome: Collected) -> list[str]:
+    before, after = outcome.before.ram_process_bytes, outcome.after.ram_process_bytes
     if before is None or after is None:
         return []
     return [f"RAM {bytes_text(before)} -> {bytes_text(after)}"]

@@ -42,7 +42,7 @@ class PartOwner(Protocol):
         """Whether another call follows the one that ends now."""
         ...
 
-    def part_begun(self) -> None:
+    def part_started(self) -> None:
         """A call that follows another is about to begin its first epoch."""
         ...
 
@@ -64,8 +64,10 @@ def combined_callback(keras: Any, owner: PartOwner, callbacks: Sequence[Any]) ->
     used = {
         name: [each for each in callbacks if _overrides(each, name, base)] for name in _BATCH_HOOKS
     }
-    body: dict[str, Any] = {name: _each(name, some) for name, some in used.items() if some}
-    body |= {name: _each(name, callbacks) for name in _TEST_HOOKS}
+    body: dict[str, Any] = {
+        name: _broadcast_hook(name, some) for name, some in used.items() if some
+    }
+    body |= {name: _broadcast_hook(name, callbacks) for name in _TEST_HOOKS}
     body |= {
         "__module__": __name__,
         "_owner": owner,
@@ -74,7 +76,7 @@ def combined_callback(keras: Any, owner: PartOwner, callbacks: Sequence[Any]) ->
         "_supports_tf_logs": all(
             getattr(each, "_supports_tf_logs", False)
             for each in callbacks
-            if _asks(each, "_implements_train_batch_hooks")
+            if _uses_hooks(each, "_implements_train_batch_hooks")
         ),
     }
     return type("KmonitorParts", (_Hooks, base), body)()
@@ -85,63 +87,63 @@ class _Hooks:
 
     _owner: PartOwner
     _inner: tuple[Any, ...]
-    _has_begun = False
+    _has_started = False
     model: Any
 
     def set_params(self, params: Any) -> None:
-        for each in self._inner:
-            each.set_params(params)
+        for callback in self._inner:
+            callback.set_params(params)
 
     def set_model(self, model: Any) -> None:
         self._model = model
-        for each in self._inner:
-            each.set_model(model)
+        for callback in self._inner:
+            callback.set_model(model)
 
     def on_train_begin(self, logs: Any = None) -> None:
         """The first part begins the training; a later one only begins itself."""
-        begun, self._has_begun = self._has_begun, True
-        for each in self._inner:
-            if not begun:
-                each.on_train_begin(logs)
-            elif hasattr(each, "on_part_begin"):
-                each.on_part_begin()
-        if begun:
-            self._owner.part_begun()
+        had_started, self._has_started = self._has_started, True
+        for callback in self._inner:
+            if not had_started:
+                callback.on_train_begin(logs)
+            elif hasattr(callback, "on_part_begin"):
+                callback.on_part_begin()
+        if had_started:
+            self._owner.part_started()
 
     def on_train_end(self, logs: Any = None) -> None:
         """The last part ends the training; an earlier one only itself."""
-        for each in self._inner:
+        for callback in self._inner:
             if not self._owner.goes_on:
-                each.on_train_end(logs)
-            elif hasattr(each, "on_part_end"):
-                each.on_part_end()
+                callback.on_train_end(logs)
+            elif hasattr(callback, "on_part_end"):
+                callback.on_part_end()
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        for each in self._inner:
-            each.on_epoch_begin(epoch, logs)
+        for callback in self._inner:
+            callback.on_epoch_begin(epoch, logs)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        for each in self._inner:
-            each.on_epoch_end(epoch, logs)
+        for callback in self._inner:
+            callback.on_epoch_end(epoch, logs)
         self._owner.epoch_ended(self._model, epoch)
 
     def _implements_train_batch_hooks(self) -> bool:
-        return any(_asks(each, "_implements_train_batch_hooks") for each in self._inner)
+        return any(_uses_hooks(each, "_implements_train_batch_hooks") for each in self._inner)
 
     def _implements_test_batch_hooks(self) -> bool:
-        return any(_asks(each, "_implements_test_batch_hooks") for each in self._inner)
+        return any(_uses_hooks(each, "_implements_test_batch_hooks") for each in self._inner)
 
     def _implements_predict_batch_hooks(self) -> bool:
-        return any(_asks(each, "_implements_predict_batch_hooks") for each in self._inner)
+        return any(_uses_hooks(each, "_implements_predict_batch_hooks") for each in self._inner)
 
 
-def _each(name: str, callbacks: Sequence[Any]) -> Any:
+def _broadcast_hook(name: str, callbacks: Sequence[Any]) -> Any:
     def hook(self: Any, *arguments: Any, **named: Any) -> None:
         """Hand it on to every callback."""
         del self
-        for each in callbacks:
+        for callback in callbacks:
             # Looked up each time: an instance may replace its hook while it runs.
-            getattr(each, name)(*arguments, **named)
+            getattr(callback, name)(*arguments, **named)
 
     hook.__name__ = name
     return hook
@@ -162,9 +164,9 @@ def _distinct(used: dict[str, list[Any]]) -> list[Any]:
     return list({id(each): each for each in ends}.values())
 
 
-def _asks(callback: Any, question: str) -> bool:
-    ask = getattr(callback, question, None)
-    return bool(ask()) if callable(ask) else True
+def _uses_hooks(callback: Any, question: str) -> bool:
+    method = getattr(callback, question, None)
+    return bool(method()) if callable(method) else True
 
 
 _ENDS: Final = "the training ends with this epoch: nothing is left to reload for"
@@ -172,7 +174,7 @@ _READ_AHEAD: Final = (
     "not exact: Keras had read ahead in the generator, and those batches are lost; a Sequence, a"
     " tf.data pipeline or arrays are read anew"
 )
-_BEGUN_AGAIN: Final = (
+_DATA_RESTARTED: Final = (
     "not exact: with steps_per_epoch an epoch goes on in the data where the one before ended, and"
     " the new model's first epoch begins them again; leave steps_per_epoch out"
 )
@@ -228,8 +230,8 @@ def _bound(model: KerasModel, arguments: tuple[Any, ...], named: dict[str, Any])
         why = framework_for(model).info().unavailable.get("reload", "it has no fit")
         raise TypeError(f"fit: {type(model).__name__} cannot be trained here: {why}")
     bound = inspect.signature(method).bind(*arguments, **named)
-    given = dict(bound.arguments)
-    return {**given.pop("kwargs", {}), **given}
+    call_arguments = dict(bound.arguments)
+    return {**call_arguments.pop("kwargs", {}), **call_arguments}
 
 
 class _Fitting:
@@ -246,20 +248,22 @@ class _Fitting:
         self._arguments = arguments
         self._script = script
         self._framework = framework_for(model)
-        self._how = rebuilt.rebuilder_for(self._framework, model)
+        self._rebuilder = rebuilt.rebuilder_for(self._framework, model)
         self._epochs = _count(arguments, "epochs", 1)
         self._initial_epoch = _count(arguments, "initial_epoch", 0)
         keras = keras_module(model)
-        theirs = _callbacks(arguments.get("callbacks"), keras)
-        outside = [each for each in theirs if isinstance(each, keras.callbacks.ProgbarLogger)]
-        inside = [each for each in theirs if each not in outside]
+        callbacks = _callbacks(arguments.get("callbacks"), keras)
+        progress_bars = [
+            each for each in callbacks if isinstance(each, keras.callbacks.ProgbarLogger)
+        ]
+        inside = [each for each in callbacks if each not in progress_bars]
         if not any(isinstance(each, MonitorCallback) for each in inside):
             inside.append(MonitorCallback())
         self._history = keras.callbacks.History()
         self._callbacks = [*inside, self._history]
-        self._outside = outside
+        self._progress_bars = progress_bars
         self._check()
-        self._parts = FitInParts(model)
+        self._fit_in_parts = FitInParts(model)
         self._saved: rebuilt.SavedModelState | None = None
         self._store: CheckpointStore | None = None
         self._next_epoch = 0
@@ -267,14 +271,16 @@ class _Fitting:
 
     def run(self) -> Fitted:
         """Call Keras' `fit` until the training is over."""
-        if self._how is None:
-            self._model.fit(**{**self._arguments, "callbacks": [*self._callbacks, *self._outside]})
+        if self._rebuilder is None:
+            self._model.fit(
+                **{**self._arguments, "callbacks": [*self._callbacks, *self._progress_bars]}
+            )
             return Fitted(self._model, self._history)
         hooks = combined_callback(keras_module(self._model), self, self._callbacks)
-        arguments = {**self._arguments, "callbacks": [hooks, *self._outside]}
+        arguments = {**self._arguments, "callbacks": [hooks, *self._progress_bars]}
         begin = self._initial_epoch
         try:
-            with self._parts:
+            with self._fit_in_parts:
                 while True:
                     self._saved = None
                     self._model.fit(**{**arguments, "initial_epoch": begin})
@@ -282,8 +288,8 @@ class _Fitting:
                         break
                     begin = self._next_model(self._saved)
         finally:
-            self.part_begun()  # also when Keras failed before its first epoch
-            self._tell(_nothing("the training ended before it was done"))
+            self.part_started()  # also when Keras failed before its first epoch
+            self._report_outcome(_nothing("the training ended before it was done"))
         self._model.history = self._history
         return Fitted(self._model, self._history)
 
@@ -292,23 +298,23 @@ class _Fitting:
         """Whether the running call of Keras' `fit` ends for a reload, and another follows."""
         return self._saved is not None
 
-    def part_begun(self) -> None:
+    def part_started(self) -> None:
         """Keras has prepared another call of `fit`: its first epoch comes as the next one."""
         start, self._state_snapshot = self._state_snapshot, None
         if start is not None:
-            start.over()
+            start.restore()
 
     def epoch_ended(self, model: KerasModel, epoch: int) -> None:
         """All callbacks have seen the epoch: save if a reload was asked for."""
-        asked = self._parts.asked
-        if not asked:
+        pending = self._fit_in_parts.pending_reloads
+        if not pending:
             return
-        store = CheckpointStore(asked[0].folder, keep=asked[0].keep)
-        tag = CheckpointTag(run=asked[0].run, fit=asked[0].fit, epoch=epoch)
+        store = CheckpointStore(pending[0].folder, keep=pending[0].keep)
+        tag = CheckpointTag(run=pending[0].run, fit=pending[0].fit, epoch=epoch)
         saved = rebuilt.save_for_rebuild(self._framework, model, store, tag=tag)
         if saved.checkpoint is None or model.stop_training or epoch + 1 >= self._epochs:
             why = saved.outcome.why if saved.checkpoint is None else _ENDS
-            self._tell(replace(saved.outcome, ok=False, why=why))
+            self._report_outcome(replace(saved.outcome, ok=False, why=why))
             return
         self._saved, self._store, self._next_epoch = saved, store, epoch + 1
         model.stop_training = True
@@ -319,28 +325,28 @@ class _Fitting:
             raise AssertionError("a state was saved, but nowhere")
         with SIGNALS.delivered_after():
             SIGNALS.hold()
-            made, outcome = rebuilt.rebuild(
+            new_model, outcome = rebuilt.rebuild(
                 self._framework, self._model, saved, store, self._script
             )
             if note := _of_the_data(self._arguments):
                 outcome = replace(outcome, why="; ".join(filter(None, (outcome.why, note))))
-            self._model = self._parts.model = made
+            self._model = self._fit_in_parts.model = new_model
             self._state_snapshot = GlobalStateSnapshot(self._arguments.get("x"))
-            self._tell(outcome)
+            self._report_outcome(outcome)
         return self._next_epoch
 
-    def _tell(self, outcome: ReclaimOutcome) -> None:
-        asked, self._parts.asked = self._parts.asked, []
-        for each in asked:
-            each.done(outcome)
+    def _report_outcome(self, outcome: ReclaimOutcome) -> None:
+        pending, self._fit_in_parts.pending_reloads = self._fit_in_parts.pending_reloads, []
+        for reload in pending:
+            reload.on_done(outcome)
 
     def _check(self) -> None:
-        how = self._how
+        how = self._rebuilder
         if how is None:
             return
         if how.destroys and (why := _of_the_graph(self._arguments)):
             raise TypeError(f"fit: {why}")
-        if why := how.why_not_now():
+        if why := how.why_forbidden():
             raise ValueError(f"fit: a reload would not be possible here: {why}")
         try:
             how.try_out(self._model, self._script)
@@ -354,24 +360,24 @@ class _Fitting:
 
 
 def _count(arguments: dict[str, Any], name: str, otherwise: int) -> int:
-    given = arguments.get(name, otherwise)
+    value = arguments.get(name, otherwise)
     try:
-        return operator.index(given)
+        return operator.index(value)
     except TypeError:
-        raise TypeError(f"fit: {name}={given!r} is no whole number; write {name}=10.") from None
+        raise TypeError(f"fit: {name}={value!r} is no whole number; write {name}=10.") from None
 
 
-def _callbacks(given: object, keras: Any) -> list[Any]:
-    if given is None:
+def _callbacks(callbacks: object, keras: Any) -> list[Any]:
+    if callbacks is None:
         return []
-    if isinstance(given, keras.callbacks.CallbackList):
+    if isinstance(callbacks, keras.callbacks.CallbackList):
         raise TypeError("fit: callbacks is a CallbackList; write a list of callbacks.")
-    listed = _flat(given)
-    for each in listed:
+    listed = _flat(callbacks)
+    for callback in listed:
         # Ours is a callback of every Keras, whichever it was made for.
-        if not isinstance(each, keras.callbacks.Callback | MonitorCallback):
+        if not isinstance(callback, keras.callbacks.Callback | MonitorCallback):
             raise TypeError(
-                f"fit: {each!r} among callbacks is no {keras.__name__} callback;"
+                f"fit: {callback!r} among callbacks is no {keras.__name__} callback;"
                 f" write callbacks=[MonitorCallback()]."
             )
     return listed
@@ -405,7 +411,7 @@ def _of_the_data(arguments: dict[str, Any]) -> str:
     """Why another call of Keras' `fit` reads other batches; empty when it does not."""
     if hasattr(arguments.get("x"), "__next__"):
         return _READ_AHEAD
-    return "" if arguments.get("steps_per_epoch") is None else _BEGUN_AGAIN
+    return "" if arguments.get("steps_per_epoch") is None else _DATA_RESTARTED
 
 
 def _nothing(why: str) -> ReclaimOutcome:

@@ -20,7 +20,7 @@ LOG_BYTES: Final = 2_000_000
 LOG_FILES: Final = 5
 """How many old log files are kept."""
 
-_KEPT_IN_FULL: Final = 3
+_FULL_TRACEBACKS: Final = 3
 _LINES_HELD: Final = 200
 _TEXT_LIMIT: Final = 4096
 
@@ -71,7 +71,7 @@ class FaultLog:
         with self._lock:
             count = self._counts.get(where, 0) + 1
             self._counts[where] = count
-        if count > _KEPT_IN_FULL and count & (count - 1):
+        if count > _FULL_TRACEBACKS and count & (count - 1):
             return
         text = self._text(exc)
         try:
@@ -104,9 +104,9 @@ class FaultLog:
         return name if self._private else f"{name}: {exception_message(exc)}"[:_TEXT_LIMIT]
 
     def _entry(self, where: str, count: int, text: str, exc: BaseException) -> str:
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        head = f"{now} pid {os.getpid()} {where} (fault {count}): {text}\n"
-        if self._private or count > _KEPT_IN_FULL:
+        timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
+        head = f"{timestamp} pid {os.getpid()} {where} (fault {count}): {text}\n"
+        if self._private or count > _FULL_TRACEBACKS:
             return head
         return head + "".join(traceback.format_exception(exc))
 

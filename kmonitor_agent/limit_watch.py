@@ -33,7 +33,7 @@ class Escalation:
             cooldown_s: For how long a level is not done again, seconds.
         """
         self._cooldown_s = cooldown_s
-        self._place = 0
+        self._level_index = 0
         self._ran_s: dict[EscalationLevel, float] = {}
         self._tried: list[EscalationLevel] = []
         self._left_out: dict[EscalationLevel, str] = {}
@@ -50,9 +50,9 @@ class Escalation:
         Args:
             t_s: Now, seconds.
         """
-        if self._place >= len(LEVELS):
+        if self._level_index >= len(LEVELS):
             return True
-        level = LEVELS[self._place]
+        level = LEVELS[self._level_index]
         return level == "restart" or self._has_cooled_down(level, t_s)
 
     def next_step(self, why_not: Mapping[EscalationLevel, str], t_s: float) -> EscalationStep:
@@ -63,9 +63,9 @@ class Escalation:
             t_s: Now, seconds.
         """
         if self._is_over:
-            self.begin_anew()
-        while self._place < len(LEVELS):
-            level = LEVELS[self._place]
+            self.reset()
+        while self._level_index < len(LEVELS):
+            level = LEVELS[self._level_index]
             why = why_not.get(level, "")
             if not why and not self._has_cooled_down(level, t_s):
                 if level != "restart":
@@ -73,7 +73,7 @@ class Escalation:
                 # A process that was started again and is above its limit at once would be
                 # started again for ever.
                 why = "it was done less than the cool-down ago and did not help"
-            self._place += 1
+            self._level_index += 1
             if why:
                 self._left_out[level] = why
                 continue
@@ -83,9 +83,9 @@ class Escalation:
         self._is_over = True
         return "nothing"
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         """The measure is below its limit, or grew anew: the first level is next again."""
-        self._place = 0
+        self._level_index = 0
         self._tried, self._left_out = [], {}
         self._is_over = False
 
@@ -192,8 +192,8 @@ class LimitWatch:
             return None
         if self._vain_before is not None and value > RELEASE_PART * threshold:
             self.restarts_in_vain, self._vain_before = self._vain_before + 1, None
-        began, self._was_started_again = self._was_started_again, False
-        if began and value > threshold and not self._has_cooled_down(t_s):
+        is_after_restart, self._was_started_again = self._was_started_again, False
+        if is_after_restart and value > threshold and not self._has_cooled_down(t_s):
             self._crossed, self._base = True, value
             return self._event(value, threshold, t_s, answered=False)
         is_first, self._base_wanted = self._base_wanted, False
@@ -209,7 +209,7 @@ class LimitWatch:
             return self._release(value, threshold, t_s)
         return None
 
-    def take_new_base(self) -> None:
+    def reset_base(self) -> None:
         """The answer has run: growth counts from the next reading on."""
         self._base_wanted = True
         self._waits_for_answer = False
@@ -284,7 +284,7 @@ class LimitWatch:
         self._crossed = self._owed = self._waits_for_answer = False
         self._base = None
         if self.escalation is not None:
-            self.escalation.begin_anew()
+            self.escalation.reset()
         return self._event(value, threshold, t_s, crossed=False)
 
     def _event(
@@ -336,8 +336,8 @@ class LimitWatches:
         """
         named = set(metrics)
         old = [watch for watch in self._watches if watch.spec.metric in named]
-        kept = [watch for watch in self._watches if watch.spec.metric not in named]
+        watches = [watch for watch in self._watches if watch.spec.metric not in named]
         for spec in specs:
             same = next((watch for watch in old if watch.spec == spec), None)
-            kept.append(same or LimitWatch(spec))
-        self._watches = kept
+            watches.append(same or LimitWatch(spec))
+        self._watches = watches

@@ -97,7 +97,7 @@ def restore_into(
         raise CannotRestore(f"{target} is a folder.", "Name the file to write: model.keras")
     path = checkpoint.resolve()  # the user named it, perhaps by a link
     header = _proved(path)
-    model = _made(keras, path, header, like or (target if target.exists() else None))
+    model = _new_model(keras, path, header, like or (target if target.exists() else None))
     restored = _restore(model, path, header)
     unfinished = unfinished_export_path(target)
     try:
@@ -134,63 +134,63 @@ def _restore(model: KerasModel, path: Path, header: CheckpointHeader) -> Restore
     except StateUnreadable as exc:
         raise CannotRestore(exc.why, "Build and compile it first.") from exc
     _assign(path, steps, chosen)
-    done = sum(variable is not None for variable in chosen)
-    return Restored(header, done, _left_out(facts, chosen))
+    restored = sum(variable is not None for variable in chosen)
+    return Restored(header, restored, _left_out(facts, chosen))
 
 
 def _pair(
     facts: Sequence[StoredVariableFacts], state: Sequence[StateVariable], *, has_optimizer: bool
 ) -> list[StateVariable | None]:
     """For each stored variable the one that takes it, None where it is left out."""
-    ours = {
+    available = {
         group: [each for each in state if _group(each.path) == group] for group in _groups(facts)
     }
-    taken: list[StateVariable | None] = []
+    targets: list[StateVariable | None] = []
     for stored in facts:
         group = _group(stored.path)
-        mine = ours[group].pop(0) if ours[group] else None
+        variable = available[group].pop(0) if available[group] else None
         if group == "optimizer" and not has_optimizer:
-            mine = None
+            variable = None
         elif group in _EXACT:
-            _check(stored, mine)
-        elif mine is None or _differs(stored, mine):
-            mine = None
-        taken.append(mine)
+            _check(stored, variable)
+        elif variable is None or _differs(stored, variable):
+            variable = None
+        targets.append(variable)
     for group in _EXACT:
-        for extra in ours.get(group, ()):
+        for extra in available.get(group, ()):
             raise CannotRestore(
                 f"The model has {extra.path} {_shape(extra)}, which the checkpoint has not.",
                 "It was saved from a model of another making.",
             )
-    return taken
+    return targets
 
 
-def _check(stored: StoredVariableFacts, mine: StateVariable | None) -> None:
-    theirs = f"{stored.path} {stored.shape} {stored.dtype}"
-    if mine is None:
+def _check(stored: StoredVariableFacts, variable: StateVariable | None) -> None:
+    stored_text = f"{stored.path} {stored.shape} {stored.dtype}"
+    if variable is None:
         raise CannotRestore(
-            f"The checkpoint has {theirs}, which the model has not.",
+            f"The checkpoint has {stored_text}, which the model has not.",
             "It was saved from a model of another making.",
         )
-    if _differs(stored, mine):
+    if _differs(stored, variable):
         raise CannotRestore(
-            f"The checkpoint has {theirs} where the model has"
-            f" {mine.path} {_shape(mine)} {_dtype(mine)}.",
+            f"The checkpoint has {stored_text} where the model has"
+            f" {variable.path} {_shape(variable)} {_dtype(variable)}.",
             "It was saved from a model of another making.",
         )
 
 
-def _differs(stored: StoredVariableFacts, mine: StateVariable) -> bool:
-    return stored.shape != _shape(mine) or stored.dtype != _dtype(mine)
+def _differs(stored: StoredVariableFacts, variable: StateVariable) -> bool:
+    return stored.shape != _shape(variable) or stored.dtype != _dtype(variable)
 
 
 def _assign(path: Path, steps: ReclaimSteps, chosen: Sequence[StateVariable | None]) -> None:
     # No zip: it would hold one value while the next is read.
     values = checkpoint_file.read_variables(path)
-    for each in chosen:
+    for state_variable in chosen:
         value = next(values)
-        if each is not None:
-            steps.assign(each.variable, value)
+        if state_variable is not None:
+            steps.assign(state_variable.variable, value)
 
 
 def _left_out(facts: Sequence[StoredVariableFacts], chosen: Sequence[StateVariable | None]) -> str:
@@ -200,25 +200,25 @@ def _left_out(facts: Sequence[StoredVariableFacts], chosen: Sequence[StateVariab
     return ", ".join(f"{groups.count(each)} of {each}" for each in dict.fromkeys(groups))
 
 
-def _made(keras: Any, path: Path, header: CheckpointHeader, like: Path | None) -> KerasModel:
+def _new_model(keras: Any, path: Path, header: CheckpointHeader, like: Path | None) -> KerasModel:
     if like is not None:
         return _loaded(keras, like)
     architecture = checkpoint_file.read_architecture(path)
-    architecture = architecture or next(_told_by_neighbours(path, header), "")
+    architecture = architecture or next(_architectures_nearby(path, header), "")
     if architecture:
         try:
             return model_from_architecture(keras, architecture)
         except Exception as exc:
-            raise _not_made(f"{type(exc).__name__}: {exc}") from exc
+            raise _model_not_created(f"{type(exc).__name__}: {exc}") from exc
     if export_path(path).exists():
         return _loaded(keras, export_path(path))
-    raise _not_made(
+    raise _model_not_created(
         "the checkpoint does not say what the model is made of, nor does another of its fit in"
         f" {path.parent}; those of a save say it, those of a reload do not"
     )
 
 
-def _not_made(why: str) -> CannotRestore:
+def _model_not_created(why: str) -> CannotRestore:
     return CannotRestore(
         f"The model cannot be made: {why[:1000]}.",
         "Give a .keras file of the same model with --like, or restore in the script that makes the"
@@ -230,7 +230,7 @@ def _loaded(keras: Any, path: Path) -> KerasModel:
     try:
         return _load(keras, path)
     except Exception as exc:
-        raise _not_made(f"{path} cannot be loaded: {type(exc).__name__}: {exc}") from exc
+        raise _model_not_created(f"{path} cannot be loaded: {type(exc).__name__}: {exc}") from exc
 
 
 def _load(keras: Any, path: Path) -> KerasModel:
@@ -245,7 +245,7 @@ def _load(keras: Any, path: Path) -> KerasModel:
         return keras.saving.load_model(path)
 
 
-def _told_by_neighbours(path: Path, header: CheckpointHeader) -> Iterator[str]:
+def _architectures_nearby(path: Path, header: CheckpointHeader) -> Iterator[str]:
     """What other checkpoints of the same fit say of the model, where they say something."""
     for other in sorted(path.parent.glob("*.h5")):
         try:
@@ -259,9 +259,10 @@ def _told_by_neighbours(path: Path, header: CheckpointHeader) -> Iterator[str]:
 def _check_written(keras: Any, written: Path, model: KerasModel) -> None:
     """See that what Keras wrote loads with the same weights."""
     again = _load(keras, written)
-    ours, theirs = model.get_weights(), again.get_weights()
-    same = len(ours) == len(theirs) and all(
-        one.tobytes() == other.tobytes() for one, other in zip(ours, theirs, strict=True)
+    weights, loaded_weights = model.get_weights(), again.get_weights()
+    same = len(weights) == len(loaded_weights) and all(
+        one.tobytes() == other.tobytes()
+        for one, other in zip(weights, loaded_weights, strict=True)
     )
     if not same:
         raise ExportFailed("what Keras wrote does not load with the same weights")

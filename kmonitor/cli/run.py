@@ -69,7 +69,7 @@ def _supervise(script: tuple[str, ...], resumes: int) -> int:
             SupervisorOptions(script, resumes),
             folders=folders,
             environ=os.environ,
-            tell=lambda line: print_stderr(terminal_safe(line)),
+            print_line=lambda line: print_stderr(terminal_safe(line)),
         )
         return exit_as(supervisor.run())
     except CannotSupervise as exc:

@@ -162,7 +162,7 @@ class HostFile:
         end_s = time.monotonic() + _LOCK_S
         try:
             make_own_folder(self.path.parent)
-            while (lock := FolderLock.take(self.path.parent, LOCK_NAME)) is None:
+            while (lock := FolderLock.acquire(self.path.parent, LOCK_NAME)) is None:
                 if time.monotonic() > end_s:
                     raise HostsNotSaved(
                         f"{self.path} is being changed by another process.", "Try again."

@@ -176,9 +176,9 @@ class Shipper:
         welcomed = self._send_hello(facts, 1, progress)
         if welcomed is None:
             return
-        reader.go_on_after(welcomed)
+        reader.resume_after(welcomed)
         self._send_all(reader, facts, progress)
-        progress.waits = reader.waits
+        progress.waits = reader.why_waiting
         self._ingest_socket.send(Bye(run=reader.run, last=reader.seq, why="finished"))
 
     def _send_all(
@@ -202,7 +202,7 @@ class Shipper:
                 welcomed = self._send_hello(facts, first, progress)
                 if welcomed is None:
                     return
-                reader.go_on_after(welcomed)
+                reader.resume_after(welcomed)
         progress.refused = f"the hub does not take event {reader.seq + 1}"
 
     def _send_hello(
@@ -360,7 +360,7 @@ def kept_reason(path: Path, reader: SpoolReader, progress: ShippingProgress) -> 
 
 def _in_use_reason(path: Path) -> str:
     try:
-        spool = RunSpool.take(path)
+        spool = RunSpool.acquire(path)
     except UnsafePath as exc:
         return str(exc)
     if spool is None:

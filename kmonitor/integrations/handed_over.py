@@ -111,8 +111,8 @@ class HandedOver:
         return ["object", self._part(kind), inner]
 
     def _part(self, value: Any) -> str:
-        for name, each in self.callables.items():
-            if each is value:
+        for name, known in self.callables.items():
+            if known is value:
                 return name
         name = f"part_{len(self.callables)}"
         self.callables[name] = value

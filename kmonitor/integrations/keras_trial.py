@@ -59,11 +59,11 @@ def size_in_a_process(fold: Fold, *, told: list[Any], **callables: Any) -> dict[
         callables: Likewise.
     """
     request, arguments = fold.ask("size"), decode(told, callables)
-    found, least = _build_hypermodel(arguments), MinimumSize()
-    if _is_bounded(found):
+    hypermodel, least = _build_hypermodel(arguments), MinimumSize()
+    if _is_bounded(hypermodel):
         hp = kt.HyperParameters.from_config(request[HYPERPARAMETERS])
         least = find_minimum_size(
-            _keras3(), lambda: found.build(hp.copy()), request["memory_bytes"]
+            _keras3(), lambda: hypermodel.build(hp.copy()), request["memory_bytes"]
         )
     return msgspec.to_builtins(least)
 
@@ -119,11 +119,11 @@ def _tuner(arguments: dict[str, Any], request: dict[str, Any], size: Any, folder
 
 def _hypermodel(arguments: dict[str, Any], bound: int | None, size: Any) -> Any:
     """The user's, which refuses models that do not fit."""
-    found = _build_hypermodel(arguments)
-    if bound is None or not _is_bounded(found):
-        return found
-    build, fit = found.build, found.fit
-    is_own_fit = type(found).fit is not kt.HyperModel.fit
+    hypermodel = _build_hypermodel(arguments)
+    if bound is None or not _is_bounded(hypermodel):
+        return hypermodel
+    build, fit = hypermodel.build, hypermodel.fit
+    is_own_fit = type(hypermodel).fit is not kt.HyperModel.fit
     least = msgspec.convert(size, MinimumSize)
 
     def built(hp: Any, *args: Any, **named: Any) -> Any:
@@ -134,22 +134,22 @@ def _hypermodel(arguments: dict[str, Any], bound: int | None, size: Any) -> Any:
         check_step_fits(model, _batch(hp, named, args, is_own_fit=is_own_fit), bound)
         return fit(hp, model, *args, **named)
 
-    found.build, found.fit = built, fitted
-    return found
+    hypermodel.build, hypermodel.fit = built, fitted
+    return hypermodel
 
 
 def _hypermodel_of_space(arguments: dict[str, Any], bound: int | None) -> Any:
     """The user's, whose models need no values: only what they ask for counts."""
-    found = _build_hypermodel(arguments)
-    if bound is None or not _is_bounded(found):
-        return found
-    build = found.build
+    hypermodel = _build_hypermodel(arguments)
+    if bound is None or not _is_bounded(hypermodel):
+        return hypermodel
+    build = hypermodel.build
 
     def built(hp: Any, *args: Any, **named: Any) -> Any:
         return build_without_values(_keras3(), lambda: build(hp, *args, **named), bound)
 
-    found.build = built
-    return found
+    hypermodel.build = built
+    return hypermodel
 
 
 def _build_hypermodel(arguments: dict[str, Any]) -> Any:
@@ -201,9 +201,9 @@ def _keras3() -> Any:
 
 def _batch(hp: Any, named: dict[str, Any], args: tuple[Any, ...], *, is_own_fit: bool) -> int:
     """Examples a step; where nothing tells, 1, with which no model is skipped that would fit."""
-    found = named.get("batch_size") or hp.values.get("batch_size")
-    if isinstance(found, int):
-        return found
+    batch_size = named.get("batch_size") or hp.values.get("batch_size")
+    if isinstance(batch_size, int):
+        return batch_size
     x: Any = named.get("x", args[0] if args else None)
     is_array = hasattr(x, "shape") and not is_own_fit
     return min(_DEFAULT_BATCH, len(x)) if is_array else 1

@@ -117,7 +117,7 @@ class InProcesses:
     @property
     def ledger(self) -> Attempts:
         """Every attempt of every trial of the searches of this tuner; prints as a table."""
-        return self._attempts if self._trial_runner is None else self._trial_runner.ledger
+        return self._attempts if self._trial_runner is None else self._trial_runner.attempts
 
     def search(self, *args: Any, **kwargs: Any) -> None:
         """As the tuner's. Arrays are written once, for all trials, into the project's folder.
@@ -149,7 +149,7 @@ class InProcesses:
         finally:
             trials, self._trial_runner = self._trial_runner, None
             sizes, self._sizes = self._sizes, None
-            self._attempts = trials.ledger
+            self._attempts = trials.attempts
             if sizes is not None:
                 sizes.close()
             trials.close()
@@ -166,9 +166,9 @@ class InProcesses:
             trial.hyperparameters = kt.HyperParameters.from_config(
                 result.value[keras_trial.HYPERPARAMETERS]
             )
-            found = keras_trial.results_of(result.value[keras_trial.RESULTS])
-            results += found if isinstance(found, list) else [found]
-            best = self._keep_if_better(trial, result, found, best)
+            outcome = keras_trial.results_of(result.value[keras_trial.RESULTS])
+            results += outcome if isinstance(outcome, list) else [outcome]
+            best = self._keep_if_better(trial, result, outcome, best)
         return results
 
     def on_trial_end(self, trial: Any) -> None:
@@ -186,10 +186,10 @@ class InProcesses:
         finally:
             oracle.max_consecutive_failed_trials = most
         failures = 0
-        for each in reversed([oracle.trials[name] for name in oracle.end_order]):
-            if each.status != "FAILED":
+        for ended_trial in reversed([oracle.trials[name] for name in oracle.end_order]):
+            if ended_trial.status != "FAILED":
                 break
-            failures += not (each.message or "").startswith(_SPARED)
+            failures += not (ended_trial.message or "").startswith(_SPARED)
         if failures >= most and oracle.end_order[-1] == trial.trial_id:
             raise RuntimeError(
                 f"Number of consecutive failures exceeded the limit of {most}.\n{trial.message}"
@@ -293,10 +293,10 @@ class InProcesses:
         }
 
     def _keep_if_better(
-        self, trial: Any, result: FoldResult, found: Any, best: float | None
+        self, trial: Any, result: FoldResult, outcome: Any, best: float | None
     ) -> float | None:
         """Move the checkpoint of an execution to the trial's, unless an earlier one was better."""
-        value = self._best_value(found)
+        value = self._best_value(outcome)
         is_worse = (
             best is not None
             and value is not None
@@ -312,11 +312,11 @@ class InProcesses:
                 fresh.replace(folder / file.name)
         return value
 
-    def _best_value(self, found: Any) -> float | None:
+    def _best_value(self, outcome: Any) -> float | None:
         """Of its epochs; None where they do not note the objective."""
         objective, values = self.oracle.objective, []
-        for each in found if isinstance(found, list) else [found]:
-            history = getattr(each, "history", None) or {}
+        for execution in outcome if isinstance(outcome, list) else [outcome]:
+            history = getattr(execution, "history", None) or {}
             if not objective.has_value(history):
                 return None
             epochs = zip(*history.values(), strict=False)

@@ -64,17 +64,19 @@ def find_minimum_size(keras: Any, build: Callable[[], Any], bound_bytes: int) ->
         bound_bytes: For this process, all in all, where the model can only be made with values.
     """
     try:
-        found = estimate(read_layout(build_without_values(keras, build, bound_bytes)), Plan(1))
+        memory_map = estimate(
+            read_layout(build_without_values(keras, build, bound_bytes)), Plan(1)
+        )
     except ModelTooLarge as exc:
         return MinimumSize(refused=exc.why)
     except Exception:  # noqa: BLE001 - it is built in earnest, where its own error shows
         return MinimumSize()
-    if not found.optimizer:
+    if not memory_map.optimizer:
         return MinimumSize()
     # Gradients need not all be there at one time.
-    all_bytes = found.parameter_bytes + found.gradient_bytes + found.slot_bytes
-    least = min(found.low_bytes, all_bytes)
-    return MinimumSize(found.parameter_bytes, least, found.optimizer)
+    all_bytes = memory_map.parameter_bytes + memory_map.gradient_bytes + memory_map.slot_bytes
+    least = min(memory_map.low_bytes, all_bytes)
+    return MinimumSize(memory_map.parameter_bytes, least, memory_map.optimizer)
 
 
 def check_training_fits(size: MinimumSize, bound_bytes: int) -> None:
@@ -175,18 +177,18 @@ def check_step_fits(model: Any, batch: int, bound_bytes: int) -> None:
         TooLarge: It does not.
     """
     held = process_resident_bytes()
-    found = _map_of(model, batch, bound_bytes - held)
-    if found is None:
+    memory_map = _map_of(model, batch, bound_bytes - held)
+    if memory_map is None:
         return
     # What the weights take is there already, so that it is held.
-    more = found.low_bytes - found.parameter_bytes
+    more = memory_map.low_bytes - memory_map.parameter_bytes
     if held + more <= bound_bytes:
         return
-    low, high = bytes_text(found.low_bytes), found.high_bytes
+    low, high = bytes_text(memory_map.low_bytes), memory_map.high_bytes
     most = f" to {bytes_text(high)}" if high is not None else " or more"
     raise ModelTooLarge(
-        f"a step of this model would take about {bytes_text(found.peak_bytes)} ({low}{most}, tier"
-        f" {found.tier}: {found.method}) at batch {batch}; its process holds {bytes_text(held)}"
+        f"a step of this model would take about {bytes_text(memory_map.peak_bytes)} ({low}{most}, tier"
+        f" {memory_map.tier}: {memory_map.method}) at batch {batch}; its process holds {bytes_text(held)}"
         f" with its weights, of memory={bytes_text(bound_bytes)}; it was not trained"
     )
 
@@ -195,13 +197,13 @@ def _map_of(model: Any, batch: int, left_bytes: int) -> MemoryMap | None:
     """By rules, and by its traced step where those leave a doubt that it fits."""
     try:
         layout = read_layout(model)
-        found = estimate(layout, Plan(batch))
-        if found.peak_bytes - found.parameter_bytes <= left_bytes:
+        memory_map = estimate(layout, Plan(batch))
+        if memory_map.peak_bytes - memory_map.parameter_bytes <= left_bytes:
             return None
         try:
             traced = Traced(trace_training_step(model), layout)
         except CannotTrace:
-            return found
+            return memory_map
         return estimate(layout, Plan(batch, traced=traced))
     except Exception:  # noqa: BLE001 - a model that cannot be described is trained and watched
         return None

@@ -177,8 +177,10 @@ class RemoteTrial(BaseTrial):
 
 def _kind(name: str) -> type[Exception]:
     """The exception of that name, where it is one of Python's own."""
-    found = getattr(builtins, name, None)
-    return found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError
+    builtin = getattr(builtins, name, None)
+    return (
+        builtin if isinstance(builtin, type) and issubclass(builtin, Exception) else RuntimeError
+    )
 
 
 USAGE: Final = Usage(
@@ -278,7 +280,7 @@ class ObjectiveInProcesses:
     @property
     def ledger(self) -> Attempts:
         """Every attempt of every trial so far; prints as a table."""
-        return self._trial_runner.ledger
+        return self._trial_runner.attempts
 
     def __call__(self, trial: Trial) -> float | Sequence[float]:
         """Run a trial to its end; Optuna calls this.
@@ -355,7 +357,7 @@ def in_processes(
     runner = TrialRunner(
         function, study=study, memory=memory, timeout_s=timeout_s, retries=retries, usage=USAGE
     )
-    first = 1 + max((each.fold for each in runner.ledger), default=-1)
+    first = 1 + max((each.fold for each in runner.attempts), default=-1)
     try:
         runner.find(first)
     except BaseException:

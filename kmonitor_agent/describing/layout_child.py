@@ -14,7 +14,7 @@ from kmonitor_agent.describing.model_source import ModelOrigin, NoModel, constru
 from kmonitor_agent.frameworks.layout_reader import WrongShape, read_layout
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 
-_LONGEST_TOLD: int = 400
+_ERROR_TEXT_LIMIT: int = 400
 _CAUSE: str = "Exception encountered: "
 _DUMP = re.compile(r"(Full object config: |config=|Received: config=)[{\[].*")
 """Where Keras prints a whole configuration in an error. Source: Keras 3.15's own words."""
@@ -60,13 +60,13 @@ def main() -> None:
     """Read `Asked` from standard input, write `Told` to standard output, nothing else there."""
     answers = os.dup(1)
     os.dup2(2, 1)  # what the user's code prints is no answer
-    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=LayoutRequest)
-    told = _told(asked)
+    request = msgspec.json.decode(sys.stdin.buffer.read(), type=LayoutRequest)
+    reply = _layout_reply(request)
     with os.fdopen(answers, "wb") as file:
-        file.write(msgspec.json.encode(told))
+        file.write(msgspec.json.encode(reply))
 
 
-def _told(request: LayoutRequest) -> LayoutReply:
+def _layout_reply(request: LayoutRequest) -> LayoutReply:
     try:
         model = construct_model(request.source)
         _build_optimizer(model)
@@ -88,9 +88,9 @@ def user_code_error_text(exc: BaseException) -> str:
     """
     text = str(exc).rpartition(_CAUSE)[2]
     lines = [_DUMP.sub("", each).strip() for each in text.splitlines()]
-    told = " ".join(each for each in lines if each)
-    words = f"{_in_users_code(exc)}{type(exc).__name__}: {told}"
-    return words if len(words) <= _LONGEST_TOLD else f"{words[:_LONGEST_TOLD]}\u2026"
+    message = " ".join(each for each in lines if each)
+    summary = f"{_in_users_code(exc)}{type(exc).__name__}: {message}"
+    return summary if len(summary) <= _ERROR_TEXT_LIMIT else f"{summary[:_ERROR_TEXT_LIMIT]}\u2026"
 
 
 def _build_optimizer(model: Any) -> None:
@@ -100,17 +100,17 @@ def _build_optimizer(model: Any) -> None:
 
 
 def model_shapes(
-    model: Any, given: list[list[int]], sequence: int
+    model: Any, input_shapes: list[list[int]], sequence: int
 ) -> list[tuple[int | None, ...]] | None:
     """Shapes with the batch in front; None if nothing of the model's own is to be changed.
 
     Args:
         model: Whose inputs they are for.
-        given: One for each input, without the batch; empty: the model's own.
+        input_shapes: One for each input, without the batch; empty: the model's own.
         sequence: Length for every open axis; 0: they stay open.
     """
-    if given:
-        return [(None, *shape) for shape in given]
+    if input_shapes:
+        return [(None, *shape) for shape in input_shapes]
     inputs = getattr(model, "inputs", None)
     if not sequence or not inputs:
         return None
@@ -144,13 +144,13 @@ def scaled_shape(
         dtype: Of the input: whole numbers in a row are a sequence, others features.
         scale: Factor; of an open length the multiple of a usual one.
     """
-    is_picture = len(shape) > 2  # noqa: PLR2004 - lengths and channels
+    is_image = len(shape) > 2  # noqa: PLR2004 - lengths and channels
     lengths = shape[:-1] if len(shape) > 1 else shape
     if not shape or (len(shape) == 1 and not dtype.startswith(("int", "uint"))):
         return None
     if shape[len(lengths) :] == (None,):
         return None
-    usual = _USUAL_SIDE if is_picture else _USUAL_LENGTH
+    usual = _USUAL_SIDE if is_image else _USUAL_LENGTH
     scaled = [max(1, round(scale * (usual if each is None else each))) for each in lengths]
     return (*scaled, *(each for each in shape[len(lengths) :] if each is not None))
 

@@ -64,9 +64,9 @@ def main() -> None:
     """Read `LoadRequest` from standard input, write `LoadReply` to standard output."""
     answers = os.dup(1)
     os.dup2(2, 1)  # what the user's classes print is no answer
-    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=LoadRequest)
+    request = msgspec.json.decode(sys.stdin.buffer.read(), type=LoadRequest)
     try:
-        reply = _measured(asked)
+        reply = _measured(request)
     except NoModel as exc:
         reply = LoadReply(error=exc.why)
     except Exception as exc:  # noqa: BLE001 - Keras and the user's code may raise anything
@@ -89,11 +89,11 @@ def _measured(request: LoadRequest) -> LoadReply:
     model = _load(keras, request)
     seconds = time.perf_counter() - began_s
     highest = _highest()
-    kept = _settled()
+    after = _settled()
     state, steps = _optimizer(model, _stored_steps(Path(request.file)))
     return LoadReply(
-        peak_bytes=max(0, max(highest, kept) - before),
-        kept_bytes=max(0, kept - before),
+        peak_bytes=max(0, max(highest, after) - before),
+        kept_bytes=max(0, after - before),
         seconds=seconds,
         optimizer=state,
         steps=steps,

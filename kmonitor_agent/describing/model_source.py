@@ -44,10 +44,10 @@ def register_classes(module: ModuleType, *configs: str) -> list[str]:
 
     defined = dict(_defined(keras, module))
     known = keras.saving.get_custom_objects()
-    for name, found in defined.items():
+    for name, definition in defined.items():
         # A bare text such as "relu" in a configuration is Keras' own.
         if not any(hasattr(getattr(keras, part), name) for part in _STRINGS_OF):
-            known.setdefault(name, found)
+            known.setdefault(name, definition)
     missing: list[str] = []
     for name in _named([json.loads(each) for each in configs if each]):
         bare = name.rpartition(">")[2]
@@ -64,19 +64,19 @@ def _defined(keras: Any, module: ModuleType) -> Iterator[tuple[str, Any]]:
         keras.initializers.Initializer, keras.regularizers.Regularizer,
         keras.constraints.Constraint, keras.optimizers.schedules.LearningRateSchedule,
     )  # fmt: skip
-    for name, found in vars(module).items():
-        home = getattr(found, "__module__", None)
-        if name.startswith("_") or not callable(found) or not isinstance(home, str):
+    for name, definition in vars(module).items():
+        home = getattr(definition, "__module__", None)
+        if name.startswith("_") or not callable(definition) or not isinstance(home, str):
             continue
-        is_kerass = isinstance(found, type) and issubclass(found, kinds)
-        is_own = home == module.__name__ and hasattr(found, "__qualname__")
+        is_kerass = isinstance(definition, type) and issubclass(definition, kinds)
+        is_own = home == module.__name__ and hasattr(definition, "__qualname__")
         if is_own or (is_kerass and home.partition(".")[0] not in _KERAS_PACKAGES):
-            yield name, found
+            yield name, definition
 
 
 def _named(configs: list[Any]) -> Iterator[str]:
     """Names by which Keras will look for what is of other modules, each once."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     waiting: list[Any] = list(configs)
     while waiting:
         node = waiting.pop()
@@ -89,8 +89,8 @@ def _named(configs: list[Any]) -> Iterator[str]:
                 continue
             name = node.get("config") if kind == "function" else node.get("registered_name", kind)
             if isinstance(name, str) and module.partition(".")[0] not in _KERAS_PACKAGES:
-                found[name] = None
-    yield from found
+                names[name] = None
+    yield from names
 
 
 _MOST_NAMED = 5
@@ -161,20 +161,20 @@ def run_module(path: str) -> ModuleType:
     """
     file = Path(path)
     sys.path.insert(0, str(file.parent))
-    found = importlib.util.spec_from_file_location(file.stem, file)
-    if found is None or found.loader is None:
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
         raise NoModel(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(found)
+    module = importlib.util.module_from_spec(spec)
     sys.modules[file.stem] = module
-    found.loader.exec_module(module)
+    spec.loader.exec_module(module)
     return module
 
 
 def _from_script(origin: ModelOrigin) -> Any:
-    made = getattr(run_module(origin.script), origin.function, None)
-    if made is None:
+    value = getattr(run_module(origin.script), origin.function, None)
+    if value is None:
         raise NoModel(f"{origin.script} has no {origin.function}")
-    model = made() if _is_function(made) else made
+    model = value() if _is_function(value) else value
     import keras
 
     if not isinstance(model, keras.Model):
@@ -188,10 +188,10 @@ def _from_script(origin: ModelOrigin) -> Any:
     return model
 
 
-def _is_function(made: Any) -> bool:
+def _is_function(value: Any) -> bool:
     import keras
 
-    return callable(made) and not isinstance(made, keras.Model)
+    return callable(value) and not isinstance(value, keras.Model)
 
 
 def _from_config(origin: ModelOrigin) -> Any:

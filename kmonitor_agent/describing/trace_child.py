@@ -57,9 +57,9 @@ def main() -> None:
     """Read `TraceRequest` from standard input, write `TraceReply` to standard output."""
     answers = os.dup(1)
     os.dup2(2, 1)  # what the user's code prints is no answer
-    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=TraceRequest)
+    request = msgspec.json.decode(sys.stdin.buffer.read(), type=TraceRequest)
     try:
-        reply = _told(asked)
+        reply = _trace_reply(request)
     except (NoModel, WrongShape) as exc:
         reply = TraceReply(error=exc.why)
     except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
@@ -70,7 +70,7 @@ def main() -> None:
         file.write(msgspec.json.encode(reply))
 
 
-def _told(request: TraceRequest) -> TraceReply:
+def _trace_reply(request: TraceRequest) -> TraceReply:
     if request.precision and request.source.script:
         import keras
 

@@ -269,7 +269,7 @@ class HoldsValues(Protocol):
 class VetoesActions(Protocol):
     """What reclaim steps may also know: that other processes train the same model."""
 
-    def why_not_here(self, model: KerasModel, action: str) -> str:
+    def why_vetoed(self, model: KerasModel, action: str) -> str:
         """Why this process must not "save", "export" or "reload" by itself; else empty."""
         ...
 
@@ -313,13 +313,13 @@ class TraceHolder:
         name: Its Python name.
         traces: How many it holds.
         why: What its traces differ in: "300 shapes"; "made 40 times"; empty if not told.
-        keeper: The script's variable or attribute that keeps those that were made; may be empty.
+        container: The script's variable or attribute that keeps those that were made; may be empty.
     """
 
     name: str
     traces: int
     why: str = ""
-    keeper: str = ""
+    container: str = ""
 
 
 @runtime_checkable

@@ -11,7 +11,7 @@ _NAMES: Final = ("keras", "tf_keras")
 _NO_KERAS: Final = (
     "MonitorCallback needs Keras: install keras 3.6 or newer with a backend such as tensorflow."
 )
-_made: dict[tuple[type, type], type] = {}
+_combined_classes: dict[tuple[type, type], type] = {}
 
 T = TypeVar("T")
 
@@ -25,12 +25,12 @@ def with_keras_callback(cls: type[T]) -> type[T]:
     base = _callback_class(os.environ)
     if issubclass(cls, base):
         return cls
-    if (cls, base) not in _made:
+    if (cls, base) not in _combined_classes:
         body = {"__module__": cls.__module__, "__doc__": cls.__doc__, "_plain": cls}
-        made = type(cls.__name__, (cls, base), body)
-        made.__qualname__ = cls.__qualname__
-        _made[cls, base] = made
-    return _made[cls, base]
+        subclass = type(cls.__name__, (cls, base), body)
+        subclass.__qualname__ = cls.__qualname__
+        _combined_classes[cls, base] = subclass
+    return _combined_classes[cls, base]
 
 
 def overrides_step_end(cls: type) -> bool:

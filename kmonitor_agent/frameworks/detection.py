@@ -165,5 +165,5 @@ def _keras2(package: str) -> Framework:
 
 
 def _versions(*packages: str) -> dict[str, str]:
-    found = {name: getattr(sys.modules.get(name), "__version__", "") for name in packages}
-    return {name: str(version) for name, version in found.items() if version}
+    versions = {name: getattr(sys.modules.get(name), "__version__", "") for name in packages}
+    return {name: str(version) for name, version in versions.items() if version}

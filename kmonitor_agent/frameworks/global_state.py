@@ -18,44 +18,44 @@ _KERAS3_SEED = "global_seed_generator"
 
 def read_random_states() -> dict[str, Any]:
     """Plain values by generator: of Python, numpy (legacy), TensorFlow, tf_keras and PyTorch."""
-    found: dict[str, Any] = {"python": random.getstate()}
+    states: dict[str, Any] = {"python": random.getstate()}
     numpy = sys.modules.get("numpy")
     if numpy is not None:
-        found["numpy"] = numpy.random.get_state(legacy=True)
+        states["numpy"] = numpy.random.get_state(legacy=True)
     context = _eager_context()
     if context is not None:
-        found["tensorflow_seed"] = context._seed  # noqa: SLF001 - private, looked for
-        found["tensorflow"] = context._rng.getstate() if context._rng is not None else None  # noqa: SLF001
+        states["tensorflow_seed"] = context._seed  # noqa: SLF001 - private, looked for
+        states["tensorflow"] = context._rng.getstate() if context._rng is not None else None  # noqa: SLF001
     generator = _global_generator()
     if generator is not None:
-        found["tensorflow_generator"] = generator.state.numpy()
+        states["tensorflow_generator"] = generator.state.numpy()
     for package in _KERAS2:
         own = _keras2_generator(package)
         if own is not None:
-            found[package] = own.getstate()
+            states[package] = own.getstate()
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "get_rng_state"):
-        found["torch"] = torch.get_rng_state().numpy().copy()
+        states["torch"] = torch.get_rng_state().numpy().copy()
         if torch.cuda.is_available() and torch.cuda.is_initialized():
-            found["torch_cuda"] = [each.numpy().copy() for each in torch.cuda.get_rng_state_all()]
-    return found
+            states["torch_cuda"] = [each.numpy().copy() for each in torch.cuda.get_rng_state_all()]
+    return states
 
 
-def write_random_states(found: Mapping[str, Any]) -> list[str]:
+def write_random_states(states: Mapping[str, Any]) -> list[str]:
     """Put them back; what could not be, in words."""
     left: list[str] = []
     for name, write in _WRITERS.items():
-        if found.get(name) is None:
+        if states.get(name) is None:
             continue
         try:
-            write(found[name])
+            write(states[name])
         except (AttributeError, ImportError, RuntimeError, TypeError, ValueError) as exc:
             left.append(f"the state of {name}'s random generator was not put back: {exc}")
     return left
 
 
 @contextmanager
-def random_state_kept() -> Generator[None]:
+def preserve_random_state() -> Generator[None]:
     """What code of the script draws in the block, called by us alone, is as not drawn.
 
     Only a generator that moved is put back: what other threads draw from the others stays.
@@ -158,8 +158,12 @@ def _eager_context() -> Any:
         from tensorflow.python.eager import context
     except ImportError:
         return None
-    found = context.context()
-    return found if hasattr(found, "_rng") and hasattr(found, "_seed") else None
+    eager_context = context.context()
+    return (
+        eager_context
+        if hasattr(eager_context, "_rng") and hasattr(eager_context, "_seed")
+        else None
+    )
 
 
 def _global_generator() -> Any:
@@ -206,7 +210,7 @@ def write_name_counters(name_counters: NameCounters) -> None:
 
 
 @contextmanager
-def name_counters_kept(*, from_zero: bool = False) -> Generator[None]:
+def preserve_name_counters(*, from_zero: bool = False) -> Generator[None]:
     """What is made in the block moves no counter.
 
     In Keras 3 the counters are this thread's own, so that no other thread notices.
@@ -242,7 +246,7 @@ def _counters() -> Generator[Any]:
 _SHUFFLING: Final = ("python", "numpy", "torch")
 """Generators that Keras 3 shuffles with; tf.data has its own."""
 
-_TOLD: Final = ("on_epoch_begin", "on_epoch_end")
+_HIDDEN_HOOKS: Final = ("on_epoch_begin", "on_epoch_end")
 
 
 class GlobalStateSnapshot:
@@ -259,13 +263,13 @@ class GlobalStateSnapshot:
         self._names = read_name_counters()
         self._data = data if _is_py_dataset(data) else None
         self._hidden: list[str] = []
-        for name in _TOLD if self._data is not None else ():
+        for name in _HIDDEN_HOOKS if self._data is not None else ():
             # Only in the instance, and only until the first epoch; one that has it there keeps it.
             if name not in getattr(data, "__dict__", {name: None}):
-                setattr(data, name, _untold)
+                setattr(data, name, _skip_epoch_end)
                 self._hidden.append(name)
 
-    def over(self) -> None:
+    def restore(self) -> None:
         """The first epoch of the part is about to begin: all is as after the epoch before."""
         for name in self._hidden:
             delattr(self._data, name)
@@ -279,5 +283,5 @@ def _is_py_dataset(data: object) -> bool:
     return any(cls.__name__ == "PyDataset" for cls in type(data).__mro__)
 
 
-def _untold() -> None:
+def _skip_epoch_end() -> None:
     """An epoch that is none."""

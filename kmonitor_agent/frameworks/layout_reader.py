@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel
-from kmonitor_agent.frameworks.global_state import name_counters_kept
+from kmonitor_agent.frameworks.global_state import preserve_name_counters
 from kmonitor_agent.frameworks.model_building import lazy_imports_blocked
 from kmonitor_agent.frameworks.model_facts import optimizer_name, read_fit_facts, variables_of
 from kmonitor_agent.wire.messages.model_layout import (
@@ -41,7 +41,7 @@ class WrongShape(Exception):
 
 
 @lazy_imports_blocked()
-@name_counters_kept()  # symbolic tensors that are made to follow the shapes have names
+@preserve_name_counters()  # symbolic tensors that are made to follow the shapes have names
 def read_layout(
     model: KerasModel, shapes: Sequence[tuple[int | None, ...]] | None = None
 ) -> ModelLayout:
@@ -96,15 +96,15 @@ class _Reader:
         self.calls: list[CallLayout] = []
         self.inputs: tuple[int, ...] = ()
         self.outputs: tuple[int, ...] = ()
-        self._variable_places: dict[int, int] = {}
-        self._layer_places: dict[int, int] = {}
+        self._variable_indices: dict[int, int] = {}
+        self._layer_indices: dict[int, int] = {}
         self._alive: list[dict[int, Any]] = []  # identities must not be given anew
 
     def add_variables(self, model: KerasModel) -> None:
         trained = {id(each) for each in model.trainable_variables}
         for each in model.variables:
             if not _is_of_seeds(each):
-                self._variable_places[id(each)] = len(self.variables)
+                self._variable_indices[id(each)] = len(self.variables)
                 self.variables.append(_variable(each, is_trainable=id(each) in trained))
 
     def walk_model(
@@ -118,9 +118,14 @@ class _Reader:
                 f"{type(model).__name__} computes in code of its own: which feature maps it"
                 " keeps can only be measured"
             )
-        given = _symbolic_inputs(graph, shapes)
-        self.inputs = tuple(map(self._tensor, given))
-        outputs = self._walk(graph, given, dict(zip(map(id, given), self.inputs, strict=True)), "")
+        symbolic_inputs = _symbolic_inputs(graph, shapes)
+        self.inputs = tuple(map(self._tensor, symbolic_inputs))
+        outputs = self._walk(
+            graph,
+            symbolic_inputs,
+            dict(zip(map(id, symbolic_inputs), self.inputs, strict=True)),
+            "",
+        )
         self.outputs = tuple(outputs)
         self._list_layers(model)
         return (
@@ -132,48 +137,50 @@ class _Reader:
             )
         )
 
-    def _walk(self, graph: Any, given: list[Any], places: dict[int, int], above: str) -> list[int]:
+    def _walk(
+        self, graph: Any, inputs: list[Any], tensor_indices: dict[int, int], above: str
+    ) -> list[int]:
         """Compute every tensor's shape in order; places of the outputs.
 
-        `places` has the place of each symbolic tensor that was made, by identity.
+        `tensor_indices` has the place of each symbolic tensor that was made, by identity.
         """
-        made: dict[int, Any] = dict(zip(map(id, graph.inputs), given, strict=True))
+        new_tensors: dict[int, Any] = dict(zip(map(id, graph.inputs), inputs, strict=True))
         for node in _nodes(graph):
-            args, kwargs = node.arguments.fill_in(made)
+            args, kwargs = node.arguments.fill_in(new_tensors)
             operation = node.operation
             inner = _graph_of(operation)
-            read = [made[id(each)] for each in node.arguments.keras_tensors]
+            read = [new_tensors[id(each)] for each in node.arguments.keras_tensors]
             path = f"{above}{operation.name}"
             if inner is not None and len(read) == len(inner.inputs):
-                outs = self._walk(inner, read, places, f"{path}/")
+                outs = self._walk(inner, read, tensor_indices, f"{path}/")
                 # The same values under other names: a nested model is no place of its own.
                 fresh = [_symbolic(self.tensors[place]) for place in outs]
-                found = outs
+                indices = outs
             else:
                 fresh = _computed(operation, args, kwargs, node)
-                found = [self._tensor(each) for each in fresh]
+                indices = [self._tensor(each) for each in fresh]
                 self.calls.append(
                     CallLayout(
                         layer=self._layer(operation, path),
-                        inputs=tuple(places[id(each)] for each in read),
-                        outputs=tuple(found),
+                        inputs=tuple(tensor_indices[id(each)] for each in read),
+                        outputs=tuple(indices),
                     )
                 )
-            for old, new, place in zip(node.outputs, fresh, found, strict=True):
-                made[id(old)] = new
-                places[id(new)] = place
-        self._alive.append(made)
-        return [places[id(made[id(each)])] for each in graph.outputs]
+            for old, new, place in zip(node.outputs, fresh, indices, strict=True):
+                new_tensors[id(old)] = new
+                tensor_indices[id(new)] = place
+        self._alive.append(new_tensors)
+        return [tensor_indices[id(new_tensors[id(each)])] for each in graph.outputs]
 
     def _tensor(self, tensor: Any) -> int:
         self.tensors.append(TensorLayout(tuple(tensor.shape), str(tensor.dtype)))
         return len(self.tensors) - 1
 
     def _layer(self, layer: Any, path: str) -> int:
-        if id(layer) not in self._layer_places:
-            self._layer_places[id(layer)] = len(self.layers)
-            self.layers.append(_layer(layer, path, self._variable_places))
-        return self._layer_places[id(layer)]
+        if id(layer) not in self._layer_indices:
+            self._layer_indices[id(layer)] = len(self.layers)
+            self.layers.append(_layer(layer, path, self._variable_indices))
+        return self._layer_indices[id(layer)]
 
     def _list_layers(self, model: KerasModel) -> None:
         """Also layers that no call was seen of, so that no variable is without an owner."""
@@ -215,12 +222,12 @@ def _symbolic_inputs(graph: Any, shapes: Sequence[tuple[int | None, ...]] | None
         raise WrongShape(f"the model has {len(graph.inputs)} inputs, not {len(shapes)}")
     import keras
 
-    found = []
+    tensors = []
     for shape, tensor in zip(shapes, graph.inputs, strict=True):
         if len(shape) != len(tensor.shape):
             raise WrongShape(f"the input {tensor.name} has the shape {tuple(tensor.shape)}")
-        found.append(keras.KerasTensor(shape, dtype=tensor.dtype))
-    return found
+        tensors.append(keras.KerasTensor(shape, dtype=tensor.dtype))
+    return tensors
 
 
 def _symbolic(tensor: TensorLayout) -> Any:
@@ -233,35 +240,35 @@ def _computed(operation: Any, args: Any, kwargs: Any, node: Any) -> list[Any]:
     """The symbolic outputs of one call; as recorded where the inputs are, or none are told."""
     import keras
 
-    given = [each for each in keras.tree.flatten((args, kwargs)) if hasattr(each, "shape")]
-    is_recorded = _are_alike(given, node.arguments.keras_tensors) and _have_shapes(node.outputs)
-    if is_recorded and not _opens(given, node.outputs):
+    inputs = [each for each in keras.tree.flatten((args, kwargs)) if hasattr(each, "shape")]
+    is_recorded = _are_alike(inputs, node.arguments.keras_tensors) and _have_shapes(node.outputs)
+    if is_recorded and not _opens(inputs, node.outputs):
         # As it was when the model was made: nothing is to be computed.
         return [keras.KerasTensor(each.shape, dtype=each.dtype) for each in node.outputs]
     _check_inputs(operation, args)
     try:
         outputs = keras.tree.flatten(operation.compute_output_spec(*args, **kwargs))
     except _BUILDS as exc:
-        if not _are_alike(given, node.arguments.keras_tensors):
+        if not _are_alike(inputs, node.arguments.keras_tensors):
             raise WrongShape(f"{operation.name}: {exc}") from exc
         outputs = list(node.outputs)
-    made = [each for each in outputs if hasattr(each, "shape")]
-    if len(made) != len(node.outputs):
-        made = list(node.outputs)
-    if _opens(given, made):
-        made = _as_called(operation, args, kwargs, made)
+    tensors = [each for each in outputs if hasattr(each, "shape")]
+    if len(tensors) != len(node.outputs):
+        tensors = list(node.outputs)
+    if _opens(inputs, tensors):
+        tensors = _as_called(operation, args, kwargs, tensors)
     # Some operations answer with the very tensor they were given.
-    return [keras.KerasTensor(each.shape, dtype=each.dtype) for each in made]
+    return [keras.KerasTensor(each.shape, dtype=each.dtype) for each in tensors]
 
 
-def _opens(given: Sequence[Any], made: Sequence[Any]) -> bool:
+def _opens(inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
     """Whether lengths are said to be open though all that goes in has its lengths."""
-    return not any(None in each.shape[1:] for each in given) and any(
-        None in each.shape[1:] for each in made
+    return not any(None in each.shape[1:] for each in inputs) and any(
+        None in each.shape[1:] for each in outputs
     )
 
 
-def _as_called(operation: Any, args: Any, kwargs: Any, made: list[Any]) -> list[Any]:
+def _as_called(operation: Any, args: Any, kwargs: Any, outputs: list[Any]) -> list[Any]:
     """The same by the call itself: some layers of Keras say less than they know.
 
     EinsumDense with an `output_shape` that has a None says that this length is open.
@@ -269,20 +276,20 @@ def _as_called(operation: Any, args: Any, kwargs: Any, made: list[Any]) -> list[
     import keras
 
     if not str(type(operation).__module__).startswith(_NOT_IN_THE_MODEL):
-        return made  # a user's own code is not called
+        return outputs  # a user's own code is not called
     try:
-        told = keras.tree.flatten(keras.Operation.compute_output_spec(operation, *args, **kwargs))
+        specs = keras.tree.flatten(keras.Operation.compute_output_spec(operation, *args, **kwargs))
     except _BUILDS:
-        return made
-    found = [each for each in told if hasattr(each, "shape")]
-    if len(found) != len(made):
-        return made
-    pairs = zip(found, made, strict=True)
+        return outputs
+    tensors = [each for each in specs if hasattr(each, "shape")]
+    if len(tensors) != len(outputs):
+        return outputs
+    pairs = zip(tensors, outputs, strict=True)
     return [keras.KerasTensor(each.shape, dtype=old.dtype) for each, old in pairs]
 
 
-def _are_alike(given: Sequence[Any], recorded: Sequence[Any]) -> bool:
-    return [(tuple(each.shape), str(each.dtype)) for each in given] == [
+def _are_alike(inputs: Sequence[Any], recorded: Sequence[Any]) -> bool:
+    return [(tuple(each.shape), str(each.dtype)) for each in inputs] == [
         (tuple(each.shape), str(each.dtype)) for each in recorded
     ]
 
@@ -301,11 +308,11 @@ def _check_inputs(operation: Any, args: Any) -> None:
         return
     for spec, tensor in zip(specs, first, strict=True):
         for axis, length in (getattr(spec, "axes", None) or {}).items():
-            found = tensor.shape[int(axis)]
-            if length is not None and found is not None and int(length) != int(found):
+            actual = tensor.shape[int(axis)]
+            if length is not None and actual is not None and int(length) != int(actual):
                 raise WrongShape(
                     f"{operation.name} was built for {length} values along axis {axis} and would"
-                    f" get {found}"
+                    f" get {actual}"
                 )
 
 
@@ -331,16 +338,16 @@ def _settings(layer: Any) -> dict[str, ConfigValue]:
         config = layer.get_config()
     except Exception:  # noqa: BLE001 - a script's own get_config may raise anything
         return {}
-    found = {str(name): value for name, value in config.items() if _is_plain(value)}
-    found |= {name: True for name in config if name.endswith(_PUNISHES) and config[name]}
+    settings = {str(name): value for name, value in config.items() if _is_plain(value)}
+    settings |= {name: True for name in config if name.endswith(_PUNISHES) and config[name]}
     activation = getattr(layer, "activation", None)
     if activation is not None:
-        found["activation"] = str(getattr(activation, "__name__", type(activation).__name__))
+        settings["activation"] = str(getattr(activation, "__name__", type(activation).__name__))
     for name in _WRAPPED:
         inner = getattr(layer, name, None)
         if inner is not None and hasattr(inner, "get_config"):
-            return {**found, **_settings(inner), "wraps": type(inner).__name__}
-    return found
+            return {**settings, **_settings(inner), "wraps": type(inner).__name__}
+    return settings
 
 
 def _is_plain(value: Any) -> bool:
@@ -378,13 +385,13 @@ def _optimizer(model: KerasModel) -> OptimizerLayout | None:
     if optimizer is None:
         return None
     inner = getattr(optimizer, "inner_optimizer", None)
-    told = inner if inner is not None else optimizer
+    base_optimizer = inner if inner is not None else optimizer
     slots = None
-    if getattr(told, "built", False):
+    if getattr(base_optimizer, "built", False):
         slots = tuple(_variable(each) for each in variables_of(optimizer))
     return OptimizerLayout(
-        kind=optimizer_name(told),
-        settings=_settings(told),
+        kind=optimizer_name(base_optimizer),
+        settings=_settings(base_optimizer),
         slots=slots,
         loss_scaling=inner is not None,
     )

@@ -33,8 +33,8 @@ def instances_of(kinds: Iterable[type]) -> list[Any]:
 def with_subclasses(kind: type) -> Iterator[type]:
     """A class and all that derive from it, some of them more than once."""
     yield kind
-    for each in type.__subclasses__(kind):
-        yield from with_subclasses(each)
+    for subclass in type.__subclasses__(kind):
+        yield from with_subclasses(subclass)
 
 
 _FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
@@ -65,16 +65,16 @@ def models_in_use(*, elsewhere: bool = False) -> set[int]:
         for frame in itertools.chain.from_iterable(stacks.values()):
             # Only methods of models are looked into: reading all locals of every frame costs.
             if frame.f_code.co_varnames[:1] == ("self",):
-                with frame_locals(frame) as found:
-                    owner = found.get("self")
+                with frame_locals(frame) as variables:
+                    owner = variables.get("self")
                 if kinds and issubclass(type(owner), kinds):
                     used.add(id(owner))
     return used
 
 
 def _model_classes() -> tuple[type, ...]:
-    found = (getattr(sys.modules.get(name), "Model", None) for name in ("keras", "tf_keras"))
-    return tuple(each for each in found if isinstance(each, type))
+    classes = (getattr(sys.modules.get(name), "Model", None) for name in ("keras", "tf_keras"))
+    return tuple(each for each in classes if isinstance(each, type))
 
 
 def _has_functions(model: Any) -> bool:
@@ -100,25 +100,25 @@ def container_name(objects: tuple[Any, ...]) -> str:
     """
     wanted = set(map(id, objects))
     referrers: list[Any] = gc.get_referrers(*objects)
-    kept = [
+    candidates = [
         (len(wanted.intersection(map(id, _values(each)))), each)
         for each in referrers
         if isinstance(each, _CONTAINERS)
     ]
-    n, keeper = max(kept, key=lambda each: each[0], default=(0, None))
-    return _name_of(keeper) if n >= max(2.0, _PART * len(objects)) else ""
+    n, container = max(candidates, key=lambda each: each[0], default=(0, None))
+    return _name_of(container) if n >= max(2.0, _PART * len(objects)) else ""
 
 
 def _values(container: Any) -> list[Any]:
     return list(container.values() if isinstance(container, dict) else container)
 
 
-def _name_of(keeper: Any) -> str:
-    for each in gc.get_referrers(keeper):
+def _name_of(container: Any) -> str:
+    for referrer in gc.get_referrers(container):
         # An object whose attributes nobody asked for as a dict refers to them itself.
-        names = each if isinstance(each, dict) else getattr(each, "__dict__", None)
+        names = referrer if isinstance(referrer, dict) else getattr(referrer, "__dict__", None)
         for name, value in list(names.items()) if isinstance(names, dict) else ():
-            if value is keeper and isinstance(name, str):
+            if value is container and isinstance(name, str):
                 return name
     return ""
 

@@ -47,8 +47,8 @@ def _lazy_modules() -> list[Any]:
 
 def _is_asleep(lazy: Any) -> bool:
     known = vars(lazy)
-    never_asked = known.get("_available", False) is None and known.get("module", False) is None
-    return never_asked and known.get("name") not in sys.modules
+    is_unloaded = known.get("_available", False) is None and known.get("module", False) is None
+    return is_unloaded and known.get("name") not in sys.modules
 
 
 _WRITE: Final = "write rebuild=make_model, a function that returns the model built and compiled"
@@ -110,19 +110,21 @@ def call_model_factory(script: ModelFactory) -> KerasModel:
         CannotRebuild: It failed, or returned no model that is built; the message says whose fault.
     """
     try:
-        made = script()
+        model = script()
     except Exception as exc:
         raise CannotRebuild(
             f"the function given as rebuild= raised {type(exc).__name__}: {exc}; {_RETURNS}"
         ) from exc
-    if not callable(getattr(made, "fit", None)):
-        found = "None" if made is None else f"{type(made).__name__}, which is no Keras model"
-        raise CannotRebuild(f"the function given as rebuild= returned {found}; {_RETURNS}")
-    if not getattr(made, "built", True):
+    if not callable(getattr(model, "fit", None)):
+        description = (
+            "None" if model is None else f"{type(model).__name__}, which is no Keras model"
+        )
+        raise CannotRebuild(f"the function given as rebuild= returned {description}; {_RETURNS}")
+    if not getattr(model, "built", True):
         raise CannotRebuild(
             f"the function given as rebuild= returned a model that is not built; {_RETURNS}"
         )
-    return made
+    return model
 
 
 @lazy_imports_blocked()
@@ -169,15 +171,15 @@ def copy_model(model: KerasModel, arguments: CompileArguments) -> KerasModel:
         CannotRebuild: The configuration makes no such model.
     """
     try:
-        made = _structure_of(model)
-        arguments.apply_to(made)
+        new_model = _structure_of(model)
+        arguments.apply_to(new_model)
     except CannotRebuild:
         raise
     except Exception as exc:
         raise CannotRebuild(
             f"the model's configuration cannot be read back ({exc}); {_WRITE}"
         ) from exc
-    return made
+    return new_model
 
 
 def _structure_of(model: KerasModel) -> KerasModel:
@@ -185,11 +187,11 @@ def _structure_of(model: KerasModel) -> KerasModel:
         raise CannotRebuild(why)
     if _is_plain(model):
         return keras_module(model).models.clone_model(model)
-    made = type(model).from_config(model.get_config())
-    if not made.built:
+    new_model = type(model).from_config(model.get_config())
+    if not new_model.built:
         build = getattr(model, "get_build_config", None)
-        made.build_from_config(build() if callable(build) else {})
-    return made
+        new_model.build_from_config(build() if callable(build) else {})
+    return new_model
 
 
 def _is_plain(model: KerasModel) -> bool:
@@ -207,9 +209,9 @@ def _has_config_of_its_own(model: KerasModel) -> bool:
 
 def _arguments(model: KerasModel) -> dict[str, Any]:
     v1: Any = getattr(model, "_get_compile_args", None)
-    kept: Any = getattr(getattr(model, "_compile_config", None), "config", None)
-    if isinstance(kept, dict):
-        return kept
+    config: Any = getattr(getattr(model, "_compile_config", None), "config", None)
+    if isinstance(config, dict):
+        return config
     if v1 is None:
         raise CannotRebuild(f"this Keras does not tell how the model is compiled; {_WRITE}")
     extra = getattr(model, "_function_kwargs", None) or {}
@@ -237,8 +239,8 @@ def _drop_prefixes(frozen: Any, prefixes: tuple[str, ...]) -> None:
     # In v1 graph mode compiling puts the output's name before the metric's own, each time.
     if isinstance(frozen, _Recipe):
         name = str(frozen.config.get("name", ""))
-        found = next((each for each in prefixes if name.startswith(each)), "")
-        frozen.config["name"] = name.removeprefix(found)
+        prefix = next((each for each in prefixes if name.startswith(each)), "")
+        frozen.config["name"] = name.removeprefix(prefix)
     elif isinstance(frozen, dict | list | tuple):
         for each in frozen.values() if isinstance(frozen, dict) else frozen:
             _drop_prefixes(each, prefixes)
@@ -273,10 +275,10 @@ def model_from_architecture(keras: Any, architecture: str) -> KerasModel:
     Raises:
         Exception: Whatever Keras raises for a class that it does not know.
     """
-    found = json.loads(architecture)
-    if not isinstance(found, Mapping):
+    config = json.loads(architecture)
+    if not isinstance(config, Mapping):
         raise TypeError("it describes no model")
-    return keras.saving.deserialize_keras_object(found, safe_mode=True)
+    return keras.saving.deserialize_keras_object(config, safe_mode=True)
 
 
 def model_from_legacy_config(config: dict[str, Any]) -> KerasModel:
@@ -325,8 +327,8 @@ def _build_from(model: KerasModel, config: Any) -> None:
         return
     # Its step calls its parts and never the model, which stays unbuilt as it was.
     for part, how in zip(model.layers, config[PARTS], strict=False):
-        says_how = how and how.get("input_shape", ()) is not None
-        if says_how and not getattr(part, "built", True):
+        has_input_shape = how and how.get("input_shape", ()) is not None
+        if has_input_shape and not getattr(part, "built", True):
             part.build_from_config(how)
 
 
@@ -359,7 +361,7 @@ def build_with_optimizers(
     if len(optimizers) != len(trained):
         raise CannotBuild(f"it had {len(trained)} optimizers and now has {len(optimizers)}")
     variables = list(model.variables)
-    for optimizer, places in zip(optimizers, trained, strict=True):
-        if places and max(places) >= len(variables):
+    for optimizer, indices in zip(optimizers, trained, strict=True):
+        if indices and max(indices) >= len(variables):
             raise CannotBuild("it has fewer variables than before")
-        build(optimizer, [variables[place] for place in places])
+        build(optimizer, [variables[index] for index in indices])

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kmonitor_agent.call_stacks import frame_locals
 from kmonitor_agent.frameworks.base import FitFacts, KerasModel, ModelDescription
-from kmonitor_agent.frameworks.global_state import name_counters_kept, random_state_kept
+from kmonitor_agent.frameworks.global_state import preserve_name_counters, preserve_random_state
 from kmonitor_agent.frameworks.script_values import safe_bool, safe_count, safe_getattr, safe_text
 from kmonitor_agent.wire.messages.events import LayerFacts, SlotFacts
 from kmonitor_agent.wire.messages.readings import Reading
@@ -32,17 +32,17 @@ def sequence_length_of(model: Any, fit_locals: Mapping[str, Any]) -> int | None:
     """
     inputs = _flat(getattr(model, "inputs", None))
     data = _first(fit_locals.get("x"))
-    given = _by_name(inputs, data) if isinstance(data, dict) else _flat(data)
-    if not inputs or len(given) != len(inputs):
+    tensors = _by_name(inputs, data) if isinstance(data, dict) else _flat(data)
+    if not inputs or len(tensors) != len(inputs):
         return None
-    found: set[int | None] = set()
-    for wanted, have in zip(inputs, given, strict=True):
+    lengths: set[int | None] = set()
+    for wanted, have in zip(inputs, tensors, strict=True):
         shapes = [tuple(getattr(each, "shape", None) or ()) for each in (wanted, have)]
         if len(shapes[0]) != len(shapes[1]):
             return None
         pairs = zip(shapes[0][1:], shapes[1][1:], strict=True)
-        found |= {length for axis, length in pairs if axis is None}
-    only = found.pop() if len(found) == 1 else None
+        lengths |= {length for axis, length in pairs if axis is None}
+    only = lengths.pop() if len(lengths) == 1 else None
     return int(only) if only else None
 
 
@@ -136,7 +136,10 @@ def schedule_effects_undone(optimizer: Any) -> Generator[None]:
     """For a look at the learning rate: calling a schedule counts names, and one may draw."""
     rate = getattr(optimizer, "_learning_rate", None)
     is_scripts = callable(rate) and type(rate).__module__.partition(".")[0] not in _KERAS
-    with name_counters_kept(), random_state_kept() if is_scripts else contextlib.nullcontext():
+    with (
+        preserve_name_counters(),
+        preserve_random_state() if is_scripts else contextlib.nullcontext(),
+    ):
         yield
 
 
@@ -168,10 +171,10 @@ def read_description(model: KerasModel) -> ModelDescription:
 
 def _readable(facts: Iterable[Any]) -> tuple[Any, ...]:
     """As many as can be read."""
-    found: list[Any] = []
+    readable: list[Any] = []
     with contextlib.suppress(_UNREADABLE):
-        found.extend(facts)
-    return tuple(found)
+        readable.extend(facts)
+    return tuple(readable)
 
 
 def variable_bytes(variable: Any) -> int:
@@ -185,8 +188,8 @@ def variable_bytes(variable: Any) -> int:
 
 def variables_of(optimizer: Any) -> list[Any]:
     """An optimizer's variables, also of old optimizers where that is a method."""
-    found: Any = getattr(optimizer, "variables", ())
-    return list(optimizer.variables() if callable(found) else found)
+    variables: Any = getattr(optimizer, "variables", ())
+    return list(optimizer.variables() if callable(variables) else variables)
 
 
 def _steps_per_execution(model: KerasModel) -> int:
@@ -209,9 +212,9 @@ def _of_data(model: KerasModel) -> tuple[int | None, int | None]:
         if frame is None:
             break
         if frame.f_code.co_name == "fit":
-            with frame_locals(frame) as found:
-                if found.get("self") is model:
-                    return _batch_size_in(found), _sequence_length_in(model, found)
+            with frame_locals(frame) as fit_locals:
+                if fit_locals.get("self") is model:
+                    return _batch_size_in(fit_locals), _sequence_length_in(model, fit_locals)
         frame = frame.f_back
     return None, None
 
@@ -227,11 +230,11 @@ def _batch_size_in(fit_locals: Mapping[str, Any]) -> int | None:
     try:
         data = fit_locals.get("epoch_iterator") or fit_locals.get("data_handler")
         adapter = getattr(data, "data_adapter", None) or getattr(data, "_adapter", None)
-        found = adapter.batch_size if adapter is not None else fit_locals.get("batch_size")
-        found = found() if callable(found) else found
-        if found is None:
-            found = _batch_size_of(getattr(adapter, "_dataset", None))
-        return int(found) if found is not None else None
+        batch_size = adapter.batch_size if adapter is not None else fit_locals.get("batch_size")
+        batch_size = batch_size() if callable(batch_size) else batch_size
+        if batch_size is None:
+            batch_size = _batch_size_of(getattr(adapter, "_dataset", None))
+        return int(batch_size) if batch_size is not None else None
     except _UNREADABLE:
         return None
 
@@ -336,23 +339,23 @@ def _slot_kind(variable: Any, weights: set[str], slots: frozenset[str]) -> str:
     # Keras 3 names a slot "<weight's path with _>_<slot>"; tf_keras "Adam/m/<weight>:0", and its
     # optimizers of before TensorFlow 2.11 "Adam/<weight>/m:0".
     name = str(variable.name)
-    parts = name.split("_")
-    for cut in range(len(parts) - 1, 0, -1):
-        if "_".join(parts[:cut]) in weights:
-            return "_".join(parts[cut:])
-    pieces = name.partition(":")[0].split("/")
+    name_fields = name.split("_")
+    for cut in range(len(name_fields) - 1, 0, -1):
+        if "_".join(name_fields[:cut]) in weights:
+            return "_".join(name_fields[cut:])
+    path_fields = name.partition(":")[0].split("/")
     if slots:
-        return pieces[-1]
-    return pieces[1] if len(pieces) > 2 else pieces[-1]  # noqa: PLR2004 - optimizer/slot/weight
+        return path_fields[-1]
+    return path_fields[1] if len(path_fields) > 2 else path_fields[-1]  # noqa: PLR2004 - optimizer/slot/weight
 
 
 def _list(owner: Any, name: str) -> list[Any]:
     try:
-        found: Any = getattr(owner, name, ())
-        if isinstance(found, str | bytes | bytearray):
+        values: Any = getattr(owner, name, ())
+        if isinstance(values, str | bytes | bytearray):
             return []
         # What a script put there may be data, or go on for ever.
-        return list(itertools.islice(found, _LONGEST_LIST))
+        return list(itertools.islice(values, _LONGEST_LIST))
     except _UNREADABLE:
         return []
 

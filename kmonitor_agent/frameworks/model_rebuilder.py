@@ -7,7 +7,7 @@ from typing import Protocol
 
 from kmonitor_agent.frameworks.base import KerasModel, StateVariable
 from kmonitor_agent.frameworks.global_state import (
-    name_counters_kept,
+    preserve_name_counters,
     read_random_states,
     write_random_states,
 )
@@ -59,7 +59,7 @@ class ModelRebuilder(Protocol):
 
     destroys: bool
 
-    def why_not_now(self) -> str:
+    def why_forbidden(self) -> str:
         """Why this point of the program forbids it; empty when it may be done."""
         ...
 
@@ -85,7 +85,7 @@ class EagerRebuilder:
 
     destroys = False
 
-    def why_not_now(self) -> str:
+    def why_forbidden(self) -> str:
         """Nothing forbids it."""
         return ""
 
@@ -101,16 +101,16 @@ class EagerRebuilder:
         """Build beside the old one; random numbers and names are as if nothing was built."""
         states = read_random_states()
         try:
-            with name_counters_kept(from_zero=True):
-                made = (
+            with preserve_name_counters(from_zero=True):
+                new_model = (
                     call_model_factory(script)
                     if script is not None
                     else copy_model(model, compile_arguments(model))
                 )
-                _build_optimizer(made)
+                _build_optimizer(new_model)
         finally:
             write_random_states(states)
-        return made
+        return new_model
 
 
 def variable_shapes(state: Sequence[StateVariable]) -> list[VariableShape]:
@@ -131,12 +131,12 @@ def check_same_variables(old: Sequence[VariableShape], new: Sequence[VariableSha
     Raises:
         CannotRebuild: It has other variables.
     """
-    ours = [each for each in old if each.is_wanted]
-    theirs = [each for each in new if each.is_wanted]
-    if ours != theirs:
+    old_wanted = [each for each in old if each.is_wanted]
+    new_wanted = [each for each in new if each.is_wanted]
+    if old_wanted != new_wanted:
         raise CannotRebuild(
-            f"the rebuilt model has other variables than the one before ({len(theirs)} instead of"
-            f" {len(ours)}, or of other shapes); write rebuild=make_model, a function that returns"
+            f"the rebuilt model has other variables than the one before ({len(new_wanted)} instead of"
+            f" {len(old_wanted)}, or of other shapes); write rebuild=make_model, a function that returns"
             " the model built, compiled, and with the same layers trainable"
         )
 

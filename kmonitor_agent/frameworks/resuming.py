@@ -17,7 +17,7 @@ class FitData(Protocol):
         """As the script gave it."""
         ...
 
-    def is_begun(self) -> bool | None:
+    def has_iterator(self) -> bool | None:
         """Before an epoch: whether the iterator that serves it and later ones is made already.
 
         None where nothing has to be known of that: it serves one epoch, is in use already, or

@@ -93,26 +93,26 @@ def numeric_logs(
         most: So many at most.
         number: Reads a value; None for what is no number.
     """
-    found: dict[str, float] = {}
+    metrics: dict[str, float] = {}
     try:
         if isinstance(logs, Mapping):
             items = cast("Mapping[Any, Any]", logs).items()
             for name, value in itertools.islice(items, _MOST_LOOKED_AT):
-                if len(found) < most:
-                    _add(found, name, number(value), name_of)
+                if len(metrics) < most:
+                    _add(metrics, name, number(value), name_of)
     except Exception:  # noqa: BLE001, S110 - what was read before it failed counts
         pass
-    return found
+    return metrics
 
 
 def _add(
-    found: dict[str, float], name: Any, number: float | None, name_of: Callable[[str], str]
+    metrics: dict[str, float], name: Any, number: float | None, name_of: Callable[[str], str]
 ) -> None:
     if number is None:
         return
     try:
         text = name_of(safe_text(name))
         if text:
-            found[text] = number
+            metrics[text] = number
     except Exception:  # noqa: BLE001, S110 - a name that cannot be printed
         pass

@@ -45,10 +45,10 @@ JOIN_SLACK_S: Final = 0.4
 """Beyond that, what a running task or a write may take then: the exit as a whole is bounded by the
 sum of both, below two seconds, also where the disk hangs."""
 
-_FAR_AWAY: Final = SocketIdentity(0, 0, 0)
+_REMOTE_SOCKET: Final = SocketIdentity(0, 0, 0)
 """A hub on the network leaves no file to look for: it is always tried."""
 
-Place = Path | DirectAddress
+HubAddress = Path | DirectAddress
 
 
 class AgentThread:
@@ -89,17 +89,17 @@ class AgentThread:
         Raises:
             RuntimeError: No thread can be had; the run is not served.
         """
-        wake = self.wakeup
+        agent_wakeup = self.wakeup
         with self._lock:
             if self._thread is None:
-                work = AgentLoop(self, wake)
+                work = AgentLoop(self, agent_wakeup)
                 thread = threading.Thread(target=work.run, name=THREAD_NAME, daemon=True)
                 thread.start()
                 self._thread = thread
                 _running.add(self)
                 atexit.register(self.close)
             self._streams.append(stream)
-        wake.set()
+        agent_wakeup.set()
 
     def streams(self) -> list[RunStream]:
         """The runs that are served now."""
@@ -179,10 +179,10 @@ class AgentLoop:
         self._timing = agent.timing
         self._transport = Transport()
         self._prepare_at_s = float("-inf")
-        self._has_said_short = False
-        self._connections: dict[Place, HubConnection] = {}
-        self._carried: dict[RunStream, HubConnection] = {}
-        self._stirred_s = float("-inf")
+        self._has_reported_shortage = False
+        self._connections: dict[HubAddress, HubConnection] = {}
+        self._connection_by_stream: dict[RunStream, HubConnection] = {}
+        self._last_activity_s = float("-inf")
         self._is_over = False
         self._is_closed = False
 
@@ -213,7 +213,7 @@ class AgentLoop:
         held: set[str] = set()
         for stream in streams:
             if stream.turn(now_s, is_free=stream.stream_context.run not in held):
-                self._stirred_s = now_s
+                self._last_activity_s = now_s
             held.add(stream.stream_context.run)
             self._connect(stream)
         self._prepare(now_s)
@@ -221,7 +221,7 @@ class AgentLoop:
             if not self._transport.is_short_of_memory():
                 self._guarded(connection.step)
         for stream in streams:
-            stream.keep_up(self._clock.monotonic_s())
+            stream.run_upkeep(self._clock.monotonic_s())
             self._end_if_due(stream)
 
     def _guarded(self, work: Callable[[], None]) -> None:
@@ -242,28 +242,30 @@ class AgentLoop:
     # --- hubs ---
 
     def _connect(self, stream: RunStream) -> None:
-        place = stream.stream_context.socket
-        if place is None or stream in self._carried or stream.is_ending:
+        address = stream.stream_context.socket
+        if address is None or stream in self._connection_by_stream or stream.is_ending:
             return
-        if place not in self._connections:
-            self._connections[place] = HubConnection(self._context(stream), self._timing)
-        self._connections[place].add(stream.delivery)
-        self._carried[stream] = self._connections[place]
+        if address not in self._connections:
+            self._connections[address] = HubConnection(self._context(stream), self._timing)
+        self._connections[address].add(stream.delivery)
+        self._connection_by_stream[stream] = self._connections[address]
 
     def _context(self, stream: RunStream) -> ConnectionContext:
-        place, folders = stream.stream_context.socket, stream.stream_context.folders
+        address, folders = stream.stream_context.socket, stream.stream_context.folders
 
         def look() -> SocketIdentity | None:
-            if place is None or not self._transport.has(place):
+            if address is None or not self._transport.has(address):
                 return None
-            return _FAR_AWAY if isinstance(place, DirectAddress) else find_hub_socket(place)
+            return (
+                _REMOTE_SOCKET if isinstance(address, DirectAddress) else find_hub_socket(address)
+            )
 
         def connect() -> HubChannel | None:
-            found = None if place is None else self._transport.socket(place)
-            if found is not None:
-                is_far = isinstance(place, DirectAddress)
-                found.connect(own_keys(folders, "agent") if is_far else None)
-            return found
+            hub_socket = None if address is None else self._transport.socket(address)
+            if hub_socket is not None:
+                is_far = isinstance(address, DirectAddress)
+                hub_socket.connect(own_keys(folders, "agent") if is_far else None)
+            return hub_socket
 
         return ConnectionContext(HubDialer(look, connect), self._clock, self._agent.record)
 
@@ -275,10 +277,10 @@ class AgentLoop:
         self._prepare_at_s = now_s + self._timing.retry_s
         for place in missing:
             self._transport.prepare(place)
-        if self._transport.shortage and not self._has_said_short:
-            self._has_said_short = True
-            for stream in self._carried:
-                stream.say_short(self._transport.shortage)
+        if self._transport.shortage and not self._has_reported_shortage:
+            self._has_reported_shortage = True
+            for stream in self._connection_by_stream:
+                stream.report_shortage(self._transport.shortage)
 
     # --- waiting ---
 
@@ -291,11 +293,11 @@ class AgentLoop:
         wait_s = min([wait_s, *(connection.wait_s() for connection in connections)])
         if any(stream.is_ending for stream in streams):
             wait_s = min(wait_s, self._timing.drain_s)
-        is_still = now_s - self._stirred_s > self._timing.still_s
-        look_s = wait_s if is_still and self._fall_asleep(streams) else self._timing.drain_s
+        is_still = now_s - self._last_activity_s > self._timing.still_s
+        poll_s = wait_s if is_still and self._fall_asleep(streams) else self._timing.drain_s
         end_s = now_s + wait_s
         while True:
-            if self._is_called(min(look_s, max(0.0, end_s - now_s))):
+            if self._is_called(min(poll_s, max(0.0, end_s - now_s))):
                 self._agent_wakeup.clear()
                 break
             now_s = self._clock.monotonic_s()
@@ -316,16 +318,16 @@ class AgentLoop:
     # --- end ---
 
     def _end_if_due(self, stream: RunStream) -> None:
-        connection = self._carried.get(stream)
-        wire = None if connection is None else connection.hub_channel
-        if not stream.may_leave(self._clock.monotonic_s(), is_connected=wire is not None):
+        connection = self._connection_by_stream.get(stream)
+        channel = None if connection is None else connection.hub_channel
+        if not stream.may_leave(self._clock.monotonic_s(), is_connected=channel is not None):
             return
         if connection is not None:
-            if wire is not None:
+            if channel is not None:
                 with stream.faults.guarded("link.bye"):
-                    stream.delivery.say_bye(wire, stream.ended_why)
+                    stream.delivery.send_bye(channel, stream.ended_why)
             connection.remove(stream.delivery)
-            del self._carried[stream]
+            del self._connection_by_stream[stream]
         stream.leave()
         self._agent.remove(stream)
 

@@ -33,12 +33,12 @@ class SeenCommands:
         self._ids: dict[str, None] = {}
         self._path: Path | None = None
         if folder is not None:
-            self.keep_in(folder)
+            self.store_in(folder)
 
     def __contains__(self, command_id: str) -> bool:
         return command_id in self._ids
 
-    def keep_in(self, folder: Path) -> None:
+    def store_in(self, folder: Path) -> None:
         """Add the ids that the folder holds, and write new ones there from now on."""
         self._path = folder / COMMANDS_NAME
         try:
@@ -84,7 +84,7 @@ class CommandInbox:
 
     def __init__(
         self,
-        boot: str,
+        session_id: str,
         on_command: OnCommand,
         *,
         emit: Callable[[Event], None],
@@ -92,22 +92,22 @@ class CommandInbox:
         faults: FaultLog,
     ) -> None:
         self.seen_commands = SeenCommands()
-        self._boot = boot
+        self._session_id = session_id
         self._on_command = on_command
         self._emit = emit
         self._now_s = now_s
         self._faults = faults
         self._held: set[str] = set()
 
-    def take(self, command: Command) -> None:
+    def receive(self, command: Command) -> None:
         """Accept, refuse or (a repetition) ignore a command; never raises."""
         if command.id in self.seen_commands:
             return
         self._remember(command.id)
-        if command.boot != self._boot:
-            self._tell(command, "refused", "it was meant for another process of this run")
+        if command.boot != self._session_id:
+            self._report(command, "refused", "it was meant for another process of this run")
         elif len(self._held) >= HELD_LIMIT:
-            self._tell(command, "refused", f"{HELD_LIMIT} commands are waiting already")
+            self._report(command, "refused", f"{HELD_LIMIT} commands are waiting already")
         else:
             self._held.add(command.id)
             self._hand_over(command)
@@ -129,9 +129,9 @@ class CommandInbox:
             self._on_command(command)
         except Exception as exc:  # noqa: BLE001 - the session's fault must not end this thread
             self._faults.record("link.on_command", exc)
-            self._tell(command, "failed", f"kmonitor's own fault: {type(exc).__name__}")
+            self._report(command, "failed", f"kmonitor's own fault: {type(exc).__name__}")
 
-    def _tell(self, command: Command, state: CommandState, why: str) -> None:
+    def _report(self, command: Command, state: CommandState, why: str) -> None:
         self._emit(
             CommandProgress(
                 t_s=self._now_s(), id=command.id, name=command.name, state=state, why=why

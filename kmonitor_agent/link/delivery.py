@@ -172,7 +172,7 @@ class RunDelivery:
         self._clock = clock
         self._timing = timing
         self._send_window = SendWindow()
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self._hello_at_s = self._not_before_s = float("-inf")
         self._read_at_s = self._progress_s = 0.0
 
@@ -182,12 +182,12 @@ class RunDelivery:
         return self._delivery_context.run
 
     @property
-    def is_done(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the hub has everything, or will get nothing more from here."""
         outbox = self._delivery_context.outbox
         return self.phase is DeliveryPhase.SUPERSEDED or outbox.acked >= outbox.last_seq
 
-    def greet(self, now_s: float, *, is_other_hub: bool = False) -> None:
+    def connected(self, now_s: float, *, is_other_hub: bool = False) -> None:
         """There is a connection: say hello next, to a hub that refused this run not too soon."""
         if self.phase is DeliveryPhase.SUPERSEDED:
             return
@@ -214,9 +214,9 @@ class RunDelivery:
     def write(self, channel: HubChannel, now_s: float) -> None:
         """Say what is due."""
         if self.phase is DeliveryPhase.REFUSED and now_s >= self._hello_at_s:
-            self.greet(now_s)
+            self.connected(now_s)
         if self.phase is DeliveryPhase.GREETING:
-            self._say_hello(channel, now_s)
+            self._send_hello(channel, now_s)
         elif self.phase is DeliveryPhase.LIVE:
             self._send_batches(channel, now_s)
 
@@ -229,7 +229,7 @@ class RunDelivery:
         elif self.phase is not DeliveryPhase.LIVE:
             return
         elif isinstance(message, HelloAgain):
-            self.greet(now_s)
+            self.connected(now_s)
         else:
             self._on_progress(message, now_s)
 
@@ -237,13 +237,13 @@ class RunDelivery:
         """The hub cannot serve this run: pause it alone, or end it here."""
         if error.code == "superseded":
             self.phase = DeliveryPhase.SUPERSEDED
-            self.say_once("superseded", "Another process of this run reports to the hub now.")
+            self.notify_once("superseded", "Another process of this run reports to the hub now.")
         elif error.fatal or error.code == "unauthorised":
             self._reject(now_s, f"hub_{error.code}", f"The hub refuses: {error.text}")
         elif error.code in {"busy", "quota"}:
             self._pause(now_s, min(error.retry_ms / 1000, self._timing.refused_s))
 
-    def say_bye(self, channel: HubChannel, why: str) -> None:
+    def send_bye(self, channel: HubChannel, why: str) -> None:
         """Report to a hub that is there that the run ends here (`why` of its `SessionEnded`)."""
         if self.phase is DeliveryPhase.LIVE:
             ending = _BYES.get(why, "finished")
@@ -251,17 +251,17 @@ class RunDelivery:
                 Bye(run=self.run, last=self._delivery_context.outbox.last_seq, why=ending)
             )
 
-    def say_once(self, code: str, text: str) -> None:
+    def notify_once(self, code: str, text: str) -> None:
         """Add a notice to the run, the first time that this is to be said."""
-        if code not in self._said:
-            self._said.add(code)
+        if code not in self._reported:
+            self._reported.add(code)
             t_s = self._delivery_context.now_s()
             self._delivery_context.emit(
                 Notice(t_s=t_s, level="error", code=code, text=text[:4096])
             )
 
     def _reject(self, now_s: float, code: str, text: str) -> None:
-        self.say_once(code, text)
+        self.notify_once(code, text)
         self._pause(now_s, self._timing.refused_s)
 
     def _pause(self, now_s: float, seconds: float) -> None:
@@ -270,7 +270,7 @@ class RunDelivery:
 
     # --- writing ---
 
-    def _say_hello(self, channel: HubChannel, now_s: float) -> None:
+    def _send_hello(self, channel: HubChannel, now_s: float) -> None:
         if now_s < self._hello_at_s:
             return
         self._hello_at_s = now_s + self._timing.hello_s
@@ -307,7 +307,7 @@ class RunDelivery:
             self._progress_s = now_s
         elif now_s - self._progress_s > self._timing.stall_s:
             self._progress_s = now_s
-            self.greet(now_s)
+            self.connected(now_s)
 
     def _send_batch(self, channel: HubChannel, now_s: float) -> bool:
         first = self._send_window.next_seq

@@ -79,16 +79,16 @@ class EventQueue:
 
     Attributes:
         agent_wakeup: Polled by the agent's thread.
-        is_shut: Nothing is taken any more: closed, or a forked child.
+        is_closed: Nothing is taken any more: closed, or a forked child.
         is_sleeping: Set by the agent's thread when it no longer looks here; a `put` wakes it.
         dropped: Events that found no room since the start.
     """
 
-    __slots__ = ("_events", "agent_wakeup", "dropped", "is_shut", "is_sleeping")
+    __slots__ = ("_events", "agent_wakeup", "dropped", "is_closed", "is_sleeping")
 
     def __init__(self, wakeup: AgentWakeup) -> None:
         self.agent_wakeup = wakeup
-        self.is_shut = False
+        self.is_closed = False
         self.is_sleeping = False
         self.dropped = 0
         self._events: deque[Event] = deque(maxlen=EVENTS_LIMIT)
@@ -100,7 +100,7 @@ class EventQueue:
 
     def put(self, event: Event) -> None:
         """Leave an event; neither blocks nor raises."""
-        if self.is_shut:
+        if self.is_closed:
             return
         events = self._events
         if len(events) == EVENTS_LIMIT:
@@ -110,7 +110,7 @@ class EventQueue:
             self.is_sleeping = False
             self.agent_wakeup.set()
 
-    def take(self) -> list[Event]:
+    def drain(self) -> list[Event]:
         """Everything that lies here now, in order; for the agent's thread."""
         # As many as there are now: an emitter in a loop must not hold the agent's thread here.
         # One can be gone from a full ring meanwhile only if another takes its place.
@@ -124,6 +124,6 @@ class EventQueue:
             self.is_sleeping = False
         return self.is_sleeping
 
-    def shut(self) -> None:
+    def close(self) -> None:
         """Take nothing from now on."""
-        self.is_shut = True
+        self.is_closed = True

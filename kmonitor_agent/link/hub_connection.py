@@ -40,16 +40,16 @@ def find_hub_socket(path: Path) -> SocketIdentity | None:
     """
     try:
         check_private_folder(path.parent)
-        found = path.lstat()
+        status = path.lstat()
     except NotPrivate:
         raise
     except OSError:
         return None
-    if not stat.S_ISSOCK(found.st_mode):
+    if not stat.S_ISSOCK(status.st_mode):
         raise NotPrivate(path, "is not a socket; remove it")
-    if hasattr(os, "getuid") and found.st_uid != os.getuid():
-        raise NotPrivate(path, f"belongs to user id {found.st_uid}; remove it")
-    return SocketIdentity(found.st_dev, found.st_ino, found.st_ctime_ns)
+    if hasattr(os, "getuid") and status.st_uid != os.getuid():
+        raise NotPrivate(path, f"belongs to user id {status.st_uid}; remove it")
+    return SocketIdentity(status.st_dev, status.st_ino, status.st_ctime_ns)
 
 
 # hub_search: Finds a hub, and after one was left decides when to try again.
@@ -65,12 +65,12 @@ class HubDialer:
     """How a hub is found and connected to.
 
     Attributes:
-        look: Finds the hub's socket; raises NotPrivate.
+        find_socket: Finds the hub's socket; raises NotPrivate.
         connect: Opens a connection to it; None while the process is short of what that takes.
         jitter: A random number, 0.5..1, that spreads reconnections.
     """
 
-    look: Callable[[], SocketIdentity | None]
+    find_socket: Callable[[], SocketIdentity | None]
     connect: Callable[[], HubChannel | None]
     jitter: Callable[[], float] = lambda: _OWN.uniform(0.5, 1.0)
 
@@ -87,13 +87,13 @@ class HubSearch:
         self._timing = timing
         self._socket_identity: SocketIdentity | None = None
         self._pause_s = timing.backoff_s
-        self._look_at_s = self._not_before_s = float("-inf")
+        self._search_at_s = self._not_before_s = float("-inf")
         self.is_other = False
 
     @property
     def due_s(self) -> float:
         """Monotonic time of the next look."""
-        return self._look_at_s
+        return self._search_at_s
 
     def find(self, now_s: float) -> HubChannel | None:
         """A new connection if a hub's socket is there and it is time to try it.
@@ -101,23 +101,23 @@ class HubSearch:
         Raises:
             NotPrivate: Somebody else could have put the socket there.
         """
-        if now_s < self._look_at_s:
+        if now_s < self._search_at_s:
             return None
-        self._look_at_s = now_s + self._timing.look_s
-        seen = self._hub_dialer.look()
-        if seen is None:
+        self._search_at_s = now_s + self._timing.search_s
+        identity = self._hub_dialer.find_socket()
+        if identity is None:
             return None
         # Another socket than the one that was left: a hub has just started, no need to wait.
-        if seen == self._socket_identity and now_s < self._not_before_s:
-            self._look_at_s = min(self._look_at_s, self._not_before_s)
+        if identity == self._socket_identity and now_s < self._not_before_s:
+            self._search_at_s = min(self._search_at_s, self._not_before_s)
             return None
-        wire = self._hub_dialer.connect()
-        if wire is not None:
-            self.is_other = seen != self._socket_identity
-            self._socket_identity = seen
-        return wire
+        channel = self._hub_dialer.connect()
+        if channel is not None:
+            self.is_other = identity != self._socket_identity
+            self._socket_identity = identity
+        return channel
 
-    def left(self, now_s: float, *, was_steady: bool, pause_s: float = 0.0) -> None:
+    def back_off(self, now_s: float, *, was_steady: bool, pause_s: float = 0.0) -> None:
         """A hub was left: wait, jittered, and twice as long the next time.
 
         Args:
@@ -128,7 +128,7 @@ class HubSearch:
         if was_steady:
             self._pause_s = self._timing.backoff_s
         self._not_before_s = now_s + max(self._pause_s * self._hub_dialer.jitter(), pause_s)
-        self._look_at_s = min(now_s + self._timing.look_s, self._not_before_s)
+        self._search_at_s = min(now_s + self._timing.search_s, self._not_before_s)
         self._pause_s = min(self._pause_s * 2, self._timing.backoff_limit_s)
 
 
@@ -158,15 +158,15 @@ class HubConnection:
         hub_channel: The connection, or None.
     """
 
-    def __init__(self, outside: ConnectionContext, timing: Timing) -> None:
+    def __init__(self, context: ConnectionContext, timing: Timing) -> None:
         self.hub_channel: HubChannel | None = None
-        self._outside = outside
+        self._connection_context = context
         self._timing = timing
-        self._search = HubSearch(outside.hub_dialer, timing)
+        self._search = HubSearch(context.hub_dialer, timing)
         self._deliveries: dict[str, RunDelivery] = {}
         self._pings = 0
         self._was_not_private = False
-        self._ping_at_s = self._live_since_s = self._heard_s = 0.0
+        self._ping_at_s = self._live_since_s = self._received_s = 0.0
 
     @property
     def is_live(self) -> bool:
@@ -177,7 +177,7 @@ class HubConnection:
         """Carry one more run."""
         self._deliveries[delivery.run] = delivery
         if self.hub_channel is not None:
-            delivery.greet(self._outside.clock.monotonic_s())
+            delivery.connected(self._connection_context.clock.monotonic_s())
 
     def remove(self, delivery: RunDelivery) -> None:
         """Carry it no longer."""
@@ -186,9 +186,9 @@ class HubConnection:
 
     def step(self) -> None:
         """Read what came, then do what is due; never blocks."""
-        now_s = self._outside.clock.monotonic_s()
+        now_s = self._connection_context.clock.monotonic_s()
         if self.hub_channel is None:
-            self._look(now_s)
+            self._try_connect(now_s)
         if self.hub_channel is not None:
             self._read(self.hub_channel, now_s)
         if self.hub_channel is not None:
@@ -196,24 +196,24 @@ class HubConnection:
 
     def wait_s(self) -> float:
         """Seconds until `step` has something to do by itself."""
-        now_s = self._outside.clock.monotonic_s()
+        now_s = self._connection_context.clock.monotonic_s()
         if not self._is_wanted():
             return float("inf")
         if self.hub_channel is None:
             return max(0.0, self._search.due_s - now_s)
         due_s = min(each.due_s(now_s) for each in self._deliveries.values())
-        due_s = min(due_s, self._heard_s + self._timing.dead_s)
+        due_s = min(due_s, self._received_s + self._timing.dead_s)
         if self._answered():
             due_s = min(due_s, self._ping_at_s)
         return max(0.0, due_s - now_s)
 
     def close(self) -> None:
         """Leave the hub; `step` connects again."""
-        wire, self.hub_channel = self.hub_channel, None
+        channel, self.hub_channel = self.hub_channel, None
         for delivery in self._deliveries.values():
             delivery.disconnected()
-        if wire is not None:
-            wire.close()
+        if channel is not None:
+            channel.close()
 
     def _is_wanted(self) -> bool:
         return any(
@@ -222,40 +222,42 @@ class HubConnection:
 
     # --- finding and leaving ---
 
-    def _look(self, now_s: float) -> None:
+    def _try_connect(self, now_s: float) -> None:
         if not self._is_wanted():
             return
         try:
             self.hub_channel = self._search.find(now_s)
         except NotPrivate as exc:
             text = "No hub is used: others could have made its socket, or read this device's key."
-            self._say_once("hub_not_private", text)
+            self._notify_once("hub_not_private", text)
             if not self._was_not_private:
                 self._was_not_private = True
-                self._outside.on_fault("link.look", exc)
+                self._connection_context.on_fault("link.look", exc)
         if self.hub_channel is not None:
-            self._heard_s = now_s
+            self._received_s = now_s
             self._live_since_s = 0.0
             for delivery in self._deliveries.values():
-                delivery.greet(now_s, is_other_hub=self._search.is_other)
+                delivery.connected(now_s, is_other_hub=self._search.is_other)
 
     def _leave(self, now_s: float, *, pause_s: float = 0.0) -> None:
         since_s, self._live_since_s = self._live_since_s, 0.0
         self.close()
         was_steady = since_s > 0 and now_s - since_s > self._timing.steady_s
-        self._search.left(now_s, was_steady=was_steady, pause_s=pause_s)
+        self._search.back_off(now_s, was_steady=was_steady, pause_s=pause_s)
 
-    def _say_once(self, code: str, text: str) -> None:
+    def _notify_once(self, code: str, text: str) -> None:
         for delivery in self._deliveries.values():
-            delivery.say_once(code, text)
+            delivery.notify_once(code, text)
 
     # --- writing ---
 
     def _write(self, channel: HubChannel, now_s: float) -> None:
         if channel.is_bad:
-            self._say_once("hub_broken", "The hub sent messages that make no sense; it was left.")
+            self._notify_once(
+                "hub_broken", "The hub sent messages that make no sense; it was left."
+            )
             self._leave(now_s)
-        elif now_s - self._heard_s > self._timing.dead_s or not self._is_wanted():
+        elif now_s - self._received_s > self._timing.dead_s or not self._is_wanted():
             self._leave(now_s)
         else:
             for delivery in self._deliveries.values():
@@ -270,7 +272,7 @@ class HubConnection:
         self._pings += 1
         # One run after another: what the hub forgot of one is found without asking for all.
         run = known[self._pings % len(known)].run
-        clock = self._outside.clock
+        clock = self._connection_context.clock
         wall_s = max(0.0, clock.wall_s())
         channel.send(Ping(n=self._pings, run=run, mono=clock.monotonic_s(), wall=wall_s))
 
@@ -283,7 +285,7 @@ class HubConnection:
 
     def _read(self, channel: HubChannel, now_s: float) -> None:
         for message in channel.received():
-            self._heard_s = now_s
+            self._received_s = now_s
             self._handle(channel, message, now_s)
             if self.hub_channel is not channel:
                 return
@@ -312,7 +314,7 @@ class HubConnection:
         elif error.run:
             return
         elif error.fatal or error.code in {"unauthorised", "superseded"}:
-            self._say_once(f"hub_{error.code}", f"The hub refuses: {error.text}")
+            self._notify_once(f"hub_{error.code}", f"The hub refuses: {error.text}")
             self._leave(now_s, pause_s=self._timing.refused_s)
         elif error.code in {"busy", "quota"}:
             self._leave(now_s, pause_s=min(error.retry_ms / 1000, self._timing.refused_s))

@@ -38,16 +38,16 @@ class HubSocket:
     """
 
     def __init__(
-        self, context: "zmq.Context[zmq.Socket[bytes]]", place: Path | DirectAddress
+        self, context: "zmq.Context[zmq.Socket[bytes]]", address: Path | DirectAddress
     ) -> None:
         """Make the socket; `connect` connects it.
 
         Args:
             context: For the socket.
-            place: The hub's socket on this host, or its address on the network.
+            address: The hub's socket on this host, or its address on the network.
         """
         self.bad_frames = 0
-        self._place = place
+        self._address = address
         self._connected = ""
         self.raw = context.socket(zmq.DEALER)
         self.raw.setsockopt(zmq.LINGER, 0)
@@ -68,15 +68,15 @@ class HubSocket:
         """
         self.close()
         self.bad_frames = 0
-        place = self._place
-        if isinstance(place, Path):
-            endpoint = ipc_endpoint(place)
+        address = self._address
+        if isinstance(address, Path):
+            endpoint = ipc_endpoint(address)
         elif keys is None:
-            raise ValueError(place.endpoint)
+            raise ValueError(address.endpoint)
         else:
-            endpoint = place.endpoint
-            self.raw.setsockopt(zmq.IPV6, place.is_ipv6)
-            self.raw.setsockopt(zmq.CURVE_SERVERKEY, key_z85(place.key))
+            endpoint = address.endpoint
+            self.raw.setsockopt(zmq.IPV6, address.is_ipv6)
+            self.raw.setsockopt(zmq.CURVE_SERVERKEY, key_z85(address.key))
             self.raw.setsockopt(zmq.CURVE_PUBLICKEY, keys.public)
             self.raw.setsockopt(zmq.CURVE_SECRETKEY, keys.secret)
             # The kernel would ask again after 1, 3, 7 s: too late once a network is repaired.

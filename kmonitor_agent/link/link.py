@@ -59,7 +59,7 @@ class Link:
         self,
         *,
         run: str,
-        boot: str,
+        session_id: str,
         folders: Folders,
         started: SessionStarted,
         hub: HubChoice,
@@ -71,7 +71,7 @@ class Link:
 
         Args:
             run: Run id.
-            boot: Random id of this process start, the one in `started`.
+            session_id: Random id of this process start, the one in `started`.
             folders: Where spool and socket lie.
             started: First event of the boot; its `t_s` is now.
             hub: Which hub to report to.
@@ -80,10 +80,12 @@ class Link:
             agent: Whose thread serves it; tests have their own.
 
         Raises:
-            ValueError: `boot` is not the one in `started`.
+            ValueError: `session_id` is not the one in `started`.
         """
-        if boot != started.boot:
-            raise ValueError(f"boot {boot!r} is not that of its first event, {started.boot!r}")
+        if session_id != started.boot:
+            raise ValueError(
+                f"boot {session_id!r} is not that of its first event, {started.boot!r}"
+            )
         self._agent = agent
         self._clock = agent.clock
         self._began_s = self._clock.monotonic_s() - started.t_s
@@ -136,7 +138,7 @@ class Link:
 
     def end(self, *, timeout_s: float) -> None:
         """Everything to the spool, then to a hub that is there; does not wait for it."""
-        self._event_queue.shut()
+        self._event_queue.close()
         self._stream.end(timeout_s)
         self._agent.wakeup.set()
 
@@ -146,7 +148,7 @@ class Link:
         Args:
             timeout_s: Most seconds for the hub; next to none are taken if none was ever seen.
         """
-        self._event_queue.shut()
+        self._event_queue.close()
         if self.is_started:
             with self._faults.guarded("link.close"):
                 self._agent.end([self._stream], timeout_s)

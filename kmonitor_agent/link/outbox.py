@@ -127,7 +127,7 @@ class Outbox:
         self,
         writer: SpoolWriter,
         *,
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
         now_s: Callable[[], float],
         faults: FaultLog,
         clock: Clock,
@@ -137,7 +137,7 @@ class Outbox:
 
         Args:
             writer: The run's spool.
-            tell: Emits an event about the spool itself.
+            emit: Emits an event about the spool itself.
             now_s: The boot's `t_s`.
             faults: Where our own faults go.
             clock: For retention.
@@ -148,7 +148,7 @@ class Outbox:
         self.degraded = ""
         self.refused: UnsafePath | None = None
         self._writer = writer
-        self._tell = tell
+        self._emit = emit
         self._now_s = now_s
         self._faults = faults
         self._clock = clock
@@ -164,7 +164,7 @@ class Outbox:
         self._missing_from = 0
         self._marked = 0
         self._unread = 0
-        self._kept_why = ""
+        self._why_undeleted = ""
         self._rested_first_seq: int | None = None
 
     @property
@@ -224,7 +224,7 @@ class Outbox:
             return
         if not self.degraded:
             try:
-                self._wake_up()
+                self._reopen()
                 self._writer.write(records)
             except (OSError, NotPrivate, SpoolLocked) as exc:
                 self._degrade(exc)
@@ -233,7 +233,7 @@ class Outbox:
                 self._ring.add(record, drop_rank(event))
             self._save_weighty(records, events)
         else:
-            self._keep_hot(records)
+            self._add_hot(records)
         # Last, since other threads read it: what is numbered is kept.
         self.last_seq = records[-1].seq
 
@@ -255,7 +255,7 @@ class Outbox:
             return
         try:
             if self._writer.spool is None:
-                spool = self._writer.open(given=self.last_seq)
+                spool = self._writer.open(last_seq=self.last_seq)
                 self._rested_first_seq = None
                 self.last_seq = max(self.last_seq, spool.last_seq)
             waiting = self._ring.records()
@@ -266,7 +266,7 @@ class Outbox:
         if self.folder is not None:
             self._reserve.hold(self.folder)
         self._ring.forget(self.last_seq)
-        self._keep_hot(waiting)
+        self._add_hot(waiting)
         self._recover()
 
     def read(self, first: int, limit: int, limit_bytes: int) -> list[bytes]:
@@ -280,15 +280,15 @@ class Outbox:
         Raises:
             OSError: The spool cannot be read now.
         """
-        found: list[bytes] = []
+        bodies: list[bytes] = []
         n_bytes = 0
         for seq in range(first, min(first + limit, self.last_seq + 1)):
-            body = self._body(seq, found[-1] if found else None)
+            body = self._body(seq, bodies[-1] if bodies else None)
             n_bytes += len(body)
-            if found and n_bytes > limit_bytes:
+            if bodies and n_bytes > limit_bytes:
                 break
-            found.append(body)
-        return found
+            bodies.append(body)
+        return bodies
 
     def replace(self, seq: int, why: str) -> None:
         """Send a `Lost` in the place of an event that the hub refused."""
@@ -313,7 +313,7 @@ class Outbox:
         except FileNotFoundError:
             pass  # removed: the next event notices
         except (IsADirectoryError, UnsafePath) as exc:
-            self._tell_kept(exc.strerror or type(exc).__name__)
+            self._report_undeleted(exc.strerror or type(exc).__name__)
         except OSError as exc:
             if exc.errno not in REFUSALS:
                 raise
@@ -335,12 +335,12 @@ class Outbox:
         except FileNotFoundError:
             return  # removed meanwhile: there is nothing to let go
         except OSError as exc:
-            self._tell_kept(exc.strerror or type(exc).__name__)
+            self._report_undeleted(exc.strerror or type(exc).__name__)
             return
-        self._kept_why = ""
+        self._why_undeleted = ""
         self._writer.n_bytes = max(0, self._writer.n_bytes - freed)
 
-    def tell_unwritten(self) -> None:
+    def report_unwritten(self) -> None:
         """At the end: say how many events found no room on the disk, if there are any."""
         unwritten = len(self._ring) - len(self._reserve.saved) + self._ring.dropped
         if self._is_full and unwritten > 0:
@@ -381,7 +381,7 @@ class Outbox:
                 seq, self._now_s(), f"could not be encoded: {type(exc).__name__}"
             )
 
-    def _keep_hot(self, records: Sequence[SpoolRecord]) -> None:
+    def _add_hot(self, records: Sequence[SpoolRecord]) -> None:
         self._hot.update(records)
         self._hot_bytes += sum(len(record.body) for record in records)
         while len(self._hot) > HOT_EVENTS or self._hot_bytes > HOT_BYTES:
@@ -392,32 +392,32 @@ class Outbox:
         if body is not None:
             return body
         try:
-            found = self._from_disk(seq)
+            stored = self._from_disk(seq)
         except OSError:
             self._reader = None
             self._unread += 1
             if self._unread < UNREAD_LIMIT:
                 raise
-            found = None
-        if found is not None:
+            stored = None
+        if stored is not None:
             self._unread = 0
-            return found
+            return stored
         t_s = event_time_s(before) if before is not None else 0.0
         return encode_lost_event(seq, t_s, WHY_MISSING)
 
-    def _wake_up(self) -> None:
+    def _reopen(self) -> None:
         """Open the spool again after a rest. Raises: SpoolLocked, NotPrivate, OSError."""
         if self._rested_first_seq is None:
             return
         if self._writer.spool is None:
-            self._writer.open(given=self.last_seq)
+            self._writer.open(last_seq=self.last_seq)
         self._rested_first_seq = None
         if self.folder is not None:
             self._reserve.hold(self.folder)
 
     def _from_disk(self, seq: int) -> bytes | None:
         try:
-            self._wake_up()
+            self._reopen()
         except (NotPrivate, SpoolLocked) as exc:
             raise OSError(errno.EBUSY, str(exc)) from exc
         spool = self._writer.spool
@@ -472,18 +472,18 @@ class Outbox:
             f"The disk refuses kmonitor's spool ({plain}): events wait in memory, and the "
             f"oldest samples are dropped when that is full. See `kmonitor doctor` for its place."
         )
-        self._tell(Notice(t_s=self._now_s(), level="warning", code="spool_degraded", text=text))
+        self._emit(Notice(t_s=self._now_s(), level="warning", code="spool_degraded", text=text))
 
-    def _tell_kept(self, why: str) -> None:
-        if self.degraded or why == self._kept_why:
+    def _report_undeleted(self, why: str) -> None:
+        if self.degraded or why == self._why_undeleted:
             return
-        self._kept_why = why
+        self._why_undeleted = why
         # No path in what leaves the process: the run may be private.
         text = (
             f"The disk does not let go what kmonitor's hub has stored long ago ({why}): the spool "
             f"takes more room than it should until it does. See `kmonitor doctor` for its place."
         )
-        self._tell(Notice(t_s=self._now_s(), level="warning", code="spool_kept", text=text))
+        self._emit(Notice(t_s=self._now_s(), level="warning", code="spool_kept", text=text))
 
     def _recover(self) -> None:
         self.degraded = ""
@@ -491,7 +491,7 @@ class Outbox:
         text = "The disk takes kmonitor's spool again."
         if self._ring.dropped:
             text += f" {self._ring.dropped} events were dropped meanwhile."
-        self._tell(Notice(t_s=self._now_s(), level="info", code="spool_recovered", text=text))
+        self._emit(Notice(t_s=self._now_s(), level="info", code="spool_recovered", text=text))
 
 
 def _least(event: SessionStarted) -> SessionStarted:

@@ -43,23 +43,23 @@ class UnrecordedWarning:
         private: Leave the folder's name out.
     """
 
-    def __init__(self, place: Path, *, private: bool) -> None:
-        self._place = "its folder" if private else str(place)
-        self._is_told = False
+    def __init__(self, folder: Path, *, private: bool) -> None:
+        self._folder_text = "its folder" if private else str(folder)
+        self._is_logged = False
 
-    def tell(self, why: str) -> None:
+    def log(self, why: str) -> None:
         """Say it, once in a process.
 
         Args:
             why: What the disk said.
         """
-        if self._is_told:
+        if self._is_logged:
             return
-        self._is_told = True
+        self._is_logged = True
         logging.getLogger(LOGGER).warning(
             "kmonitor: this run is recorded nowhere: %s takes nothing (%s) and no hub answers."
             " The training is not affected. See: kmonitor doctor",
-            self._place,
+            self._folder_text,
             why,
         )
 
@@ -73,7 +73,7 @@ HUB_AWAITED_S: Final = 5.0
 WRITTEN_AT_ONCE: Final = 512
 """Most events in one write, which goes into one segment: far below `SEGMENT_LIMIT_BYTES`."""
 
-IDLE_LOOK_S: Final = 1.0
+IDLE_POLL_S: Final = 1.0
 """How often the tasks of an idle run are run."""
 
 
@@ -141,7 +141,7 @@ class RunStream:
             SpoolWriter(
                 context.folders.spool, _facts(context), clock, state=context.folders.state
             ),
-            tell=queue.put,
+            emit=queue.put,
             now_s=context.now_s,
             faults=faults,
             clock=clock,
@@ -153,7 +153,7 @@ class RunStream:
             context.run,
             context.started,
             self.outbox,
-            self._commands.take,
+            self._commands.receive,
             queue.put,
             context.now_s,
             faults,
@@ -164,7 +164,7 @@ class RunStream:
         )
         self._phase = _Phase.OPENING
         self._ended_why = "finished"
-        self._told_dropped = 0
+        self._reported_dropped = 0
         self._lock_until_s: float | None = None
         self._not_before_s = float("-inf")
         self._end_s: float | None = None
@@ -202,7 +202,7 @@ class RunStream:
         """
         return self._guarded("link.turn", now_s, lambda: self._turn(now_s, is_free=is_free))
 
-    def keep_up(self, now_s: float) -> None:
+    def run_upkeep(self, now_s: float) -> None:
         """After the network's turn: retention, and the fault log."""
 
         def work() -> bool:
@@ -221,7 +221,7 @@ class RunStream:
             return self._timing.lock_s / 30
         due_s = min(self._upkeep.wait_s(now_s), self._idle_tasks.wait_s(now_s))
         if self.is_idle:
-            return max(due_s, IDLE_LOOK_S)
+            return max(due_s, IDLE_POLL_S)
         due_s = min(due_s, self.schedule.wait_s(now_s))
         return max(due_s, self._not_before_s - now_s)
 
@@ -229,7 +229,7 @@ class RunStream:
         """Whether an ending run has nothing more to do, or no more time."""
         if self._end_s is None:
             return False
-        is_waiting = self.delivery.hub_seen and is_connected and not self.delivery.is_done
+        is_waiting = self.delivery.hub_seen and is_connected and not self.delivery.is_complete
         is_drained = self._phase is _Phase.OPEN and self._is_finishing
         return (is_drained and not is_waiting) or now_s >= self._end_s
 
@@ -243,11 +243,11 @@ class RunStream:
             self._phase = _Phase.ENDED
             with self.faults.guarded("link.finish"):
                 if self.outbox.acked < self.outbox.last_seq:
-                    self.outbox.tell_unwritten()
-                self._say_unrecorded()
+                    self.outbox.report_unwritten()
+                self._warn_unrecorded()
 
     def _is_settled(self) -> bool:
-        return self.delivery.phase is not DeliveryPhase.LIVE or self.delivery.is_done
+        return self.delivery.phase is not DeliveryPhase.LIVE or self.delivery.is_complete
 
     @property
     def ended_why(self) -> str:
@@ -256,7 +256,7 @@ class RunStream:
 
     def forget_in_child(self) -> None:
         """In a forked child: leave the parent's files alone."""
-        self.event_queue.shut()
+        self.event_queue.close()
         self.outbox.forget_in_child()
 
     def _guarded(self, where: str, now_s: float, work: Callable[[], bool]) -> bool:
@@ -304,7 +304,7 @@ class RunStream:
 
     def _remember_commands(self) -> None:
         if self.outbox.folder is not None:
-            self._commands.seen_commands.keep_in(self.outbox.folder)
+            self._commands.seen_commands.store_in(self.outbox.folder)
 
     def _leave_launcher(self) -> None:
         started = self.stream_context.started
@@ -324,7 +324,7 @@ class RunStream:
     # --- each turn ---
 
     def _drain(self) -> bool:
-        events = self.event_queue.take()
+        events = self.event_queue.drain()
         for event in events:
             self._commands.note(event)
             if isinstance(event, SessionEnded):
@@ -343,26 +343,24 @@ class RunStream:
                 # Whoever removed the spool may have removed what the hub knew of the run too.
                 self.outbox.append([self.stream_context.started])
         if self.stream_context.now_s() > HUB_AWAITED_S:
-            self._say_unrecorded()
+            self._warn_unrecorded()
 
-    def _say_unrecorded(self) -> None:
+    def _warn_unrecorded(self) -> None:
         if self.outbox.degraded and not self.delivery.hub_seen:
             refused = None if self.stream_context.started.private else self.outbox.refused
-            self._unrecorded_warning.tell(
-                self.outbox.degraded if refused is None else str(refused)
-            )
+            self._unrecorded_warning.log(self.outbox.degraded if refused is None else str(refused))
 
     def _report_dropped(self) -> None:
         dropped = self.event_queue.dropped
-        if dropped > self._told_dropped:
-            n, self._told_dropped = dropped - self._told_dropped, dropped
+        if dropped > self._reported_dropped:
+            n, self._reported_dropped = dropped - self._reported_dropped, dropped
             text = f"{n} events found no room while kmonitor waited for the disk."
             self.outbox.append([self._notice("events_dropped", text)])
 
     def _notice(self, code: str, text: str) -> Event:
         return Notice(t_s=self.stream_context.now_s(), level="warning", code=code, text=text)
 
-    def say_short(self, shortage: str) -> None:
+    def report_shortage(self, shortage: str) -> None:
         """Note that the process is too short of something to look for a hub."""
         text = (
             f"kmonitor does not connect to its hub: {shortage} in this process. Events wait on the"

@@ -19,7 +19,7 @@ class Timing:
         ping_s: Longest time between two pings; a hub may ask for shorter.
         dead_s: A hub that was silent for so long is left.
         stall_s: Events unacknowledged for so long, from a hub that is alive: say hello again.
-        look_s: Between two looks for a hub's socket that is not there.
+        search_s: Between two looks for a hub's socket that is not there.
         backoff_s: First pause after a hub was left; doubles, and is jittered down to its half.
         backoff_limit_s: Longest pause after a hub that was not reached or fell silent: so soon
             after a network is mended, a run is seen again. With 30 s a cut of 40 s was followed
@@ -45,7 +45,7 @@ class Timing:
     ping_s: float = 1.0
     dead_s: float = 2.5
     stall_s: float = 10.0
-    look_s: float = 0.5
+    search_s: float = 0.5
     backoff_s: float = 0.1
     backoff_limit_s: float = 1.0
     refused_s: float = 30.0

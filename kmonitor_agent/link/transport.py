@@ -47,13 +47,13 @@ class Transport:
         self._sockets: dict[Path | DirectAddress, HubSocket] = {}
         self._poller: zmq.Poller | None = None
 
-    def has(self, place: Path | DirectAddress) -> bool:
+    def has(self, address: Path | DirectAddress) -> bool:
         """Whether the socket for a hub was made."""
-        return place in self._sockets
+        return address in self._sockets
 
-    def prepare(self, place: Path | DirectAddress) -> None:
+    def prepare(self, address: Path | DirectAddress) -> None:
         """Make the socket for a hub, unless something is short; see `shortage`."""
-        if place in self._sockets:
+        if address in self._sockets:
             return
         self.shortage = missing_resources(NEEDS)
         if self.shortage:
@@ -71,16 +71,16 @@ class Transport:
             self._context = zmq.Context()
             _open.append(self._context)
             self._poller = zmq.Poller()
-        socket = HubSocket(self._context, place)
-        self._sockets[place] = socket
+        socket = HubSocket(self._context, address)
+        self._sockets[address] = socket
         if self._poller is not None:
             self._poller.register(socket.raw, zmq.POLLIN)
 
-    def socket(self, place: Path | DirectAddress) -> "HubSocket | None":
+    def socket(self, address: Path | DirectAddress) -> "HubSocket | None":
         """The socket for a hub, if it could be made and there is memory to connect it."""
         if self.is_short_of_memory():
             return None
-        return self._sockets.get(place)
+        return self._sockets.get(address)
 
     def is_short_of_memory(self) -> bool:
         """Whether libzmq is better left alone now."""

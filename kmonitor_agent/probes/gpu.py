@@ -59,18 +59,18 @@ def read_load(nvml: Any, device: Any) -> DeviceLoad:
     card, is_part = _card_of(nvml, device)
     of = ", the whole card of this MIG instance" if is_part else ""
     return DeviceLoad(
-        utilisation=_asked(
+        utilisation=_query(
             nvml,
             lambda: nvml.nvmlDeviceGetUtilizationRates(device).gpu / 100.0,
             Reading(None, _FRACTION, "driver: NVML, time in which anything ran on the device"),
             why="no utilisation of a MIG instance" if is_part else "",
         ),
-        temperature=_asked(
+        temperature=_query(
             nvml,
             lambda: nvml.nvmlDeviceGetTemperature(card, _ON_THE_CHIP),
             Reading(None, _DEGREES, f"driver: NVML, chip{of}"),
         ),
-        power=_asked(
+        power=_query(
             nvml,
             lambda: nvml.nvmlDeviceGetPowerUsage(card) / 1000.0,
             Reading(None, _WATTS, f"driver: NVML, card{of}"),
@@ -88,14 +88,16 @@ def _card_of(nvml: Any, device: Any) -> tuple[Any, bool]:
     return device, False
 
 
-def _asked(nvml: Any, ask: Callable[[], float], found: Reading, *, why: str = "") -> Reading:
+def _query(nvml: Any, read: Callable[[], float], template: Reading, *, why: str = "") -> Reading:
     """A value as the driver gives it, or why it does not; never 0 for what was not measured."""
     if why:
-        return Reading.missing(found.unit, f"the driver tells {why}")
+        return Reading.missing(template.unit, f"the driver tells {why}")
     try:
-        return Reading(float(ask()), found.unit, found.source)
+        return Reading(float(read()), template.unit, template.source)
     except (nvml.NVMLError, AttributeError) as exc:
-        return Reading.missing(found.unit, f"the driver does not tell it for this device: {exc}")
+        return Reading.missing(
+            template.unit, f"the driver does not tell it for this device: {exc}"
+        )
 
 
 NO_DRIVER: Final = "no NVIDIA driver on this host"
@@ -187,16 +189,16 @@ class Gpu:
         if self._device is None:
             return ""
         try:
-            found = self._nvml.nvmlDeviceGetName(self._device)
+            raw_name = self._nvml.nvmlDeviceGetName(self._device)
         except self._nvml.NVMLError:
             return ""
-        return found.decode(errors="replace") if isinstance(found, bytes) else str(found)
+        return raw_name.decode(errors="replace") if isinstance(raw_name, bytes) else str(raw_name)
 
-    def look_for_others(self) -> None:
+    def find_other_devices(self) -> None:
         """See which devices beside the first this process uses; costs some milliseconds."""
         if self._device is None:
             return
-        found: list[tuple[int, Any]] = []
+        others: list[tuple[int, Any]] = []
         for number in range(1, MOST_MORE_DEVICES + 1):
             try:
                 device = self._visible(number)
@@ -206,8 +208,8 @@ class Gpu:
             except (self._nvml.NVMLError, ValueError):
                 break
             if any(each.pid == os.getpid() for each in used):
-                found.append((number, device))
-        self._others = tuple(found)
+                others.append((number, device))
+        self._others = tuple(others)
 
     def _open(self) -> str:
         """Find the device; the reason in words when there is none."""
@@ -259,14 +261,14 @@ class Gpu:
             processes = self._nvml.nvmlDeviceGetComputeRunningProcesses(self._device)
         except self._nvml.NVMLError as exc:
             return Reading.missing("bytes", f"the driver reports no per-process memory: {exc}")
-        mine = [each.usedGpuMemory for each in processes if each.pid == os.getpid()]
-        if not mine or mine[0] is None:
+        own_bytes = [each.usedGpuMemory for each in processes if each.pid == os.getpid()]
+        if not own_bytes or own_bytes[0] is None:
             return Reading.missing(
                 "bytes",
                 "the driver lists no memory under this process's id:"
                 " the device is not in use yet, or this is a container",
             )
-        return Reading(float(mine[0]), "bytes", "driver: NVML, this process")
+        return Reading(float(own_bytes[0]), "bytes", "driver: NVML, this process")
 
 
 def _all_missing(why: str) -> DeviceReadings:

@@ -46,16 +46,16 @@ class HeapCounts:
     def read(self) -> dict[str, Reading]:
         """Read them now, keep them as the newest, and give their values by field name."""
         blocks = float(sys.getallocatedblocks())
-        found = {BLOCKS: Reading(blocks, "1", "python: sys.getallocatedblocks")}
+        readings = {BLOCKS: Reading(blocks, "1", "python: sys.getallocatedblocks")}
         if self._mallinfo is None:
-            found |= {name: Reading.missing("bytes", self._why_not) for name in (IN_USE, FREE)}
+            readings |= {name: Reading.missing("bytes", self._why_not) for name in (IN_USE, FREE)}
         else:
             info = self._mallinfo()
             in_use = float(info.uordblks + info.hblkhd)
-            found[IN_USE] = Reading(in_use, "bytes", "C library: mallinfo2, in use")
-            found[FREE] = Reading(float(info.fordblks), "bytes", "C library: mallinfo2, free")
-        self.newest = found
-        return found
+            readings[IN_USE] = Reading(in_use, "bytes", "C library: mallinfo2, in use")
+            readings[FREE] = Reading(float(info.fordblks), "bytes", "C library: mallinfo2, free")
+        self.newest = readings
+        return readings
 
 
 def _find_mallinfo() -> tuple[Any, str]:
@@ -104,15 +104,15 @@ class ObjectCounts:
 
         Walks all objects once: about 0.1 s for each million of them.
         """
-        now = _count_by_kind()
-        before, self._before = self._before, now
+        current = _count_by_kind()
+        before, self._before = self._before, current
         if before is None:
-            return [ObjectGrowth(kind, count) for kind, count in now.most_common(MOST_LISTED)]
-        grown = {kind: now[kind] - before[kind] for kind in now.keys() | before.keys()}
+            return [ObjectGrowth(kind, count) for kind, count in current.most_common(MOST_LISTED)]
+        grown = {kind: current[kind] - before[kind] for kind in current.keys() | before.keys()}
         first = sorted(grown, key=lambda kind: (-grown[kind], kind))[: MOST_LISTED // 2]
         chosen = [kind for kind in first if grown[kind] > 0]
-        chosen += [kind for kind, _ in now.most_common(MOST_LISTED) if kind not in chosen]
-        return [ObjectGrowth(kind, now[kind], grown[kind]) for kind in chosen[:MOST_LISTED]]
+        chosen += [kind for kind, _ in current.most_common(MOST_LISTED) if kind not in chosen]
+        return [ObjectGrowth(kind, current[kind], grown[kind]) for kind in chosen[:MOST_LISTED]]
 
 
 class AllocationTrace:
@@ -126,7 +126,7 @@ class AllocationTrace:
         self._first: tracemalloc.Snapshot | None = None
 
     @property
-    def is_under_way(self) -> bool:
+    def is_running(self) -> bool:
         """Whether the first moment was taken and the second was not."""
         return self._first is not None
 
@@ -149,7 +149,7 @@ class AllocationTrace:
             self._is_ours = False
             return [], 0
         try:
-            taken_bytes = tracemalloc.get_tracemalloc_memory()
+            tracing_bytes = tracemalloc.get_tracemalloc_memory()
             grown = _without_ours(tracemalloc.take_snapshot()).compare_to(
                 _without_ours(first), "lineno"
             )
@@ -159,7 +159,7 @@ class AllocationTrace:
             self._is_ours = False
         lines = [each for each in grown if each.size_diff > 0]
         lines.sort(key=lambda each: -each.size_diff)
-        return [_told(each) for each in lines[:MOST_LISTED]], taken_bytes
+        return [_allocation_growth(each) for each in lines[:MOST_LISTED]], tracing_bytes
 
 
 def _count_by_kind() -> Counter[str]:
@@ -175,14 +175,14 @@ def _count_by_kind() -> Counter[str]:
 
 
 def _all_types() -> list[type]:
-    found: dict[int, type] = {}
+    types_by_id: dict[int, type] = {}
     waiting: list[type] = [object]
     while waiting:
         kind = waiting.pop()
-        if id(kind) not in found:
-            found[id(kind)] = kind
+        if id(kind) not in types_by_id:
+            types_by_id[id(kind)] = kind
             waiting += type.__subclasses__(kind)
-    return list(found.values())
+    return list(types_by_id.values())
 
 
 def _name(kind: type) -> str:
@@ -202,10 +202,10 @@ def _without_ours(snapshot: tracemalloc.Snapshot) -> tracemalloc.Snapshot:
     )
 
 
-def _told(each: tracemalloc.StatisticDiff) -> AllocationGrowth:
-    frame = each.traceback[0]
-    place = f"{_short(frame.filename)}:{frame.lineno}"
-    return AllocationGrowth(place[-4096:], each.size_diff, each.count_diff)
+def _allocation_growth(difference: tracemalloc.StatisticDiff) -> AllocationGrowth:
+    frame = difference.traceback[0]
+    location = f"{_short(frame.filename)}:{frame.lineno}"
+    return AllocationGrowth(location[-4096:], difference.size_diff, difference.count_diff)
 
 
 def _short(path: str) -> str:

@@ -15,7 +15,7 @@ _PER_LOG: Final = 1.0 / log(_WIDTH)
 _OFFSET: Final = -log(_SHORTEST_S) * _PER_LOG
 _BUCKETS: Final = int(log(_LONGEST_S / _SHORTEST_S) * _PER_LOG) + 2
 _LEAST_MEASURED: Final = 2
-_LEAST_BEGUN: Final = _LEAST_MEASURED + 2
+_LEAST_STEPS: Final = _LEAST_MEASURED + 2
 """From begin to begin there is one less, and the first is kept apart."""
 
 Hook = Callable[..., None]
@@ -71,12 +71,12 @@ class StepClock:
         if self.due and self.on_due is not None:
             self.on_due()
         try:
-            now = perf_counter()
+            now_s = perf_counter()
             last = self._last
-            self._last = now
+            self._last = now_s
             self._ticks += 1
             if last > 0.0:
-                seconds = now - last
+                seconds = now_s - last
                 if self._first < 0.0:
                     self._first = seconds
                     return
@@ -120,12 +120,12 @@ class StepClock:
         Args:
             planned_steps: Steps in an epoch; None until known.
         """
-        if planned_steps is None or -(-planned_steps // self._per_tick) >= _LEAST_BEGUN:
+        if planned_steps is None or -(-planned_steps // self._per_tick) >= _LEAST_STEPS:
             return ""
-        many = "step" if planned_steps == 1 else "steps"
-        least = (_LEAST_BEGUN - 1) * self._per_tick + 1
+        noun = "step" if planned_steps == 1 else "steps"
+        least = (_LEAST_STEPS - 1) * self._per_tick + 1
         return (
-            f"an epoch of {planned_steps} {many} is too short to time: it takes {least}, of which"
+            f"an epoch of {planned_steps} {noun} is too short to time: it takes {least}, of which"
             " the first is kept apart"
         )
 

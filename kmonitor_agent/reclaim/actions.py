@@ -63,8 +63,8 @@ __all__ = [
     "collect",
     "predict_reload_effect",
     "reload",
-    "reload_not_begun",
     "save",
+    "skipped_reload",
 ]
 
 
@@ -89,7 +89,7 @@ def collect_garbage() -> None:
     gc.collect()
 
 
-def give_pages_back() -> None:
+def return_free_pages() -> None:
     """Ask the C library to return free pages; only glibc can."""
     if sys.platform != "linux":
         return
@@ -129,13 +129,13 @@ class ActionContext:
     held: list[Any] = field(default_factory=list[Any])
     """The state's values while they are in the variables' own memory; empty if they are not."""
 
-    def tell(self, **known: Any) -> None:
+    def update_outcome(self, **known: Any) -> None:
         """Fill in fields of the outcome."""
         self.outcome = replace(self.outcome, **known)
 
     def measure(self) -> None:
         """Take the footprint after the action."""
-        self.tell(after=read_footprint(self.framework, self.model))
+        self.update_outcome(after=read_footprint(self.framework, self.model))
 
 
 def failure_text(exc: BaseException) -> str:
@@ -154,8 +154,8 @@ def hold_values(context: ActionContext, state: Sequence[StateVariable]) -> list[
     """All values where they are, for `restore` to see that nobody wrote to them; or none."""
     held: list[Any] = []
     if isinstance(context.steps, HoldsValues):
-        for each in state:
-            value = context.steps.hold(each.variable)
+        for state_variable in state:
+            value = context.steps.hold(state_variable.variable)
             if value is None:
                 return []
             held.append(value)
@@ -178,7 +178,7 @@ def restore_values(
         recreated = mode == "recreate" and _recreate(context, state, store, checkpoint)
         if not (recreated or _are_held(context, state)):
             _make_as_saved(context, state, store, checkpoint)
-        context.tell(mode="recreate" if recreated else "assign")
+        context.update_outcome(mode="recreate" if recreated else "assign")
     except Exception as exc:  # noqa: BLE001 - whatever a framework raises; the state is judged below
         _settle(context, state, store, checkpoint, failure_text(exc))
 
@@ -254,8 +254,8 @@ def _assign(
 ) -> None:
     # No loop variable and no zip: either would hold one value while the next is read.
     values = store.read(checkpoint)
-    for each in state:
-        context.steps.assign(each.variable, next(values))
+    for state_variable in state:
+        context.steps.assign(state_variable.variable, next(values))
     if next(values, None) is not None:
         raise NotACheckpoint("it holds more variables than the model")
     if not _is_as_saved(context, state, store, checkpoint):
@@ -275,8 +275,8 @@ def _is_as_saved(
 
 def _checksum(context: ActionContext, state: Sequence[StateVariable]) -> str:
     checksum = Checksum()
-    for each in state:
-        checksum.add(context.steps.read(each.variable))
+    for state_variable in state:
+        checksum.add(context.steps.read(state_variable.variable))
     return checksum.text()
 
 
@@ -341,17 +341,17 @@ def reload(
         agreement: With the other workers that train the model; None: nobody else does. Who is not
             the chief keeps the state in memory and writes nothing.
     """
-    keeper = store if agreement is None or agreement.is_chief else InMemoryStateStore()
+    state_store = store if agreement is None or agreement.is_chief else InMemoryStateStore()
 
     def work(run: ActionContext) -> None:
-        had_functions = _reload(run, keeper, tag, mode or "assign", agreement)
+        had_functions = _reload(run, state_store, tag, mode or "assign", agreement)
         _name_not_saved(run)
         _judge_reload(run, had_functions=had_functions)
 
     return _act("reload", framework, model, work, is_alone=agreement is None)
 
 
-def reload_not_begun(framework: Framework, model: KerasModel, why: str) -> ReclaimOutcome:
+def skipped_reload(framework: Framework, model: KerasModel, why: str) -> ReclaimOutcome:
     """The outcome of a reload that was not begun, for this reason."""
 
     def work(run: ActionContext) -> None:
@@ -404,7 +404,7 @@ def _steps(framework: Framework, model: KerasModel | None, action: ReclaimAction
     if steps is None or why:
         raise ActionFailed(why or f"{action} is not available here")
     if model is not None and isinstance(steps, VetoesActions):
-        why = steps.why_not_here(model, action)
+        why = steps.why_vetoed(model, action)
         if why:
             raise ActionFailed(why)
     return steps
@@ -427,12 +427,12 @@ def _save(
 ) -> tuple[list[StateVariable], Checkpoint]:
     state = context.steps.state(context.model)
     context.held = hold_values(context, state) if held else []
-    given = context.held or [each.variable for each in state]
-    pairs = zip(state, given, strict=True)
+    values = context.held or [each.variable for each in state]
+    pairs = zip(state, values, strict=True)
     stored = [VariableToStore(each.path, each.n_bytes, value) for each, value in pairs]
     read = _itself if context.held else context.steps.read
     checkpoint = store.save(stored, read, tag=tag, architecture=architecture, drop=drop)
-    context.tell(
+    context.update_outcome(
         variables=len(state),
         state_bytes=checkpoint.state_bytes,
         checkpoint=checkpoint.path.name,
@@ -448,14 +448,14 @@ def _itself(value: Any) -> Any:
 def _export(context: ActionContext, store: CheckpointStore, checkpoint: Checkpoint) -> None:
     try:
         if isinstance(context.steps, VetoesActions) and (
-            why := context.steps.why_not_here(context.model, "export")
+            why := context.steps.why_vetoed(context.model, "export")
         ):
             raise ExportFailed(why)  # noqa: TRY301 - as when Keras cannot
         exported = export_model(context.model, checkpoint.path, store.free_bytes)
     except ExportFailed as exc:
         context.notes.append(f"saved, but not exported: {exc.why}")
     else:
-        context.tell(export=exported.name)
+        context.update_outcome(export=exported.name)
 
 
 def _collect(context: ActionContext) -> None:
@@ -463,21 +463,21 @@ def _collect(context: ActionContext) -> None:
     collect_garbage()
     _release(context)
     collect_garbage()
-    give_pages_back()
+    return_free_pages()
     context.measure()
     if not freed_something(context.outcome):
-        context.tell(unchanged=nothing_freed_text(context.outcome))
+        context.update_outcome(unchanged=nothing_freed_text(context.outcome))
 
 
 def _name_not_saved(context: ActionContext) -> None:
     if isinstance(context.steps, HasModelParts):
-        context.tell(not_saved=context.steps.not_saved(context.model))
+        context.update_outcome(not_saved=context.steps.not_saved(context.model))
 
 
 def _release(context: ActionContext) -> bool:
     """Whether there was something that a collection now frees."""
     released: ReleasedTraces = context.steps.release_retained()
-    context.tell(
+    context.update_outcome(
         released_traces=context.outcome.released_traces + released.traces,
         released_models=context.outcome.released_models + released.models,
         disused_traces=context.outcome.disused_traces + released.disused,
@@ -504,7 +504,7 @@ def _reload(
         if agreement is not None and (why := agreement.all_prepared()):
             raise ActionFailed(why)
         SIGNALS.hold()
-        with store.dropping(), _functions_made_again(context) as dropped:
+        with store.dropping(), _without_step_functions(context) as dropped:
             _clear(context)
             restore_values(context, state, store, checkpoint, mode)
     context.measure()
@@ -526,7 +526,7 @@ def _traced_again(context: ActionContext, mode: Mode) -> Generator[None]:
         short = f"less than {_TRACE_BYTES // MIB} MiB of memory can be had"
         raise ActionFailed(f"{short}, too little to trace the step again")
     try:
-        for model in _parts(context):
+        for model in _models_of(context):
             if why := steps.trace_again(model):
                 raise ActionFailed(why)
         if mode == "recreate":  # which makes variables that they do not know
@@ -536,7 +536,7 @@ def _traced_again(context: ActionContext, mode: Mode) -> Generator[None]:
         steps.forget_traced()
 
 
-def _parts(context: ActionContext) -> list[KerasModel]:
+def _models_of(context: ActionContext) -> list[KerasModel]:
     return (
         context.steps.models_in(context.model)
         if isinstance(context.steps, HasModelParts)
@@ -550,17 +550,17 @@ def _judge_reload(context: ActionContext, *, had_functions: bool) -> None:
     if not had_functions:
         # A loop that calls a step of the script's own: there was nothing to reload.
         raise ActionFailed(f"{_NO_STEP}; {nothing_freed_text(context.outcome)}")
-    context.tell(unchanged=nothing_freed_text(context.outcome))
+    context.update_outcome(unchanged=nothing_freed_text(context.outcome))
 
 
 @contextlib.contextmanager
-def _functions_made_again(context: ActionContext) -> Generator[list[str]]:
+def _without_step_functions(context: ActionContext) -> Generator[list[str]]:
     # Whatever happens between: a fit that goes on needs its step function.
-    with contextlib.ExitStack() as made_again:
+    with contextlib.ExitStack() as stack:
         names: list[str] = []
-        for model in _parts(context):
+        for model in _models_of(context):
             dropped = context.steps.drop_functions(model)
-            made_again.callback(context.steps.make_functions, model, dropped)
+            stack.callback(context.steps.make_functions, model, dropped)
             names += dropped
         yield names
 
@@ -574,4 +574,4 @@ def _clear(context: ActionContext) -> None:
     # Traces of functions that only that collection let go of are dead since.
     if _release(context):
         collect_garbage()
-    give_pages_back()
+    return_free_pages()

@@ -107,21 +107,21 @@ def write_state(
         NotACheckpoint: The tag is too long for a file's block.
     """
     checksum = Checksum()
-    pieces: list[SealedValue] = []
+    sealed_values: list[SealedValue] = []
     making = None
     with _hdf5().File(disk, "w", userblock_size=BLOCK_BYTES) as file:
         for ordinal, variable in enumerate(variables):
             array = np.asarray(read(variable.variable), order="C")
-            pieces.append(_write_variable(file, str(ordinal), variable.path, array))
+            sealed_values.append(_write_variable(file, str(ordinal), variable.path, array))
             del array  # or two would be in memory while the next one is read
-            checksum.add_crc(pieces[-1].crc32)
+            checksum.add_crc(sealed_values[-1].crc32)
         if architecture:
             text = np.frombuffer(architecture.encode(), np.uint8)
             making = _write_variable(file, ARCHITECTURE, ARCHITECTURE, text)
-        state_bytes = sum(piece.n_bytes for piece in pieces)
+        state_bytes = sum(sealed_value.n_bytes for sealed_value in sealed_values)
         header = CheckpointHeader(tag, wall_s, len(variables), state_bytes, checksum.text())
         _write_header(file, header)
-    write_seal(disk, SealedContents(header, tuple(pieces), making))
+    write_seal(disk, SealedContents(header, tuple(sealed_values), making))
     return header
 
 
@@ -138,9 +138,9 @@ def read_variables(path: Path, empty: Callable[..., Any] = np.empty) -> Iterator
     """
     checksum = Checksum()
     with open_sealed(path) as (sealed, raw):
-        for ordinal, piece in enumerate(sealed.pieces):
-            yield _read_piece(raw, piece, f"variable {ordinal}", empty)
-            checksum.add_crc(piece.crc32)
+        for ordinal, sealed_value in enumerate(sealed.sealed_values):
+            yield _read_value(raw, sealed_value, f"variable {ordinal}", empty)
+            checksum.add_crc(sealed_value.crc32)
     if checksum.text() != sealed.header.checksum:
         raise NotACheckpoint(f"its state is {checksum.text()}, not {sealed.header.checksum}")
 
@@ -156,12 +156,12 @@ def holds_values(path: Path, values: Iterator[Any]) -> bool:
     """
     checksum = Checksum()
     with open_sealed(path) as (sealed, raw):
-        for piece in sealed.pieces:
+        for sealed_value in sealed.sealed_values:
             array = next(values, None)
-            if array is None or not _holds(raw, piece, np.asarray(array, order="C"), path):
+            if array is None or not _holds(raw, sealed_value, np.asarray(array, order="C"), path):
                 return False
             del array  # or two would be in memory while the next one is read
-            checksum.add_crc(piece.crc32)
+            checksum.add_crc(sealed_value.crc32)
     return next(values, None) is None and checksum.text() == sealed.header.checksum
 
 
@@ -175,7 +175,7 @@ def read_architecture(path: Path) -> str:
     with open_sealed(path) as (sealed, raw):
         if sealed.architecture is None:
             return ""
-        text = _read_piece(raw, sealed.architecture, "what it says of the model", np.empty)
+        text = _read_value(raw, sealed.architecture, "what it says of the model", np.empty)
     return text.tobytes().decode()
 
 
@@ -187,7 +187,7 @@ def read_variable_facts(path: Path) -> list[StoredVariableFacts]:
         OSError: The file cannot be read.
     """
     with open_sealed(path) as (sealed, _):
-        return [piece.facts for piece in sealed.pieces]
+        return [sealed_value.facts for sealed_value in sealed.sealed_values]
 
 
 def verify_checkpoint(path: Path) -> None:
@@ -219,9 +219,9 @@ def _write_variable(file: Any, name: str, path: str, array: Any) -> SealedValue:
     if array.nbytes < _SLICE_BYTES:
         dataset, crc = _write_array(file, name, array), _crc_of(array)
     else:
-        with BackgroundTask(partial(_crc_of, array)) as found:
+        with BackgroundTask(partial(_crc_of, array)) as checksum_task:
             dataset = _write_array(file, name, array)
-        crc = found.result()
+        crc = checksum_task.result()
     dataset.attrs["path"] = path
     dataset.attrs["crc32"] = crc
     # An array without bytes has no place.
@@ -239,7 +239,7 @@ def _write_array(file: Any, name: str, array: Any) -> Any:
     return dataset
 
 
-def _read_piece(raw: FileIO, value: SealedValue, what: str, empty: Callable[..., Any]) -> Any:
+def _read_value(raw: FileIO, value: SealedValue, what: str, empty: Callable[..., Any]) -> Any:
     """One as a numpy array, checked. Raises: NotACheckpoint, OSError."""
     with _sound(what):
         dtype = parse_dtype(value.facts.dtype)

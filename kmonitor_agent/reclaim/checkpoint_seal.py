@@ -138,12 +138,12 @@ class SealedContents:
 
     Attributes:
         header: As it is listed.
-        pieces: Of its variables, in order.
+        sealed_values: Of its variables, in order.
         architecture: Of the text on the model's making; None if there is none.
     """
 
     header: CheckpointHeader
-    pieces: tuple[SealedValue, ...]
+    sealed_values: tuple[SealedValue, ...]
     architecture: SealedValue | None
 
 
@@ -183,10 +183,10 @@ def write_seal(file: WritableFile, contents: SealedContents) -> None:
         NotACheckpoint: The header is longer than the block, or two values lie in one place.
     """
     index_at = file.seek(0, os.SEEK_END)
-    rest_crc32 = _crc_of_rest(file, _all_pieces(contents), index_at)
+    rest_crc32 = _crc_of_rest(file, _all_values(contents), index_at)
     index = json.dumps(
         {
-            "variables": [_as_list(piece) for piece in contents.pieces],
+            "variables": [_as_list(sealed_value) for sealed_value in contents.sealed_values],
             "architecture": contents.architecture and _as_list(contents.architecture),
         }
     ).encode()
@@ -246,16 +246,16 @@ def _read_seal(file: SeekableFile) -> SealedContents:
     if zlib.crc32(index) != block.index_crc32:
         raise NotACheckpoint("its index has another checksum")
     with _well_formed("its index"):
-        found = json.loads(index)
-        making = found["architecture"]
+        entries = json.loads(index)
+        making = entries["architecture"]
         contents = SealedContents(
             block.header,
-            tuple(_as_piece(each) for each in found["variables"]),
-            None if making is None else _as_piece(making),
+            tuple(_as_sealed_value(each) for each in entries["variables"]),
+            None if making is None else _as_sealed_value(making),
         )
-    if len(contents.pieces) != block.header.variables:
+    if len(contents.sealed_values) != block.header.variables:
         raise NotACheckpoint("its index is of another number of variables")
-    if _crc_of_rest(file, _all_pieces(contents), block.index_at) != block.rest_crc32:
+    if _crc_of_rest(file, _all_values(contents), block.index_at) != block.rest_crc32:
         raise NotACheckpoint("what stands between its values has another checksum")
     return contents
 
@@ -271,11 +271,11 @@ def _read_block(file: SeekableFile) -> _Block:
     ):
         raise NotACheckpoint("its first bytes have another checksum")
     with _well_formed("its header"):
-        found = json.loads(text)
-        if found.pop("format") != _FORMAT:
+        values = json.loads(text)
+        if values.pop("format") != _FORMAT:
             raise NotACheckpoint("it is of a form that this kmonitor does not know")
-        header = found.pop("header")
-        block = _Block(CheckpointHeader(CheckpointTag(**header.pop("tag")), **header), **found)
+        header = values.pop("header")
+        block = _Block(CheckpointHeader(CheckpointTag(**header.pop("tag")), **header), **values)
     length = file.seek(0, os.SEEK_END)
     if length != block.n_bytes:
         raise NotACheckpoint(f"it has {length} bytes of {block.n_bytes}")
@@ -296,25 +296,28 @@ def _as_list(value: SealedValue) -> list[object]:
     return [facts.path, facts.shape, facts.dtype, value.offset, value.n_bytes, value.crc32]
 
 
-def _as_piece(found: Sequence[Any]) -> SealedValue:
-    path, shape, dtype, *numbers = found
+def _as_sealed_value(entry: Sequence[Any]) -> SealedValue:
+    path, shape, dtype, *numbers = entry
     offset, n_bytes, crc32 = (int(number) for number in numbers)
     return SealedValue(
         StoredVariableFacts(str(path), tuple(map(int, shape)), str(dtype)), offset, n_bytes, crc32
     )
 
 
-def _all_pieces(contents: SealedContents) -> list[SealedValue]:
-    pieces = [*contents.pieces, *([contents.architecture] if contents.architecture else [])]
-    return sorted((each for each in pieces if each.n_bytes), key=lambda each: each.offset)
+def _all_values(contents: SealedContents) -> list[SealedValue]:
+    sealed_values = [
+        *contents.sealed_values,
+        *([contents.architecture] if contents.architecture else []),
+    ]
+    return sorted((each for each in sealed_values if each.n_bytes), key=lambda each: each.offset)
 
 
-def _crc_of_rest(file: SeekableFile, pieces: Sequence[SealedValue], end: int) -> int:
+def _crc_of_rest(file: SeekableFile, sealed_values: Sequence[SealedValue], end: int) -> int:
     """The CRC-32 of what lies behind the block, before `end` and in no piece."""
     crc, at = 0, BLOCK_BYTES
-    if end - at - sum(each.n_bytes for each in pieces) > _REST_BYTES:
+    if end - at - sum(each.n_bytes for each in sealed_values) > _REST_BYTES:
         raise NotACheckpoint("too much lies between its values")
-    for offset, n_bytes in [*((each.offset, each.n_bytes) for each in pieces), (end, 0)]:
+    for offset, n_bytes in [*((each.offset, each.n_bytes) for each in sealed_values), (end, 0)]:
         if offset < at:
             raise NotACheckpoint("two of its values lie in one place")
         for chunk in _chunks(file, at, offset):

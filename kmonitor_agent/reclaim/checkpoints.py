@@ -22,7 +22,7 @@ import numpy as np
 import psutil
 
 from kmonitor_agent.frameworks.base import EmptyArrayFactory, KerasModel
-from kmonitor_agent.frameworks.global_state import name_counters_kept
+from kmonitor_agent.frameworks.global_state import preserve_name_counters
 from kmonitor_agent.guard import describe_exception
 from kmonitor_agent.reclaim.checkpoint_file import (
     CheckpointHeader,
@@ -111,8 +111,8 @@ class CheckpointStore:
 
     def checkpoints(self) -> list[Checkpoint]:
         """Every whole checkpoint, oldest first; files that are none are left out."""
-        found = (self._checkpoint(path) for path in self._files())
-        return [checkpoint for checkpoint in found if checkpoint is not None]
+        candidates = (self._checkpoint(path) for path in self._files())
+        return [checkpoint for checkpoint in candidates if checkpoint is not None]
 
     def latest(self) -> Checkpoint | None:
         """The newest whole checkpoint."""
@@ -215,10 +215,10 @@ class CheckpointStore:
 
     def _files(self) -> list[Path]:
         try:
-            found = [path for path in self.folder.iterdir() if path.suffix == _SUFFIX]
+            paths = [path for path in self.folder.iterdir() if path.suffix == _SUFFIX]
         except OSError:
             return []
-        return sorted(found, key=_ordinal)
+        return sorted(paths, key=_ordinal)
 
     def _checkpoint(self, path: Path) -> Checkpoint | None:
         try:
@@ -314,12 +314,12 @@ def _verify(path: Path, header: CheckpointHeader, values: Iterator[Any]) -> None
         # Another thread of the script may have changed a variable since it was written.
         if not holds_values(path, values):
             deque(read_variables(path), maxlen=0)  # a loop variable would hold two values at once
-        found = read_header(path)
+        stored_header = read_header(path)
     except NotACheckpoint as exc:
         raise SaveRefused(
             f"the checkpoint did not read back as it was written: {exc.why}"
         ) from exc
-    if found != header:
+    if stored_header != header:
         raise SaveRefused("the checkpoint did not read back as it was written: another header")
 
 
@@ -361,7 +361,7 @@ def export_model(
     unfinished, target = unfinished_export_path(checkpoint), export_path(checkpoint)
     try:
         _check_room(checkpoint, free_bytes)
-        with name_counters_kept():  # Keras makes a layer, an optimizer and a metric to look at
+        with preserve_name_counters():  # Keras makes a layer, an optimizer and a metric to look at
             model.save(unfinished)
         commit_export(unfinished, target)
     except ExportFailed:

@@ -27,11 +27,11 @@ _BYTES: Final = 512  # of a `struct sigaction`, 152 with glibc; its handler come
 
 def read_sigaction(number: int) -> bytes | None:
     """All that is set for a signal; None where that cannot be read."""
-    found = ctypes.create_string_buffer(_BYTES)
+    buffer = ctypes.create_string_buffer(_BYTES)
     call = _sigaction()
-    if call is None or call(number, None, found) != 0:
+    if call is None or call(number, None, buffer) != 0:
         return None
-    return found.raw
+    return buffer.raw
 
 
 def write_sigaction(number: int, action: bytes | None) -> None:
@@ -80,7 +80,7 @@ class DeferredSignals:
         self._is_held = False
         self._handlers: dict[int, Handler] = {}
         self._actions: dict[int, bytes | None] = {}
-        self._came: list[int] = []
+        self._pending: list[int] = []
         self._failed: Exception | None = None
 
     def open(self, *, is_watched: bool = False) -> bool:
@@ -92,7 +92,7 @@ class DeferredSignals:
         if self._is_open or not _is_main_thread():
             return False
         if self._handlers:
-            self._put_back()  # a handler that raised had ended that too early
+            self._restore_handlers()  # a handler that raised had ended that too early
         self._is_open = True
         if is_watched:
             try:
@@ -111,14 +111,14 @@ class DeferredSignals:
         self._is_open = False
         try:
             if self._handlers:
-                self._put_back()
+                self._restore_handlers()
         finally:
             self._is_held = False
-            came, self._came = self._came, []
+            pending, self._pending = self._pending, []
             if faults is not None and self._failed is not None:
                 failed, self._failed = self._failed, None
                 faults.record("signals", failed)
-            self._raise_again(came)
+            self._raise_again(pending)
 
     @contextlib.contextmanager
     def delivered_after(self) -> Generator[None]:
@@ -164,14 +164,14 @@ class DeferredSignals:
             if callable(handler):  # not one of C's, nor one that ends the process
                 action = self._actions[number] = read_sigaction(number)
                 self._handlers[number] = handler
-                signal.signal(number, self._meet)
+                signal.signal(number, self._on_signal)
                 if not is_same_handler(action, read_sigaction(number)):  # C's, set since
-                    self._put_back_one(number)
+                    self._restore_handler(number)
                     del self._handlers[number]
 
-    def _meet(self, number: int, frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self._is_held:
-            self._came.append(number)
+            self._pending.append(number)
             return
         try:
             self._handlers[number](number, frame)
@@ -180,26 +180,28 @@ class DeferredSignals:
                 raise
             raise HandlerException(exc) from None
 
-    def _put_back(self) -> None:
+    def _restore_handlers(self) -> None:
         self._is_held = True  # until its own handler is back, nothing of a signal raises here
         raised: Exception | None = None
         left: dict[int, Handler] = {}
         for number in self._handlers:
             try:
-                if signal.getsignal(number) == self._meet:  # else somebody has set another since
-                    self._put_back_one(number)
+                if (
+                    signal.getsignal(number) == self._on_signal
+                ):  # else somebody has set another since
+                    self._restore_handler(number)
             except Exception as exc:  # noqa: BLE001 - the others must be put back all the same
                 if is_from_signal_handler(exc):
                     raised = exc
                 else:
                     self._failed = exc
-                # It goes on being called by `_meet`, and is tried again.
+                # It goes on being called by `_on_signal`, and is tried again.
                 left[number] = self._handlers[number]
         self._handlers = left
         if raised is not None:
             raise raised
 
-    def _put_back_one(self, number: int) -> None:
+    def _restore_handler(self, number: int) -> None:
         try:
             signal.signal(number, self._handlers[number])
         finally:

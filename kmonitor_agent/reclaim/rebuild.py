@@ -14,7 +14,7 @@ from kmonitor_agent.frameworks.model_rebuilder import (
 )
 from kmonitor_agent.frameworks.tf_keras.graph_mode import V1GraphFramework, v1_graph_rebuilder
 from kmonitor_agent.guard import describe_exception
-from kmonitor_agent.reclaim.actions import collect_garbage, give_pages_back, read_footprint, save
+from kmonitor_agent.reclaim.actions import collect_garbage, read_footprint, return_free_pages, save
 from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import Checkpoint, CheckpointStore
 from kmonitor_agent.reclaim.outcome import ReclaimOutcome
@@ -68,7 +68,7 @@ def save_for_rebuild(
 ) -> SavedModelState:
     """Write the exact state; nothing else changes. Never raises."""
     steps, how = framework.reclaim_steps(), rebuilder_for(framework, model)
-    why = "" if how is None else how.why_not_now()
+    why = "" if how is None else how.why_forbidden()
     outcome = replace(save(framework, model, store, tag=tag), action="reload")
     checkpoint = store.latest() if outcome.ok else None
     if steps is None or why or checkpoint is None:
@@ -102,30 +102,30 @@ def rebuild(
     """
     clock = SystemClock()
     began_s = clock.monotonic_s()
-    steps, how = framework.reclaim_steps(), rebuilder_for(framework, model)
+    steps, rebuilder = framework.reclaim_steps(), rebuilder_for(framework, model)
     checkpoint = saved.checkpoint
-    if steps is None or how is None or checkpoint is None:
+    if steps is None or rebuilder is None or checkpoint is None:
         return model, saved.outcome
     outcome = replace(saved.outcome, mode=_MODE)
     try:
-        made = _make(steps, model, how, script)
-        _restore(steps, made, saved.shapes, store, checkpoint)
+        new_model = _make(steps, model, rebuilder, script)
+        _restore(steps, new_model, saved.shapes, store, checkpoint)
     except Exception as exc:
         why = _why_not_rebuilt(exc, script)
-        if how.destroys:
+        if rebuilder.destroys:
             raise ModelLost(why, checkpoint) from exc
         # Keras may have changed variables when the fit ended (averages of weights).
         _restore(steps, model, saved.shapes, store, checkpoint)
-        made, outcome = model, replace(outcome, ok=False, mode="", why=why)
+        new_model, outcome = model, replace(outcome, ok=False, mode="", why=why)
     collect_garbage()
     released = steps.release_retained()
     collect_garbage()
-    give_pages_back()
+    return_free_pages()
     seconds = outcome.seconds + clock.monotonic_s() - began_s
-    return made, replace(
+    return new_model, replace(
         outcome,
         seconds=seconds,
-        after=read_footprint(framework, made),
+        after=read_footprint(framework, new_model),
         released_traces=released.traces,
         released_models=released.models,
         disused_traces=released.disused,
@@ -135,8 +135,8 @@ def rebuild(
 
 def _why_not_rebuilt(exc: Exception, script: ModelFactory | None) -> str:
     if isinstance(exc, StateUnreadable):
-        made = "rebuild= returned a model that" if script else "the model that was made anew"
-        return f"{made} cannot take the state: {exc.why}"
+        subject = "rebuild= returned a model that" if script else "the model that was made anew"
+        return f"{subject} cannot take the state: {exc.why}"
     return exc.why if isinstance(exc, CannotRebuild) else describe_exception(exc)
 
 

@@ -31,8 +31,8 @@ class InMemoryStateStore:
         del architecture, drop
         checksum = Checksum()
         self._values = []
-        for each in variables:
-            value = read(each.variable).copy()
+        for entry in variables:
+            value = read(entry.variable).copy()
             checksum.add(value)
             self._values.append(value)
         state_bytes = sum(value.nbytes for value in self._values)
@@ -61,10 +61,10 @@ class InMemoryStateStore:
     def holds(self, checkpoint: Checkpoint, values: Iterator[Any]) -> bool:
         """Whether these are the values, every bit."""
         del checkpoint
-        theirs = list(values)
-        return len(theirs) == len(self._values) and all(
+        others = list(values)
+        return len(others) == len(self._values) and all(
             one.dtype == other.dtype and one.tobytes() == other.tobytes()
-            for one, other in zip(self._values, theirs, strict=True)
+            for one, other in zip(self._values, others, strict=True)
         )
 
 

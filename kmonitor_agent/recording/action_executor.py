@@ -8,7 +8,7 @@ import msgspec
 
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.guard import describe_exception
-from kmonitor_agent.reclaim.actions import collect, read_footprint, reload, reload_not_begun, save
+from kmonitor_agent.reclaim.actions import collect, read_footprint, reload, save, skipped_reload
 from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.reclaim.deferred_signals import SIGNALS
@@ -36,7 +36,7 @@ _PAUSE_CHECK_S: Final = 0.25
 _MODEL_GONE: Final = "the model is gone"
 _NOT_PAUSED: Final = "the training is not paused"
 _MOST_HELD: Final = 32
-_NO_MEETING: Final = "the training ended before all workers had met; none of them reloaded"
+_NO_AGREEMENT: Final = "the training ended before all workers had met; none of them reloaded"
 
 
 class ActionExecutor:
@@ -82,7 +82,9 @@ class ActionExecutor:
         self._now_s = now_s
         self._privacy = privacy
         self.fit_stopper = FitStopper(open_fits, self._stop_settled)
-        self._auto_executor = AutoExecutor(limits=limits, act=self._act, tell=self.tell)
+        self._auto_executor = AutoExecutor(
+            limits=limits, act=self._act, report_progress=self.report_progress
+        )
         self.diagnoser = Diagnoser(emit=emit, now_s=now_s, privacy=privacy)
 
     def perform(self, fit: Fit, request: ActionRequest, *, step: int = 0) -> set[str]:
@@ -109,14 +111,16 @@ class ActionExecutor:
 
     def _perform(self, fit: Fit, request: ActionRequest, step: int) -> None:
         if is_expired(request, self._now_s()):
-            self.tell(request, "expired", "its time to live passed before a safe point came")
+            self.report_progress(
+                request, "expired", "its time to live passed before a safe point came"
+            )
             return
         if why := self._limits.why_dropped(request):
-            self._tell_not_done(request, why)
+            self._report_not_done(request, why)
             return
-        self.tell(request, "started")
+        self.report_progress(request, "started")
         if request.action == "pause":
-            self._hold(fit, request, step)
+            self._pause(fit, request, step)
         elif request.action == "resume":
             self._finish(self._record(fit, request, step, why=_NOT_PAUSED), request)
         else:
@@ -125,19 +129,19 @@ class ActionExecutor:
     def expire_waiting(self, why: str) -> None:
         """The process ends: tell of everything that still waits."""
         for request in self._queue.take_all():
-            self.tell(request, "expired", why)
+            self.report_progress(request, "expired", why)
             if request.command is None:
-                self._tell_not_done(request, why)
+                self._report_not_done(request, why)
 
     def _stop_settled(self, fit: Fit, request: ActionRequest, step: int, why: str) -> None:
         self._finish(self._record(fit, request, step, why=why), request)
 
-    def _tell_not_done(self, request: ActionRequest, why: str) -> None:
+    def _report_not_done(self, request: ActionRequest, why: str) -> None:
         # "reload follows" was said of a limit's; a script's would be lost without a word.
         text = f"{request.asked_by}: the {request.action} was not done: {why}."
         self._emit(Notice(t_s=self._now_s(), level="info", code="not_done", text=text))
 
-    def tell(self, request: ActionRequest, state: CommandState, why: str = "") -> None:
+    def report_progress(self, request: ActionRequest, state: CommandState, why: str = "") -> None:
         """Say where a command stands; nothing for requests of limits and scripts."""
         command = request.command
         if command is not None:
@@ -147,7 +151,7 @@ class ActionExecutor:
                 )
             )
 
-    def tell_collected(self, outcome: ReclaimOutcome, *, fit: int, epoch: int) -> None:
+    def report_collected(self, outcome: ReclaimOutcome, *, fit: int, epoch: int) -> None:
         """Tell of a `collect()` that the script called itself, between two fits or in one.
 
         Args:
@@ -165,7 +169,7 @@ class ActionExecutor:
             seconds=outcome.seconds,
             why=self._privacy.text(outcome.why)[:MAX_TEXT],
         )
-        self._keep(self._with_outcome(record, outcome, None))
+        self._add_result(self._with_outcome(record, outcome, None))
 
     def _do(self, fit: Fit, request: ActionRequest, step: int) -> None:
         model = fit.model()
@@ -183,63 +187,63 @@ class ActionExecutor:
         else:
             record = self._act(fit, request, step)
             if record is not None:
-                self._tell_end(record, request)
+                self._report_end(record, request)
             elif request.action == "reload":
                 return  # who does it tells how it ended
         if request.watch is not None:
-            self._limits.take_new_base(request.watch)
+            self._limits.reset_base(request.watch)
 
     def _act(self, fit: Fit, request: ActionRequest, step: int) -> ActionRecord | None:
         """Carry out an action on the model and keep its record; None when it only is planned."""
         if request.action == "restart":
-            self._plan_to_leave(fit, request, step)
+            self._plan_restart(fit, request, step)
             return None
-        if request.action == "reload" and fit.parts is not None:
-            self._plan_to_rebuild(fit, fit.parts, request)
+        if request.action == "reload" and fit.fit_in_parts is not None:
+            self._plan_rebuild(fit, fit.fit_in_parts, request)
             return None
         if request.action == "reload" and fit.worker_agreement is not None:
-            return self._plan_to_meet(fit, fit.worker_agreement, request)
+            return self._plan_agreed_reload(fit, fit.worker_agreement, request)
         outcome = self._reclaim(fit, request, step)
         record = self._record(fit, request, step, seconds=outcome.seconds, why=outcome.why)
         record = self._with_outcome(record, outcome, fit.last_step_s)
-        self._keep(record)
+        self._add_result(record)
         fit.clock.leave_out(retraced=request.action == "reload")
         if outcome.action in {"collect", "reload"}:
             self.acted(fit, outcome.action)
         return record
 
-    def meet(self, fit: Fit, model: KerasModel) -> None:
+    def reload_with_workers(self, fit: Fit, model: KerasModel) -> None:
         """Reload with the other workers of a fit if one of them called.
 
         Args:
             fit: At its epoch's end.
             model: What it trains.
         """
-        meeting = fit.worker_agreement
-        called_by = "" if meeting is None else meeting.begins(fit.epoch)
-        if meeting is None or not called_by:
+        agreement = fit.worker_agreement
+        called_by = "" if agreement is None else agreement.called_by(fit.epoch)
+        if agreement is None or not called_by:
             return
         store = CheckpointStore(fit.checkpoint_dir, keep=fit.keep_checkpoints)
         tag = CheckpointTag(run=self._run_id, fit=fit.ordinal, epoch=fit.epoch, step=0)
-        outcome = meeting.hold(
-            lambda: reload(fit.framework, model, store, tag=tag, agreement=meeting),
-            lambda why: reload_not_begun(fit.framework, model, why),
+        outcome = agreement.act_together(
+            lambda: reload(fit.framework, model, store, tag=tag, agreement=agreement),
+            lambda why: skipped_reload(fit.framework, model, why),
         )
-        asked, meeting.asked = meeting.asked, []
-        for request in asked or [ActionRequest("reload", asked_by=called_by[:MAX_TEXT])]:
+        requests, agreement.requests = agreement.requests, []
+        for request in requests or [ActionRequest("reload", asked_by=called_by[:MAX_TEXT])]:
             self._reloaded(fit, request, outcome)
         if outcome.ok:
             self.acted(fit, "reload")
 
-    def leave_meeting(self, fit: Fit) -> None:
+    def leave_agreement(self, fit: Fit) -> None:
         """The fit ended: tell of reloads that wait for the other workers."""
-        meeting = fit.worker_agreement
-        asked = [] if meeting is None else meeting.asked
-        for request in asked:
-            self._finish(self._record(fit, request, 0, why=_NO_MEETING), request)
-        asked.clear()
+        agreement = fit.worker_agreement
+        requests = [] if agreement is None else agreement.requests
+        for request in requests:
+            self._finish(self._record(fit, request, 0, why=_NO_AGREEMENT), request)
+        requests.clear()
 
-    def restart_begun(self, fit: Fit, request: ActionRequest) -> ActionRecord:
+    def begin_restart_record(self, fit: Fit, request: ActionRequest) -> ActionRecord:
         """What is known of a restart when the process begins to leave; the next one completes it.
 
         Args:
@@ -265,22 +269,22 @@ class ActionExecutor:
         if request.part_of and request.watch is not None:
             self._auto_executor.perform(fit, request, 0)  # says that nothing more helps
 
-    def tell_restarted(self, begun: ActionRecord, *, seconds: float, why: str) -> None:
+    def report_restarted(self, pending: ActionRecord, *, seconds: float, why: str) -> None:
         """Tell of a restart whose fit goes on in this process, or could not be taken up.
 
         Args:
-            begun: What the process before knew, and what is used now.
+            pending: What the process before knew, and what is used now.
             seconds: Since it began to leave.
             why: Why the fit could not be taken up; empty when it was.
         """
         record = msgspec.structs.replace(
-            begun,
+            pending,
             t_s=self._now_s(),
             ok=not why,
             seconds=max(0.0, seconds),
-            why=self._privacy.text(why or begun.why)[:MAX_TEXT],
+            why=self._privacy.text(why or pending.why)[:MAX_TEXT],
         )
-        self._keep(record)
+        self._add_result(record)
         if record.command is not None:
             self._emit(
                 CommandProgress(
@@ -292,28 +296,28 @@ class ActionExecutor:
                 )
             )
 
-    def _plan_to_leave(self, fit: Fit, request: ActionRequest, step: int) -> None:
+    def _plan_restart(self, fit: Fit, request: ActionRequest, step: int) -> None:
         # At the epoch's end, when all callbacks have seen it; also when a batch was asked for.
         if fit.why_not_restart:
             self._finish(self._record(fit, request, step, why=fit.why_not_restart), request)
-        elif fit.leave is None:
-            fit.leave = request
+        elif fit.restart_request is None:
+            fit.restart_request = request
         else:
-            self.tell(request, "failed", "a restart is under way already")
+            self.report_progress(request, "failed", "a restart is under way already")
 
-    def _plan_to_rebuild(self, fit: Fit, parts: FitInParts, request: ActionRequest) -> None:
+    def _plan_rebuild(self, fit: Fit, fit_in_parts: FitInParts, request: ActionRequest) -> None:
         # After the epoch, between two calls of Keras' fit; also when a batch was asked for.
-        parts.asked.append(
+        fit_in_parts.pending_reloads.append(
             PendingReload(
                 fit=fit.ordinal,
                 run=self._run_id,
                 folder=fit.checkpoint_dir,
                 keep=fit.keep_checkpoints,
-                done=lambda outcome: self._reloaded(fit, request, outcome),
+                on_done=lambda outcome: self._reloaded(fit, request, outcome),
             )
         )
 
-    def _plan_to_meet(
+    def _plan_agreed_reload(
         self, fit: Fit, agreement: WorkerAgreement, request: ActionRequest
     ) -> ActionRecord | None:
         # At an epoch's end, which all workers reach at the same step; also if a batch was asked.
@@ -321,7 +325,7 @@ class ActionExecutor:
         if not why:
             return None
         record = self._record(fit, request, 0, why=why)
-        self._keep(record)
+        self._add_result(record)
         return record
 
     def _reloaded(self, fit: Fit, request: ActionRequest, outcome: ReclaimOutcome) -> None:
@@ -330,7 +334,7 @@ class ActionExecutor:
         self._finish(self._with_outcome(record, outcome, fit.last_step_s), request)
         fit.clock.leave_out(retraced=True)
         if request.watch is not None:
-            self._limits.take_new_base(request.watch)
+            self._limits.reset_base(request.watch)
 
     def _reclaim(self, fit: Fit, request: ActionRequest, step: int) -> ReclaimOutcome:
         tag = CheckpointTag(run=self._run_id, fit=fit.ordinal, epoch=fit.epoch, step=step)
@@ -342,23 +346,23 @@ class ActionExecutor:
             return save(fit.framework, model, store, tag=tag, export=request.export)
         return reload(fit.framework, model, store, tag=tag, mode=request.mode)
 
-    def _hold(self, fit: Fit, request: ActionRequest, step: int) -> None:
+    def _pause(self, fit: Fit, request: ActionRequest, step: int) -> None:
         """Keep the training thread here until it is resumed or stopped; Ctrl+C gets through."""
-        began = perf_counter()
+        began_s = perf_counter()
         try:  # Ctrl+C may come as soon as the pause is told
             self.is_paused = True
             self._emit(Paused(t_s=self._now_s(), paused=True))
-            self.tell(request, "done")
+            self.report_progress(request, "done")
             ending = self._wait_for_end(fit, step)
         finally:
             self.is_paused = False
             fit.clock.leave_out(retraced=False)
             self._emit(Paused(t_s=self._now_s(), paused=False))
-            self._keep(self._record(fit, request, step, seconds=perf_counter() - began))
+            self._add_result(self._record(fit, request, step, seconds=perf_counter() - began_s))
         if ending.action in {"stop", "restart"}:
             self.perform(fit, ending, step=step)
         else:
-            self.tell(ending, "started")
+            self.report_progress(ending, "started")
             self._finish(self._record(fit, ending, step), ending)
 
     def _wait_for_end(self, fit: Fit, step: int) -> ActionRequest:
@@ -369,19 +373,19 @@ class ActionExecutor:
             if request.action in {"resume", "stop", "restart"}:
                 return request
             if request.action == "pause":
-                self.tell(request, "failed", "the training is paused already")
+                self.report_progress(request, "failed", "the training is paused already")
             else:
                 self.perform(fit, request, step=step)
 
     def _finish(self, record: ActionRecord, request: ActionRequest) -> None:
-        self._keep(record)
-        self._tell_end(record, request)
+        self._add_result(record)
+        self._report_end(record, request)
 
-    def _tell_end(self, record: ActionRecord, request: ActionRequest) -> None:
+    def _report_end(self, record: ActionRecord, request: ActionRequest) -> None:
         why = "; ".join(filter(None, (record.unchanged, record.why)))[:MAX_TEXT]
-        self.tell(request, "done" if record.ok else "failed", why)
+        self.report_progress(request, "done" if record.ok else "failed", why)
 
-    def _keep(self, record: ActionRecord) -> None:
+    def _add_result(self, record: ActionRecord) -> None:
         self.action_results.append(ActionResult(record))
         self._emit(record)
 

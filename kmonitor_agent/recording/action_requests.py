@@ -81,9 +81,9 @@ class RequestQueue:
             but_for: Ordinals of fits whose own requests are left.
         """
         with self._changed:
-            for place, request in enumerate(self._waiting):
+            for index, request in enumerate(self._waiting):
                 if (at == "epoch" or request.at == "batch") and request.fit not in but_for:
-                    return self._waiting.pop(place)
+                    return self._waiting.pop(index)
         return None
 
     def take_or_wait(self, timeout_s: float) -> ActionRequest | None:

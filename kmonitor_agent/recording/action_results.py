@@ -108,9 +108,11 @@ def _changes(event: ActionRecord) -> list[str]:
         lines.extend(_differences(event.before, event.after))
     if event.released_traces:
         # A reload also lets go of the live model's own.
-        told = event.action != "reload"
+        names_owners = event.action != "reload"
         models, disused = event.released_models, event.disused_traces
-        lines.append(released_text(event.released_traces, models * told, disused * told))
+        lines.append(
+            released_text(event.released_traces, models * names_owners, disused * names_owners)
+        )
     return lines
 
 

@@ -27,18 +27,18 @@ class AutoExecutor:
         *,
         limits: LimitEnforcer,
         act: Act,
-        tell: Callable[[ActionRequest, CommandState, str], None],
+        report_progress: Callable[[ActionRequest, CommandState, str], None],
     ) -> None:
         """Keep who does what.
 
         Args:
             limits: Holds the escalation of each limit.
             act: Carries out a level.
-            tell: Says where a command stands.
+            report_progress: Says where a command stands.
         """
         self._limits = limits
         self._act = act
-        self._tell = tell
+        self._report_progress = report_progress
 
     def perform(self, fit: Fit, request: ActionRequest, step: int) -> None:
         """Do what is due.
@@ -61,10 +61,10 @@ class AutoExecutor:
             if record is None:
                 return
             if record.ok and _may_have_helped(record, watch):
-                self._limits.take_new_base(watch)
+                self._limits.reset_base(watch)
                 return
         if level == "nothing":
-            self._limits.tell_helpless(watch)
+            self._limits.report_exhausted(watch)
 
     def _collect_then_reload(self, fit: Fit, request: ActionRequest, step: int) -> None:
         # Nothing was measured that would call for a new process: never a restart.
@@ -80,17 +80,17 @@ class AutoExecutor:
             if record.ok and _is_enough(fit, record):
                 break
         if record is None:
-            self._tell(request, "failed", "; ".join(dict.fromkeys(why_not.values())))
+            self._report_progress(request, "failed", "; ".join(dict.fromkeys(why_not.values())))
         else:
             why = "; ".join(filter(None, (record.unchanged, record.why)))[:MAX_TEXT]
-            self._tell(request, "done" if record.ok else "failed", why)
+            self._report_progress(request, "done" if record.ok else "failed", why)
 
 
 def _why_not(fit: Fit) -> dict[EscalationLevel, str]:
     unavailable = fit.framework.info().unavailable
     why_not: dict[EscalationLevel, str] = {"restart": fit.why_not_restart}
     why_not["collect"] = unavailable.get("collect", "")
-    if fit.parts is None:  # else another model object takes over, which needs nothing
+    if fit.fit_in_parts is None:  # else another model object takes over, which needs nothing
         why_not["reload"] = unavailable.get("reload", "")
     return {level: why for level, why in why_not.items() if why}
 

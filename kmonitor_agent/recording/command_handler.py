@@ -56,22 +56,22 @@ class CommandHandler:
 
     def receive(self, command: Command) -> None:
         """Tell that a command arrived, and refuse, do or queue it."""
-        told = ActionRequest(action="stop", command=command)
-        self._action_executor.tell(told, "received")
+        request = ActionRequest(action="stop", command=command)
+        self._action_executor.report_progress(request, "received")
         refusal = self._refusal(command)
         if refusal:
-            self._action_executor.tell(told, "refused", refusal)
+            self._action_executor.report_progress(request, "refused", refusal)
         elif isinstance(command.args, SetLimits):
-            self._action_executor.tell(told, "started")
+            self._action_executor.report_progress(request, "started")
             self._limits.set_by_command(command.args, command.asked_by)
-            self._action_executor.tell(told, "done")
+            self._action_executor.report_progress(request, "done")
         elif not self._queue.put(self._request(command)):
-            self._action_executor.tell(told, "refused", _TOO_MANY)
+            self._action_executor.report_progress(request, "refused", _TOO_MANY)
 
     def expire(self) -> None:
         """Tell what waited too long; called each second."""
         for request in self._queue.take_expired(self._process_session.now_s()):
-            self._action_executor.tell(
+            self._action_executor.report_progress(
                 request, "expired", "no safe point came within its time to live"
             )
 

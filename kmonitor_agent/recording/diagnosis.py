@@ -67,39 +67,39 @@ class Diagnoser:
         Returns:
             How long the training waited, seconds, and what failed, in words.
         """
-        began = perf_counter()
+        began_s = perf_counter()
         try:
-            self._look(fit, model, began)
+            self._inspect(fit, model, began_s)
         except Exception as exc:  # noqa: BLE001 - evidence that fails must never end the training
-            return perf_counter() - began, describe_exception(exc)
-        return perf_counter() - began, ""
+            return perf_counter() - began_s, describe_exception(exc)
+        return perf_counter() - began_s, ""
 
-    def _look(self, fit: Fit, model: KerasModel, began: float) -> None:
+    def _inspect(self, fit: Fit, model: KerasModel, began_s: float) -> None:
         # What nobody reaches any more is no growth.
         collect_garbage()
         objects = [self._object(each) for each in self._objects.count()]
         holders = self._holders(fit, model)
-        if not self._trace.is_under_way:
+        if not self._trace.is_running:
             self._trace.begin()
-        self._tell(fit, perf_counter() - began, objects=objects, holders=holders, why=_FOLLOWS)
+        self._report(fit, perf_counter() - began_s, objects=objects, holders=holders, why=_FOLLOWS)
 
     def follow_up(self, fit: Fit) -> None:
         """An epoch or a fit ended: tell what its lines allocated, if that was begun."""
-        if not self._trace.is_under_way:
+        if not self._trace.is_running:
             return
-        began = perf_counter()
-        grown, taken_bytes = self._trace.end()
+        began_s = perf_counter()
+        grown, tracing_bytes = self._trace.end()
         why = _STOPPED
-        if taken_bytes:
-            why = f"following Python's allocations took {taken_bytes / 2**20:.1f} MiB meanwhile"
-        self._tell(
+        if tracing_bytes:
+            why = f"following Python's allocations took {tracing_bytes / 2**20:.1f} MiB meanwhile"
+        self._report(
             fit,
-            perf_counter() - began,
+            perf_counter() - began_s,
             allocations=[self._allocation(each) for each in grown],
             why=why,
         )
 
-    def _tell(
+    def _report(
         self,
         fit: Fit,
         seconds: float,
@@ -128,13 +128,13 @@ class Diagnoser:
         sizes = {each.name: each.operations for each in count.by_function}
         # Of all its traces, the dead ones' part.
         dead = [(_dead_operations(each), self._function(each)) for each in count.by_function]
-        many = [
-            (sizes.get(each.name, 0), self._many(each))
+        holders = [
+            (sizes.get(each.name, 0), self._holder_text(each))
             for each in (
                 fit.framework.trace_holders() if isinstance(fit.framework, HasTraceHolders) else ()
             )
         ]
-        blamed = [each for each in dead if each[0]] + many
+        blamed = [each for each in dead if each[0]] + holders
         lines = [line for _, line in sorted(blamed, key=_operations, reverse=True)]
         lines += [
             line
@@ -145,28 +145,36 @@ class Diagnoser:
             lines.append(f"traces cannot be counted: {count.absent}")
         return [line[:MAX_TEXT] for line in lines[:_MOST_HOLDERS]]
 
-    def _many(self, each: TraceHolder) -> str:
-        kept = f", kept in `{self._privacy.name(each.keeper)}`" if each.keeper else ""
-        told = f", {each.why}{kept}" if each.why else ""
-        name = self._privacy.name(each.name)
-        return f"{each.traces} traces held by `{name}` (a tf.function of the script{told})"
+    def _holder_text(self, holder: TraceHolder) -> str:
+        container_text = (
+            f", kept in `{self._privacy.name(holder.container)}`" if holder.container else ""
+        )
+        reason_text = f", {holder.why}{container_text}" if holder.why else ""
+        name = self._privacy.name(holder.name)
+        return (
+            f"{holder.traces} traces held by `{name}` (a tf.function of the script{reason_text})"
+        )
 
-    def _function(self, each: FunctionTraces) -> str:
-        dead = f" ({each.retained} of them kept for models that are gone)" if each.retained else ""
-        name = self._privacy.name(each.name)
-        return f"`{name}`: traces {each.traces}{dead}, operations {each.operations}"
+    def _function(self, function: FunctionTraces) -> str:
+        dead = (
+            f" ({function.retained} of them kept for models that are gone)"
+            if function.retained
+            else ""
+        )
+        name = self._privacy.name(function.name)
+        return f"`{name}`: traces {function.traces}{dead}, operations {function.operations}"
 
-    def _object(self, each: ObjectGrowth) -> ObjectGrowth:
-        if each.kind.partition(".")[0] in _OF_NOBODY:
-            return each
-        return msgspec.structs.replace(each, kind=self._privacy.name(each.kind))
+    def _object(self, growth: ObjectGrowth) -> ObjectGrowth:
+        if growth.kind.partition(".")[0] in _OF_NOBODY:
+            return growth
+        return msgspec.structs.replace(growth, kind=self._privacy.name(growth.kind))
 
-    def _allocation(self, each: AllocationGrowth) -> AllocationGrowth:
-        return msgspec.structs.replace(each, place=self._privacy.name(each.place))
+    def _allocation(self, growth: AllocationGrowth) -> AllocationGrowth:
+        return msgspec.structs.replace(growth, place=self._privacy.name(growth.place))
 
 
-def _dead_operations(each: FunctionTraces) -> float:
-    return each.operations * (each.retained or 0) / max(1, each.traces)
+def _dead_operations(function: FunctionTraces) -> float:
+    return function.operations * (function.retained or 0) / max(1, function.traces)
 
 
 def _operations(counted: tuple[float, str]) -> float:

@@ -30,13 +30,13 @@ class PendingReload:
         run: Run id.
         folder: Where its checkpoints go.
         keep: How many checkpoints stay there.
-        done: Takes what came of it; tells it on.
+        on_done: Takes what came of it; tells it on.
     """
 
     fit: int
     run: str
     folder: Path
-    done: Callable[[ReclaimOutcome], None]
+    on_done: Callable[[ReclaimOutcome], None]
     keep: int = 2
 
 
@@ -45,7 +45,7 @@ class FitInParts:
 
     Attributes:
         model: The model of the running part.
-        asked: Reloads that wait.
+        pending_reloads: Reloads that wait.
     """
 
     def __init__(self, model: KerasModel) -> None:
@@ -55,7 +55,7 @@ class FitInParts:
             model: Of the first part.
         """
         self.model = model
-        self.asked: list[PendingReload] = []
+        self.pending_reloads: list[PendingReload] = []
 
     def __enter__(self) -> Self:
         """Register for this thread."""
@@ -71,9 +71,9 @@ class FitInParts:
 
 def fit_in_parts(model: KerasModel) -> FitInParts | None:
     """The training in parts that this thread runs for this model; None for a plain `fit`."""
-    for parts in reversed(_RUNNING.get(threading.get_ident(), [])):
-        if parts.model is model:
-            return parts
+    for candidate in reversed(_RUNNING.get(threading.get_ident(), [])):
+        if candidate.model is model:
+            return candidate
     return None
 
 
@@ -146,20 +146,20 @@ class Fit:
         stopped_by_us: An action of ours asked it to stop.
         is_open: Its end has not been told.
         is_traced: Its graph was counted since its step was traced last.
-        is_foretold: Whether a reload would change its result has been looked at.
-        parts: The training of `kmonitor_agent.fit` that this is part of; None in a plain `fit`.
+        is_reload_effect_reported: Whether a reload would change its result has been looked at.
+        fit_in_parts: The training of `kmonitor_agent.fit` that this is part of; None in a plain `fit`.
         worker_agreement: The other workers that train this model, which reload together; None without.
-        undescribed: How the model is compiled, until its facts are told; None afterwards.
+        undescribed_facts: How the model is compiled, until its facts are told; None afterwards.
         is_left_out: It had finished in an earlier process of the run: no epoch runs, nothing of
             it is told again.
         why_not_restart: Why the process cannot be started again at this fit; empty when it can.
-        leave: The request to leave at the running epoch's end and be started again, once made.
-        listed: How often its callback is in the list of callbacks.
-        heard: Calls of the running step's hook so far, of which there are as many.
+        restart_request: The request to leave at the running epoch's end and be started again, once made.
+        listings: How often its callback is in the list of callbacks.
+        hook_calls: Calls of the running step's hook so far, of which there are as many.
         step_logs: What Keras gave at the last step's end, as it is; None before the first.
         why_no_rate: Why the learning rate could not be read, as was told last; None: not told.
         peak: Waits for the first steps, to tell what they took; None: told, or cannot be.
-        stops: Stops of a loop of the script's own, each with the steps done when it was ordered,
+        pending_stops: Stops of a loop of the script's own, each with the steps done when it was ordered,
             until it ends or goes on all the same.
         stop_tail: Behind all callbacks once a stop was ordered.
         is_run_stopping: A stop was ordered of this fit and all that run in it.
@@ -182,37 +182,39 @@ class Fit:
     stopped_by_us: bool = False
     is_open: bool = True
     is_traced: bool = False
-    is_foretold: bool = False
-    undescribed: FitFacts | None = None
-    parts: FitInParts | None = None
+    is_reload_effect_reported: bool = False
+    undescribed_facts: FitFacts | None = None
+    fit_in_parts: FitInParts | None = None
     worker_agreement: WorkerAgreement | None = None
     is_left_out: bool = False
     keep_checkpoints: int = 2
     why_not_restart: str = ""
-    leave: ActionRequest | None = None
-    listed: int = 1
-    heard: int = 0
+    restart_request: ActionRequest | None = None
+    listings: int = 1
+    hook_calls: int = 0
     step_logs: Any = None
     why_no_rate: str | None = None
     peak: PeakWatch | None = None
-    stops: list[tuple[ActionRequest, int]] = field(default_factory=list[tuple[ActionRequest, int]])
+    pending_stops: list[tuple[ActionRequest, int]] = field(
+        default_factory=list[tuple[ActionRequest, int]]
+    )
     stop_tail: Any = field(default=None, repr=False)
     is_run_stopping: bool = False
     watch: Any = field(default=None, repr=False)
 
-    def hear_anew(self) -> None:
+    def begin_epoch(self) -> None:
         """An epoch begins."""
-        self.heard = 0
+        self.hook_calls = 0
         self.step_logs = None
 
-    def hear_logs(self, batch: Any, logs: Any = None) -> None:
+    def store_step_logs(self, batch: Any, logs: Any = None) -> None:
         """A step ended; its logs are kept as they are, whether numbers or on the device."""
         self.step_logs = logs
 
-    def is_first_heard(self) -> bool:
+    def is_first_call(self) -> bool:
         """Whether a hook that runs each step was called for the first of its listings."""
-        is_first = self.heard == 0
-        self.heard = (self.heard + 1) % self.listed
+        is_first = self.hook_calls == 0
+        self.hook_calls = (self.hook_calls + 1) % self.listings
         return is_first
 
 
@@ -291,12 +293,12 @@ def _callers(frame: FrameType | None) -> Iterator[FrameType]:
 
 def _list_frame(frame: FrameType | None, callback: object) -> FrameType | None:
     """The frame of `CallbackList.on_train_begin` that called our hook."""
-    for each in _callers(frame):
-        code = each.f_code
+    for caller_frame in _callers(frame):
+        code = caller_frame.f_code
         if code.co_name == "on_train_begin" and code.co_varnames[:1] == ("self",):
-            caller = each.f_locals.get("self")
+            caller = caller_frame.f_locals.get("self")
             if caller is not callback and hasattr(caller, "callbacks"):
-                return each
+                return caller_frame
     return None
 
 
@@ -306,10 +308,12 @@ def _read_locals(frame: FrameType) -> tuple[int | None, int]:
     if not code.co_flags & inspect.CO_OPTIMIZED or DATA_NAMES.isdisjoint(code.co_varnames):
         # A script's own loop. Never look further: at module level the "locals" are its globals.
         return None, 0
-    with frame_locals(frame) as found:
-        adapter = safe_getattr(found.get("epoch_iterator"), "data_adapter")
-        batch_size = safe_count(found.get("batch_size")) or safe_getattr(adapter, "batch_size")
-        initial_epoch = found.get("initial_epoch")
+    with frame_locals(frame) as fit_locals:
+        adapter = safe_getattr(fit_locals.get("epoch_iterator"), "data_adapter")
+        batch_size = safe_count(fit_locals.get("batch_size")) or safe_getattr(
+            adapter, "batch_size"
+        )
+        initial_epoch = fit_locals.get("initial_epoch")
     return safe_count(batch_size), safe_count(initial_epoch) or 0
 
 
@@ -374,22 +378,22 @@ class FitStopper:
             step: Steps done in its epoch.
         """
         targets = self._targets(fit, request)
-        for each in targets:
-            request_stop(each)
-        unsure = [each for each in targets if each.origin.is_own_loop]
+        for target in targets:
+            request_stop(target)
+        unsure = [target for target in targets if target.origin.is_own_loop]
         if unsure:
             # The outermost ends last.
-            unsure[0].stops.append((request, step))
+            unsure[0].pending_stops.append((request, step))
         else:
             self._finish(fit, request, step, "" if targets else ENDED_BEFORE)
 
-    def fit_began(self, fit: Fit) -> None:
+    def fit_started(self, fit: Fit) -> None:
         """A fit within those that a stop of the run is about to end ends too, after a step."""
-        if any(each.is_run_stopping for each in self._around(fit)):
+        if any(each.is_run_stopping for each in self._enclosing_fits(fit)):
             request_stop(fit)
             fit.is_run_stopping = True
 
-    def epoch_began(self, fit: Fit) -> None:
+    def epoch_started(self, fit: Fit) -> None:
         """A loop of the script's own went on although it was told to stop."""
         self._settle(fit, IGNORED)
 
@@ -402,22 +406,22 @@ class FitStopper:
         fit.stop_tail = None
 
     def _settle(self, fit: Fit, why: str) -> None:
-        stops, fit.stops = fit.stops, []
+        stops, fit.pending_stops = fit.pending_stops, []
         for request, step in stops:
             self._finish(fit, request, step, why)
 
     def _targets(self, fit: Fit, request: ActionRequest) -> list[Fit]:
         """The fits to end, the outermost first."""
         if request.of == "run":
-            around = self._around(fit)
-            for each in around:
-                each.is_run_stopping = True
-            return around
+            enclosing = self._enclosing_fits(fit)
+            for outer_fit in enclosing:
+                outer_fit.is_run_stopping = True
+            return enclosing
         if request.fit is None:
             return [fit]
-        return [each for each in self._open_fits() if each.ordinal == request.fit]
+        return [outer_fit for outer_fit in self._open_fits() if outer_fit.ordinal == request.fit]
 
-    def _around(self, fit: Fit) -> list[Fit]:
+    def _enclosing_fits(self, fit: Fit) -> list[Fit]:
         """The fits that this one runs in, and itself, the outermost first."""
         before = [each for each in self._open_fits() if each.ordinal < fit.ordinal]
         return [*(each for each in before if each.origin.thread == fit.origin.thread), fit]

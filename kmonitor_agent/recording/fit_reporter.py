@@ -108,14 +108,14 @@ class FitReporter:
     def model_facts(self, fit: Fit, facts: FitFacts, description: ModelDescription) -> None:
         """Tell what the model is made of, in parts."""
         layers = [self._layer(layer) for layer in description.layers]
-        parts = max(1, -(-len(layers) // LAYERS_A_PART))
-        for part in range(parts):
+        part_count = max(1, -(-len(layers) // LAYERS_A_PART))
+        for part in range(part_count):
             self._emit(
                 ModelFacts(
                     t_s=self._now_s(),
                     fit=fit.ordinal,
                     part=part + 1,
-                    parts=parts,
+                    parts=part_count,
                     name=self._privacy.name(description.name)[:LONGEST_LOG_NAME],
                     kind=self._privacy.name(description.kind)[:LONGEST_LOG_NAME],
                     n_layers=len(layers),
@@ -186,7 +186,7 @@ class FitReporter:
         """
         message = "" if exc is None else self._privacy.text(exception_message(exc))
         if exc is None:
-            message = {"left": _CAUGHT + _place(fit), "interrupted": _CUT_OFF}.get(how, "")
+            message = {"left": _CAUGHT + _position_text(fit), "interrupted": _CUT_OFF}.get(how, "")
         self._emit(
             FitEnded(
                 t_s=self._now_s(),
@@ -235,19 +235,19 @@ class FitReporter:
             parameter_bytes=layer.parameter_bytes,
         )
 
-    def _function(self, each: FunctionTraces) -> FunctionTraces:
+    def _function(self, function: FunctionTraces) -> FunctionTraces:
         if not self._privacy.private:
-            return each
+            return function
         return FunctionTraces(
-            name=self._privacy.name(each.name),
-            traces=each.traces,
-            operations=each.operations,
-            retained=each.retained,
-            changed=each.changed if each.changed == "python" else "",
+            name=self._privacy.name(function.name),
+            traces=function.traces,
+            operations=function.operations,
+            retained=function.retained,
+            changed=function.changed if function.changed == "python" else "",
         )
 
 
-def _place(fit: Fit) -> str:
+def _position_text(fit: Fit) -> str:
     # A callback before ours may have raised at an epoch's end, so that we never heard of the end.
     if not fit.is_in_epoch:
         return ""
@@ -304,7 +304,7 @@ class ModelReporter:
             fit: Which.
             model: None if it is not built yet: it is told later.
         """
-        facts = fit.undescribed
+        facts = fit.undescribed_facts
         batch = (facts.batch_size if facts else None) or fit.origin.batch_size
         allocator = fit.framework.allocator()
         if batch and not (self._private or allocator.peak.absent):
@@ -313,15 +313,15 @@ class ModelReporter:
 
     def describe(self, fit: Fit, model: KerasModel | None) -> None:
         """Tell facts and layout, unless they were told."""
-        facts = fit.undescribed
+        facts = fit.undescribed_facts
         if facts is None or model is None:
             return
-        fit.undescribed = None
+        fit.undescribed_facts = None
         with self._faults.guarded("session.describe"):
             self._fit_reporter.model_facts(fit, facts, fit.framework.describe(model))
         if not self._private:
             with self._faults.guarded("session.layout"):
-                self._tell_layout(fit, model)
+                self._report_layout(fit, model)
 
     def waits(self, fit: Fit) -> bool:
         """Whether the next step's begin must be looked at; tells the peak when enough have run."""
@@ -333,7 +333,7 @@ class ModelReporter:
             return True
         fit.peak = None
         with self._faults.guarded("session.step_peak"):
-            self._tell_peak(fit, watch, steps, fit.framework.allocator())
+            self._report_peak(fit, watch, steps, fit.framework.allocator())
         return False
 
     def end_epoch(self, fit: Fit) -> None:
@@ -341,7 +341,7 @@ class ModelReporter:
         if fit.peak is not None and self.waits(fit):
             fit.peak.steps_before += fit.clock.steps
 
-    def _tell_layout(self, fit: Fit, model: KerasModel) -> None:
+    def _report_layout(self, fit: Fit, model: KerasModel) -> None:
         optimizer = getattr(model, "optimizer", None)  # one that was never compiled has none
         seen = (_key(model), _key(optimizer), len(model.trainable_variables))
         if seen == self._seen:
@@ -352,11 +352,11 @@ class ModelReporter:
         if body == self._body:
             return
         self._body = body
-        pieces = [body[n : n + PART_BYTES] for n in range(0, len(body), PART_BYTES)]
-        for number, piece in enumerate(pieces if len(pieces) <= MOST_PARTS else ()):
-            self._emit(LayoutPart(self._now_s(), fit.ordinal, number + 1, len(pieces), piece))
+        chunks = [body[n : n + PART_BYTES] for n in range(0, len(body), PART_BYTES)]
+        for number, chunk in enumerate(chunks if len(chunks) <= MOST_PARTS else ()):
+            self._emit(LayoutPart(self._now_s(), fit.ordinal, number + 1, len(chunks), chunk))
 
-    def _tell_peak(
+    def _report_peak(
         self, fit: Fit, watch: PeakWatch, steps: int, allocator: AllocatorReadings
     ) -> None:
         peak, between = allocator.peak.value, allocator.in_use.value

@@ -37,7 +37,7 @@ class KerasLogWriter:
     def __init__(
         self,
         sampler: Sampler,
-        watched: Callable[[], SamplerTarget],
+        current_target: Callable[[], SamplerTarget],
         emit: Callable[[Event], None],
         now_s: Callable[[], float],
     ) -> None:
@@ -45,18 +45,18 @@ class KerasLogWriter:
 
         Args:
             sampler: Has what is read on the agent's thread only.
-            watched: What trains now.
+            current_target: What trains now.
             emit: Takes events.
             now_s: The boot's time, seconds.
         """
         self._sampler = sampler
-        self._watched = watched
+        self._current_target = current_target
         self._emit = emit
         self._now_s = now_s
-        self._is_wanted = self._is_order_told = False
-        self._figures: dict[int, dict[str, float]] = {}
+        self._is_wanted = self._is_order_reported = False
+        self._metrics: dict[int, dict[str, float]] = {}
 
-    def ask(self, callback: object, fit: Fit | None) -> None:
+    def request_logs(self, callback: object, fit: Fit | None) -> None:
         """A fit begins whose callback of ours wants its logs filled.
 
         Args:
@@ -64,11 +64,11 @@ class KerasLogWriter:
             fit: None: it is not followed by this callback.
         """
         self._is_wanted = True
-        self._figures.pop(threading.get_ident(), None)
+        self._metrics.pop(threading.get_ident(), None)
         token = None if fit is None or fit.origin.token is None else fit.origin.token()
         before = _readers_before(callback, getattr(token, "callbacks", ()))
-        if before and not self._is_order_told:
-            self._is_order_told = True
+        if before and not self._is_order_reported:
+            self._is_order_reported = True
             names = " and ".join(before)
             text = (
                 f"{names} in front of MonitorCallback(logs=True) among the callbacks of fit: our"
@@ -80,34 +80,34 @@ class KerasLogWriter:
         """Read what the logs of this epoch are to have, before anything is done about it."""
         if not self._is_wanted:
             return
-        graph, newest = self._watched().graph, self._sampler.newest
+        graph, newest = self._current_target().graph, self._sampler.newest
         in_use = fit.framework.allocator().in_use.value
-        found = (
+        values = (
             resident_bytes(),
             newest.get("ram_unique_bytes"),
             newest.get("vram_bytes") if in_use is None else in_use,
             None if graph is None else graph.operations,
             fit.last_step_s,
         )
-        self._figures[threading.get_ident()] = {
+        self._metrics[threading.get_ident()] = {
             name: math.nan if value is None else float(value)
-            for name, value in zip(LOG_NAMES, found, strict=True)
+            for name, value in zip(LOG_NAMES, values, strict=True)
         }
 
     def fill(self, logs: object) -> None:
         """Put the figures of this thread's newest epoch into its logs; NaN: not read."""
         if not isinstance(logs, MutableMapping):
             return
-        figures = self._figures.get(threading.get_ident(), {})
+        metrics = self._metrics.get(threading.get_ident(), {})
         for name in LOG_NAMES:
             # All of them, whatever happened: CSVLogger has a column for each.
-            cast("MutableMapping[str, float]", logs).setdefault(name, figures.get(name, math.nan))
+            cast("MutableMapping[str, float]", logs).setdefault(name, metrics.get(name, math.nan))
 
 
 def _readers_before(callback: object, callbacks: Sequence[Any]) -> list[str]:
     listed = list(callbacks)
     if not any(each is callback for each in listed):
         return []  # behind a callback of its own, as `kmonitor_agent.fit` has it
-    place = next(n for n, each in enumerate(listed) if each is callback)
-    names = (type(each).__name__ for each in listed[:place])
+    index = next(n for n, each in enumerate(listed) if each is callback)
+    names = (type(each).__name__ for each in listed[:index])
     return list(dict.fromkeys(name for name in names if name in _READERS))

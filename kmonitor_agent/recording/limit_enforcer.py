@@ -71,7 +71,7 @@ class LimitEnforcer:
         self._now_s = now_s
         self._lock = threading.Lock()
         self._limit_watches = LimitWatches()
-        self._script: tuple[LimitSpec, ...] = ()
+        self._script_limits: tuple[LimitSpec, ...] = ()
         self._commanded: set[LimitMetric] = set()
         self._unwatched: set[LimitSpec] = set()
         self._started_by, self._in_vain = "", 0
@@ -83,14 +83,14 @@ class LimitEnforcer:
         A metric whose limits came from a command keeps them: a loop that makes a callback for
         each model must not undo what the user set in the app.
         """
-        if specs == self._script:
+        if specs == self._script_limits:
             return
         with self._lock:
-            metrics: set[LimitMetric] = {spec.metric for spec in (*self._script, *specs)}
+            metrics: set[LimitMetric] = {spec.metric for spec in (*self._script_limits, *specs)}
             metrics -= self._commanded
-            self._script = specs
+            self._script_limits = specs
             self._replace(metrics, [spec for spec in specs if spec.metric in metrics])
-        self.tell()
+        self.report_limits()
 
     def set_by_command(self, wanted: SetLimits, asked_by: str) -> None:
         """Replace the limits of the metrics that are named."""
@@ -98,7 +98,7 @@ class LimitEnforcer:
         with self._lock:
             self._commanded.update(wanted.metrics)
             self._limit_watches.replace(wanted.metrics, specs)
-        self.tell()
+        self.report_limits()
 
     def commanded(self) -> SetLimits | None:
         """The limits that were set by command; None if none were."""
@@ -109,14 +109,14 @@ class LimitEnforcer:
             ]
         return SetLimits(metrics=metrics, limits=specs) if metrics else None
 
-    def take_over(self, wanted: SetLimits) -> None:
+    def restore_commanded(self, wanted: SetLimits) -> None:
         """Limits that were set by command in an earlier process of the run."""
         with self._lock:
             self._commanded.update(wanted.metrics)
             self._replace(wanted.metrics, wanted.limits)
-        self.tell()
+        self.report_limits()
 
-    def tell(self) -> None:
+    def report_limits(self) -> None:
         """Say which limits are in force."""
         with self._lock:
             specs = self._limit_watches.specs()
@@ -125,18 +125,18 @@ class LimitEnforcer:
     def observe(self, metric: LimitMetric, reading: BoundedReading) -> None:
         """Judge a reading: tell crossings and releases, and ask for what crossings want done."""
         now_s = self._now_s()
-        found: list[tuple[LimitWatch, LimitCrossed]] = []
+        crossings: list[tuple[LimitWatch, LimitCrossed]] = []
         with self._lock:
             watches = self._limit_watches.watches(metric)
             for watch in watches:
                 crossing = watch.observe(reading.value, reading.of, now_s)
                 if crossing is not None:
-                    found.append((watch, crossing))
-        for watch, crossing in found:
+                    crossings.append((watch, crossing))
+        for watch, crossing in crossings:
             self._answer(watch, crossing)
-        self._tell_without_reading(watches, reading)
+        self._report_unbounded(watches, reading)
 
-    def tell_unwatched(self, metric: LimitMetric, why: str) -> None:
+    def report_unwatched(self, metric: LimitMetric, why: str) -> None:
         """Say once of each limit on a metric that it cannot be watched.
 
         Args:
@@ -146,12 +146,12 @@ class LimitEnforcer:
         with self._lock:
             watches = self._limit_watches.watches(metric)
         for watch in watches:
-            self._tell_once(watch.spec, "limit_unmeasured", f"is not watched: {why}.")
+            self._notify_once(watch.spec, "limit_unmeasured", f"is not watched: {why}.")
 
-    def take_new_base(self, watch: LimitWatch) -> None:
+    def reset_base(self, watch: LimitWatch) -> None:
         """An action that a limit asked for has run: judge growth from here on."""
         with self._lock:
-            watch.take_new_base()
+            watch.reset_base()
 
     def next_step(
         self, watch: LimitWatch, why_not: Mapping[EscalationLevel, str]
@@ -178,11 +178,11 @@ class LimitEnforcer:
                 watch.wait_for_level()
             return step
 
-    def tell_helpless(self, watch: LimitWatch) -> None:
+    def report_exhausted(self, watch: LimitWatch) -> None:
         """Say that `auto` knows nothing more that helps; it waits for growth from here on."""
         with self._lock:
             tried = "" if watch.escalation is None else watch.escalation.summary()
-            watch.take_new_base()
+            watch.reset_base()
         text = (
             f"{limit_text(watch.spec)}: nothing more helps ({tried}). The limit stays crossed;"
             " the next attempt comes when it has grown by another 5 %."
@@ -213,7 +213,7 @@ class LimitEnforcer:
                 for watch in self._limit_watches.all_watches():
                     watch.end_trial()
 
-    def started_again(self, asked_by: str, in_vain: int = 0) -> None:
+    def note_restart(self, asked_by: str, in_vain: int = 0) -> None:
         """This process was started by a restart; to be called before limits are set.
 
         Args:
@@ -234,27 +234,27 @@ class LimitEnforcer:
         self._emit(crossing)
         if crossing.crossed and crossing.action == "restart" and watch.is_in_vain:
             text = f"asks for no more restarts until it is changed: {_IN_VAIN}."
-            self._tell_once(watch.spec, "restarts_in_vain", text)
+            self._notify_once(watch.spec, "restarts_in_vain", text)
         if crossing.crossed and crossing.answered and crossing.action != "notify":
             action = cast("Action", crossing.action)
             asked_by = limit_text(watch.spec)
-            taken = self._request(ActionRequest(action, asked_by=asked_by, watch=watch, of="run"))
-            if not taken:
+            is_accepted = self._request(
+                ActionRequest(action, asked_by=asked_by, watch=watch, of="run")
+            )
+            if not is_accepted:
                 # Another limit waits for the same action, which answers this one too.
-                self.take_new_base(watch)
+                self.reset_base(watch)
 
-    def _tell_without_reading(
-        self, watches: Iterable[LimitWatch], reading: BoundedReading
-    ) -> None:
+    def _report_unbounded(self, watches: Iterable[LimitWatch], reading: BoundedReading) -> None:
         for watch in watches:
             if reading.value is not None and watch.threshold(reading.of) is None:
                 why = (
                     f"is not watched: nothing says what {watch.spec.metric} is a part of here."
                     " Set it in bytes instead."
                 )
-                self._tell_once(watch.spec, "limit_unbounded", why)
+                self._notify_once(watch.spec, "limit_unbounded", why)
 
-    def _tell_once(self, spec: LimitSpec, code: str, text: str) -> None:
+    def _notify_once(self, spec: LimitSpec, code: str, text: str) -> None:
         if spec in self._unwatched:
             return
         self._unwatched.add(spec)
@@ -287,5 +287,5 @@ def judge_graph(limits: LimitEnforcer, graph: GraphCount) -> None:
 def report_graph_unwatched(limits: LimitEnforcer, graph: GraphCount) -> None:
     """Say once why there is no count, where there is none."""
     if graph.operations is None:
-        limits.tell_unwatched("graph", graph.absent)
-        limits.tell_unwatched("functions", graph.absent)
+        limits.report_unwatched("graph", graph.absent)
+        limits.report_unwatched("functions", graph.absent)

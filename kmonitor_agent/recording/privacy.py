@@ -4,8 +4,8 @@ import hashlib
 import os
 from typing import Final
 
-_KEPT_LOGS: Final = frozenset({"loss", "val_loss"})
-_KEPT_OPTIMIZERS: Final = frozenset(
+_PUBLIC_LOGS: Final = frozenset({"loss", "val_loss"})
+_PUBLIC_OPTIMIZERS: Final = frozenset(
     {"Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Ftrl", "Lamb", "Lion"}
     | {"LossScaleOptimizer", "Muon", "Nadam", "RMSprop", "SGD"}
 )
@@ -33,11 +33,11 @@ class Privacy:
 
     def log_name(self, name: str) -> str:
         """The name of a metric in Keras' logs; "loss" and "val_loss" say nothing private."""
-        return name if name in _KEPT_LOGS else self.name(name)
+        return name if name in _PUBLIC_LOGS else self.name(name)
 
     def optimizer(self, name: str) -> str:
         """An optimizer's class name; Keras' own say nothing private."""
-        return name if name in _KEPT_OPTIMIZERS else self.name(name)
+        return name if name in _PUBLIC_OPTIMIZERS else self.name(name)
 
     def text(self, text: str) -> str:
         """A text, or nothing."""

@@ -34,9 +34,9 @@ _NEEDS: Final[dict[CommandName, tuple[str, ...]]] = {
 def script_path(environ: Mapping[str, str] | None = None) -> str:
     """Path or name of the running script or notebook; empty where there is none."""
     environ = os.environ if environ is None else environ
-    place = fold_identity(environ)
-    if place is not None:
-        return place.script
+    identity = fold_identity(environ)
+    if identity is not None:
+        return identity.script
     notebook = _notebook(environ)
     if notebook:
         return notebook
@@ -51,9 +51,9 @@ def default_run_name(environ: Mapping[str, str] | None = None) -> str:
     """The script's or notebook's name, after the cluster's job if there is one; 200 characters."""
     environ = os.environ if environ is None else environ
     job = find_batch_job(environ)
-    place = fold_identity(environ)
-    if place is not None:
-        return elide_name(f"{_script_name(environ)} \N{MIDDLE DOT} {place.text}")
+    identity = fold_identity(environ)
+    if identity is not None:
+        return elide_name(f"{_script_name(environ)} \N{MIDDLE DOT} {identity.text}")
     if not job.id:
         return _script_name(environ)
     is_named = bool(job.name) and not _notebook(environ)
@@ -71,12 +71,12 @@ def _script_name(environ: Mapping[str, str]) -> str:
 
 
 def session_started(
-    *, boot: str, name: str, wall_s: float, interval_s: float, privacy: Privacy, state: Path
+    *, session_id: str, name: str, wall_s: float, interval_s: float, privacy: Privacy, state: Path
 ) -> SessionStarted:
     """The first event of this process, still without what the framework says of itself.
 
     Args:
-        boot: Id of this process start.
+        session_id: Id of this process start.
         name: The run's name.
         wall_s: UTC epoch seconds now.
         interval_s: Time between samples, seconds.
@@ -84,12 +84,12 @@ def session_started(
         state: This user's state folder, with the salt of a private process's host.
     """
     job = find_batch_job(os.environ)
-    place = fold_identity(os.environ)
+    identity = fold_identity(os.environ)
     return SessionStarted(
         t_s=0.0,
-        boot=boot,
+        boot=session_id,
         name=privacy.name(name),
-        host=_host(boot, privacy, state),
+        host=_host(session_id, privacy, state),
         pid=os.getpid(),
         started_wall_s=wall_s,
         pid_namespace=_pid_namespace(),
@@ -104,10 +104,10 @@ def session_started(
         rank=job.rank,
         world_size=job.world_size,
         group=_group(job.group, privacy, state),
-        study="" if place is None else place.study,
-        fold=None if place is None else place.fold,
-        folds=0 if place is None else place.folds,
-        attempt=0 if place is None else place.attempt,
+        study="" if identity is None else identity.study,
+        fold=None if identity is None else identity.fold,
+        folds=0 if identity is None else identity.folds,
+        attempt=0 if identity is None else identity.attempt,
     )
 
 
@@ -135,15 +135,15 @@ def why_not_possible(name: CommandName, unavailable: Mapping[str, str]) -> str:
 
 def _arguments() -> list[str]:
     """The command line, as much of it as surely fits into an event."""
-    kept: list[str] = []
+    arguments: list[str] = []
     left = _MOST_ARGUMENT_BYTES
-    for given in sys.argv[:_MOST_ARGUMENTS]:
-        text = sendable_text(str(given))[:MAX_TEXT]
+    for argument in sys.argv[:_MOST_ARGUMENTS]:
+        text = sendable_text(str(argument))[:MAX_TEXT]
         left -= len(text.encode())
         if left < 0:
             break
-        kept.append(text)
-    return kept
+        arguments.append(text)
+    return arguments
 
 
 def _notebook(environ: Mapping[str, str]) -> str:
@@ -160,9 +160,9 @@ def _ipython() -> Any:
     return None if module is None else module.get_ipython()
 
 
-def _host(boot: str, privacy: Privacy, state: Path) -> str:
+def _host(session_id: str, privacy: Privacy, state: Path) -> str:
     if privacy.private:
-        return host_pseudonym(make_salt(state), boot)
+        return host_pseudonym(make_salt(state), session_id)
     return elide_name(plain_name(socket.gethostname()))
 
 

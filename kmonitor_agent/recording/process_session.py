@@ -87,7 +87,7 @@ class ExceptionHooks:
             kind: type[BaseException], exc: BaseException, trace: TracebackType | None
         ) -> None:
             """Tell of what ends the process, then do as before."""
-            _tell(met, exc, threading.get_ident(), is_last=True)
+            _report_exception(met, exc, threading.get_ident(), is_last=True)
             before(kind, exc, trace)
 
         sys.excepthook = kmonitor_excepthook
@@ -99,7 +99,7 @@ class ExceptionHooks:
         def kmonitor_excepthook(args: Any) -> None:
             """Tell of what ends a thread, then do as before."""
             if args.exc_value is not None and args.thread is not None:
-                _tell(met, args.exc_value, args.thread.ident, is_last=False)
+                _report_exception(met, args.exc_value, args.thread.ident, is_last=False)
             before(args)
 
         threading.excepthook = kmonitor_excepthook
@@ -107,10 +107,10 @@ class ExceptionHooks:
     def _on_cell_run(self, result: Any = None) -> None:
         exc = getattr(result, "error_in_exec", None) or getattr(result, "error_before_exec", None)
         if isinstance(exc, BaseException):
-            _tell(self._uncaught_exception, exc, threading.get_ident(), is_last=False)
+            _report_exception(self._uncaught_exception, exc, threading.get_ident(), is_last=False)
 
 
-def _tell(
+def _report_exception(
     exception: OnUncaughtException, exc: BaseException, thread: int | None, *, is_last: bool
 ) -> None:
     # The hook that was there before, which prints the script's traceback, comes in every case.
@@ -126,7 +126,7 @@ def how_ended(exc: BaseException) -> Literal["failed", "interrupted"]:
     return "interrupted" if isinstance(exc, _KEYBOARD) else "failed"
 
 
-LOOK_AFTER_S: Final = 1.0
+HOUSEKEEPING_S: Final = 1.0
 """Time between rounds of the agent's own upkeep (expired requests, log file), seconds."""
 
 
@@ -212,19 +212,19 @@ class ProcessSession:
             self.unavailable.pop("reload", None)
         if self.why_not_restart:
             self.unavailable.setdefault("restart", self.why_not_restart)
-        boot = new_id()
+        session_id = new_id()
         link = Link(
             run=self._run,
-            boot=boot,
+            session_id=session_id,
             folders=self._folders,
-            started=self._started_event(boot, framework),
+            started=self._started_event(session_id, framework),
             hub=parse_hub(self._settings.hub, os.environ),
             on_command=on_command,
             faults=self._faults,
         )
         link.start()
         self._link = link
-        self._faults.on_fault = self._tell_fault
+        self._faults.on_fault = self._report_fault
 
     def every(
         self, interval_s: float, task: Callable[[], None], *, while_idle: bool = False
@@ -238,7 +238,7 @@ class ProcessSession:
         if self._link is not None and self.is_ours:
             self._link.set_idle(is_idle=is_idle)
 
-    def hasten(self) -> None:
+    def release_spool(self) -> None:
         """Let go of the spool now: the run goes on in another boot of this process."""
         if self._link is not None and self.is_ours:
             self._link.end(timeout_s=0.0)
@@ -276,10 +276,10 @@ class ProcessSession:
             self.emit(SessionEnded(t_s=self.now_s(), why="restart", supervisor=supervisor))
             self._link.close()
 
-    def _started_event(self, boot: str, framework: Framework) -> SessionStarted:
+    def _started_event(self, session_id: str, framework: Framework) -> SessionStarted:
         probed = framework.info()
         started = session_started(
-            boot=boot,
+            session_id=session_id,
             name=self._name,
             wall_s=SystemClock().wall_s(),
             interval_s=self._settings.sample_interval_s,
@@ -294,5 +294,5 @@ class ProcessSession:
             actions=possible_actions(self.unavailable) if self._settings.commands else [],
         )
 
-    def _tell_fault(self, where: str, count: int, text: str) -> None:
+    def _report_fault(self, where: str, count: int, text: str) -> None:
         self.emit(Fault(t_s=self.now_s(), where=where, count=count, text=text))

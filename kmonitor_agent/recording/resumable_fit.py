@@ -59,8 +59,8 @@ def restore_variables(steps: ReclaimSteps, model: KerasModel, saved: SavedFit) -
     Raises:
         CannotResume: The model has other variables than before.
     """
-    now = steps.state(model)
-    targets = _targets(now, saved.state.variables)
+    current = steps.state(model)
+    targets = _targets(current, saved.state.variables)
     values = saved.values()
     for target in targets:
         value = next(values)
@@ -69,12 +69,12 @@ def restore_variables(steps: ReclaimSteps, model: KerasModel, saved: SavedFit) -
 
 
 def _targets(
-    now: Sequence[StateVariable], before: Sequence[VariableFacts]
+    current: Sequence[StateVariable], before: Sequence[VariableFacts]
 ) -> list[StateVariable | None]:
-    if _shapes_now(now, "metrics") == _shapes(before, "metrics"):
-        left: list[StateVariable] = list(now)
+    if _current_shapes(current, "metrics") == _shapes(before, "metrics"):
+        left: list[StateVariable] = list(current)
     else:
-        left = [each for each in now if _group(each.path) != "metrics"]
+        left = [each for each in current if _group(each.path) != "metrics"]
     has_metrics = any(_group(each.path) == "metrics" for each in left)
     targets: list[StateVariable | None] = []
     rest = iter(left)
@@ -84,11 +84,13 @@ def _targets(
             continue
         target = next(rest, None)
         if target is None or _differs(target, facts):
-            is_now = (
-                "nothing" if target is None else _told(target.path, shape_text(target.variable))
+            current_text = (
+                "nothing"
+                if target is None
+                else _variable_text(target.path, shape_text(target.variable))
             )
             raise CannotResume(
-                f"the model had {_told(facts.path, facts.shape)} where it now has {is_now}"
+                f"the model had {_variable_text(facts.path, facts.shape)} where it now has {current_text}"
             )
         targets.append(target)
     extra = next(rest, None)
@@ -102,7 +104,7 @@ def _differs(target: StateVariable, facts: VariableFacts) -> bool:
     return not is_same or shape_text(target.variable) != facts.shape
 
 
-def _told(path: str, shape: str) -> str:
+def _variable_text(path: str, shape: str) -> str:
     return f"{path} of shape {shape}"
 
 
@@ -110,7 +112,7 @@ def _shapes(facts: Sequence[VariableFacts], group: str) -> list[str]:
     return [each.shape for each in facts if _group(each.path) == group]
 
 
-def _shapes_now(state: Sequence[StateVariable], group: str) -> list[str]:
+def _current_shapes(state: Sequence[StateVariable], group: str) -> list[str]:
     return [shape_text(each.variable) for each in state if _group(each.path) == group]
 
 
@@ -184,16 +186,16 @@ class ResumableFit:
         if self._saved is None:
             return
         try:
-            self._take_up(self._saved, model, callbacks)
+            self._restore(self._saved, model, callbacks)
         except CannotResume as exc:
-            self._tell_resumed(exc.why)
+            self._report_resumed(exc.why)
             raise
         except Exception as exc:
             why = describe_exception(exc)
-            self._tell_resumed(why)
+            self._report_resumed(why)
             raise CannotResume(why) from exc
 
-    def _take_up(self, saved: SavedFit, model: KerasModel, callbacks: Sequence[Any]) -> None:
+    def _restore(self, saved: SavedFit, model: KerasModel, callbacks: Sequence[Any]) -> None:
         state, data = saved.state, find_data(model)
         if data is None:
             raise CannotResume("this Keras keeps the data of a fit elsewhere")
@@ -218,7 +220,7 @@ class ResumableFit:
         fit_resumer(model).begin_at(model, state.next_epoch if goes_on else data.epochs)
         model.stop_training = state.stopped
 
-    def begun(self, model: KerasModel) -> None:
+    def epoch_started(self, model: KerasModel) -> None:
         """An epoch begins; `fit` has read where to begin, which Keras never resets.
 
         Raises:
@@ -240,18 +242,18 @@ class ResumableFit:
                 f"where its data are read is not known: {describe_exception(exc)}"
             )
             raise
-        self._tell_resumed("")
+        self._report_resumed("")
 
     def _note_iterator(self, model: KerasModel) -> None:
         """Keep from where the iterator draws that serves this epoch and later ones."""
         data = find_data(model)
-        is_begun = None if data is None else data.is_begun()
-        if data is not None and is_begun is not None:
+        has_iterator = None if data is None else data.has_iterator()
+        if data is not None and has_iterator is not None:
             self._iterator = IteratorStart(
-                self._epochs_run(), is_begun, read_random_states(), data.read_generators()
+                self._epochs_run(), has_iterator, read_random_states(), data.read_generators()
             )
 
-    def _tell_resumed(self, why: str) -> None:
+    def _report_resumed(self, why: str) -> None:
         resumed, self._resumed = self._resumed, None
         if resumed is not None and self._saved is not None and not self.is_left_out:
             resumed(why)
@@ -272,7 +274,7 @@ class ResumableFit:
         saved = self._saved
         if saved is None or not self.is_left_out:
             fit_resumer(model).begin_at(model, None)
-            self._tell_resumed("")
+            self._report_resumed("")
             return self.save("end", model, callbacks, limits=limits)
         try:
             self._put_back_end(saved, model, callbacks)
@@ -284,7 +286,7 @@ class ResumableFit:
 
     def _put_back_end(self, saved: SavedFit, model: KerasModel, callbacks: Sequence[Any]) -> None:
         fit_resumer(model).begin_at(model, None)
-        self._tell_resumed("")
+        self._report_resumed("")
         restore_variables(_steps(self._fit), model, saved)
         write_callbacks(saved.state.callbacks, callbacks)
         write_random_states(saved.state.random)

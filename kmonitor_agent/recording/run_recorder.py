@@ -38,7 +38,7 @@ from kmonitor_agent.recording.limit_enforcer import (
 )
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.recording.process_session import (
-    LOOK_AFTER_S,
+    HOUSEKEEPING_S,
     ProcessSession,
     UncaughtException,
     how_ended,
@@ -52,7 +52,7 @@ from kmonitor_agent.wire.messages.commands import SafePoint, SetLimits
 from kmonitor_agent.wire.messages.events import Event, Notice
 
 
-class _Ways(TypedDict):
+class _EventArguments(TypedDict):
     """What every part that tells events is given."""
 
     emit: Callable[[Event], None]
@@ -70,7 +70,7 @@ class ClosedRun:
         last_epoch: Of its last fit.
         steps_done: In the epochs that ended.
         limits: What the app had set.
-        hasten: Has its boot let go of the spool at once.
+        release_spool: Has its boot let go of the spool at once.
     """
 
     run_id: str
@@ -78,7 +78,7 @@ class ClosedRun:
     last_epoch: int = 0
     steps_done: int = 0
     limits: SetLimits | None = None
-    hasten: Callable[[], None] = lambda: None
+    release_spool: Callable[[], None] = lambda: None
 
 
 class RunRecorder:
@@ -104,7 +104,7 @@ class RunRecorder:
         self.faults: Final = FaultLog(self._folders.logs / "agent.log", private=settings.private)
         self.privacy = privacy = Privacy(private=settings.private)
         self._interval_s = settings.sample_interval_s
-        self._boot = boot = ProcessSession(
+        self._process_session = session = ProcessSession(
             run=self.run_id,
             name=name,
             settings=settings,
@@ -112,39 +112,47 @@ class RunRecorder:
             faults=self.faults,
             privacy=privacy,
         )
-        boot.why_not_restart = self._supervisor_client.why_not
+        session.why_not_restart = self._supervisor_client.why_not
         self._fits: list[Fit] = []
         self._before = before = before or ClosedRun(self.run_id)
         self._fit_count, self._last_epoch = before.fits, before.last_epoch
         self.steps_done = before.steps_done
-        self._beginning = threading.Lock()
-        self._acting = threading.Lock()
+        self._begin_lock = threading.Lock()
+        self._action_lock = threading.Lock()
         self._stopped_by_us = False
         self._left_by: BaseException | None = None
         self._sampler_target = SamplerTarget()
-        self._queue = queue = RequestQueue(self._wake_batches)
-        self._limits = limits = LimitEnforcer(emit=boot.emit, request=queue.put, now_s=boot.now_s)
-        ways: _Ways = {"emit": boot.emit, "now_s": boot.now_s, "privacy": privacy}
+        self._queue = queue = RequestQueue(self._mark_batches_due)
+        self._limits = limits = LimitEnforcer(
+            emit=session.emit, request=queue.put, now_s=session.now_s
+        )
+        reporting: _EventArguments = {
+            "emit": session.emit,
+            "now_s": session.now_s,
+            "privacy": privacy,
+        }
         self._action_executor = ActionExecutor(
-            run=self.run_id, queue=queue, limits=limits, open_fits=self.open_fits, **ways
+            run=self.run_id, queue=queue, limits=limits, open_fits=self.open_fits, **reporting
         )
         self._action_executor.acted = self._acted
-        self._intake = self._make_handler(takes_commands=settings.commands)
-        self._sampler = Sampler(watched=self.target_now, limits=limits, **ways)
-        self._fit_reporter = FitReporter(counts=self._sampler.heap_counts, **ways)
-        self.log_writer = KerasLogWriter(self._sampler, self.target_now, boot.emit, boot.now_s)
-        self._models = ModelReporter(
+        self._command_handler = self._make_handler(takes_commands=settings.commands)
+        self._sampler = Sampler(current_target=self.current_target, limits=limits, **reporting)
+        self._fit_reporter = FitReporter(counts=self._sampler.heap_counts, **reporting)
+        self.log_writer = KerasLogWriter(
+            self._sampler, self.current_target, session.emit, session.now_s
+        )
+        self._model_reporter = ModelReporter(
             reporter=self._fit_reporter,
             faults=self.faults,
             device=self._sampler.device_name,
-            **ways,
+            **reporting,
         )
-        self._supervised = SupervisedFits(
+        self._supervised_fits = SupervisedFits(
             self._supervisor_client,
             self.faults,
             limits=limits,
             executor=self._action_executor,
-            session=boot,
+            session=session,
         )
 
     @property
@@ -152,7 +160,7 @@ class RunRecorder:
         """What was done so far, oldest first."""
         return ActionResults(self._action_executor.action_results)
 
-    def target_now(self) -> SamplerTarget:
+    def current_target(self) -> SamplerTarget:
         """What trains now; any thread."""
         return self._sampler_target
 
@@ -164,16 +172,21 @@ class RunRecorder:
         """Ask for an action, from any thread."""
         if not self._queue.put(request):
             text = f"{request.action} was not taken: too many requests wait for a safe point"
-            self._boot.emit(
-                Notice(t_s=self._boot.now_s(), level="warning", code="request_dropped", text=text)
+            self._process_session.emit(
+                Notice(
+                    t_s=self._process_session.now_s(),
+                    level="warning",
+                    code="request_dropped",
+                    text=text,
+                )
             )
 
-    def tell_collected(self, outcome: ReclaimOutcome) -> None:
+    def report_collected(self, outcome: ReclaimOutcome) -> None:
         """The script collected by itself: show it with the run, if one has begun."""
-        if self._boot.is_started and self._boot.is_ours:
+        if self._process_session.is_started and self._process_session.is_ours:
             newest = self._fits[-1] if self._fits else None
             epoch = self._last_epoch if newest is None else newest.epoch
-            self._action_executor.tell_collected(outcome, fit=self._fit_count, epoch=epoch)
+            self._action_executor.report_collected(outcome, fit=self._fit_count, epoch=epoch)
 
     def begin_fit(
         self, callback: object, model: KerasModel, params: object, settings: Settings
@@ -187,10 +200,10 @@ class RunRecorder:
             settings: Of this callback.
         """
         origin = find_origin(callback)
-        if not self._boot.is_ours or self._is_followed(origin):
+        if not self._process_session.is_ours or self._is_followed(origin):
             return None
         guarded = self.faults.guarded
-        with self._beginning:
+        with self._begin_lock:
             # Counted whatever fails: saved states of fits go by this number.
             ordinal = self._fit_count = self._fit_count + 1
             with guarded("session.start"):
@@ -205,7 +218,7 @@ class RunRecorder:
         fit = self._new_fit(ordinal, origin, framework, model, facts, params, settings)
         self._follow(fit, model)
         if not fit.is_left_out:
-            self._tell_begin(fit, model, facts)
+            self._report_begin(fit, model, facts)
         return fit
 
     def _new_fit(  # noqa: PLR0913, PLR0917 - all that is known of a fit at its begin
@@ -228,21 +241,21 @@ class RunRecorder:
             keep_checkpoints=settings.keep_checkpoints,
             planned_steps=safe_count(safe_get(params, "steps")),
             planned_epochs=safe_count(safe_get(params, "epochs")) or 0,
-            undescribed=facts,
-            parts=fit_in_parts(model),
+            undescribed_facts=facts,
+            fit_in_parts=fit_in_parts(model),
             worker_agreement=worker_agreement(framework, model),
         )
 
     def _follow(self, fit: Fit, model: KerasModel) -> None:
         guarded = self.faults.guarded
-        if fit.parts is not None:
-            self._boot.unavailable.pop("reload", None)
+        if fit.fit_in_parts is not None:
+            self._process_session.unavailable.pop("reload", None)
         with guarded("session.supervised"):
-            self._supervised.follow(fit, model)
+            self._supervised_fits.follow(fit, model)
         fit.clock.on_due = lambda: self._serve_due(fit)
         fit.clock.on_fault = lambda exc: self.faults.record("session.step", exc)
         self._fits.append(fit)
-        self._action_executor.fit_stopper.fit_began(fit)
+        self._action_executor.fit_stopper.fit_started(fit)
         self._watch(fit)
         with guarded("session.watch_end"):
             watch_end(fit, self._on_dropped)
@@ -252,11 +265,11 @@ class RunRecorder:
             return framework.fit_facts(model)
         return FitFacts(model="")
 
-    def _tell_begin(self, fit: Fit, model: KerasModel, facts: FitFacts) -> None:
+    def _report_begin(self, fit: Fit, model: KerasModel, facts: FitFacts) -> None:
         with self.faults.guarded("session.fit_started"):
             self._fit_reporter.fit_started(fit, model, facts, fit.planned_epochs)
         with self.faults.guarded("session.model"):
-            self._models.begin_fit(fit, model if facts.is_built else None)
+            self._model_reporter.begin_fit(fit, model if facts.is_built else None)
         with self.faults.guarded("session.graph"):
             self._count_graph(fit, model)
         fit.clock.due = True
@@ -286,11 +299,11 @@ class RunRecorder:
             index = fit.epochs_before + fit.epochs_done
         if fit.is_in_epoch and fit.epoch == index:
             return
-        self._action_executor.fit_stopper.epoch_began(fit)
+        self._action_executor.fit_stopper.epoch_started(fit)
         fit.epoch = index
         fit.is_in_epoch = True
-        fit.hear_anew()
-        fit.epoch_began_s = self._boot.now_s()
+        fit.begin_epoch()
+        fit.epoch_began_s = self._process_session.now_s()
         fit.clock.begin_epoch()
         self._watch(fit)
         self._fit_reporter.epoch_started(fit)
@@ -311,27 +324,27 @@ class RunRecorder:
         with guarded("session.epoch_told"):
             self._fit_reporter.epoch_ended(fit, model, logs)
         with guarded("session.model"):
-            self._models.describe(fit, model)
-            self._models.end_epoch(fit)
+            self._model_reporter.describe(fit, model)
+            self._model_reporter.end_epoch(fit)
         fit.is_traced = True
         with guarded("session.graph"):
             self._count_graph(fit, model)
         with guarded("session.log_figures"):
             self.log_writer.epoch_ended(fit)
         with guarded("session.foretell"):
-            self._foretell(fit, model)
+            self._report_reload_effect(fit, model)
         with guarded("session.limits"):
             self._judge_step_time(fit)
         self._follow_up(fit)
         with guarded("session.serve_epoch"):
             self._serve(fit, "epoch")
         with guarded("session.meet"):
-            self._action_executor.meet(fit, model)
+            self._action_executor.reload_with_workers(fit, model)
 
     def _judge_step_time(self, fit: Fit) -> None:
         self._limits.observe("step_time", BoundedReading(fit.last_step_s))
         if (why := fit.clock.why_untimed(fit.planned_steps)) and fit.last_step_s is None:
-            self._limits.tell_unwatched("step_time", why)
+            self._limits.report_unwatched("step_time", why)
 
     def end_fit(self, fit: Fit, *, stopped: bool = False) -> None:
         """`on_train_end` came."""
@@ -343,13 +356,13 @@ class RunRecorder:
         if self._close(fit):
             self._fit_reporter.fit_ended(fit, "left" if exc is None else how_ended(exc), exc)
 
-    def met_exception(self, met: UncaughtException) -> None:
+    def handle_uncaught(self, uncaught: UncaughtException) -> None:
         """Nobody caught an exception: the fits of its thread ended with it."""
         for fit in tuple(self._fits):
-            if fit.origin.thread == met.thread:
-                self.leave_fit(fit, met.exc)
-        if met.is_last:
-            self._left_by = met.exc
+            if fit.origin.thread == uncaught.thread:
+                self.leave_fit(fit, uncaught.exc)
+        if uncaught.is_last:
+            self._left_by = uncaught.exc
 
     @property
     def has_open_fit(self) -> bool:
@@ -358,7 +371,7 @@ class RunRecorder:
 
     def set_idle(self, *, is_idle: bool) -> None:
         """Whether nothing of it goes on while another run of the process does."""
-        self._boot.set_idle(is_idle=is_idle)
+        self._process_session.set_idle(is_idle=is_idle)
 
     def closed(self) -> ClosedRun:
         """What to keep of it when it is closed before the process ends."""
@@ -368,7 +381,7 @@ class RunRecorder:
             self._last_epoch,
             self.steps_done,
             self._limits.commanded() or self._before.limits,
-            self._boot.hasten,
+            self._process_session.release_spool,
         )
 
     def close(self, within_s: float) -> None:
@@ -377,7 +390,7 @@ class RunRecorder:
         Args:
             within_s: Most seconds for the hub.
         """
-        if not self._boot.is_ours:
+        if not self._process_session.is_ours:
             return
         guarded = self.faults.guarded
         with guarded("session.expire"):
@@ -388,12 +401,14 @@ class RunRecorder:
                     self._fit_reporter.fit_ended(fit, "interrupted", None)
                 self.leave_fit(fit, self._left_by)
         with guarded("session.end"):
-            self._boot.end(left_by=self._left_by, stopped=self._stopped_by_us, within_s=within_s)
+            self._process_session.end(
+                left_by=self._left_by, stopped=self._stopped_by_us, within_s=within_s
+            )
 
     def _make_handler(self, *, takes_commands: bool) -> CommandHandler:
         return CommandHandler(
             takes_commands=takes_commands,
-            session=self._boot,
+            session=self._process_session,
             queue=self._queue,
             limits=self._limits,
             executor=self._action_executor,
@@ -403,17 +418,19 @@ class RunRecorder:
         return any(is_same_fit(fit.origin, origin) for fit in self._fits)
 
     def _start(self, model: KerasModel) -> None:
-        if self._boot.is_started:
+        if self._process_session.is_started:
             return
         rebuilds = fit_in_parts(model) is not None
-        self._boot.start(framework_for(model), self._intake.receive, rebuilds=rebuilds)
+        self._process_session.start(
+            framework_for(model), self._command_handler.receive, rebuilds=rebuilds
+        )
         if self._before.limits is not None:
-            self._limits.take_over(self._before.limits)
-        self._sampler.begin(self._boot.every, self._interval_s)
-        self._boot.every(LOOK_AFTER_S, self._look_after, while_idle=True)
+            self._limits.restore_commanded(self._before.limits)
+        self._sampler.begin(self._process_session.every, self._interval_s)
+        self._process_session.every(HOUSEKEEPING_S, self._run_housekeeping, while_idle=True)
 
-    def _look_after(self) -> None:
-        self._intake.expire()
+    def _run_housekeeping(self) -> None:
+        self._command_handler.expire()
         self.faults.write_out()
 
     def _close_forgotten(self) -> None:
@@ -432,7 +449,7 @@ class RunRecorder:
             return False
         fit.is_open = False
         with self.faults.guarded("session.leave_meeting"):
-            self._action_executor.leave_meeting(fit)
+            self._action_executor.leave_agreement(fit)
         self._action_executor.fit_stopper.fit_ended(fit)
         self._follow_up(fit)
         self._last_epoch = fit.epoch
@@ -480,10 +497,10 @@ class RunRecorder:
         is_early = fit.clock.steps == 0
         fit.clock.due = is_early and not fit.is_traced
         with self.faults.guarded("session.look_at_model"):
-            fit.clock.due |= self._models.waits(fit)
+            fit.clock.due |= self._model_reporter.waits(fit)
             model = fit.model()
             if model is not None and not is_early:
-                self._models.describe(fit, model)
+                self._model_reporter.describe(fit, model)
                 self._count_traced(fit, model)
         with self.faults.guarded("session.serve_batch"):
             self._serve(fit, "batch", step=fit.clock.steps)
@@ -493,21 +510,23 @@ class RunRecorder:
             fit.is_traced = True
             with self.faults.guarded("session.count_traced"):
                 self._count_graph(fit, model)
-                self._foretell(fit, model)
+                self._report_reload_effect(fit, model)
 
-    def _foretell(self, fit: Fit, model: KerasModel) -> None:
+    def _report_reload_effect(self, fit: Fit, model: KerasModel) -> None:
         """Say once, before anybody asks for a reload, that one would change the result."""
-        if not fit.is_foretold:
-            fit.is_foretold = True
+        if not fit.is_reload_effect_reported:
+            fit.is_reload_effect_reported = True
             if why := predict_reload_effect(fit.framework, model):
-                self._supervised.foretold(fit, model, why)
+                self._supervised_fits.reload_effect_known(fit, model, why)
                 text = f"A reload in this fit is {why}"
-                now_s = self._boot.now_s()
-                self._boot.emit(Notice(t_s=now_s, level="info", code="reload_inexact", text=text))
+                now_s = self._process_session.now_s()
+                self._process_session.emit(
+                    Notice(t_s=now_s, level="info", code="reload_inexact", text=text)
+                )
 
     def _serve(self, fit: Fit, at: SafePoint, *, step: int = 0) -> None:
         # One action at a time: another thread that trains serves what waits at its next point.
-        if not self._acting.acquire(blocking=False):
+        if not self._action_lock.acquire(blocking=False):
             return
         try:
             others = [each.ordinal for each in self._fits if each is not fit]
@@ -515,13 +534,17 @@ class RunRecorder:
                 with self.faults.guarded("session.perform"):
                     self._perform(fit, request, step)
         finally:
-            self._acting.release()
-            self._wake_batches()
+            self._action_lock.release()
+            self._mark_batches_due()
 
     def _perform(self, fit: Fit, request: ActionRequest, step: int) -> None:
         # An `auto`, or a pause, is several actions. A reloaded model's graph waits for its step.
-        done = self._action_executor.perform(fit, request, step=step)
-        if (graph := self._sampler_target.graph) and "collect" in done and "reload" not in done:
+        performed = self._action_executor.perform(fit, request, step=step)
+        if (
+            (graph := self._sampler_target.graph)
+            and "collect" in performed
+            and "reload" not in performed
+        ):
             judge_graph(self._limits, graph)
 
     def _acted(self, fit: Fit, action: ReclaimAction) -> None:
@@ -536,7 +559,7 @@ class RunRecorder:
         with self.faults.guarded("session.follow_up"):
             self._action_executor.diagnoser.follow_up(fit)
 
-    def _wake_batches(self) -> None:
+    def _mark_batches_due(self) -> None:
         if self._queue.waits("batch"):
             for fit in tuple(self._fits):
                 fit.clock.due = True

@@ -32,37 +32,37 @@ class ProcessRuns:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._sessions: dict[str, RunRecorder] = {}
+        self._recorders: dict[str, RunRecorder] = {}
         self._closed: dict[str, ClosedRun] = {}
         self._callbacks: dict[str, list[weakref.ref[object]]] = {}
         self._active: RunRecorder | None = None
-        self._exits = ExceptionHooks(self._met_exception)
+        self._exits = ExceptionHooks(self._handle_uncaught)
         self._is_watching = False
 
     def recorder(self, settings: Settings, callback: object | None = None) -> RunRecorder:
         """The session of the run that a callback names; made when it is the first."""
         name = settings.run_name or default_run_name()
         with self._lock:
-            if name not in self._sessions:
+            if name not in self._recorders:
                 before = self._closed.pop(name, None)
                 if before is not None:
-                    before.hasten()
-                self._sessions[name] = RunRecorder(name, settings, before)
-            session = self._sessions[name]
+                    before.release_spool()
+                self._recorders[name] = RunRecorder(name, settings, before)
+            recorder = self._recorders[name]
             if callback is not None:
                 self._callbacks.setdefault(name, []).append(weakref.ref(callback))
-            return session
+            return recorder
 
     def sessions(self) -> list[RunRecorder]:
         """Those that there are now."""
-        return list(self._sessions.values())
+        return list(self._recorders.values())
 
-    def fit_began(self, recorder: RunRecorder) -> None:
+    def fit_started(self, recorder: RunRecorder) -> None:
         """A fit of this run begins: the others rest, or end."""
         with self._lock:
             self._active = recorder
             recorder.set_idle(is_idle=False)
-            for other in tuple(self._sessions.values()):
+            for other in tuple(self._recorders.values()):
                 self._settle(other)
 
     def fit_ended(self, recorder: RunRecorder) -> None:
@@ -74,9 +74,9 @@ class ProcessRuns:
         if recorder is self._active or recorder.has_open_fit:
             return
         recorder.set_idle(is_idle=True)
-        if self._is_wanted(recorder.name) or self._sessions.get(recorder.name) is not recorder:
+        if self._is_wanted(recorder.name) or self._recorders.get(recorder.name) is not recorder:
             return
-        del self._sessions[recorder.name]
+        del self._recorders[recorder.name]
         self._callbacks.pop(recorder.name, None)
         while len(self._closed) >= CLOSED_LIMIT:
             del self._closed[next(iter(self._closed))]
@@ -92,9 +92,9 @@ class ProcessRuns:
 
     def tell_collected(self, outcome: ReclaimOutcome) -> None:
         """The script collected by itself: every run of this process shows it."""
-        for session in tuple(self._sessions.values()):
-            with session.faults.guarded("session.tell_collected"):
-                session.tell_collected(outcome)
+        for recorder in tuple(self._recorders.values()):
+            with recorder.faults.guarded("session.tell_collected"):
+                recorder.report_collected(outcome)
 
     def watch_exits(self) -> None:
         """Follow exceptions and the process's exit from now on; called when a fit has begun."""
@@ -112,11 +112,11 @@ class ProcessRuns:
         """End every run: at exit, and after tests. Raises nothing."""
         try:
             with self._lock:
-                sessions = self._sessions
+                recorders = self._recorders
                 self._drop_all()
-            for session in sessions.values():
-                with session.faults.guarded("session.close"):
-                    session.close(EXIT_NETWORK_S)
+            for recorder in recorders.values():
+                with recorder.faults.guarded("session.close"):
+                    recorder.close(EXIT_NETWORK_S)
         except Exception as exc:  # noqa: BLE001 - at exit nobody could catch it
             AGENT.record("session.close", exc)
         AGENT.close()
@@ -128,15 +128,15 @@ class ProcessRuns:
         self._drop_all()
 
     def _drop_all(self) -> None:
-        self._sessions = {}
+        self._recorders = {}
         self._closed = {}
         self._callbacks = {}
         self._active = None
 
-    def _met_exception(self, met: UncaughtException) -> None:
-        for session in tuple(self._sessions.values()):
-            with session.faults.guarded("session.met_exception"):
-                session.met_exception(met)
+    def _handle_uncaught(self, uncaught: UncaughtException) -> None:
+        for recorder in tuple(self._recorders.values()):
+            with recorder.faults.guarded("session.met_exception"):
+                recorder.handle_uncaught(uncaught)
 
 
 RUNS: Final = ProcessRuns()

@@ -68,7 +68,7 @@ class Sampler:
     def __init__(
         self,
         *,
-        watched: Callable[[], SamplerTarget],
+        current_target: Callable[[], SamplerTarget],
         emit: Callable[[Event], None],
         limits: LimitEnforcer,
         now_s: Callable[[], float],
@@ -77,7 +77,7 @@ class Sampler:
         """Begin with nothing read.
 
         Args:
-            watched: What to look at now.
+            current_target: What to look at now.
             emit: Takes events.
             limits: Judges RAM and VRAM.
             now_s: The boot's time, seconds.
@@ -85,14 +85,14 @@ class Sampler:
         """
         self.heap_counts: Final = HeapCounts()
         self.newest: dict[str, float | None] = {}
-        self._watched = watched
+        self._current_target = current_target
         self._emit = emit
         self._limits = limits
         self._now_s = now_s
         self._privacy = privacy
         self._memory = ProcessMemory()
         self._gpu = Gpu()
-        self._told: dict[str, FieldSource] = {}
+        self._reported_sources: dict[str, FieldSource] = {}
         self._last: tuple[float | None, float | None] = (None, None)
 
     def device_name(self) -> str:
@@ -108,14 +108,14 @@ class Sampler:
         """
         every(max(SLOW_INTERVAL_S, interval_s), self.read_slowly)
         every(interval_s, self.sample)
-        every(RUSH_INTERVAL_S, self.sample_in_a_rush)
+        every(RUSH_INTERVAL_S, self.sample_if_grown)
 
     def read_slowly(self) -> None:
         """Read what costs milliseconds; at most every 10 s."""
         self._memory.read_slowly()
-        self._gpu.look_for_others()
+        self._gpu.find_other_devices()
 
-    def sample_in_a_rush(self) -> None:
+    def sample_if_grown(self) -> None:
         """Sample if this process grew by much since the last one: it may be killed for it soon."""
         resident, last, bound = read_resident_set().value, *self._last
         if resident is None or last is None or not bound:
@@ -126,13 +126,13 @@ class Sampler:
 
     def sample(self) -> None:
         """Read all, tell changed sources, emit a sample, judge RAM and VRAM."""
-        watched = self._watched()
+        watched = self._current_target()
         t_s = self._now_s()
         device = self._gpu.read()
         readings = dict(self._read(watched, device))
         step_time = _step_source(watched.fit)
         beside = {**_of_others(device), "step_time_s": step_time, **self.heap_counts.newest}
-        self._tell_sources(t_s, {**readings, **beside})
+        self._report_sources(t_s, {**readings, **beside})
         values = {name: reading.value for name, reading in readings.items()}
         self.newest = values
         self._last = values["ram_process_bytes"], values["ram_of_bytes"]
@@ -152,18 +152,18 @@ class Sampler:
         self._limits.observe("ram", BoundedReading(values["ram_bytes"], values["ram_of_bytes"]))
         self._limits.observe("vram", BoundedReading(values["vram_bytes"], values["vram_of_bytes"]))
         if watched.framework is not None:
-            self._tell_unwatched("ram", readings["ram_bytes"])
-            self._tell_unwatched("vram", readings["vram_bytes"])
+            self._report_unwatched("ram", readings["ram_bytes"])
+            self._report_unwatched("vram", readings["vram_bytes"])
 
-    def _tell_unwatched(self, metric: LimitMetric, reading: Reading) -> None:
+    def _report_unwatched(self, metric: LimitMetric, reading: Reading) -> None:
         if reading.value is None:
-            self._limits.tell_unwatched(metric, self._privacy.source(reading.absent))
+            self._limits.report_unwatched(metric, self._privacy.source(reading.absent))
 
     def _step_logs(self, fit: Fit | None) -> dict[str, float]:
         """Logs of the running epoch that Keras had made numbers; one on the device is left."""
-        found = None if fit is None or not fit.is_in_epoch else fit.step_logs
+        logs = None if fit is None or not fit.is_in_epoch else fit.step_logs
         return numeric_logs(
-            found, name_of=self._log_name, most=MOST_STEP_LOGS, number=_number_at_hand
+            logs, name_of=self._log_name, most=MOST_STEP_LOGS, number=_number_at_hand
         )
 
     def _log_name(self, name: str) -> str:
@@ -180,7 +180,7 @@ class Sampler:
         missing = Reading.missing("functions", _NO_MODEL)
         yield "functions", missing if framework is None else framework.function_count()
 
-    def _tell_sources(self, t_s: float, readings: dict[str, Reading]) -> None:
+    def _report_sources(self, t_s: float, readings: dict[str, Reading]) -> None:
         changed: list[FieldSource] = []
         for name, reading in readings.items():
             source = FieldSource(
@@ -189,8 +189,8 @@ class Sampler:
                 source=self._privacy.source(reading.source),
                 absent=self._privacy.source(reading.absent),
             )
-            if self._told.get(name) != source:
-                self._told[name] = source
+            if self._reported_sources.get(name) != source:
+                self._reported_sources[name] = source
                 changed.append(source)
         if changed:
             self._emit(FieldSources(t_s=t_s, sources=changed))

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from kmonitor_agent.wire.limits import Limit
 from kmonitor_agent.wire.local.file_system import DISK
-from kmonitor_agent.wire.local.folders import PLACE_VARIABLES, invalid_home_text
+from kmonitor_agent.wire.local.folders import FOLDER_VARIABLES, invalid_home_text
 from kmonitor_agent.wire.messages.commands import LimitSpec
 
 LONGEST_NAME: Final = 200
@@ -59,10 +59,10 @@ def refuse_unknown_arguments(unknown: Iterable[str], known: Iterable[str]) -> No
         TypeError: There is one; it says which was meant, or which there are.
     """
     names = tuple(known)
-    for each in unknown:
-        near = [name for name in names if each in name] or get_close_matches(each, names)
+    for argument in unknown:
+        near = [name for name in names if argument in name] or get_close_matches(argument, names)
         meant = f"did you mean {near[0]}=?" if near else f"write one of {', '.join(names)}."
-        raise TypeError(f"MonitorCallback: {each}= is not known; {meant}")
+        raise TypeError(f"MonitorCallback: {argument}= is not known; {meant}")
 
 
 def check_home(environ: Mapping[str, str]) -> None:
@@ -74,7 +74,7 @@ def check_home(environ: Mapping[str, str]) -> None:
     """
     if why := invalid_home_text(environ):
         raise ValueError(why)
-    for variable in PLACE_VARIABLES:
+    for variable in FOLDER_VARIABLES:
         written = environ.get(variable, "")
         if written and DISK.sees(Path(written).expanduser(), Path.is_file):
             raise ValueError(f"{variable}={written!r} is a file; write the path of a folder.")
@@ -104,11 +104,11 @@ def sendable_text(text: str) -> str:
 
 def plain_name(name: str) -> str:
     """A name on one line: white space is one blank, other control characters are replaced."""
-    kept = (
+    characters = (
         c if unicodedata.category(c) != "Cc" else "\N{REPLACEMENT CHARACTER}"
         for c in " ".join(name.split())
     )
-    return sendable_text("".join(kept))
+    return sendable_text("".join(characters))
 
 
 def elide_name(name: str) -> str:
@@ -125,14 +125,14 @@ def checked_limits(limits: object) -> tuple[LimitSpec, ...]:
     Raises:
         TypeError: Something in it is no `Limit`.
     """
-    given = (limits,) if isinstance(limits, Limit) else limits
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    listed = (limits,) if isinstance(limits, Limit) else limits
+    if isinstance(listed, str) or not isinstance(listed, Iterable):
         raise TypeError(_limits_remedy(limits))
     specs: list[LimitSpec] = []
-    for each in cast("Iterable[object]", given):
-        if not isinstance(each, Limit):
-            raise TypeError(_limits_remedy(each))
-        specs.append(each.spec)
+    for limit in cast("Iterable[object]", listed):
+        if not isinstance(limit, Limit):
+            raise TypeError(_limits_remedy(limit))
+        specs.append(limit.spec)
     return tuple(specs)
 
 
@@ -169,21 +169,21 @@ def checked_folder(checkpoint_dir: object) -> Path | None:
     return folder
 
 
-def checked_count(argument: str, given: object) -> int:
+def checked_count(argument: str, value: object) -> int:
     """How many of something are kept.
 
     Raises:
         TypeError: It is no whole number.
         ValueError: It is below 1 or beyond a thousand.
     """
-    if isinstance(given, bool) or not isinstance(given, int):
-        raise TypeError(f"MonitorCallback: {argument}={given!r}; write {argument}=2, for example.")
-    if not 1 <= given <= _MOST_KEPT:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"MonitorCallback: {argument}={value!r}; write {argument}=2, for example.")
+    if not 1 <= value <= _MOST_KEPT:
         raise ValueError(
-            f"MonitorCallback: {argument}={given} is outside of 1 to {_MOST_KEPT};"
+            f"MonitorCallback: {argument}={value} is outside of 1 to {_MOST_KEPT};"
             f" write {argument}=2, for example."
         )
-    return given
+    return value
 
 
 def checked_interval_s(sample_interval_s: object) -> float:
@@ -229,21 +229,21 @@ def checked_hub(hub: object) -> str | None:
     return text
 
 
-def checked_switch(argument: str, given: object) -> bool:
+def checked_switch(argument: str, value: object) -> bool:
     """A yes or no.
 
     Raises:
         TypeError: It is neither True nor False.
     """
-    if not isinstance(given, bool):
+    if not isinstance(value, bool):
         raise TypeError(
-            f"MonitorCallback: {argument}={given!r}; write {argument}=True or {argument}=False."
+            f"MonitorCallback: {argument}={value!r}; write {argument}=True or {argument}=False."
         )
-    return given
+    return value
 
 
-def _limits_remedy(given: object) -> str:
+def _limits_remedy(value: object) -> str:
     return (
-        f"MonitorCallback: limits={given!r} is no list of Limit;"
+        f"MonitorCallback: limits={value!r} is no list of Limit;"
         ' write limits=[Limit("ram", "80%", action="reload")].'
     )

@@ -88,7 +88,7 @@ class SupervisorClient:
             return
         self._supervision = supervision
         self._state_store = FitStateStore(supervision.states(self.run_id))
-        left = supervision.left()
+        left = supervision.previous_request()
         if left is not None and left.run == self.run_id:
             self.started_by, self.in_vain = left.asked_by, left.in_vain
         terms = supervision.settings()
@@ -236,7 +236,7 @@ class Tail:
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """`fit` knows its first epoch by now."""
         del epoch, logs
-        self._guard(lambda: self._resumable_fit.begun(self.model))
+        self._guard(lambda: self._resumable_fit.epoch_started(self.model))
 
     def on_test_begin(self, logs: Any = None) -> None:
         """A validation begins."""
@@ -300,7 +300,7 @@ class SupervisedFits:
         self._process_session = session
         self._faults = faults
         self._open: list[Fit] = []
-        limits.started_again(client.started_by, client.in_vain)
+        limits.note_restart(client.started_by, client.in_vain)
 
     def follow(self, fit: Fit, model: KerasModel) -> None:
         """A fit begins: have it taken up where an earlier process left it, and saved later.
@@ -318,7 +318,7 @@ class SupervisedFits:
             # told so.
             fit.why_not_restart = f"{_NOT_FOLLOWED}: {describe_exception(exc)}"
             fit.is_left_out, fit.epochs_before, fit.origin = False, 0, origin
-            self._tell_not_taken_up(fit)
+            self._report_not_resumed(fit)
             raise
 
     def _follow(self, fit: Fit, model: KerasModel) -> None:
@@ -327,14 +327,14 @@ class SupervisedFits:
         if states is None:
             return
         token = None if fit.origin.token is None else fit.origin.token()
-        if fit.parts is not None:
+        if fit.fit_in_parts is not None:
             fit.why_not_restart = _IN_PARTS
         elif token is None or fit.origin.is_own_loop:
             fit.why_not_restart = _NO_FIT
         else:
             fit.why_not_restart = fit_resumer(model).why_not_resumable(model, token.callbacks)
         if token is None or fit.why_not_restart:
-            self._tell_not_taken_up(fit)
+            self._report_not_resumed(fit)
             return
         saved, failure = read_saved_fit(self._supervisor_client, fit.ordinal, self._faults)
         resumable_fit = ResumableFit(
@@ -342,11 +342,11 @@ class SupervisedFits:
             self._supervisor_client.run_id,
             states,
             saved,
-            lambda why: self._tell_resumed(fit, saved, why),
+            lambda why: self._report_resumed(fit, saved, why),
         )
         fit.is_left_out = resumable_fit.is_left_out
         if saved is not None:
-            self._take_over(fit, saved)
+            self._apply_saved(fit, saved)
         self._open = [*(each for each in self._open if each.is_open), fit]
         tail = with_keras_callback(Tail)(
             resumable_fit,
@@ -359,9 +359,9 @@ class SupervisedFits:
             tail.refuse(failure)
         self._add(tail, token, model)
 
-    def _tell_not_taken_up(self, fit: Fit) -> None:
+    def _report_not_resumed(self, fit: Fit) -> None:
         saved, _ = read_saved_fit(self._supervisor_client, fit.ordinal, self._faults)
-        self._tell_resumed(fit, saved, fit.why_not_restart)
+        self._report_resumed(fit, saved, fit.why_not_restart)
 
     def _add(self, tail: Any, token: Any, model: KerasModel) -> None:
         # Keras goes through this very list at the moment, and comes to what is added to it.
@@ -369,16 +369,16 @@ class SupervisedFits:
         tail.set_model(model)
         token.callbacks.append(tail)
 
-    def _take_over(self, fit: Fit, saved: SavedFit) -> None:
+    def _apply_saved(self, fit: Fit, saved: SavedFit) -> None:
         state = saved.state
         if state.limits:
-            self._limits.take_over(msgspec.json.decode(state.limits, type=SetLimits))
+            self._limits.restore_commanded(msgspec.json.decode(state.limits, type=SetLimits))
         if fit.is_left_out:
             return
         fit.epochs_before = state.epochs_run
         fit.origin = replace(fit.origin, initial_epoch=state.next_epoch)
 
-    def foretold(self, fit: Fit, model: KerasModel, inexact: str) -> None:
+    def reload_effect_known(self, fit: Fit, model: KerasModel, inexact: str) -> None:
         """The fit's step was traced.
 
         Args:
@@ -389,19 +389,19 @@ class SupervisedFits:
         if not fit.why_not_restart:
             fit.why_not_restart = fit_resumer(model).why_not_exact(inexact)
 
-    def _tell_resumed(self, fit: Fit, saved: SavedFit | None, why: str) -> None:
+    def _report_resumed(self, fit: Fit, saved: SavedFit | None, why: str) -> None:
         """The restart that the process before began is over: tell of it, once."""
         states = self._supervisor_client.store
         if saved is None or states is None or not saved.state.asked.record:
             return
         with self._faults.guarded("session.resumed"):
             state = saved.state
-            if not states.is_first_taken_up(fit.ordinal, saved.checksum):
+            if not states.mark_as_resumed(fit.ordinal, saved.checksum):
                 return  # a crash later on had it taken up again
-            begun = msgspec.json.decode(state.asked.record, type=ActionRecord)
-            left_out = "; ".join([begun.why, *(f"not kept: {each}" for each in state.left_out)])
-            begun = msgspec.structs.replace(
-                begun,
+            record = msgspec.json.decode(state.asked.record, type=ActionRecord)
+            left_out = "; ".join([record.why, *(f"not kept: {each}" for each in state.left_out)])
+            record = msgspec.structs.replace(
+                record,
                 variables=len(state.variables),
                 state_bytes=state.state_bytes,
                 checksum=saved.checksum,
@@ -412,26 +412,26 @@ class SupervisedFits:
             with self._faults.guarded("session.resumed"):
                 seconds = time.time() - state.asked.left_wall_s
                 after = None if why else read_footprint(fit.framework, fit.model())
-            begun = msgspec.structs.replace(begun, after=after)
-            self._action_executor.tell_restarted(begun, seconds=seconds, why=why)
+            record = msgspec.structs.replace(record, after=after)
+            self._action_executor.report_restarted(record, seconds=seconds, why=why)
 
     def _end_epoch(
         self, fit: Fit, resumable_fit: ResumableFit, model: KerasModel, callbacks: list[Any]
     ) -> None:
-        request, fit.leave = fit.leave, None
+        request, fit.restart_request = fit.restart_request, None
         self._limits.epoch_ended()
         # The guard lets `SystemExit` pass.
         with self._faults.guarded("session.tail"):
             if request is not None:
-                self._leave_or_tell(fit, resumable_fit, request, model, callbacks)
+                self._leave_or_report(fit, resumable_fit, request, model, callbacks)
             elif self._supervisor_client.saves_each_epoch and resumable_fit.is_due(
                 fit.why_not_restart
             ):
-                self._tell_unsaved(
+                self._report_unsaved(
                     resumable_fit.save("epoch", model, callbacks, limits=self._limits_text())
                 )
 
-    def _leave_or_tell(
+    def _leave_or_report(
         self,
         fit: Fit,
         resumable_fit: ResumableFit,
@@ -448,7 +448,7 @@ class SupervisedFits:
             raise
 
     def _end_fit(self, fit: ResumableFit, model: KerasModel, callbacks: list[Any]) -> None:
-        self._tell_unsaved(fit.end(model, callbacks, self._limits_text()))
+        self._report_unsaved(fit.end(model, callbacks, self._limits_text()))
 
     def _leave(
         self,
@@ -486,17 +486,17 @@ class SupervisedFits:
         self._supervisor_client.leave()
 
     def _origin(self, fit: Fit, request: ActionRequest, model: KerasModel) -> RestartOrigin:
-        begun = self._action_executor.restart_begun(fit, request)
+        record = self._action_executor.begin_restart_record(fit, request)
         inexact = predict_reload_effect(fit.framework, model)
-        begun = msgspec.structs.replace(begun, why=inexact[:MAX_TEXT])
+        record = msgspec.structs.replace(record, why=inexact[:MAX_TEXT])
         return RestartOrigin(
             command="" if request.command is None else request.command.id,
             asked_by=request.asked_by,
             left_wall_s=time.time(),
-            record=msgspec.json.encode(begun).decode(),
+            record=msgspec.json.encode(record).decode(),
         )
 
-    def _tell_unsaved(self, result: SaveResult) -> None:
+    def _report_unsaved(self, result: SaveResult) -> None:
         if result.why:
             text = f"State for a restart was not saved: {result.why}"
             self._process_session.emit(

@@ -42,7 +42,7 @@ class WorkerAgreement:
     """The other workers of one fit; implements `Agreement`; on the training thread.
 
     Attributes:
-        asked: Requests of this worker that wait for a meeting.
+        requests: Requests of this worker that wait for a meeting.
     """
 
     def __init__(self, group: WorkerGroup, store: CoordinationStore) -> None:
@@ -52,7 +52,7 @@ class WorkerAgreement:
             group: Those of the fit.
             store: Theirs.
         """
-        self.asked: list[ActionRequest] = []
+        self.requests: list[ActionRequest] = []
         self._worker_group = group
         self._coordination_store = store
         self._others = [name for name in group.members if name != group.name]
@@ -77,15 +77,17 @@ class WorkerAgreement:
         """
         text = f"{request.asked_by}, on {self._worker_group.name}"[:_MOST_TEXT]
         try:
-            for place in (epoch, epoch + 1):
-                if self._coordination_store.put(f"{place}/called", text) or self._called(place):
-                    self.asked.append(request)
+            for at_epoch in (epoch, epoch + 1):
+                if self._coordination_store.put(f"{at_epoch}/called", text) or self._called(
+                    at_epoch
+                ):
+                    self.requests.append(request)
                     return ""
         except NoCoordination as exc:
             return exc.why
         return "the other workers are epochs ahead"
 
-    def begins(self, epoch: int) -> str:
+    def called_by(self, epoch: int) -> str:
         """Whether the workers meet at this epoch's end: who called, or empty."""
         self._epoch, self._has_voted = epoch, False
         try:
@@ -96,7 +98,7 @@ class WorkerAgreement:
         except NoCoordination:
             return ""
 
-    def hold(
+    def act_together(
         self, act: Callable[[], ReclaimOutcome], nothing: Callable[[str], ReclaimOutcome]
     ) -> ReclaimOutcome:
         """Meet the others and act with them, or not at all.
@@ -123,11 +125,11 @@ class WorkerAgreement:
     def _gather(self) -> str:
         """Wait until all workers are here; why not, else empty."""
         try:
-            mine = self._missing or _YES
+            vote = self._missing or _YES
             self._coordination_store.put(
-                f"{self._epoch}/here/{self._worker_group.name}", mine[:_MOST_TEXT]
+                f"{self._epoch}/here/{self._worker_group.name}", vote[:_MOST_TEXT]
             )
-            why = self._missing or self._heard("here", COMES_WITHIN_S)
+            why = self._missing or self._first_objection("here", COMES_WITHIN_S)
         except NoCoordination as exc:
             return exc.why
         if why and not self._missing:
@@ -141,12 +143,12 @@ class WorkerAgreement:
             self._coordination_store.put(
                 f"{self._epoch}/ready/{self._worker_group.name}", vote[:_MOST_TEXT]
             )
-            why = self._heard("ready", SAVES_WITHIN_S) if vote == _YES else vote
+            why = self._first_objection("ready", SAVES_WITHIN_S) if vote == _YES else vote
             return self._decide(why)
         except NoCoordination as exc:
             return exc.why
 
-    def _heard(self, what: str, within_s: float) -> str:
+    def _first_objection(self, what: str, within_s: float) -> str:
         until_s = monotonic() + within_s
         for name in self._others:
             left_s = max(0.1, until_s - monotonic())

@@ -81,7 +81,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 _HEADS: Final = ("try", "ended", "seconds", "steps", "RAM peak", "growth", "VRAM peak")
-_MOST_WORDS: Final = 60
+_LONGEST_REASON: Final = 60
 
 
 class Attempts(tuple[Attempt, ...]):  # noqa: SLOT001 - no tuple's subclass can have slots
@@ -95,9 +95,9 @@ class Attempts(tuple[Attempt, ...]):  # noqa: SLOT001 - no tuple's subclass can 
 
     def __new__(cls, attempts: Iterable[Attempt] = (), trouble: str = "") -> Self:
         """Of these attempts."""
-        made = super().__new__(cls, attempts)
-        made.trouble = trouble
-        return made
+        created = super().__new__(cls, attempts)
+        created.trouble = trouble
+        return created
 
     @override
     def __str__(self) -> str:
@@ -108,9 +108,9 @@ class Attempts(tuple[Attempt, ...]):  # noqa: SLOT001 - no tuple's subclass can 
             rows = [(*row, node) for row, node in zip(rows, nodes, strict=True)]
         widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
         lines = [_line(row, widths) for row in rows]
-        told = [f"{noun} {each.fold}: {_short(each.why)}" for each in self if each.why]
-        told += [self.trouble] if self.trouble else []
-        return "\n".join(map(printable, [lines[0], "-" * len(lines[0]), *lines[1:], *told]))
+        notes = [f"{noun} {each.fold}: {_short(each.why)}" for each in self if each.why]
+        notes += [self.trouble] if self.trouble else []
+        return "\n".join(map(printable, [lines[0], "-" * len(lines[0]), *lines[1:], *notes]))
 
     @override
     def __repr__(self) -> str:
@@ -119,8 +119,8 @@ class Attempts(tuple[Attempt, ...]):  # noqa: SLOT001 - no tuple's subclass can 
 
 def ending_text(attempt: Attempt) -> str:
     """How an attempt ended, in a word or two."""
-    words = (attempt.outcome or attempt.cause).replace("_", " ")
-    return f"{words} ({attempt.signal})" if attempt.signal else words
+    text = (attempt.outcome or attempt.cause).replace("_", " ")
+    return f"{text} ({attempt.signal})" if attempt.signal else text
 
 
 def seconds_text(seconds: float) -> str:
@@ -129,17 +129,17 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds:.{digits}f}"
 
 
-def _cells(each: Attempt) -> tuple[str, ...]:
-    growth = f"{'-' if each.growth_bytes < 0 else '+'}{bytes_text(abs(each.growth_bytes))}"
+def _cells(attempt: Attempt) -> tuple[str, ...]:
+    growth = f"{'-' if attempt.growth_bytes < 0 else '+'}{bytes_text(abs(attempt.growth_bytes))}"
     return (
-        str(each.fold),
-        f"{each.attempt}{', resumed' if each.resumed else ''}",
-        ending_text(each),
-        seconds_text(each.seconds),
-        str(each.steps) if each.steps else "-",
-        bytes_text(each.peak_bytes) if each.peak_bytes else "-",
+        str(attempt.fold),
+        f"{attempt.attempt}{', resumed' if attempt.resumed else ''}",
+        ending_text(attempt),
+        seconds_text(attempt.seconds),
+        str(attempt.steps) if attempt.steps else "-",
+        bytes_text(attempt.peak_bytes) if attempt.peak_bytes else "-",
         growth,
-        "-" if each.vram_bytes is None else bytes_text(each.vram_bytes),
+        "-" if attempt.vram_bytes is None else bytes_text(attempt.vram_bytes),
     )
 
 
@@ -149,7 +149,7 @@ def _line(row: Sequence[str], widths: list[int]) -> str:
 
 def _short(text: str) -> str:
     line = text.strip().splitlines()[0]
-    return line if len(line) <= 2 * _MOST_WORDS else f"{line[: 2 * _MOST_WORDS]}…"
+    return line if len(line) <= 2 * _LONGEST_REASON else f"{line[: 2 * _LONGEST_REASON]}…"
 
 
 # Ledger file.
@@ -158,7 +158,7 @@ def _short(text: str) -> str:
 _SCRIPT_ENDED: Final = "the script that ran the study ended before it did"
 
 
-class _Began(msgspec.Struct, frozen=True, rename={"fold": "began"}):
+class _StartLine(msgspec.Struct, frozen=True, rename={"fold": "began"}):
     """An attempt began; no line of an end has this name."""
 
     fold: Count
@@ -170,7 +170,7 @@ class _Began(msgspec.Struct, frozen=True, rename={"fold": "began"}):
 _MOST_BYTES: Final = 64 * 2**20
 """No ledger is larger: that of hundreds of thousands of attempts."""
 
-_LINE: Final = (msgspec.json.Decoder(Attempt), msgspec.json.Decoder(_Began))
+_LINE: Final = (msgspec.json.Decoder(Attempt), msgspec.json.Decoder(_StartLine))
 
 
 class AttemptsFile:
@@ -179,7 +179,7 @@ class AttemptsFile:
     def __init__(self, path: Path) -> None:
         """Name it; nothing is made."""
         self._path = path
-        self._is_there = False
+        self._exists = False
         self._unwritten = b""
         self._has_failed = False
 
@@ -190,7 +190,7 @@ class AttemptsFile:
             OSError: It cannot be read.
         """
         ended: list[Attempt] = []
-        begun: dict[tuple[int, int], _Began] = {}
+        unfinished: dict[tuple[int, int], _StartLine] = {}
         with open_private(self._path, "a+b") as file:
             file.seek(0)
             check_plain(self._path, _MOST_BYTES)
@@ -198,19 +198,19 @@ class AttemptsFile:
             if data and not data.endswith(b"\n"):
                 # A start was cut off within its last line: the next one begins a new line.
                 file.write(b"\n")
-        self._is_there = True
+        self._exists = True
         for line in data.splitlines():
             match _line_of(line):
                 case Attempt() as each:
                     ended.append(each)
-                    begun.pop((each.fold, each.attempt), None)
-                case _Began() as each:
-                    begun[each.fold, each.attempt] = each
+                    unfinished.pop((each.fold, each.attempt), None)
+                case _StartLine() as each:
+                    unfinished[each.fold, each.attempt] = each
                 case None:
                     pass
-        return ended, [_cut(each) for each in begun.values()]
+        return ended, [_cut(each) for each in unfinished.values()]
 
-    def begins(self, fold: int, attempt: int, noun: Noun) -> None:
+    def append_start(self, fold: int, attempt: int, noun: Noun) -> None:
         """An attempt is about to run.
 
         Args:
@@ -221,41 +221,41 @@ class AttemptsFile:
         Raises:
             OSError: It cannot be written.
         """
-        self._write(_Began(fold, attempt, time.time(), noun))
+        self._write(_StartLine(fold, attempt, time.time(), noun))
 
-    def ended(self, attempt: Attempt) -> None:
+    def append_end(self, attempt: Attempt) -> None:
         """An attempt ended; on the disk when this returns. Raises: OSError."""
         self._write(attempt)
 
-    def _write(self, line: Attempt | _Began) -> None:
+    def _write(self, line: Attempt | _StartLine) -> None:
         self._unwritten += msgspec.json.encode(clamp_fields(line)) + b"\n"
         # What failed before may have left a part of a line.
         lead = b"\n" if self._has_failed else b""
         self._has_failed = True
-        if self._is_there:
+        if self._exists:
             self._path.lstat()  # removed, with all that it said: a new one would hide that
         with open_private(self._path, "ab") as file:
             file.write(lead + self._unwritten)
             file.flush()
             os.fsync(file.fileno())
-        self._is_there, self._has_failed, self._unwritten = True, False, b""
+        self._exists, self._has_failed, self._unwritten = True, False, b""
 
 
-def _line_of(line: bytes) -> Attempt | _Began | None:
+def _line_of(line: bytes) -> Attempt | _StartLine | None:
     for decoder in _LINE:
         with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return decoder.decode(line)
     return None
 
 
-def _cut(began: _Began) -> Attempt:
+def _cut(unfinished: _StartLine) -> Attempt:
     return Attempt(
-        began.fold,
-        began.attempt,
+        unfinished.fold,
+        unfinished.attempt,
         "killed",
         _SCRIPT_ENDED,
-        began_wall_s=began.began_wall_s,
-        noun=began.noun,
+        began_wall_s=unfinished.began_wall_s,
+        noun=unfinished.noun,
     )
 
 
@@ -323,7 +323,9 @@ class RunningAttempt(Protocol):
 class StudyListener(Protocol):
     """Told by the thread that runs the study; neither raises nor waits."""
 
-    def move(self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]) -> None:
+    def progressed(
+        self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]
+    ) -> None:
         """The study goes on; told many times a second.
 
         Args:
@@ -339,16 +341,18 @@ class StudyListener(Protocol):
 class StudyListenerGroup:
     """Several, as one."""
 
-    def __init__(self, *each: StudyListener) -> None:
+    def __init__(self, *listeners: StudyListener) -> None:
         """Tell these, in this order."""
-        self._each = each
+        self._listeners = listeners
 
-    def move(self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]) -> None:
+    def progressed(
+        self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]
+    ) -> None:
         """See `Listener`."""
-        for listener in self._each:
-            listener.move(done, running, finished_s)
+        for listener in self._listeners:
+            listener.progressed(done, running, finished_s)
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
         """See `Listener`."""
-        for listener in self._each:
+        for listener in self._listeners:
             listener.ended(attempt, again=again)

@@ -74,20 +74,20 @@ class StepGaps:
 class SilenceTracker:
     """Follows one fold's steps; knows when it has been silent for too long."""
 
-    def __init__(self, begun_s: float, others: StepGaps) -> None:
+    def __init__(self, started_s: float, others: StepGaps) -> None:
         """Begin.
 
         Args:
-            begun_s: When the fold began, on the clock of `Stepped.at_s`.
+            started_s: When the fold began, on the clock of `Stepped.at_s`.
             others: Of the folds that finished.
         """
         self.own = StepGaps()
         self._others = others
-        self._last_s = begun_s
+        self._last_s = started_s
         self._phase: FitPhase = "begin"
         self._last = (0, "begin")
 
-    def heard(self, seen: StepProgress) -> None:
+    def note_progress(self, seen: StepProgress) -> None:
         """The fold told how far it is."""
         if (seen.steps, seen.phase) == self._last:
             return
@@ -131,7 +131,7 @@ class SilenceJudgement:
 
     def hang(self) -> str:
         """Why the fold hangs; empty when it does not, or there is no history of that place."""
-        return self._told() if self.silent_s > LEAST_S and self._is_unusual() else ""
+        return self._silence_text() if self.silent_s > LEAST_S and self._is_unusual() else ""
 
     def overdue(
         self, limit_s: float, elapsed_s: float, finished_s: list[float]
@@ -148,7 +148,10 @@ class SilenceJudgement:
         """
         beyond_s = elapsed_s - max(finished_s, default=0.0)
         if self._is_unusual() and self.silent_s > _MOST * beyond_s:
-            return "hang", f"{self._told()}; the finished folds let expect {limit_s:.4g} s in all"
+            return (
+                "hang",
+                f"{self._silence_text()}; the finished folds let expect {limit_s:.4g} s in all",
+            )
         return "timeout", too_long_text(limit_s)
 
     def _is_unusual(self) -> bool:
@@ -164,10 +167,10 @@ class SilenceJudgement:
             known.append(self.others.longest_s.get(self.phase))
         return max((each for each in known if each is not None), default=None)
 
-    def _told(self) -> str:
+    def _silence_text(self) -> str:
         longest = seconds_text(self._longest_s() or 0.0)
-        told = f"no step for {self.silent_s:.0f} s {_WHERE[self.phase]}"
-        return f"{told}, where the longest pause was {longest} s"
+        text = f"no step for {self.silent_s:.0f} s {_WHERE[self.phase]}"
+        return f"{text}, where the longest pause was {longest} s"
 
 
 _WHERE: Final[dict[FitPhase, str]] = {
@@ -183,10 +186,10 @@ class TimeBound:
     """How long each attempt of a fold may take.
 
     Attributes:
-        given_s: What the user said; None: it is learned.
+        timeout_s: What the user said; None: it is learned.
     """
 
-    given_s: float | None = None
+    timeout_s: float | None = None
 
     def limit_s(
         self, elapsed_s: float, share: float | None, finished_s: list[float], attempt: int
@@ -202,8 +205,8 @@ class TimeBound:
             finished_s: Seconds of the folds that finished.
             attempt: From 1; after a learned bound proved too short the next is twice as long.
         """
-        if self.given_s is not None:
-            return self.given_s
+        if self.timeout_s is not None:
+            return self.timeout_s
         learned = learned_timeout_s(finished_s)
         if learned is None:
             return None

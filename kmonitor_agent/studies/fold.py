@@ -43,7 +43,7 @@ class Fold:
         directory: Path,
         *,
         attempt: int = 1,
-        asks: Callable[[Any], Any] | None = None,
+        ask_study: Callable[[Any], Any] | None = None,
     ) -> None:
         """Keep what is told.
 
@@ -51,7 +51,7 @@ class Fold:
             index: From 0.
             directory: Exists.
             attempt: From 1.
-            asks: Asks the study; None: nobody answers.
+            ask_study: Asks the study; None: nobody answers.
         """
         self.index = index
         self.seed = fold_seed(index)
@@ -59,7 +59,7 @@ class Fold:
         self.attempt = attempt
         self._steps = 0
         self._of: int | None = None
-        self._asks = asks
+        self._ask_study = ask_study
         self._outcome: tuple[TrialOutcome, str] = ("", "")
 
     @override
@@ -102,9 +102,9 @@ class Fold:
             NotAnswered: Nobody answers, or whoever does refused it.
             NotPlain: The question is none.
         """
-        if self._asks is None:
+        if self._ask_study is None:
             raise NotAnswered("LookupError", "nobody answers the folds of run_folds")
-        return self._asks(question)
+        return self._ask_study(question)
 
     @property
     def outcome(self) -> tuple[TrialOutcome, str]:

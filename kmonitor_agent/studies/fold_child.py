@@ -64,58 +64,58 @@ class StepProgressReporter:
         """Stop, and how far it came."""
         self._stop.set()
         self._thread.join(timeout=1.0)
-        return self._look()
+        return self._read_progress()
 
     def _run(self) -> None:
         last: tuple[object, ...] = ()
         while not self._stop.wait(_EVERY_S):
             try:
-                seen = self._look()
+                seen = self._read_progress()
             except Exception:  # noqa: BLE001, S112 - a fold must not end for want of its pulse
                 continue
-            now = (seen.steps, seen.phase, seen.share, seen.private)
-            if now != last:
-                last = now
-                self._study_connection.tell(seen)
+            current = (seen.steps, seen.phase, seen.share, seen.private)
+            if current != last:
+                last = current
+                self._study_connection.send(seen)
 
-    def _look(self) -> StepProgress:
+    def _read_progress(self) -> StepProgress:
         steps, of = self._fold.progress
         phase: FitPhase = "step" if steps else "begin"
         share = steps / of if of else None
         private = False
-        for session in _sessions():
-            private = private or session.privacy.private
-            watched = session.watched_now()
-            steps += session.steps_done
+        for recorder in _recorders():
+            private = private or recorder.privacy.private
+            watched = recorder.watched_now()
+            steps += recorder.steps_done
             fit = watched.fit
             self._vram_bytes = _vram(watched.framework) or self._vram_bytes
             if fit is None:
                 phase = "after" if self._was_in_fit else phase
                 continue
             self._was_in_fit = True
-            begun = fit.clock.steps if fit.is_in_epoch else 0
-            steps += begun
-            phase = _phase(fit, begun)
-            share = _share(fit, begun)
+            steps_in_epoch = fit.clock.steps if fit.is_in_epoch else 0
+            steps += steps_in_epoch
+            phase = _phase(fit, steps_in_epoch)
+            share = _share(fit, steps_in_epoch)
         return StepProgress(time.monotonic(), steps, phase, share, self._vram_bytes, private)
 
 
-def _sessions() -> list[Any]:
+def _recorders() -> list[Any]:
     runs = sys.modules.get("kmonitor_agent.recording.runs")
     return [] if runs is None else runs.RUNS.sessions()
 
 
-def _phase(fit: Any, begun: int) -> FitPhase:
-    if fit.epochs_done == 0 and begun == 0:
+def _phase(fit: Any, steps_in_epoch: int) -> FitPhase:
+    if fit.epochs_done == 0 and steps_in_epoch == 0:
         return "begin"
-    is_last = fit.planned_steps is None or begun >= fit.planned_steps
-    return "between" if begun == 0 or is_last else "step"
+    is_last = fit.planned_steps is None or steps_in_epoch >= fit.planned_steps
+    return "between" if steps_in_epoch == 0 or is_last else "step"
 
 
-def _share(fit: Any, begun: int) -> float | None:
+def _share(fit: Any, steps_in_epoch: int) -> float | None:
     if not fit.planned_epochs:
         return None
-    within = min(1.0, begun / fit.planned_steps) if fit.planned_steps else 0.0
+    within = min(1.0, steps_in_epoch / fit.planned_steps) if fit.planned_steps else 0.0
     epoch = fit.epoch + (within if fit.is_in_epoch else 1.0)
     return min(1.0, epoch / fit.planned_epochs)
 
@@ -134,7 +134,7 @@ SHOW_STACKS: Final = signal.SIGUSR1 if hasattr(signal, "SIGUSR1") else None
 
 _PR_SET_PDEATHSIG: Final = 1
 _NO_MEMORY: Final = ("ResourceExhaustedError", "OutOfMemoryError", "MemoryError")
-_NO_MEMORY_WORDS: Final = ("RESOURCE_EXHAUSTED", "out of memory", "OOM when allocating")
+_NO_MEMORY_PATTERNS: Final = ("RESOURCE_EXHAUSTED", "out of memory", "OOM when allocating")
 
 
 def main(descriptor: int) -> None:
@@ -144,8 +144,8 @@ def main(descriptor: int) -> None:
         descriptor: Our end of the pair of sockets.
     """
     connection = StudyConnection(descriptor)
-    order = connection.job()
-    _die_with(order.parent)
+    job = connection.job()
+    _die_with(job.parent)
     if hasattr(signal, "pthread_sigmask"):
         # A task of Ray's blocks it, and hands that down.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -155,12 +155,12 @@ def main(descriptor: int) -> None:
     faulthandler.enable()
     if SHOW_STACKS is not None:
         faulthandler.register(SHOW_STACKS, all_threads=True, chain=False)
-    function = _found(order, connection)
+    function = _found(job, connection)
     if function is None:
         return
-    connection.tell(FoldReady())
+    connection.send(FoldReady())
     if connection.wait():
-        _call(function, order, connection)
+        _call(function, job, connection)
 
 
 def _found(job: FoldJob, connection: StudyConnection) -> Callable[..., Any] | None:
@@ -171,7 +171,7 @@ def _found(job: FoldJob, connection: StudyConnection) -> Callable[..., Any] | No
         with loading():
             return load(job.source)
     except FoldsRefused as exc:
-        connection.tell(FunctionNotFound(exc.why))
+        connection.send(FunctionNotFound(exc.why))
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - whatever the script does at its top level, exit too
@@ -179,7 +179,7 @@ def _found(job: FoldJob, connection: StudyConnection) -> Callable[..., Any] | No
         name = job.source.text
         begin = job.source.usage.begin.strip().rstrip(".")
         why = f"{begin}: {name} is not found, its file fails when it is read"
-        connection.tell(FunctionNotFound(f"{why} again by another process:\n{trace[-MOST_TEXT:]}"))
+        connection.send(FunctionNotFound(f"{why} again by another process:\n{trace[-MOST_TEXT:]}"))
     return None
 
 
@@ -188,7 +188,7 @@ def _call(function: Callable[..., Any], job: FoldJob, connection: StudyConnectio
         job.index,
         Path(job.directory),
         attempt=job.attempt,
-        asks=functools.partial(_answered, connection),
+        ask_study=functools.partial(_answered, connection),
     )
     _seed(fold.seed)
     reporter = StepProgressReporter(fold, connection)
@@ -199,12 +199,12 @@ def _call(function: Callable[..., Any], job: FoldJob, connection: StudyConnectio
             sys.exit(RESTART_STATUS)
         returned = _ended_by(exc)
     else:
-        returned = _kept(value, job)
+        returned = _stored(value, job)
         if returned.how == "finished":
             outcome, why = fold.outcome
             returned = FunctionReturned("finished", why[:MOST_TEXT], outcome=outcome)
     seen = reporter.end()
-    connection.tell(
+    connection.send(
         FunctionReturned(
             returned.how,
             returned.error,
@@ -225,7 +225,7 @@ def _answered(connection: StudyConnection, question: object) -> Any:
     return answer
 
 
-def _kept(value: object, job: FoldJob) -> FunctionReturned:
+def _stored(value: object, job: FoldJob) -> FunctionReturned:
     try:
         data = seal_value(pack_value(value), job.study, job.index)
     except NotPlainData as exc:
@@ -270,16 +270,16 @@ def _ended_by(exc: BaseException) -> FunctionReturned:
     if isinstance(exc, KeyboardInterrupt):
         return FunctionReturned("interrupted", text, trace)
     is_oom = any(kind.__name__ in _NO_MEMORY for kind in type(exc).__mro__)
-    is_oom = is_oom or any(words in text for words in _NO_MEMORY_WORDS)
+    is_oom = is_oom or any(pattern in text for pattern in _NO_MEMORY_PATTERNS)
     return FunctionReturned("out_of_memory" if is_oom else "error", text, trace)
 
 
 def _text_of(exc: BaseException) -> str:
     try:
-        said = str(exc)
+        message = str(exc)
     except Exception:  # noqa: BLE001 - a class of the script's own may do anything
-        said = "its text cannot be told"
-    return f"{type(exc).__name__}: {said}"[:MOST_TEXT]
+        message = "its text cannot be told"
+    return f"{type(exc).__name__}: {message}"[:MOST_TEXT]
 
 
 def _leaves_for_restart(exc: BaseException) -> bool:

@@ -122,9 +122,9 @@ class FoldAnswer(msgspec.Struct, frozen=True):
     answer: bytes
 
 
-_TIDINGS: Final = msgspec.json.Decoder(FoldMessage)
-_ORDER: Final = msgspec.json.Decoder(FoldJob)
-_ANSWER: Final = msgspec.json.Decoder(FoldAnswer)
+_MESSAGE_DECODER: Final = msgspec.json.Decoder(FoldMessage)
+_JOB_DECODER: Final = msgspec.json.Decoder(FoldJob)
+_ANSWER_DECODER: Final = msgspec.json.Decoder(FoldAnswer)
 _ENCODER: Final = msgspec.json.Encoder()
 _GO: Final = b"go\n"
 _TAKES_WITHIN_S: Final = 5.0
@@ -142,14 +142,14 @@ class FoldConnection:
         """Keep the end of the pair."""
         end.settimeout(0.0)
         self._end = end
-        self._begun = b""
+        self._partial_line = b""
         self.is_open = True
 
     def fileno(self) -> int:
         """To wait for it."""
         return self._end.fileno()
 
-    def hear(self) -> list[FoldMessage]:
+    def receive(self) -> list[FoldMessage]:
         """What was told since; lines that are none of ours (the function's own mischief) go."""
         while True:
             try:
@@ -161,15 +161,15 @@ class FoldConnection:
             if not part:
                 self.is_open = False
                 break
-            self._begun += part
-        *lines, self._begun = self._begun.split(b"\n")
-        heard: list[FoldMessage] = []
+            self._partial_line += part
+        *lines, self._partial_line = self._partial_line.split(b"\n")
+        messages: list[FoldMessage] = []
         for line in lines:
             try:
-                heard.append(_TIDINGS.decode(line))
+                messages.append(_MESSAGE_DECODER.decode(line))
             except msgspec.MsgspecError:
                 continue
-        return heard
+        return messages
 
     def job(self, job: FoldJob) -> None:
         """Tell a process that was just started what to do. Raises: OSError."""
@@ -203,34 +203,34 @@ class FoldConnection:
 
 
 class StudyConnection:
-    """The fold's end; `tell` from any thread."""
+    """The fold's end; `send` from any thread."""
 
     def __init__(self, descriptor: int) -> None:
         """Take the socket that was inherited, and keep it from what the function starts."""
         self._end = socket.socket(fileno=descriptor)
         self._end.set_inheritable(False)
         self._reader = self._end.makefile("rb")
-        self._telling = threading.Lock()
-        self._asking = threading.Lock()
+        self._send_lock = threading.Lock()
+        self._ask_lock = threading.Lock()
 
     def job(self) -> FoldJob:
         """What to do. Raises: msgspec.MsgspecError, OSError: nobody is there."""
-        return _ORDER.decode(self._reader.readline())
+        return _JOB_DECODER.decode(self._reader.readline())
 
     def wait(self) -> bool:
         """Wait for the word; False when the study is over."""
         return self._reader.readline() == _GO
 
-    def tell(self, message: FoldMessage) -> None:
+    def send(self, message: FoldMessage) -> None:
         """Tell the study; nothing happens when it is gone."""
-        with suppress(OSError), self._telling:
+        with suppress(OSError), self._send_lock:
             self._end.sendall(_ENCODER.encode(message) + b"\n")
 
     def ask(self, question: bytes) -> bytes:
         """Ask the study and wait for its answer. Raises: ConnectionError: The study is over."""
-        with self._asking:
-            self.tell(FoldQuestion(question))
+        with self._ask_lock:
+            self.send(FoldQuestion(question))
             line = self._reader.readline()
         if not line:
             raise ConnectionError("the study is over")
-        return _ANSWER.decode(line).answer
+        return _ANSWER_DECODER.decode(line).answer

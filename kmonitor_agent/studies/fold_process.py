@@ -57,12 +57,12 @@ class FoldProcess:
         """
         self.mark = uuid4().hex
         self._output = output
-        ours, theirs = socket.socketpair()
+        own_end, child_end = socket.socketpair()
         try:
-            with theirs, open_private(output, "ab") as printed:
+            with child_end, open_private(output, "ab") as printed:
                 self._process = subprocess.Popen(  # noqa: S603 - our own Python and our own text
-                    [sys.executable, "-c", _STARTS, str(theirs.fileno()), json.dumps(sys.path)],
-                    pass_fds=(theirs.fileno(),),
+                    [sys.executable, "-c", _STARTS, str(child_end.fileno()), json.dumps(sys.path)],
+                    pass_fds=(child_end.fileno(),),
                     stdin=subprocess.DEVNULL,
                     stdout=printed,
                     stderr=subprocess.STDOUT,
@@ -71,16 +71,16 @@ class FoldProcess:
                     process_group=0,
                 )
         except BaseException:
-            ours.close()
+            own_end.close()
             raise
         self.pid = self._process.pid
-        self._fold_connection = FoldConnection(ours)
+        self._fold_connection = FoldConnection(own_end)
         with suppress(OSError):  # dead already: `exit_code` tells
             self._fold_connection.job(job)
 
-    def hear(self) -> list[FoldMessage]:
+    def receive(self) -> list[FoldMessage]:
         """What it told since."""
-        return self._fold_connection.hear()
+        return self._fold_connection.receive()
 
     @property
     def connection(self) -> FoldConnection:
@@ -136,11 +136,11 @@ class FoldProcess:
             # What it printed between our look and the cut would be lost: it holds its breath.
             with paused_process(self.pid), open_private(self._output, "r+b") as file:
                 file.seek(-_KEPT_OUTPUT_BYTES, os.SEEK_END)
-                kept = file.read()
+                tail = file.read()
                 # It appends, so that what it prints next goes behind this.
                 file.truncate(0)
                 file.seek(0)
-                file.write(_CUT + kept)
+                file.write(_CUT + tail)
 
 
 # Memory group.
@@ -163,7 +163,7 @@ class MemoryCgroup:
         self._folder = folder
 
     @classmethod
-    def made(cls, bound_bytes: int, name: str) -> "MemoryCgroup | None":
+    def create(cls, bound_bytes: int, name: str) -> "MemoryCgroup | None":
         """A group with this bound; None where none can be made, as is usual for plain users.
 
         Args:

@@ -99,11 +99,11 @@ class Usage(msgspec.Struct, frozen=True):
             call=self.call.format(name=self.example),
         )
 
-    def of_an_object(self, given: object) -> str:
+    def of_an_object(self, function: object) -> str:
         """Refuses a method of an object, or an object that can be called."""
-        kind, method = type(given), ""
-        if inspect.ismethod(given):
-            kind, method = type(given.__self__), f".{given.__name__}"
+        kind, method = type(function), ""
+        if inspect.ismethod(function):
+            kind, method = type(function.__self__), f".{function.__name__}"
         what = "a method of an object" if method else "an object that can be called"
         return self.at_the_top(
             f"{kind.__name__}{method}",
@@ -243,8 +243,8 @@ def _standing(function: Any, line: int, usage: Usage, method: str = "") -> Funct
     if not file or not Path(file).is_file() or _is_interactive():
         raise FoldsRefused(usage.in_a_file(name))
     is_later = _Script.has_handed_over
-    place = str(Path(file).absolute())
-    return FunctionSource(name, line, file=place, usage=usage, is_later=is_later)
+    script = str(Path(file).absolute())
+    return FunctionSource(name, line, file=script, usage=usage, is_later=is_later)
 
 
 def load(source: FunctionSource) -> Callable[..., Any]:
@@ -254,10 +254,10 @@ def load(source: FunctionSource) -> Callable[..., Any]:
         FoldsRefused: It is not there.
         Exception: Whatever the script or the module raises.
     """
-    found = _load(source)
+    function = _load(source)
     arguments: dict[str, Any] = unpack_value(source.arguments) if source.arguments else {}
     arguments |= {name: load(each) for name, each in source.functions.items()}
-    return functools.partial(found, **arguments) if arguments else found
+    return functools.partial(function, **arguments) if arguments else function
 
 
 def _load(source: FunctionSource) -> Callable[..., Any]:
@@ -274,11 +274,11 @@ def _load(source: FunctionSource) -> Callable[..., Any]:
             what = f"the script comes to an earlier {source.usage.caller} first, and what stands"
             what = f"{what} between the two has not run. A second one needs the main guard."
             raise FoldsRefused(source.usage.at_the_top(source.name, what)) from None
-        given = reached.function
-        while isinstance(given, functools.partial):
-            given = cast("functools.partial[Any]", given).func
-        if inspect.isfunction(given) and _is_it(given, source):
-            return given
+        function = reached.function
+        while isinstance(function, functools.partial):
+            function = cast("functools.partial[Any]", function).func
+        if inspect.isfunction(function) and _is_it(function, source):
+            return function
         if source.name.partition(".")[0] not in vars(module):
             what = f"the script comes to another {source.usage.caller} before it is defined."
             raise FoldsRefused(source.usage.at_the_top(source.name, what)) from None
@@ -289,15 +289,15 @@ def _main_module(
     source: FunctionSource,
 ) -> tuple[types.ModuleType, importlib.machinery.SourceFileLoader]:
     """The script's module, not yet run, in the place of `__main__`; and what runs it."""
-    found = importlib.util.find_spec(source.module) if source.module else None
-    path = source.file if found is None else str(found.origin)
+    module_spec = importlib.util.find_spec(source.module) if source.module else None
+    path = source.file if module_spec is None else str(module_spec.origin)
     loader = importlib.machinery.SourceFileLoader(MAIN, path)
     spec = importlib.util.spec_from_file_location(MAIN, path, loader=loader)
     if spec is None:
         raise FoldsRefused(f"{path} cannot be read again")
     module = importlib.util.module_from_spec(spec)
     # As in the script's own process: `multiprocessing` reads from it how its processes find it.
-    module.__spec__ = found
+    module.__spec__ = module_spec
     if source.module:
         module.__package__ = source.module.rpartition(".")[0]
     sys.modules["__main__"] = sys.modules[MAIN] = module
@@ -306,31 +306,31 @@ def _main_module(
 
 
 def _named(names: dict[str, Any], source: FunctionSource) -> Callable[..., Any]:
-    found: Any = None
+    value: Any = None
     for at, part in enumerate(source.name.split(".")):
-        found = names.get(part) if at == 0 else getattr(found, part, None)
-    if not callable(found):
+        value = names.get(part) if at == 0 else getattr(value, part, None)
+    if not callable(value):
         what = "it is not found when the script is read again: it stands in another function, in"
         what = f"{what} the main guard, or is a lambda."
         raise FoldsRefused(source.usage.at_the_top(source.name, what))
-    return found
+    return value
 
 
 def _is_it(function: Any, source: FunctionSource) -> bool:
-    is_there = function.__code__.co_firstlineno == source.line
-    return is_there and function.__qualname__ == source.name
+    is_same_line = function.__code__.co_firstlineno == source.line
+    return is_same_line and function.__qualname__ == source.name
 
 
-def _of_partial(given: "functools.partial[Any]", usage: Usage) -> FunctionSource:
-    inner = source_of(given.func, usage)
-    if given.args:
+def _of_partial(function: "functools.partial[Any]", usage: Usage) -> FunctionSource:
+    inner = source_of(function.func, usage)
+    if function.args:
         raise FoldsRefused(
             f"{usage.caller}: partial(...) gives arguments by place; give them by name:"
             f" partial({inner.name}, name=value)."
         )
-    named: dict[str, Any] = given.keywords
-    found = {name: _handed(each, usage) for name, each in named.items()}
-    functions = {name: each for name, each in found.items() if each is not None}
+    named: dict[str, Any] = function.keywords
+    handed = {name: _handed(each, usage) for name, each in named.items()}
+    functions = {name: each for name, each in handed.items() if each is not None}
     named = {name: each for name, each in named.items() if name not in functions}
     for name, value in named.items():
         try:
@@ -359,10 +359,10 @@ def _handed(value: Any, usage: Usage) -> FunctionSource | None:
 
 
 def _refuse_unless_found(function: Any, name: str, usage: Usage) -> None:
-    found: Any = sys.modules.get(function.__module__)
+    value: Any = sys.modules.get(function.__module__)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    if found is None:
+        value = getattr(value, part, None)
+    if value is None:
         what = "it stands inside of another function, or is a lambda."
         raise FoldsRefused(usage.at_the_top(name, what))
 

@@ -25,8 +25,8 @@ def parse_memory_bound(memory: str | float | None) -> int | None:
     try:
         spec = Limit("ram", memory).spec
     except (ValueError, TypeError) as exc:
-        told = str(exc).removeprefix("Limit: ")
-        raise type(exc)(f"run_folds: memory={memory!r}: {told}") from None
+        reason = str(exc).removeprefix("Limit: ")
+        raise type(exc)(f"run_folds: memory={memory!r}: {reason}") from None
     if spec.fraction is not None:
         return int(spec.fraction * total_memory_bytes())
     return None if spec.value is None else int(spec.value)

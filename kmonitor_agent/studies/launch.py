@@ -64,8 +64,8 @@ class StudyOptions:
     @property
     def function(self) -> str:
         """What is run, for people: "train.py: train_fold"."""
-        given = [*self.source.functions.values()] if self.is_of_integration else []
-        return self.called or (given[0] if given else self.source).text
+        functions = [*self.source.functions.values()] if self.is_of_integration else []
+        return self.called or (functions[0] if functions else self.source).text
 
     @property
     def script(self) -> str:
@@ -100,8 +100,8 @@ class AttemptLauncher:
         self,
         options: StudyOptions,
         facts: StudyFacts,
-        folder: StudyPaths,
-        places: Folders,
+        paths: StudyPaths,
+        folders: Folders,
         tried: Counter[int],
     ) -> None:
         """Start the warden.
@@ -109,8 +109,8 @@ class AttemptLauncher:
         Args:
             options: What is to be done.
             facts: What the study is.
-            folder: Takes what comes of it.
-            places: Where spools lie.
+            paths: Takes what comes of it.
+            folders: Where spools lie.
             tried: How many attempts each fold had.
 
         Raises:
@@ -118,8 +118,8 @@ class AttemptLauncher:
         """
         self._study_options = options
         self._facts = facts
-        self._folder = folder
-        self._places = places
+        self._study_paths = paths
+        self._folders = folders
         self._attempts = tried
         self._watchdog = Watchdog()
 
@@ -134,21 +134,21 @@ class AttemptLauncher:
             OSError: No process can be started.
         """
         attempt = self._attempts[fold] + 1
-        self._folder.make()
+        self._study_paths.make()
         supervision = self._supervision(fold)
         job = FoldJob(
             source=self._study_options.source,
             argv=sys.argv,
             index=fold,
             attempt=attempt,
-            directory=str(self._folder.fold_folder(fold)),
-            value=str(self._folder.value_file(fold)),
+            directory=str(self._study_paths.fold_folder(fold)),
+            value=str(self._study_paths.value_file(fold)),
             study=self._facts.id,
             parent=os.getpid(),
         )
         environ = self._environ(fold, attempt, device, supervision)
-        process = FoldProcess(job, environ, self._folder.output_file(fold))
-        self._watchdog.began(process.pid, process.mark)
+        process = FoldProcess(job, environ, self._study_paths.output_file(fold))
+        self._watchdog.process_started(process.pid, process.mark)
         bound = self._study_options.memory_bytes
         bounds = AttemptBounds(
             bound,
@@ -168,9 +168,9 @@ class AttemptLauncher:
             answers=self._study_options.answers,
         )
 
-    def over(self, local_attempt: LocalAttempt) -> Attempt | None:
+    def finish(self, local_attempt: LocalAttempt) -> Attempt | None:
         """An attempt's process is gone: how it ended; None when it left to be started again."""
-        supervision = self._kept_supervision(local_attempt.fold)
+        supervision = self._saved_supervision(local_attempt.fold)
         attempt = msgspec.structs.replace(
             local_attempt.finish(time.monotonic()), noun=self._study_options.noun
         )
@@ -184,32 +184,32 @@ class AttemptLauncher:
         """Tell those who watch the fold's run how it ended, and forget what is not needed."""
         runs = self.runs(local_attempt.fold).values()
         record_attempt_deaths(
-            self._places, runs, attempt, local_attempt.death(attempt), again=again
+            self._folders, runs, attempt, local_attempt.death(attempt), again=again
         )
         self.forget(attempt)
 
     def runs(self, fold: int) -> dict[str, str]:
         """Run name to run id of a fold's attempts so far."""
-        supervision = self._kept_supervision(fold)
+        supervision = self._saved_supervision(fold)
         return {} if supervision is None else supervision.runs()
 
     def forget(self, attempt: Attempt) -> None:
         """Remove what no attempt will go on from."""
         if attempt.cause in {"finished", "error"}:
             # After an error the script is changed: nothing of before may be taken up.
-            shutil.rmtree(self._folder.resume_folder(attempt.fold), ignore_errors=True)
+            shutil.rmtree(self._study_paths.resume_folder(attempt.fold), ignore_errors=True)
 
     def drop(self, attempt: LocalAttempt) -> None:
         """End a process that never began."""
         attempt.process.end()
         self._watchdog.ended(attempt.process.pid, attempt.process.mark)
 
-    def _kept_supervision(self, fold: int) -> Supervision | None:
-        folder = self._folder.resume_folder(fold)
+    def _saved_supervision(self, fold: int) -> Supervision | None:
+        folder = self._study_paths.resume_folder(fold)
         return Supervision(folder) if folder.is_dir() else None
 
     def _supervision(self, fold: int) -> Supervision | None:
-        supervision = Supervision(self._folder.resume_folder(fold))
+        supervision = Supervision(self._study_paths.resume_folder(fold))
         try:
             make_private_folder(supervision.folder.parent)
             make_private_folder(supervision.folder)
@@ -241,7 +241,7 @@ class AttemptLauncher:
         return environ
 
     def _cgroup(self, bound: int, process: FoldProcess) -> MemoryCgroup | None:
-        cgroup = MemoryCgroup.made(bound, uuid4().hex[:12])
+        cgroup = MemoryCgroup.create(bound, uuid4().hex[:12])
         if cgroup is not None and not cgroup.join(process.pid):
             cgroup.remove()
             return None
@@ -249,12 +249,12 @@ class AttemptLauncher:
 
 
 def record_attempt_deaths(
-    places: Folders, runs: Iterable[str], attempt: Attempt, death: ProcessDeath, *, again: bool
+    folders: Folders, runs: Iterable[str], attempt: Attempt, death: ProcessDeath, *, again: bool
 ) -> None:
     """Tell those who watch a fold's runs how an attempt ended, unless it finished.
 
     Args:
-        places: Where their spools lie.
+        folders: Where their spools lie.
         runs: Run ids.
         attempt: How it ended.
         death: The same, of its process.
@@ -264,9 +264,9 @@ def record_attempt_deaths(
         return
     for run in runs:
         record_death(
-            places,
+            folders,
             run,
             death,
-            asked=attempt.cause == "interrupted",
+            is_requested=attempt.cause == "interrupted",
             supervisor=os.getpid() if again else 0,
         )

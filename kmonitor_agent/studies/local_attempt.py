@@ -74,7 +74,7 @@ class _Seen:
     returned_s: float = 0.0
     step: StepProgress | None = None
     base_bytes: int | None = None
-    now_bytes: int = 0
+    current_bytes: int = 0
     peak_bytes: int = 0
     stayed: bool = False
     verdict: tuple[AttemptCause, str] | None = None
@@ -112,7 +112,7 @@ class LocalAttempt:
         self.device = device
         self.resumed = resumed
         self.began_s = 0.0
-        self._goes: Callable[[], None] | None = None
+        self._on_start: Callable[[], None] | None = None
         self._began_wall_s = time.time()
         self._bounds = bounds
         self._answers = answers
@@ -133,7 +133,7 @@ class LocalAttempt:
     @property
     def resident_bytes(self) -> int:
         """Of all its processes, at the last look."""
-        return self._seen.now_bytes
+        return self._seen.current_bytes
 
     @property
     def share(self) -> float | None:
@@ -159,7 +159,7 @@ class LocalAttempt:
     def is_close(self) -> bool:
         """Whether it is near its memory's bound."""
         bound = self._bounds.memory_bytes
-        return bound is not None and self._seen.now_bytes > _CLOSE * bound
+        return bound is not None and self._seen.current_bytes > _CLOSE * bound
 
     @property
     def _bound_text(self) -> str:
@@ -170,22 +170,22 @@ class LocalAttempt:
         """Its own gaps between steps."""
         return self._silence_tracker.own
 
-    def begin(self, now_s: float, goes: Callable[[], None] | None = None) -> None:
+    def begin(self, now_s: float, on_start: Callable[[], None] | None = None) -> None:
         """From now on it counts; it goes as soon as its function is found.
 
         Args:
             now_s: `time.monotonic` now.
-            goes: Called just before; None: nothing is.
+            on_start: Called just before; None: nothing is.
         """
         self.began_s, self._began_wall_s = now_s, time.time()
         self._silence_tracker = SilenceTracker(now_s, self._bounds.others)
-        self._goes = goes
+        self._on_start = on_start
         if self._seen.ready:
             self._go()
 
     def _go(self) -> None:
-        if self._goes is not None:
-            self._goes()
+        if self._on_start is not None:
+            self._on_start()
         self.process.go()
 
     def elapsed_s(self, now_s: float) -> float:
@@ -199,11 +199,11 @@ class LocalAttempt:
             self.elapsed_s(now_s), self.share, bounds.finished_s, self.attempt
         )
 
-    def look(self, now_s: float) -> bool:
+    def poll(self, now_s: float) -> bool:
         """Hear and measure; True when its process is gone."""
         is_gone = self.process.exit_code() is not None
-        for tiding in self.process.hear():
-            self._heard(tiding, now_s)
+        for message in self.process.receive():
+            self._handle_message(message, now_s)
         if is_gone:
             return True
         self._measure()
@@ -211,7 +211,7 @@ class LocalAttempt:
         self._judge(now_s)
         return False
 
-    def _heard(self, message: FoldMessage, now_s: float) -> None:
+    def _handle_message(self, message: FoldMessage, now_s: float) -> None:
         match message:
             case FoldReady():
                 self._seen.ready = True
@@ -221,7 +221,7 @@ class LocalAttempt:
                 self._seen.refused = why
             case StepProgress():
                 self._seen.step = message
-                self._silence_tracker.heard(message)
+                self._silence_tracker.note_progress(message)
             case FoldQuestion(question=question):
                 self.process.answer(FoldAnswer(self._answered(question)))
             case FunctionReturned():
@@ -257,12 +257,12 @@ class LocalAttempt:
         if kills and (cause == "killed" or (cause, why) == ("out_of_memory", death.why)):
             cause, why = "out_of_memory", f"the kernel killed it at memory={self._bound_text}"
         tail = self.process.tail() if death.signal == "SIGABRT" else ""
-        if cause == "killed" and any(words in tail for words in _NATIVE_NO_MEMORY):
+        if cause == "killed" and any(pattern in tail for pattern in _NATIVE_NO_MEMORY):
             cause, why = "out_of_memory", "it gave up for want of memory, as its output says"
         self.process.end()
         if self._memory_cgroup is not None:
             if kills and cause == "out_of_memory":
-                why += self._peak_told(self._memory_cgroup)
+                why += self._peak_text(self._memory_cgroup)
             self._memory_cgroup.remove_soon()
         seen, returned = self._seen, self._seen.returned
         steps = self.steps if returned is None else returned.steps
@@ -276,7 +276,7 @@ class LocalAttempt:
             seconds=self.elapsed_s(now_s),
             steps=steps,
             peak_bytes=max(seen.peak_bytes, 0 if returned is None else returned.peak_bytes),
-            growth_bytes=seen.now_bytes - (seen.base_bytes or seen.now_bytes),
+            growth_bytes=seen.current_bytes - (seen.base_bytes or seen.current_bytes),
             vram_bytes=vram if returned is None else returned.vram_bytes,
             device=self.device,
             resumed=self.resumed,
@@ -285,7 +285,7 @@ class LocalAttempt:
             outcome="" if returned is None or cause != "finished" else returned.outcome,
         )
 
-    def _peak_told(self, cgroup: MemoryCgroup) -> str:
+    def _peak_text(self, cgroup: MemoryCgroup) -> str:
         """Take the group's peak, and say so: the kernel kills faster than anybody looks."""
         held = cgroup.peak_bytes()
         if held <= self._seen.peak_bytes:
@@ -297,9 +297,9 @@ class LocalAttempt:
         """The end of its process, for those who watch its run."""
         how = self._death()
         if attempt.cause in {"out_of_memory", "timeout", "hang"} and self._seen.verdict:
-            told = f"{attempt.cause.replace('_', ' ')}: {attempt.why}"
+            text = f"{attempt.cause.replace('_', ' ')}: {attempt.why}"
             is_memory = attempt.cause == "out_of_memory"
-            return ProcessDeath("memory" if is_memory else "signal", "SIGKILL", why=told)
+            return ProcessDeath("memory" if is_memory else "signal", "SIGKILL", why=text)
         return how
 
     def _signal(self, cause: AttemptCause, death: ProcessDeath) -> str:
@@ -329,8 +329,8 @@ class LocalAttempt:
         if death.how == "memory":
             return "out_of_memory", death.why
         is_signal = death.how == "signal"
-        told = ("error", f"{death.why} before its function returned")
-        return ("killed", death.why) if is_signal else told
+        early_exit = ("error", f"{death.why} before its function returned")
+        return ("killed", death.why) if is_signal else early_exit
 
     def _measure(self) -> None:
         seen = self._seen
@@ -339,11 +339,11 @@ class LocalAttempt:
         if not total_resident_bytes([self.process.pid]):
             return  # killed: it holds nothing any more, which says nothing of its growth either
         pids = self.process.processes()
-        seen.now_bytes = total_resident_bytes(pids)
+        seen.current_bytes = total_resident_bytes(pids)
         alone = peak_resident_bytes(self.process.pid) if len(pids) == 1 else 0
-        seen.peak_bytes = max(seen.peak_bytes, seen.now_bytes, alone)
+        seen.peak_bytes = max(seen.peak_bytes, seen.current_bytes, alone)
         if seen.base_bytes is None and seen.ready and self.began_s:
-            seen.base_bytes = seen.now_bytes
+            seen.base_bytes = seen.current_bytes
 
     def _judge(self, now_s: float) -> None:
         seen, bounds = self._seen, self._bounds
@@ -352,7 +352,7 @@ class LocalAttempt:
                 seen.stayed = True
                 self.process.end()
             return
-        if too_much_memory(seen.now_bytes, bounds.memory_bytes):
+        if too_much_memory(seen.current_bytes, bounds.memory_bytes):
             self.kill("out_of_memory", f"its processes held more than memory={self._bound_text}")
         elif self._memory_cgroup is not None and self._memory_cgroup.kills():
             self.kill(
@@ -364,11 +364,11 @@ class LocalAttempt:
 
     def _judge_time(self, now_s: float) -> None:
         bounds, elapsed_s = self._bounds, self.elapsed_s(now_s)
-        limit_s, quiet = self.limit_s(now_s), self._silence_tracker.judgement(now_s)
+        limit_s, judgement = self.limit_s(now_s), self._silence_tracker.judgement(now_s)
         if limit_s is not None and elapsed_s > limit_s:
-            if bounds.time.given_s is None:
-                self.kill(*quiet.overdue(limit_s, elapsed_s, bounds.finished_s))
+            if bounds.time.timeout_s is None:
+                self.kill(*judgement.overdue(limit_s, elapsed_s, bounds.finished_s))
             else:
                 self.kill("timeout", f"it took longer than timeout_s={limit_s:g}")
-        elif bounds.judges_silence and (why := quiet.hang()):
+        elif bounds.judges_silence and (why := judgement.hang()):
             self.kill("hang", why)

@@ -30,13 +30,13 @@ def has_procfs() -> bool:
 
 def descendants(pid: int) -> list[int]:
     """A process and all below it, as procfs tells; the process alone where it does not."""
-    found, pending = [pid], [pid]
+    pids, pending = [pid], [pid]
     while pending:
         for child in _children(pending.pop()):
-            if child not in found:
-                found.append(child)
+            if child not in pids:
+                pids.append(child)
                 pending.append(child)
-    return found
+    return pids
 
 
 def total_resident_bytes(pids: Iterable[int]) -> int:
@@ -64,15 +64,15 @@ def marked_processes(mark: str) -> list[int]:
         mark: Value of the variable, unlike any other.
     """
     wanted = f"{MARK}={mark}".encode()
-    found: list[int] = []
+    pids: list[int] = []
     with suppress(OSError):
-        for each in os.listdir(_PROC):  # noqa: PTH208 - names alone, and several times faster
-            if not each.isdigit():
+        for name in os.listdir(_PROC):  # noqa: PTH208 - names alone, and several times faster
+            if not name.isdigit():
                 continue
             with suppress(OSError):
-                if wanted in (_PROC / each / "environ").read_bytes().split(b"\0"):
-                    found.append(int(each))
-    return found
+                if wanted in (_PROC / name / "environ").read_bytes().split(b"\0"):
+                    pids.append(int(name))
+    return pids
 
 
 def kill_process_tree(pid: int, mark: str) -> None:
@@ -149,11 +149,11 @@ def _send(pids: Iterable[int], number: int) -> None:
 
 
 def _children(pid: int) -> list[int]:
-    found: list[int] = []
+    pids: list[int] = []
     with suppress(OSError, ValueError):
         for task in (_PROC / str(pid) / "task").iterdir():
-            found.extend(map(int, (task / "children").read_bytes().split()))
-    return found
+            pids.extend(map(int, (task / "children").read_bytes().split()))
+    return pids
 
 
 # Warden.
@@ -181,13 +181,13 @@ class Watchdog:
             env={},
         )
 
-    def began(self, pid: int, mark: str) -> None:
+    def process_started(self, pid: int, mark: str) -> None:
         """A fold's process was started."""
-        self._say(f"+ {pid} {mark}\n")
+        self._send(f"+ {pid} {mark}\n")
 
     def ended(self, pid: int, mark: str) -> None:
         """It is gone, and so is all that it started."""
-        self._say(f"- {pid} {mark}\n")
+        self._send(f"- {pid} {mark}\n")
 
     def close(self) -> None:
         """The study is over: nothing is left to end."""
@@ -199,7 +199,7 @@ class Watchdog:
             with self._process.stdout as end:
                 end.read()  # nothing: it ends with the warden
 
-    def _say(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         # Without a warden the folds still die with us (`child`); only what they started does not.
         with suppress(OSError):
             if self._process.stdin is not None:

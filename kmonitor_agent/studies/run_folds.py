@@ -75,8 +75,8 @@ class FoldResult:
 
     @override
     def __repr__(self) -> str:
-        told = f"value={self.value!r:.80}" if self.ok else f"why={self.why!r:.200}"
-        return f"FoldResult(index={self.index}, cause={self.cause!r}, {told})"
+        detail = f"value={self.value!r:.80}" if self.ok else f"why={self.why!r:.200}"
+        return f"FoldResult(index={self.index}, cause={self.cause!r}, {detail})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +119,14 @@ class Study:
 def study_result(folder: StudyFolder, folds: int) -> Study:
     """What came of a study that ended."""
     attempts = (each for each in folder.attempts if each.cause != "interrupted")
-    ledger = Attempts(attempts, folder.trouble)
+    table = Attempts(attempts, folder.trouble)
     finished = folder.finished()
     results = [
-        _result(folder, [each for each in ledger if each.fold == index], index in finished)
+        _result(folder, [each for each in table if each.fold == index], index in finished)
         for index in range(folds)
-        if any(each.fold == index for each in ledger)
+        if any(each.fold == index for each in table)
     ]
-    return Study(tuple(results), ledger, folder.path, folds)
+    return Study(tuple(results), table, folder.path, folds)
 
 
 def last_fold_result(folder: StudyFolder, index: int) -> FoldResult:
@@ -156,7 +156,7 @@ def _result(folder: StudyFolder, attempts: Sequence[Attempt], is_finished: bool)
         why="" if is_finished else folder.unread(last.fold) or last.why or ending_text(last),
         attempts=tuple(attempts),
         output=folder.output_file(last.fold),
-        directory=folder.fold_place(last.fold),
+        directory=folder.fold_path(last.fold),
     )
 
 
@@ -214,16 +214,16 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
         KeyboardInterrupt: Ctrl+C: all is ended; `study` goes on with the rest.
     """
     stop_if_loading(train_fold)
-    _check_place(on)
+    _check_runner(on)
     wanted = study_options(train_fold, timeout_s, memory, retries, at_once)
     wanted = _for_a_cluster(wanted, at_once) if on == "ray" else wanted
     try:
-        return _run(wanted, folds, study, _way(on, memory))
+        return _run(wanted, folds, study, _runner_of(on, memory))
     except KeyboardInterrupt as exc:
         raise exc.with_traceback(None) from None  # where we waited says nothing to the user
 
 
-def _check_place(on: object) -> None:
+def _check_runner(on: object) -> None:
     if on == "fork":
         raise ValueError(_FORK)
     if on not in {"local", "ray"}:
@@ -239,8 +239,8 @@ def _for_a_cluster(options: StudyOptions, at_once: int | None) -> StudyOptions:
     return replace(options, at_once=at_once or _MOST_AT_ONCE, devices=())
 
 
-def _way(on: str, memory: str | float | None) -> "Callable[[_Begun], None]":
-    return functools.partial(_run_on_ray, memory=memory) if on == "ray" else _run_here
+def _runner_of(on: str, memory: str | float | None) -> "Callable[[_StartedStudy], None]":
+    return functools.partial(_run_on_ray, memory=memory) if on == "ray" else _run_locally
 
 
 def study_options(  # noqa: PLR0913 - the user's arguments
@@ -269,12 +269,12 @@ def study_options(  # noqa: PLR0913 - the user's arguments
         ValueError: An argument makes no sense.
         FoldsRefused: No process could find the function.
     """
-    given = None if at_once is None else _count("at_once", at_once, 1, _MOST_AT_ONCE)
+    limit = None if at_once is None else _count("at_once", at_once, 1, _MOST_AT_ONCE)
     names = tuple(visible_gpus())
     return StudyOptions(
         source=source_of(function, usage),
         retries=_count("retries", retries, 0, _MOST_RETRIES),
-        at_once=given or max(1, len(names)),
+        at_once=limit or max(1, len(names)),
         time=TimeBound(_seconds(timeout_s)),
         memory_bytes=parse_memory_bound(memory),
         devices=names,
@@ -284,27 +284,27 @@ def study_options(  # noqa: PLR0913 - the user's arguments
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
+class _StartedStudy:
     """A study that is to run now."""
 
     study_options: StudyOptions
     facts: StudyFacts
     folder: StudyFolder
     fold_queue: FoldQueue
-    places: Folders
+    folders: Folders
 
 
 def _run(
     options: StudyOptions,
     folds: object,
     study: str | Path | None,
-    run: Callable[[_Begun], None],
+    run: Callable[[_StartedStudy], None],
 ) -> Study:
     note_handed_over()
-    places = find_folders()
-    folder = StudyFolder(study_path(study, places))
+    folders = find_folders()
+    folder = StudyFolder(study_path(study, folders))
     try:
-        return _run_in(folder, options, folds, run, places)
+        return _run_in(folder, options, folds, run, folders)
     except (FoldsRefused, TypeError, ValueError):
         if study is None and not folder.attempts:
             folder.discard()  # nobody knows of it
@@ -317,26 +317,26 @@ def _run_in(
     folder: StudyFolder,
     options: StudyOptions,
     folds: object,
-    run: Callable[[_Begun], None],
-    places: Folders,
+    run: Callable[[_StartedStudy], None],
+    folders: Folders,
 ) -> Study:
-    facts = _begun(folder, options.source, folds)
+    facts = _begin_study(folder, options.source, folds)
     options = replace(options, at_once=min(options.at_once, facts.folds))
     progress = TerminalProgress(facts.folds)
-    folder.tell = progress.tell
+    folder.print_line = progress.print_line
     left = sorted(set(range(facts.folds)) - folder.finished())
-    reporter = StudyReporter(options, facts, folder, places)
+    reporter = StudyReporter(options, facts, folder, folders)
     queue = FoldQueue(options.retries, folder, StudyListenerGroup(progress, reporter))
     queue.begin(left, facts.folds - len(left))
-    progress.known(facts.folds - len(left))
+    progress.print_earlier(facts.folds - len(left))
     left_by: type[BaseException] | None = None
     try:
-        run(_Begun(options, facts, folder, queue, places))
+        run(_StartedStudy(options, facts, folder, queue, folders))
     except BaseException as exc:
         left_by = type(exc)
         if left_by is KeyboardInterrupt:
-            place = f"the same call with study={str(folder.path)!r}"
-            progress.interrupted(queue.done, f"{place} goes on with the rest")
+            same_call = f"the same call with study={str(folder.path)!r}"
+            progress.interrupted(queue.done, f"{same_call} goes on with the rest")
         raise
     finally:
         progress.close()
@@ -345,30 +345,32 @@ def _run_in(
     return study_result(folder, facts.folds)
 
 
-def _run_here(begun: _Begun) -> None:
-    folder = begun.folder
+def _run_locally(started: _StartedStudy) -> None:
+    folder = started.folder
     launcher = AttemptLauncher(
-        begun.study_options, begun.facts, folder, begun.places, folder.tried()
+        started.study_options, started.facts, folder, started.folders, folder.tried()
     )
     try:
-        LocalRunner(begun.study_options, launcher, begun.fold_queue).run()
+        LocalRunner(started.study_options, launcher, started.fold_queue).run()
     finally:
         launcher.close()
 
 
-def _run_on_ray(begun: _Begun, memory: str | float | None) -> None:
-    if not begun.fold_queue.queue:
+def _run_on_ray(started: _StartedStudy, memory: str | float | None) -> None:
+    if not started.fold_queue.waiting:
         return
     with open_cluster() as cluster:
         cluster.need(memory)
         gpus = cluster.task_resources.gpus
         factory = AttemptJobFactory(
-            begun.study_options, begun.facts, begun.folder.path, memory, gpus
+            started.study_options, started.facts, started.folder.path, memory, gpus
         )
-        RayRunner(begun.study_options, cluster, factory, begun.fold_queue, begun.places).run()
+        RayRunner(
+            started.study_options, cluster, factory, started.fold_queue, started.folders
+        ).run()
 
 
-def _begun(folder: StudyFolder, source: FunctionSource, folds: object) -> StudyFacts:
+def _begin_study(folder: StudyFolder, source: FunctionSource, folds: object) -> StudyFacts:
     count, splits = _counted(folder, folds)
     facts = StudyFacts(
         id=uuid4().hex,
@@ -387,13 +389,13 @@ def _counted(folder: StudyFolder, folds: object) -> tuple[int, str]:
     if isinstance(folds, Integral):
         return _count("folds", folds, 1, _MOST_FOLDS), ""
     if isinstance(folds, str | bytes) or not isinstance(folds, Iterable):
-        told = "write a number, such as folds=5, or pairs of indices, such as KFold(5).split(x)"
-        raise TypeError(f"run_folds: folds={folds!r} is neither; {told}.")
+        remedy = "write a number, such as folds=5, or pairs of indices, such as KFold(5).split(x)"
+        raise TypeError(f"run_folds: folds={folds!r} is neither; {remedy}.")
     count, splits = folder.write_splits(cast("Iterable[Any]", folds))
     return _count("folds", count, 1, _MOST_FOLDS), splits
 
 
-def study_path(study: object, places: Folders) -> Path:
+def study_path(study: object, folders: Folders) -> Path:
     """Folder of a study, as the user named it; a new one of this user's alone for None.
 
     Raises:
@@ -402,7 +404,7 @@ def study_path(study: object, places: Folders) -> Path:
     """
     if study is None:
         try:
-            return make_studies_folder(places) / uuid4().hex
+            return make_studies_folder(folders) / uuid4().hex
         except (OSError, NotPrivate) as exc:
             raise FoldsRefused(f"run_folds: no folder can be made for the study: {exc}") from exc
     if not isinstance(study, str | Path) or not str(study):
@@ -410,10 +412,10 @@ def study_path(study: object, places: Folders) -> Path:
     return Path(study).expanduser().absolute()
 
 
-def _count(argument: str, given: object, least: int, most: int) -> int:
-    if isinstance(given, bool) or not isinstance(given, Integral):
-        raise TypeError(f"run_folds: {argument}={given!r} is no whole number.")
-    number = int(given)  # numpy's are whole numbers too
+def _count(argument: str, value: object, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"run_folds: {argument}={value!r} is no whole number.")
+    number = int(value)  # numpy's are whole numbers too
     if not least <= number <= most:
         raise ValueError(f"run_folds: {argument}={number} is outside of {least} to {most}.")
     return number

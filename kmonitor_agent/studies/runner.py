@@ -28,7 +28,7 @@ class FoldQueue:
     Attributes:
         folder: Keeps what came of each attempt.
         listener: Hears how it goes.
-        queue: Folds that wait.
+        waiting: Folds that wait.
         done: How many are over.
         learned_times: What those that finished taught.
         has_noted: An attempt ended since this start.
@@ -45,7 +45,7 @@ class FoldQueue:
             listener: Hears how it goes.
             learns: Folds are alike: those that finished say how long others may take.
         """
-        self.queue: deque[int] = deque()
+        self.waiting: deque[int] = deque()
         self.done = 0
         self.learned_times = LearnedTimes()
         self._learns = learns
@@ -61,7 +61,7 @@ class FoldQueue:
     def begin(self, folds: Iterable[int], done: int) -> None:
         """These folds are to be run; so many are over already."""
         self._tried.clear()
-        self.queue.extend(folds)
+        self.waiting.extend(folds)
         self.done = done
 
     def has_tries_left(self, fold: int) -> bool:
@@ -89,15 +89,15 @@ class FoldQueue:
         self.has_noted = True
         self.listener.ended(attempt, again=again)
         if again:
-            self.queue.append(attempt.fold)
+            self.waiting.append(attempt.fold)
         else:
             self.done += 1
 
 
-_LOOK_S: Final = 0.1
+_POLL_S: Final = 0.1
 _FOUND_WITHIN_S: Final = 60.0
 """A script that takes longer to be read shows in its first fold whether the function is found."""
-_CLOSE_LOOK_S: Final = 0.02
+_CLOSE_POLL_S: Final = 0.02
 _WARM_NEEDS: Final = 0.25
 """Part of the host's memory that must be free before another process is started ahead of time."""
 
@@ -122,7 +122,7 @@ class LocalRunner:
         self,
         options: StudyOptions,
         launcher: AttemptLauncher,
-        account: FoldQueue,
+        fold_queue: FoldQueue,
         attempts: SharedAttempts | None = None,
     ) -> None:
         """Keep the parts.
@@ -130,14 +130,14 @@ class LocalRunner:
         Args:
             options: What is to be done.
             launcher: Starts processes.
-            account: What was done, and which folds wait.
+            fold_queue: What was done, and which folds wait.
             attempts: What the runners of one study share; None: it is alone.
         """
         attempts = attempts or SharedAttempts()
         self._study_options = options
         self._attempt_launcher = launcher
-        self._fold_queue = account
-        self._everywhere = attempts.running
+        self._fold_queue = fold_queue
+        self._all_running = attempts.running
         self._starting = attempts.starting
         self._ahead: int | None = None
         self._running: list[LocalAttempt] = []
@@ -156,14 +156,14 @@ class LocalRunner:
             FoldsRefused: The function is not found; no fold was begun.
             KeyboardInterrupt: Ctrl+C; everything is ended and noted.
         """
-        account, self._ahead = self._fold_queue, ahead
+        queue, self._ahead = self._fold_queue, ahead
         try:
-            while account.queue or self._running:
+            while queue.waiting or self._running:
                 self._fill()
                 wait_for_attempts(self._all())
-                self._look()
-                account.listener.move(
-                    account.done, self._running, account.learned_times.finished_s
+                self._poll()
+                queue.listener.progressed(
+                    queue.done, self._running, queue.learned_times.finished_s
                 )
         except BaseException:
             self._end_all()
@@ -187,7 +187,7 @@ class LocalRunner:
         try:
             while not is_gone and not warm.is_ready and time.monotonic() < end_s:
                 wait_for_attempts([warm])
-                is_gone = warm.look(time.monotonic())
+                is_gone = warm.poll(time.monotonic())
         except BaseException:
             self._drop_warm()
             raise
@@ -216,7 +216,7 @@ class LocalRunner:
         self._drop_warm()
 
     def _fill(self) -> None:
-        queue = self._fold_queue.queue
+        queue = self._fold_queue.waiting
         while queue and len(self._running) < self._study_options.at_once:
             with self._starting:
                 self._begin(queue.popleft())
@@ -236,10 +236,12 @@ class LocalRunner:
         if running is not None:
             noun = self._study_options.noun
             # On the disk before it goes: whoever finds this script killed knows of the try.
-            note = functools.partial(self._fold_queue.folder.begins, fold, running.attempt, noun)
+            note = functools.partial(
+                self._fold_queue.folder.note_start, fold, running.attempt, noun
+            )
             running.begin(time.monotonic(), note)
             self._running.append(running)
-            self._everywhere.append(running)
+            self._all_running.append(running)
 
     def _started(self, fold: int, device: str) -> LocalAttempt | None:
         try:
@@ -261,27 +263,27 @@ class LocalRunner:
         names = self._study_options.devices
         if len(names) <= 1:
             return ""
-        used = [each.device for each in self._everywhere]
+        used = [each.device for each in self._all_running]
         return min(names, key=used.count)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         now_s = time.monotonic()
-        if self._warm is not None and self._warm.look(now_s):
+        if self._warm is not None and self._warm.poll(now_s):
             self._cold.add(self._warm.fold)  # its fold shows why when its time comes
             self._drop_warm()
-        for each in [each for each in self._running if each.look(now_s)]:
-            self._running.remove(each)
-            self._everywhere.remove(each)
-            self._over(each)
-        self._spare_host()
+        for ended in [ended for ended in self._running if ended.poll(now_s)]:
+            self._running.remove(ended)
+            self._all_running.remove(ended)
+            self._finish_attempt(ended)
+        self._protect_host()
 
-    def _over(self, local_attempt: LocalAttempt) -> None:
-        attempt = self._attempt_launcher.over(local_attempt)
+    def _finish_attempt(self, local_attempt: LocalAttempt) -> None:
+        attempt = self._attempt_launcher.finish(local_attempt)
         if attempt is None:
-            self._fold_queue.queue.appendleft(local_attempt.fold)
+            self._fold_queue.waiting.appendleft(local_attempt.fold)
             self._drop_warm()
             return
-        if local_attempt.refused and not self._has_begun():
+        if local_attempt.refused and not self._has_started():
             self._attempt_launcher.settle(local_attempt, attempt, again=False)
             raise FoldsRefused(local_attempt.refused)
         again = self._fold_queue.is_tried_again(attempt)
@@ -290,15 +292,15 @@ class LocalRunner:
             self._fold_queue.learn(attempt, local_attempt.gaps)
         self._fold_queue.note(attempt, again=again)
 
-    def _has_begun(self) -> bool:
+    def _has_started(self) -> bool:
         return self._fold_queue.has_noted or any(each.is_ready for each in self._running)
 
-    def _spare_host(self) -> None:
+    def _protect_host(self) -> None:
         """End the largest fold before the host runs out of memory."""
         reserve = reserve_bytes(self._total_bytes)
-        everywhere = [*self._everywhere]
-        ours = sum(each.resident_bytes for each in (*everywhere, *self._waiting()))
-        left = min(available_memory_bytes(), self._total_bytes - ours)
+        everywhere = [*self._all_running]
+        used_bytes = sum(each.resident_bytes for each in (*everywhere, *self._waiting()))
+        left = min(available_memory_bytes(), self._total_bytes - used_bytes)
         if left >= reserve or not self._running:
             return
         self._drop_warm()
@@ -317,16 +319,16 @@ class LocalRunner:
 
     def _end_all(self) -> None:
         self._drop_warm()
-        for each in self._running:
-            each.kill("interrupted", "the study was interrupted")
-        for each in self._running:
-            attempt = self._attempt_launcher.over(each)
-            self._everywhere.remove(each)
-            if attempt is not None and each.is_ready:
-                self._attempt_launcher.settle(each, attempt, again=False)
+        for running in self._running:
+            running.kill("interrupted", "the study was interrupted")
+        for running in self._running:
+            attempt = self._attempt_launcher.finish(running)
+            self._all_running.remove(running)
+            if attempt is not None and running.is_ready:
+                self._attempt_launcher.settle(running, attempt, again=False)
                 self._fold_queue.folder.note(attempt)
         self._running.clear()
-        self._fold_queue.queue.clear()
+        self._fold_queue.waiting.clear()
 
     def _all(self) -> list[LocalAttempt]:
         return [*self._running, *self._waiting()]
@@ -337,14 +339,14 @@ class LocalRunner:
 
 def wait_for_attempts(running: Sequence[LocalAttempt]) -> None:
     """Wait until one of them tells something, or it is time to look at them."""
-    look_s = _CLOSE_LOOK_S if any(each.is_close for each in running) else _LOOK_S
+    poll_s = _CLOSE_POLL_S if any(each.is_close for each in running) else _POLL_S
     with selectors.DefaultSelector() as selector:
         for each in running:
             if each.process.connection.is_open:
                 selector.register(each.process.connection, selectors.EVENT_READ)
             else:
-                look_s = 0.005  # on its way out
+                poll_s = 0.005  # on its way out
         if selector.get_map():
-            selector.select(look_s)
+            selector.select(poll_s)
         else:
-            time.sleep(look_s)
+            time.sleep(poll_s)

@@ -65,22 +65,24 @@ class TrialRunner:
             FoldsRefused: No process could find the function, or the folder is in use.
             OSError: No process can be started.
         """
-        wanted = study_options(
+        options = study_options(
             function, timeout_s, memory, retries, 1, usage=usage, answers=self._answer
         )
-        self._wanted = replace(wanted, called=called)
+        self._study_options = replace(options, called=called)
         self._answers: dict[int, Callable[[Any], Any]] = {}
         self._lock = threading.Lock()
         self._done = 0
         self._warm: LocalRunner | None = None
-        places = find_folders()
-        self._folder = StudyFolder(study_path(study, places))
-        facts = self._begun(places, is_named=study is not None)
+        folders = find_folders()
+        self._folder = StudyFolder(study_path(study, folders))
+        facts = self._begin_study(folders, is_named=study is not None)
         self._is_part = quiet
-        telling = None if quiet else StudyReporter(self._wanted, facts, self._folder, places)
+        reporter = (
+            None if quiet else StudyReporter(self._study_options, facts, self._folder, folders)
+        )
         progress = None if quiet else TerminalProgress(0, noun="trial")
-        self._listener = _OneByOne(progress, telling)
-        self._folder.tell = self._listener.tell
+        self._listener = _OneByOne(progress, reporter)
+        self._folder.print_line = self._listener.print_line
         self._shared_attempts = SharedAttempts()
 
     @property
@@ -89,7 +91,7 @@ class TrialRunner:
         return self._folder.path
 
     @property
-    def ledger(self) -> Attempts:
+    def attempts(self) -> Attempts:
         """Every attempt of every trial so far."""
         return Attempts(each for each in self._folder.attempts if each.cause != "interrupted")
 
@@ -141,7 +143,7 @@ class TrialRunner:
         try:
             runner.run_one(index, self._done, ahead)
         except KeyboardInterrupt:
-            self._listener.interrupted(self._done, self._wanted.source.usage.goes_on)
+            self._listener.interrupted(self._done, self._study_options.source.usage.goes_on)
             raise
         finally:
             del self._answers[index]
@@ -163,17 +165,19 @@ class TrialRunner:
         self._folder.close()
 
     def _runner(self) -> LocalRunner:
-        retries = self._wanted.retries
+        retries = self._study_options.retries
         # A pruned trial, or a small model's, says nothing of how long another may take.
         queue = FoldQueue(retries, self._folder, self._listener, learns=False)
-        return LocalRunner(self._wanted, self._attempt_launcher, queue, self._shared_attempts)
+        return LocalRunner(
+            self._study_options, self._attempt_launcher, queue, self._shared_attempts
+        )
 
-    def _begun(self, places: Folders, *, is_named: bool) -> StudyFacts:
+    def _begin_study(self, folders: Folders, *, is_named: bool) -> StudyFacts:
         folder = self._folder
         try:
             facts = folder.begin(StudyFacts(id=uuid4().hex, function=_FACTS, folds=0))
             self._attempt_launcher = AttemptLauncher(
-                self._wanted, facts, folder, places, folder.tried()
+                self._study_options, facts, folder, folders, folder.tried()
             )
         except BaseException:
             if not is_named:
@@ -196,13 +200,15 @@ class _OneByOne:
         self._study_reporter = reporter
         self._lock = threading.Lock()
 
-    def move(self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]) -> None:
+    def progressed(
+        self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]
+    ) -> None:
         """See `Listener`."""
         with self._lock:
             if self._progress is not None:
-                self._progress.move(done, running, finished_s)
+                self._progress.progressed(done, running, finished_s)
             if self._study_reporter is not None:
-                self._study_reporter.move(done, running, finished_s)
+                self._study_reporter.progressed(done, running, finished_s)
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
         """See `Listener`."""
@@ -212,11 +218,11 @@ class _OneByOne:
             if self._study_reporter is not None:
                 self._study_reporter.ended(attempt, again=again)
 
-    def tell(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         """A line for the user."""
         with self._lock:
             if self._progress is not None:
-                self._progress.tell(line)
+                self._progress.print_line(line)
 
     def interrupted(self, done: int, goes_on: str) -> None:
         """Ctrl+C; see `Progress`."""

@@ -88,11 +88,11 @@ class StudyPaths:
 
     def fold_folder(self, index: int) -> Path:
         """A fold's own folder; made. Raises: OSError."""
-        folder = self.fold_place(index)
+        folder = self.fold_path(index)
         make_folder(folder)
         return folder
 
-    def fold_place(self, index: int) -> Path:
+    def fold_path(self, index: int) -> Path:
         """The same, whether it is there or not."""
         return self.path / f"fold-{index}"
 
@@ -109,7 +109,7 @@ class StudyFolder(StudyPaths):
 
     Attributes:
         attempts: Those of earlier starts, then those of this one.
-        tell: Takes a line for the user.
+        print_line: Takes a line for the user.
     """
 
     def __init__(self, path: Path) -> None:
@@ -122,7 +122,7 @@ class StudyFolder(StudyPaths):
         self._refuse_another_folder()
         try:
             self.make()
-            lock = FolderLock.take(path)
+            lock = FolderLock.acquire(path)
         except OSError as exc:
             raise FoldsRefused(f"run_folds: study={str(path)!r} cannot be used: {exc}") from exc
         if lock is None:
@@ -132,9 +132,9 @@ class StudyFolder(StudyPaths):
             )
         self._lock = lock
         self.attempts: list[Attempt] = []
-        self.tell: Callable[[str], None] = _to_nobody
+        self.print_line: Callable[[str], None] = _to_nobody
         self._id = ""
-        self._lines = AttemptsFile(path / "ledger.jsonl")
+        self._attempts_file = AttemptsFile(path / "ledger.jsonl")
         self._held: dict[int, Any] = {}
         self._unread: dict[int, str] = {}
         self._why_unwritten = ""
@@ -162,20 +162,22 @@ class StudyFolder(StudyPaths):
             self._id = facts.id
             return facts
         for name in ("function", "folds", "splits", "arguments"):
-            was, now = getattr(known, name), getattr(facts, name)
-            if was != now:
-                told = (
-                    "are others" if name in {"splits", "arguments"} else f"{was} then, {now} now"
+            was, wanted = getattr(known, name), getattr(facts, name)
+            if was != wanted:
+                difference = (
+                    "are others"
+                    if name in {"splits", "arguments"}
+                    else f"{was} then, {wanted} now"
                 )
                 raise FoldsRefused(
-                    f"run_folds: study={str(self.path)!r} was begun with other {name} ({told})."
+                    f"run_folds: study={str(self.path)!r} was begun with other {name} ({difference})."
                     " Name another folder, or call it as then; splits that are shuffled need a"
                     " random_state to be the same again."
                 )
         self._id = known.id
-        self.attempts, cut = self._lines.read()
-        for each in cut:
-            self.note(each)
+        self.attempts, cut = self._attempts_file.read()
+        for attempt in cut:
+            self.note(attempt)
         return known
 
     def close(self) -> None:
@@ -186,7 +188,7 @@ class StudyFolder(StudyPaths):
         """Remove the folder, and all that is in it."""
         shutil.rmtree(self.path, ignore_errors=True)
 
-    def begins(self, fold: int, attempt: int, noun: Noun) -> None:
+    def note_start(self, fold: int, attempt: int, noun: Noun) -> None:
         """An attempt is about to run.
 
         Args:
@@ -195,7 +197,7 @@ class StudyFolder(StudyPaths):
             noun: What its fold is for people.
         """
         try:
-            self._lines.begins(fold, attempt, noun)
+            self._attempts_file.append_start(fold, attempt, noun)
         except OSError as exc:
             self.fails(exc)
 
@@ -205,7 +207,7 @@ class StudyFolder(StudyPaths):
         if attempt.cause == "finished":
             self._hold(attempt)
         try:
-            self._lines.ended(attempt)
+            self._attempts_file.append_end(attempt)
             self._why_unwritten = ""
         except OSError as exc:
             self.fails(exc)
@@ -217,7 +219,7 @@ class StudyFolder(StudyPaths):
             self._unread.pop(fold, None)
         except (OSError, ValueError) as exc:
             self._unread[fold] = f"what it returned cannot be read back: {exc}"
-            self.tell(f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}")
+            self.print_line(f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}")
 
     def fails(self, exc: Exception) -> None:
         """Something cannot be kept: told once.
@@ -228,7 +230,7 @@ class StudyFolder(StudyPaths):
         is_new = not self._why_unwritten
         self._why_unwritten = str(exc)
         if is_new:
-            self.tell(f"kmonitor: {self.trouble}")
+            self.print_line(f"kmonitor: {self.trouble}")
 
     @property
     def trouble(self) -> str:
@@ -316,7 +318,9 @@ class StudyFolder(StudyPaths):
         except (OSError, ValueError) as exc:
             if fold not in self._unread:
                 self._unread[fold] = f"what it returned cannot be read: {exc}"
-                self.tell(f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}; it runs again")
+                self.print_line(
+                    f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}; it runs again"
+                )
             return False
         return True
 

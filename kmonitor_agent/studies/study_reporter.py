@@ -53,7 +53,7 @@ class FoldCounter:
         self._running: set[int] = set()
         self._retried: set[int] = set()
 
-    def know(self, before: Iterable[Attempt], finished: Collection[int]) -> None:
+    def add_earlier(self, before: Iterable[Attempt], finished: Collection[int]) -> None:
         """What ended before this start.
 
         Args:
@@ -61,12 +61,12 @@ class FoldCounter:
             finished: Folds that will not run again; all others will.
         """
         self._finished.update(finished)
-        for each in before:
-            if each.fold in finished and each.cause == "finished":
-                self._came_to(each)
-        self._retried.update(each.fold for each in before if each.attempt > 1)
+        for attempt in before:
+            if attempt.fold in finished and attempt.cause == "finished":
+                self._count_outcome(attempt)
+        self._retried.update(attempt.fold for attempt in before if attempt.attempt > 1)
 
-    def began(self, fold: int, attempt: int) -> None:
+    def attempt_started(self, fold: int, attempt: int) -> None:
         """A try began."""
         self._running.add(fold)
         if attempt > 1:
@@ -81,9 +81,9 @@ class FoldCounter:
         kinds.get(attempt.cause, self._killed).add(attempt.fold)
         if attempt.cause == "out_of_memory":
             self._out_of_memory.add(attempt.fold)
-        self._came_to(attempt)
+        self._count_outcome(attempt)
 
-    def now(self) -> StudyTally:
+    def tally(self) -> StudyTally:
         """The counts."""
         finished, failed, killed = (
             len(each) for each in (self._finished, self._failed, self._killed)
@@ -101,7 +101,7 @@ class FoldCounter:
             too_large=outcomes.count("too_large"),
         )
 
-    def _came_to(self, attempt: Attempt) -> None:
+    def _count_outcome(self, attempt: Attempt) -> None:
         if attempt.outcome == "failed":
             self._finished.discard(attempt.fold)
             self._failed.add(attempt.fold)
@@ -109,7 +109,7 @@ class FoldCounter:
             self._outcomes[attempt.fold] = attempt.outcome
 
 
-_MOST_TOLD_AGAIN: Final = 10_000
+_MOST_REPORTED_AGAIN: Final = 10_000
 """Tries before this start that are told again, the newest; a hub may know them already."""
 
 _LEAST_PAUSE_S: Final = 2.0
@@ -118,7 +118,7 @@ _PAUSE_SHARE: Final = 0.02
 
 
 @dataclass(slots=True)
-class _Told:
+class _Reported:
     """What was last told of a try that runs."""
 
     attempt: int
@@ -129,7 +129,7 @@ class StudyReporter:
     """Opens its link when the first fold has begun; any thread, also several of a search."""
 
     def __init__(
-        self, options: StudyOptions, facts: StudyFacts, folder: StudyFolder, places: Folders
+        self, options: StudyOptions, facts: StudyFacts, folder: StudyFolder, folders: Folders
     ) -> None:
         """Keep what will be told.
 
@@ -137,20 +137,22 @@ class StudyReporter:
             options: What is to be done.
             facts: What the study is.
             folder: Where it lies; what ended before is in it.
-            places: Where spool and socket lie.
+            folders: Where spool and socket lie.
         """
         self._study_options = options
         self._facts = facts
-        self._folder = folder
-        self._places = places
+        self._study_folder = folder
+        self._folders = folders
         self._fold_counter = FoldCounter()
-        self._running: dict[int, _Told] = {}
-        self._faults = FaultLog(places.logs / "agent.log")
+        self._running: dict[int, _Reported] = {}
+        self._faults = FaultLog(folders.logs / "agent.log")
         self._link: Link | None = None
         self._was_tried = False
         self._lock = threading.Lock()
 
-    def move(self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]) -> None:
+    def progressed(
+        self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]
+    ) -> None:
         """See `Listener`."""
         del done
         # A study whose function is not found is none: nothing is told before a fold can run.
@@ -166,7 +168,7 @@ class StudyReporter:
         """See `Listener`."""
         with self._lock, self._faults.guarded("study.ended"):
             self._open()
-            self._tell_end(attempt, again=again)
+            self._report_end(attempt, again=again)
 
     def close(self, left_by: type[BaseException] | None) -> None:
         """The study is over.
@@ -178,7 +180,7 @@ class StudyReporter:
         if link is None:
             return
         with self._faults.guarded("study.close"):
-            self._tell_cut()
+            self._report_interrupted()
             why: Literal["finished", "failed", "interrupted"] = "finished"
             if left_by is not None:
                 why = "interrupted" if issubclass(left_by, KeyboardInterrupt) else "failed"
@@ -191,29 +193,29 @@ class StudyReporter:
         if self._was_tried:
             return
         self._was_tried = True
-        boot = new_id()
+        session_id = new_id()
         link = Link(
             run=self._facts.id,
-            boot=boot,
-            folders=self._places,
-            started=self._started(boot),
+            session_id=session_id,
+            folders=self._folders,
+            started=self._started(session_id),
             hub=parse_hub(None, os.environ),
             on_command=lambda _: None,
             faults=self._faults,
         )
         link.start()
         self._link = link
-        self._tell_before(link)
+        self._report_earlier(link)
 
-    def _started(self, boot: str) -> SessionStarted:
+    def _started(self, session_id: str) -> SessionStarted:
         settings = Settings()
         started = session_started(
-            boot=boot,
+            session_id=session_id,
             name=self._name(),
             wall_s=time.time(),
             interval_s=settings.sample_interval_s,
             privacy=Privacy(private=False),
-            state=self._places.state,
+            state=self._folders.state,
         )
         # This process may itself be a fold of another study.
         return msgspec.structs.replace(
@@ -223,45 +225,45 @@ class StudyReporter:
     def _name(self) -> str:
         script = "" if self._study_options.is_of_integration else self._study_options.script
         name = PurePath(script).name or default_run_name()
-        path = self._folder.path
+        path = self._study_folder.path
         count = self._facts.folds
-        is_named = path.parent != studies_folder(self._places) and count > 0
+        is_named = path.parent != studies_folder(self._folders) and count > 0
         counted = "1 fold" if count == 1 else f"{count} folds" if count else "trials"
         label = path.name if is_named else counted
         return elide_name(plain_name(f"{name} \N{MIDDLE DOT} {label}"))
 
-    def _tell_before(self, link: Link) -> None:
-        finished = self._folder.finished()
-        before = self._folder.attempts
-        self._fold_counter.know(before, finished)
-        wanted = self._study_options
+    def _report_earlier(self, link: Link) -> None:
+        finished = self._study_folder.finished()
+        before = self._study_folder.attempts
+        self._fold_counter.add_earlier(before, finished)
+        options = self._study_options
         link.emit(
             StudyStarted(
                 t_s=link.now_s(),
-                function=_cut(wanted.function),
+                function=_cut(options.function),
                 folds=self._facts.folds,
-                at_once=wanted.at_once,
-                retries=wanted.retries,
-                timeout_s=wanted.time.given_s,
-                memory_bytes=wanted.memory_bytes,
-                directory=_cut(str(self._folder.path)),
-                tally=self._fold_counter.now(),
+                at_once=options.at_once,
+                retries=options.retries,
+                timeout_s=options.time.timeout_s,
+                memory_bytes=options.memory_bytes,
+                directory=_cut(str(self._study_folder.path)),
+                tally=self._fold_counter.tally(),
             )
         )
-        for attempt in before[-_MOST_TOLD_AGAIN:]:
+        for attempt in before[-_MOST_REPORTED_AGAIN:]:
             link.emit(self._ending(link, attempt, again=attempt.fold not in finished))
 
     def _follow(self, running: RunningAttempt, now_s: float, finished_s: list[float]) -> None:
-        link, told = self._link, self._running.get(running.fold)
+        link, reported = self._link, self._running.get(running.fold)
         if link is None:
             return
         elapsed_s = running.elapsed_s(now_s)
-        if told is None or told.attempt != running.attempt:
-            self._running[running.fold] = told = _Told(running.attempt, now_s)
-            self._tell_begin(link, running, time.time() - elapsed_s)
-        if now_s < told.next_s:
+        if reported is None or reported.attempt != running.attempt:
+            self._running[running.fold] = reported = _Reported(running.attempt, now_s)
+            self._report_start(link, running, time.time() - elapsed_s)
+        if now_s < reported.next_s:
             return
-        told.next_s = now_s + max(_LEAST_PAUSE_S, _PAUSE_SHARE * elapsed_s)
+        reported.next_s = now_s + max(_LEAST_PAUSE_S, _PAUSE_SHARE * elapsed_s)
         link.emit(
             FoldProgress(
                 t_s=link.now_s(),
@@ -275,40 +277,42 @@ class StudyReporter:
             )
         )
 
-    def _tell_begin(self, link: Link, begun: RunningAttempt | Attempt, wall_s: float) -> None:
-        self._fold_counter.began(begun.fold, begun.attempt)
+    def _report_start(self, link: Link, started: RunningAttempt | Attempt, wall_s: float) -> None:
+        self._fold_counter.attempt_started(started.fold, started.attempt)
         link.emit(
             FoldStarted(
                 t_s=link.now_s(),
-                fold=begun.fold,
-                attempt=begun.attempt,
+                fold=started.fold,
+                attempt=started.attempt,
                 began_wall_s=max(0.0, wall_s),
-                device=begun.device[:200],
-                resumed=begun.resumed,
-                tally=self._fold_counter.now(),
+                device=started.device[:200],
+                resumed=started.resumed,
+                tally=self._fold_counter.tally(),
             )
         )
 
-    def _tell_end(self, attempt: Attempt, *, again: bool) -> None:
+    def _report_end(self, attempt: Attempt, *, again: bool) -> None:
         link = self._link
         if link is None:
             return
-        told = self._running.pop(attempt.fold, None)
-        if told is None or told.attempt != attempt.attempt:  # it died before it was looked at
-            self._tell_begin(link, attempt, attempt.began_wall_s)
+        reported = self._running.pop(attempt.fold, None)
+        if (
+            reported is None or reported.attempt != attempt.attempt
+        ):  # it died before it was looked at
+            self._report_start(link, attempt, attempt.began_wall_s)
         self._fold_counter.ended(attempt, again=again)
         link.emit(self._ending(link, attempt, again=again))
 
-    def _tell_cut(self) -> None:
+    def _report_interrupted(self) -> None:
         """What the end of the study cut off was noted by it, and told to nobody yet."""
-        for attempt in reversed(self._folder.attempts):
-            told = self._running.get(attempt.fold)
-            if told is not None and told.attempt == attempt.attempt:
-                self._tell_end(attempt, again=attempt.cause == "interrupted")
+        for attempt in reversed(self._study_folder.attempts):
+            reported = self._running.get(attempt.fold)
+            if reported is not None and reported.attempt == attempt.attempt:
+                self._report_end(attempt, again=attempt.cause == "interrupted")
 
     def _ending(self, link: Link, attempt: Attempt, *, again: bool) -> FoldEnded:
-        is_words = bool(attempt.outcome) or attempt.cause in {"error", "out_of_memory"}
-        is_hidden = attempt.private and is_words
+        has_user_text = bool(attempt.outcome) or attempt.cause in {"error", "out_of_memory"}
+        is_hidden = attempt.private and has_user_text
         return FoldEnded(
             t_s=link.now_s(),
             fold=attempt.fold,
@@ -327,7 +331,7 @@ class StudyReporter:
             began_wall_s=max(0.0, attempt.began_wall_s),
             noun=attempt.noun,
             outcome=attempt.outcome,
-            tally=self._fold_counter.now(),
+            tally=self._fold_counter.tally(),
         )
 
 

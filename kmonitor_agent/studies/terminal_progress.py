@@ -38,18 +38,18 @@ class TerminalProgress:
         self._next_s = 0.0
         self._width = 0
 
-    def tell(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         """A line that stays; what would move the cursor in it is marked."""
         self._write("\r" + " " * self._width + "\r" if self._width else "")
         self._width = 0
         self._write(f"{printable(line)}\n")
 
-    def known(self, finished: int) -> None:
+    def print_earlier(self, finished: int) -> None:
         """So many folds finished at an earlier start: their results may be of earlier code."""
         if finished:
             are = "is" if finished == 1 else "are"
-            told = f"{finished} of {self._several(self._folds)} finished earlier"
-            self.tell(f"kmonitor: {told} and {are} not run again")
+            text = f"{finished} of {self._several(self._folds)} finished earlier"
+            self.print_line(f"kmonitor: {text} and {are} not run again")
 
     def interrupted(self, done: int, goes_on: str) -> None:
         """Ctrl+C.
@@ -60,22 +60,24 @@ class TerminalProgress:
         """
         of = f" of {self._folds}" if self._folds else ""
         noun = self._noun if (self._folds or done) == 1 else f"{self._noun}s"
-        told = f"interrupted; {done}{of} {noun} {'is' if done == 1 else 'are'} over"
-        self.tell(f"kmonitor: {told}{'; ' if goes_on else ''}{goes_on}")
+        text = f"interrupted; {done}{of} {noun} {'is' if done == 1 else 'are'} over"
+        self.print_line(f"kmonitor: {text}{'; ' if goes_on else ''}{goes_on}")
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
         """An attempt ended."""
         took = f"{seconds_text(attempt.seconds)} s, {bytes_text(attempt.peak_bytes)}"
-        words = ending_text(attempt)
+        ending = ending_text(attempt)
         why = attempt.why.strip().splitlines()[0] if attempt.why.strip() else ""
-        for said in (f"{attempt.signal}: ", f"{words}: "):
-            why = why.removeprefix(said)
-        told = f": {why}" if why else ""
+        for prefix in (f"{attempt.signal}: ", f"{ending}: "):
+            why = why.removeprefix(prefix)
+        reason = f": {why}" if why else ""
         follows = "; it is tried again" if again else ""
         number = f"{self._noun} {attempt.fold}"
-        self.tell(f"kmonitor: {number} {words} ({took}){told}{follows}")
+        self.print_line(f"kmonitor: {number} {ending} ({took}){reason}{follows}")
 
-    def move(self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]) -> None:
+    def progressed(
+        self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]
+    ) -> None:
         """The line that moves, at most five times a second.
 
         Args:
@@ -110,11 +112,11 @@ class TerminalProgress:
     def _one(self, running: RunningAttempt, now_s: float, finished_s: list[float]) -> str:
         elapsed_s = running.elapsed_s(now_s)
         share = "" if running.share is None else f" {100 * running.share:.0f} %"
-        told = [f"{self._noun} {running.fold}{share} {bytes_text(running.resident_bytes)}"]
+        details = [f"{self._noun} {running.fold}{share} {bytes_text(running.resident_bytes)}"]
         whole_s = forecast_s(elapsed_s, running.share, finished_s)
         if whole_s is not None:
-            told.append(f"about {remaining_text(whole_s - elapsed_s)} left")
-        return ", ".join(told)
+            details.append(f"about {remaining_text(whole_s - elapsed_s)} left")
+        return ", ".join(details)
 
     def _write(self, text: str) -> None:
         with suppress(OSError, ValueError, AttributeError):

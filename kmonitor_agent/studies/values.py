@@ -121,8 +121,8 @@ def _array_to_plain(value: Any) -> Any:
         plain = cast("Any", value).item()
         if isinstance(plain, bool | int | float | str | bytes):
             return plain
-    kept = _Array(array.dtype.str, array.shape, array.tobytes())
-    return msgspec.msgpack.Ext(_ARRAY, msgspec.msgpack.encode(kept))
+    packed = _Array(array.dtype.str, array.shape, array.tobytes())
+    return msgspec.msgpack.Ext(_ARRAY, msgspec.msgpack.encode(packed))
 
 
 def _from_ext(code: int, data: memoryview) -> Any:
@@ -133,11 +133,11 @@ def _from_ext(code: int, data: memoryview) -> Any:
     if code == _ARRAY:
         import numpy as np  # noqa: PLC0415 - only where an array was kept
 
-        kept = msgspec.msgpack.decode(data, type=_Array)
-        dtype = np.dtype(kept.dtype)
+        packed = msgspec.msgpack.decode(data, type=_Array)
+        dtype = np.dtype(packed.dtype)
         if dtype.kind not in _PLAIN_KINDS:
-            raise ValueError(f"an array of {kept.dtype}")
-        return np.frombuffer(kept.data, dtype).reshape(kept.shape).copy()
+            raise ValueError(f"an array of {packed.dtype}")
+        return np.frombuffer(packed.data, dtype).reshape(packed.shape).copy()
     raise ValueError(f"unknown kind {code}")
 
 

@@ -137,10 +137,10 @@ def _seconds_text(seconds: float) -> str:
     return f"{seconds / 1e-6:g} µs"
 
 
-def _one_of(argument: str, given: object, known: tuple[str, ...]) -> None:
-    if given not in known:
+def _one_of(argument: str, value: object, known: tuple[str, ...]) -> None:
+    if value not in known:
         listed = ", ".join(f'"{name}"' for name in known)
-        raise ValueError(f"Limit: {argument}={given!r} is not known; write one of {listed}.")
+        raise ValueError(f"Limit: {argument}={value!r} is not known; write one of {listed}.")
 
 
 def _threshold(metric: str, threshold: object) -> tuple[float | None, float | None]:

@@ -69,7 +69,7 @@ def new_link(folders: Folders) -> Link:
     )
     link = Link(
         run=f"bench{time.time_ns()}",
-        boot="bench",
+        session_id="bench",
         folders=folders,
         started=started,
         hub=HubChoice(),

@@ -120,7 +120,7 @@ def _print_simulated() -> None:
             longest_s = max(longest_s, gap_s)
             ended += bool(silence.judgement(now_s + gap_s).hang())
             now_s += gap_s
-            silence.heard(StepProgress(now_s, step, "step"))
+            silence.note_progress(StepProgress(now_s, step, "step"))
         late += not silence.judgement(now_s + max(60.0, 3 * longest_s) + 0.1).hang()
     print(f"| healthy folds ended, of {folds} simulated | {ended} | 0 |")
     print(f"| hung folds found later than 3 x their history or 60 s, of 2000 | {late} | 0 |")

@@ -207,7 +207,7 @@ def test_a_spool_folder_that_vanishes_is_made_anew(folders: Folders):
         test.link.emit(epoch(2))
         wait_until(lambda: test.link.status().last_seq >= 3)
 
-    spool = RunSpool.take(folders.spool / "run1")
+    spool = RunSpool.acquire(folders.spool / "run1")
     assert spool is not None
     spool.close()
 

@@ -166,7 +166,7 @@ threading.Event().wait()
     with start_agent(script) as process:
         assert process.stdout is not None
         child = int(process.stdout.readline())
-        assert RunSpool.take(folders.spool / "run1") is None
+        assert RunSpool.acquire(folders.spool / "run1") is None
         process.kill()
         process.wait(DEADLINE_S)
         assert Path(f"/proc/{child}").exists()

@@ -37,7 +37,7 @@ def test_where_no_level_can_be_done_nothing_helps_at_once(escalation: Escalation
 
 def test_no_level_is_done_twice_within_its_cool_down(escalation: Escalation):
     assert escalation.next_step({}, 0.0) == "collect"
-    escalation.begin_anew()
+    escalation.reset()
 
     assert not escalation.is_due(59.0)
     assert escalation.next_step({}, 59.0) == "wait"
@@ -55,7 +55,7 @@ def test_second_level_is_not_held_up_by_the_first_one_s_cool_down(escalation: Es
 def test_second_level_keeps_its_own_cool_down_over_a_release(escalation: Escalation):
     for t_s in (0.0, 30.0):
         escalation.next_step({}, t_s)
-    escalation.begin_anew()
+    escalation.reset()
 
     steps = [escalation.next_step({}, t_s) for t_s in (60.0, 61.0, 90.0)]
 

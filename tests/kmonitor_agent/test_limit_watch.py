@@ -66,7 +66,7 @@ def test_crossing_within_the_cool_down_is_told_and_answered_when_that_is_over():
 def test_memory_that_stays_after_an_answer_does_not_fire_again_until_it_grows():
     limit = watch(cooldown_s=10.0)
     limit.observe(140, None, 0.0)
-    limit.take_new_base()
+    limit.reset_base()
 
     stays = [limit.observe(120, None, float(t)) for t in range(11, 100)]
     grown = limit.observe(126, None, 100.0)
@@ -79,7 +79,7 @@ def test_memory_that_stays_after_an_answer_does_not_fire_again_until_it_grows():
 def test_growth_within_the_cool_down_waits_for_its_end():
     limit = watch(cooldown_s=10.0)
     limit.observe(101, None, 0.0)
-    limit.take_new_base()
+    limit.reset_base()
     limit.observe(101, None, 1.0)
 
     assert limit.observe(200, None, 9.9) is None
@@ -166,7 +166,7 @@ def act(watch: LimitWatch, t_s: float) -> str:
     """What a safe point does when the watch has asked."""
     assert watch.escalation is not None
     step = watch.escalation.next_step({}, t_s)
-    watch.take_new_base()
+    watch.reset_base()
     return step
 
 

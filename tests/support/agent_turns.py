@@ -191,8 +191,8 @@ def fold_by_hand(fold: Fold, turns: AgentTurns) -> Generator[Callable[[], None]]
     pulse.end()
 
     def turn() -> None:
-        turns.run(lambda: mouth.tell(pulse._look()))
-        assert ear.hear()
+        turns.run(lambda: mouth.send(pulse._read_progress()))
+        assert ear.receive()
 
     yield turn
     ear.close()

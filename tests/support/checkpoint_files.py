@@ -16,7 +16,7 @@ def flip(path: Path, offset: int, bits: int = 1) -> None:
 def flip_in_value(path: Path, ordinal: int, place: int = 0) -> None:
     """Change a bit of a variable's byte at that place."""
     with open_sealed(path) as (sealed, _):
-        offset = sealed.pieces[ordinal].offset
+        offset = sealed.sealed_values[ordinal].offset
     flip(path, offset + place)
 
 
@@ -31,7 +31,7 @@ def flip_in_making(path: Path, place: int = 0) -> None:
 def unseal(path: Path) -> None:
     """Leave the HDF5 alone, as another program would write it."""
     with open_sealed(path) as (sealed, raw):
-        pieces = [*sealed.pieces, *([sealed.architecture] if sealed.architecture else [])]
+        pieces = [*sealed.sealed_values, *([sealed.architecture] if sealed.architecture else [])]
         end = max(each.offset + each.n_bytes for each in pieces)
         raw.seek(0)
         data = raw.read()

@@ -36,7 +36,7 @@ def main() -> None:
     )
     link = Link(
         run=run,
-        boot=boot,
+        session_id=boot,
         folders=find_folders(),
         started=started,
         hub=HubChoice(),

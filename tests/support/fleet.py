@@ -70,7 +70,7 @@ class Training:
         )
         self._link = Link(
             run=new_id(),
-            boot=boot,
+            session_id=boot,
             folders=find_folders(),
             started=started,
             hub=HubChoice(),

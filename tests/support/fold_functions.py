@@ -177,7 +177,7 @@ def count_each_other(fold: Fold) -> int:
 def leave_once(fold: Fold) -> str:
     """Leaves as a limit's restart does, and is started again."""
     supervision = find_supervision(os.environ)
-    if supervision is not None and supervision.left() is None:
+    if supervision is not None and supervision.previous_request() is None:
         supervision.leave(RestartRequest(run="made-up"))
         sys.exit(RESTART_STATUS)
     return f"went on at try {fold.attempt}"

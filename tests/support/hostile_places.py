@@ -113,7 +113,7 @@ def _list(folders: Folders) -> None:
 
 
 def _own(folders: Folders) -> None:
-    spool = RunSpool.take(run_folder(folders))
+    spool = RunSpool.acquire(run_folder(folders))
     assert spool is not None
     with spool:
         list(spool.events())
@@ -194,7 +194,7 @@ def _supervision(folders: Folders) -> None:
 
 def _fit_state(folders: Folders) -> None:
     states = FitStateStore(folders.state / "restarts" / "one" / FACTS.run)
-    states.is_first_taken_up(1, "crc32:1")
+    states.mark_as_resumed(1, "crc32:1")
     states.read(1)
 
 

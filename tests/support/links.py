@@ -27,7 +27,7 @@ QUICK = Timing(
     ping_s=0.1,
     dead_s=0.6,
     stall_s=0.5,
-    look_s=0.02,
+    search_s=0.02,
     backoff_s=0.02,
     backoff_limit_s=0.2,
     refused_s=0.2,
@@ -93,7 +93,7 @@ class LinkUnderTest(AbstractContextManager["LinkUnderTest"]):
         self.commands: list[Command] = []
         self.link = Link(
             run=run,
-            boot=boot,
+            session_id=boot,
             folders=folders,
             started=boot_started(boot),
             hub=HubChoice() if hub is None else hub,
@@ -119,7 +119,7 @@ class LinkUnderTest(AbstractContextManager["LinkUnderTest"]):
 
 def spooled(folders: Folders, run: str = "run1") -> list[SpooledEvent]:
     """What a dead process left, as the hub would find it."""
-    spool = RunSpool.take(folders.spool / run)
+    spool = RunSpool.acquire(folders.spool / run)
     assert spool is not None, "the lock is still held"
     with spool:
         return list(spool.events())

@@ -41,7 +41,7 @@ def main() -> None:
     )
     link = Link(
         run=run,
-        boot=boot,
+        session_id=boot,
         folders=find_folders(),
         started=started,
         hub=HubChoice(),

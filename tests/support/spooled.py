@@ -8,7 +8,7 @@ from kmonitor_agent.wire.messages.events import AnyEvent
 
 def spooled_events(folders: Folders, run: str) -> list[AnyEvent]:
     """All events of a run that its spool still holds, oldest first."""
-    spool = RunSpool.take(folders.spool / run)
+    spool = RunSpool.acquire(folders.spool / run)
     assert spool is not None, "its process still has the spool"
     with spool:
         return [decode_event(each.body) for each in spool.events()]

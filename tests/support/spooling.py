@@ -88,7 +88,7 @@ def main() -> None:
     """Do what the input says."""
     run, boot, folders = new_id(), new_id(), find_folders()
     started = session_started(
-        boot=boot,
+        session_id=boot,
         name=default_run_name(),
         wall_s=time.time(),
         interval_s=1.0,
@@ -97,7 +97,7 @@ def main() -> None:
     )
     link = Link(
         run=run,
-        boot=boot,
+        session_id=boot,
         folders=folders,
         started=started,
         hub=parse_hub(None, os.environ),

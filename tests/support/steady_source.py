@@ -44,7 +44,7 @@ def new_link(
     )
     link = Link(
         run=run,
-        boot=boot,
+        session_id=boot,
         folders=find_folders(),
         started=started,
         hub=parse_hub(hub or "local", {}),

@@ -13,7 +13,7 @@ from typing import Final
 
 from kmonitor.base.errors import UserError
 from kmonitor.base.installation import resource_path
-from kmonitor_agent.wire.local.folders import PLACE_VARIABLES
+from kmonitor_agent.wire.local.folders import FOLDER_VARIABLES
 
 NAME: Final = "kmonitor"
 """Of entry and icons; the window calls itself so too, and desktops match them by it."""
@@ -108,7 +108,7 @@ def entry_text(command: Sequence[str], environ: Mapping[str, str]) -> str:
         command: Program and arguments that open the window.
         environ: `KMONITOR_HOME` and `KMONITOR_SPOOL` are passed on if they are set.
     """
-    named = [f"{name}={environ[name]}" for name in PLACE_VARIABLES if environ.get(name)]
+    named = [f"{name}={environ[name]}" for name in FOLDER_VARIABLES if environ.get(name)]
     arguments = ["/usr/bin/env", *named, *command] if named else command
     text = resource_path("desktop", f"{NAME}.desktop").read_text(encoding="utf-8")
     lines = {"Exec": " ".join(map(_quoted, arguments)), "TryExec": _escaped(command[0])}

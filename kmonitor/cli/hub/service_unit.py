@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from kmonitor_agent.wire.local.folders import PLACE_VARIABLES, Folders, find_folders
+from kmonitor_agent.wire.local.folders import FOLDER_VARIABLES, Folders, find_folders
 
 _HOME: Final = "KMONITOR_HOME="
 
@@ -47,7 +47,7 @@ def unit_text(command: str, environ: Mapping[str, str]) -> str:
         command: What starts the hub, as `ExecStart` wants it.
         environ: `KMONITOR_HOME` and `KMONITOR_SPOOL` are passed on if they are set.
     """
-    named = [f"{name}={environ[name]}" for name in PLACE_VARIABLES if environ.get(name)]
+    named = [f"{name}={environ[name]}" for name in FOLDER_VARIABLES if environ.get(name)]
     lines = "".join(f"Environment={_assigned(each)}\n" for each in named)
     return _UNIT.format(command=command, environment=lines)
 

@@ -238,7 +238,7 @@ class SpoolIngest:
         try:
             check_private_folder(self._root / run)
             self._refused.note_unsafe(unsafe_in(self._root / run))
-            spool = RunSpool.take(self._root / run)
+            spool = RunSpool.acquire(self._root / run)
             if spool is None:
                 self._living.add(run)  # its process lives; asked again with the next scan
                 return

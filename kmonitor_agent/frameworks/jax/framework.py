@@ -95,10 +95,10 @@ class JaxFramework:
 
     def trace_holders(self) -> tuple[TraceHolder, ...]:
         """See `HasTraceHolders`."""
-        many = sorted(self._programs.many(), key=lambda each: each.traces, reverse=True)
+        programs = sorted(self._programs.many(), key=lambda each: each.traces, reverse=True)
         return tuple(
             TraceHolder(each.name, each.traces, f"{each.traces} shapes")
-            for each in many[:_MOST_HOLDERS]
+            for each in programs[:_MOST_HOLDERS]
         )
 
     def reclaim_steps(self) -> ReclaimSteps | None:
@@ -197,11 +197,11 @@ class Keras3JaxReclaim:
         return ""
 
 
-def _is_same(ours: Any, theirs: Any) -> bool:
+def _is_same(first: Any, second: Any) -> bool:
     # By bits: NaNs are equal to themselves, and 0.0 is not -0.0.
-    if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
+    if first.dtype != second.dtype or first.shape != second.shape:
         return False
-    left, right = _bits(ours), _bits(theirs)
+    left, right = _bits(first), _bits(second)
     return all(
         bool((left[start : start + _COMPARED] == right[start : start + _COMPARED]).all())
         for start in range(0, left.size, _COMPARED)

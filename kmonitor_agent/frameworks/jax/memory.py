@@ -26,17 +26,17 @@ class JaxAllocator:
         try:
             device = self._internals.device()
             name = _device_name(device)
-            told = device.memory_stats()
+            stats = device.memory_stats()
         except (AttributeError, IndexError, RuntimeError, NotImplementedError) as exc:
             return _absent(name, f"JAX' allocator cannot be read: {exc}"[:300])
-        if not told:
+        if not stats:
             return _absent(name, f"JAX does not tell the memory of {name}")
         source = f"jax allocator, {name}"
         return AllocatorReadings(
             device=name,
-            in_use=_reading(told, "bytes_in_use", f"{source} in use"),
-            peak=_reading(told, "peak_bytes_in_use", f"{source} peak"),
-            limit=_reading(told, "bytes_limit", f"{source} limit"),
+            in_use=_reading(stats, "bytes_in_use", f"{source} in use"),
+            peak=_reading(stats, "peak_bytes_in_use", f"{source} peak"),
+            limit=_reading(stats, "bytes_limit", f"{source} limit"),
         )
 
 
@@ -45,8 +45,8 @@ def _device_name(device: Any) -> str:
     return f"{_NAMES.get(platform, platform.upper())}:{device.id}"
 
 
-def _reading(told: Any, name: str, source: str) -> Reading:
-    value = told.get(name)
+def _reading(stats: Any, name: str, source: str) -> Reading:
+    value = stats.get(name)
     if value is None:
         return Reading.missing("bytes", f"{source}: JAX does not tell it")
     return Reading(float(value), "bytes", source)

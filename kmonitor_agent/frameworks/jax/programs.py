@@ -224,8 +224,8 @@ def _jitted(model: KerasModel | None) -> Iterator[Any]:
         if hasattr(function, "_cache_size"):
             yield function
         elif isinstance(function, FunctionType):
-            found = {id(value): value for value in closure_values(function, _CLOSURE_DEPTH)}
-            yield from (value for value in found.values() if hasattr(value, "_cache_size"))
+            values = {id(value): value for value in closure_values(function, _CLOSURE_DEPTH)}
+            yield from (value for value in values.values() if hasattr(value, "_cache_size"))
 
 
 def _cache_size(jitted: Any) -> int:

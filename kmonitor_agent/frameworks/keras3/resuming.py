@@ -57,8 +57,8 @@ class Keras3FitData:
     validation: dict[str, Any]
     epochs: int
 
-    def is_begun(self) -> bool | None:
-        """See `FitData.is_begun`."""
+    def has_iterator(self) -> bool | None:
+        """See `FitData.has_iterator`."""
         if not self._lasts_and_draws() or self.iterator._steps_seen:  # noqa: SLF001
             return None
         return self.iterator._current_iterator is not None  # noqa: SLF001
@@ -73,16 +73,16 @@ class Keras3FitData:
             for _ in range(epochs - start.epochs):
                 _run_through(iterator, "all")
             return
-        eats = self._taken(goes_on=goes_on)
+        eats = self._batches_taken(goes_on=goes_on)
         for _ in range(epochs):
             _run_through(iterator, eats)
 
     def skip_evaluations(self, model: Any, evaluations: int) -> None:
         """See `FitData.skip_evaluations`."""
-        found = self.validation
-        if not evaluations or not found or not _has_state(found["x"]):
+        arguments = self.validation
+        if not evaluations or not arguments or not _has_state(arguments["x"]):
             return
-        iterator = type(self.iterator)(**found, shuffle=False)
+        iterator = type(self.iterator)(**arguments, shuffle=False)
         for _ in range(evaluations):
             iterator.reset()
             is_python = _adapter(iterator) == "GeneratorDataAdapter"
@@ -103,16 +103,16 @@ class Keras3FitData:
     def write_generators(self, states: Sequence[Any]) -> None:
         """Put them back."""
         torch = sys.modules.get("torch")
-        for each, state in zip(self._generators(), states, strict=False):
-            each.set_state(torch.from_numpy(state.copy()))  # pyright: ignore[reportOptionalMemberAccess]
+        for generator, state in zip(self._generators(), states, strict=False):
+            generator.set_state(torch.from_numpy(state.copy()))  # pyright: ignore[reportOptionalMemberAccess]
 
     def _generators(self) -> list[Any]:
         loaders = (
             getattr(self.iterator.data_adapter, "_dataloader", None),
             self.validation.get("x"),
         )
-        found = {id(each): each for loader in loaders for each in loader_generators(loader)}
-        return list(found.values())
+        generators = {id(each): each for loader in loaders for each in loader_generators(loader)}
+        return list(generators.values())
 
     def _lasts_and_draws(self) -> bool:
         # An iterator of TensorFlow's draws by seeds of its own, but where Python orders the data.
@@ -130,7 +130,7 @@ class Keras3FitData:
         write_random_states(start.random)
         self.write_generators(start.generators)
 
-    def _taken(self, *, goes_on: bool) -> BatchesTaken:
+    def _batches_taken(self, *, goes_on: bool) -> BatchesTaken:
         iterator = self.iterator
         knows_length = bool(iterator.num_batches)
         lasts = iterator.steps_per_epoch is not None or not knows_length
@@ -151,23 +151,25 @@ def find_fit_data() -> Keras3FitData | None:
 
 
 def _read(frame: FrameType) -> Keras3FitData | None:
-    with frame_locals(frame) as found:
-        iterator = found.get("epoch_iterator")
+    with frame_locals(frame) as fit_locals:
+        iterator = fit_locals.get("epoch_iterator")
         if iterator is None:
             return None
-        return Keras3FitData(iterator, _validation(found, iterator), int(found.get("epochs") or 0))
+        return Keras3FitData(
+            iterator, _validation(fit_locals, iterator), int(fit_locals.get("epochs") or 0)
+        )
 
 
-def _validation(found: Any, iterator: Any) -> dict[str, Any]:
-    if found.get("validation_data") is None:
+def _validation(fit_locals: Any, iterator: Any) -> dict[str, Any]:
+    if fit_locals.get("validation_data") is None:
         return {}
-    x, y, weights = (found.get(name) for name in _VALIDATION)
+    x, y, weights = (fit_locals.get(name) for name in _VALIDATION)
     arguments = {
         "x": x,
         "y": y,
         "sample_weight": weights,
-        "batch_size": found.get("validation_batch_size") or found.get("batch_size"),
-        "steps_per_epoch": found.get("validation_steps"),
+        "batch_size": fit_locals.get("validation_batch_size") or fit_locals.get("batch_size"),
+        "steps_per_epoch": fit_locals.get("validation_steps"),
         "steps_per_execution": iterator.steps_per_execution,
     }
     strategy = getattr(iterator, "_distribute_strategy", None)
@@ -195,23 +197,23 @@ def _least(iterator: Any) -> BatchesTaken:
     return "first" if is_lazy else "nothing"
 
 
-def _run_through(iterator: Any, taken: BatchesTaken) -> None:
+def _run_through(iterator: Any, batches_taken: BatchesTaken) -> None:
     # As in `fit`, but that the step function eats the batches there. Running out of data is
     # told again when the epochs go on.
-    if taken == "first":
+    if batches_taken == "first":
         next(iter(iterator._get_iterator()), None)  # noqa: SLF001
         return
     with warnings.catch_warnings(), contextlib.ExitStack() as ended:
         warnings.simplefilter("ignore")
         ended.enter_context(iterator.catch_stop_iteration())
-        for *_, batches in _steps(iterator, taken):
-            if taken == "all" and hasattr(batches, "__next__"):
+        for *_, batches in _steps(iterator, batches_taken):
+            if batches_taken == "all" and hasattr(batches, "__next__"):
                 for _ in range(iterator.steps_per_execution):
                     next(batches)
 
 
-def _steps(iterator: Any, taken: BatchesTaken) -> Any:
-    if taken == "nothing" and type(iterator).__name__ == "TorchEpochIterator":
+def _steps(iterator: Any, batches_taken: BatchesTaken) -> Any:
+    if batches_taken == "nothing" and type(iterator).__name__ == "TorchEpochIterator":
         return iterator._enumerate_iterator()  # noqa: SLF001 - its own `next` takes the batches
     # Keras 3.6 has no iterator there, and one number less in what it gives.
     return iterator if hasattr(iterator, "__iter__") else iterator.enumerate_epoch()
@@ -228,13 +230,13 @@ def why_not_resumable(model: KerasModel, callbacks: Sequence[Any]) -> str:
     del callbacks
     if not hasattr(model, "_initial_epoch"):
         return "this Keras does not let a fit begin at a later epoch"
-    why = _why_not_here(model)
+    why = _why_unsupported(model)
     if not why and find_fit_data() is None:
         return "this Keras keeps the data of a fit elsewhere"
     return why
 
 
-def _why_not_here(model: KerasModel) -> str:
+def _why_unsupported(model: KerasModel) -> str:
     keras: Any = sys.modules.get("keras")
     try:
         backend = str(keras.backend.backend())
@@ -262,9 +264,9 @@ def read_trained(model: KerasModel) -> tuple[tuple[int, ...], ...]:
 
     An optimizer that is not built yet has none.
     """
-    places = {id(variable): place for place, variable in enumerate(model.variables)}
+    index_by_id = {id(variable): index for index, variable in enumerate(model.variables)}
     return tuple(
-        tuple(places[id(each)] for each in _trained_by(optimizer) if id(each) in places)
+        tuple(index_by_id[id(each)] for each in _trained_by(optimizer) if id(each) in index_by_id)
         for optimizer in optimizers_of(model)
     )
 

@@ -67,54 +67,54 @@ class _Search:
     def __init__(self) -> None:
         keras = sys.modules["keras"]
         backend = keras.backend.backend()
-        self._contents = found = ModelContents()
+        self._contents = contents = ModelContents()
         self._leaves: list[tuple[Any, list[Any]]] = [
-            (keras.Variable, found.variables),
-            (keras.Metric, found.metrics),
-            (keras.optimizers.Optimizer, found.optimizers),
+            (keras.Variable, contents.variables),
+            (keras.Metric, contents.metrics),
+            (keras.optimizers.Optimizer, contents.optimizers),
         ]
         self._followed: tuple[Any, ...] = (keras.Layer, keras.random.SeedGenerator)
         self._model = keras.Model
         self._generator: Any = ()
         if backend == "torch":
             torch = sys.modules["torch"]
-            self._leaves.append((torch.optim.Optimizer, found.torch_optimizers))
+            self._leaves.append((torch.optim.Optimizer, contents.torch_optimizers))
         if backend == "tensorflow":
             tf = sys.modules["tensorflow"]
             variables = (tf.Variable, tf.distribute.DistributedValues)
-            self._leaves.append((variables, found.foreign))
+            self._leaves.append((variables, contents.foreign))
             self._followed += (tf.Module, tf.train.ExponentialMovingAverage)
             self._generator = tf.random.Generator
 
     def run(self, model: KerasModel) -> ModelContents:
         todo, seen = deque([model]), {id(model): model}
         while todo and len(seen) < _MOST_FOLLOWED:
-            for child in self._look_at(todo.popleft()):
+            for child in self._visit(todo.popleft()):
                 if id(child) not in seen and not issubclass(type(child), _PLAIN):
                     seen[id(child)] = child
                     todo.append(child)
         return self._contents
 
-    def _look_at(self, each: Any) -> Iterable[Any]:
+    def _visit(self, value: Any) -> Iterable[Any]:
         """Note what this is; what it holds."""
         # By its type: a stranger's proxy is not asked for its class.
-        kind = type(each)
-        for known, found in self._leaves:
+        kind = type(value)
+        for known, collected in self._leaves:
             if issubclass(kind, known):
-                found.append(each)
+                collected.append(value)
                 return ()
-        return self._held_by(each, kind)
+        return self._held_by(value, kind)
 
-    def _held_by(self, each: Any, kind: type) -> Iterable[Any]:
+    def _held_by(self, value: Any, kind: type) -> Iterable[Any]:
         if issubclass(kind, self._model):
-            self._contents.models.append(each)
+            self._contents.models.append(value)
         if issubclass(kind, self._generator):
-            return (each.state,)
+            return (value.state,)
         if issubclass(kind, _CONTAINERS):
-            return _items(each, kind) if len(each) <= _LONGEST_LIST else ()
+            return _items(value, kind) if len(value) <= _LONGEST_LIST else ()
         is_script_s = kind.__module__.partition(".")[0] not in _FRAMEWORKS
         if is_script_s or issubclass(kind, self._followed):
-            return list(getattr(each, "__dict__", {}).values())
+            return list(getattr(value, "__dict__", {}).values())
         return ()
 
 
@@ -145,19 +145,19 @@ def exact_state(model: KerasModel) -> list[StateVariable]:
     """
     if not (getattr(model, "built", False) or model.weights):
         raise StateUnreadable("the model is not built yet: it has no weights to save")
-    found: dict[int, StateVariable] = {}
+    states: dict[int, StateVariable] = {}
     for group, variables in _groups(model):
         for variable in variables:
             name = getattr(variable, "path", None) or getattr(variable, "name", "")
-            for part in _parts(variable):
+            for part in _replica_values(variable):
                 state = StateVariable(f"{group}/{name}", variable_bytes(part), part)
-                found.setdefault(id(part), state)
-    if not found:
+                states.setdefault(id(part), state)
+    if not states:
         raise StateUnreadable("the model has no variables: there is nothing to save")
-    return list(found.values())
+    return list(states.values())
 
 
-def _parts(variable: Any) -> Iterable[Any]:
+def _replica_values(variable: Any) -> Iterable[Any]:
     # Under a strategy of TensorFlow each replica has its own; metrics' differ between replicas.
     if sys.modules["keras"].backend.backend() != "tensorflow":
         return (variable,)
@@ -206,10 +206,10 @@ def wrapped_optimizers(optimizer: Any) -> Iterator[Any]:
     """Optimizers that this one wraps."""
     kind = sys.modules["keras"].optimizers.Optimizer
     for value in vars(optimizer).values():
-        for each in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(each, kind) and each is not optimizer:
-                yield each
-                yield from wrapped_optimizers(each)
+        for item in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(item, kind) and item is not optimizer:
+                yield item
+                yield from wrapped_optimizers(item)
 
 
 def _distinct_optimizers(model: KerasModel, contents: ModelContents) -> list[Any]:
@@ -264,8 +264,8 @@ def _is_in_fit(model: KerasModel) -> bool:
     frame = inspect.currentframe()
     while frame is not None:
         if frame.f_code.co_name == "fit" and is_keras_frame(frame):
-            with frame_locals(frame) as found:
-                if found.get("self") is model:
+            with frame_locals(frame) as fit_locals:
+                if fit_locals.get("self") is model:
                     return True
         frame = frame.f_back
     return False
@@ -286,9 +286,9 @@ def _beside(model: KerasModel) -> list[Any]:
     if not _found(model):
         return []
     # One that `compile` replaced may be garbage that was not collected yet.
-    found = [weakref.ref(each) for each in _found(model)]
+    references = [weakref.ref(each) for each in _found(model)]
     gc.collect()
-    return [optimizer for each in found if (optimizer := each()) is not None]
+    return [optimizer for each in references if (optimizer := each()) is not None]
 
 
 def _found(model: KerasModel) -> list[Any]:
@@ -314,9 +314,11 @@ def _keras_line(optimizer: Any) -> str:
 
 
 def _torch_beside(model: KerasModel) -> Iterator[Any]:
-    mine = {id(each.value) for each in model.trainable_variables}
+    trained_ids = {id(each.value) for each in model.trainable_variables}
     for each in instances_of([sys.modules["torch"].optim.Optimizer]):
-        if not mine.isdisjoint(id(one) for group in each.param_groups for one in group["params"]):
+        if not trained_ids.isdisjoint(
+            id(one) for group in each.param_groups for one in group["params"]
+        ):
             yield each
 
 

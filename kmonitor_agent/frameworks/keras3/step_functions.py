@@ -23,11 +23,11 @@ class DeferredFunction:
         self._model = weakref.ref(model)
         self._name = name
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> Any:
         """Make it, and call it with what this was called with."""
         model = self._model()
         make_function(model, self._name)
-        return getattr(model, self._name)(*given, **named)
+        return getattr(model, self._name)(*args, **named)
 
 
 def drop_function(model: KerasModel, name: str) -> None:
@@ -96,10 +96,10 @@ def models_in(model: KerasModel) -> list[KerasModel]:
     kind: Any = getattr(sys.modules.get("keras"), "Model", ())
     if not isinstance(model, kind):
         return [model]  # of tf_keras
-    parts = [each for each in find_contents(model).models if each is not model]
-    parts = [each for each in parts if any(step_functions(each))]
-    used = models_in_use(elsewhere=True) if parts else set[int]()
-    return [model, *(each for each in parts if id(each) not in used)]
+    submodels = [each for each in find_contents(model).models if each is not model]
+    submodels = [each for each in submodels if any(step_functions(each))]
+    used = models_in_use(elsewhere=True) if submodels else set[int]()
+    return [model, *(each for each in submodels if id(each) not in used)]
 
 
 def step_functions(model: KerasModel | None) -> Iterator[Any]:
@@ -112,10 +112,10 @@ def step_functions(model: KerasModel | None) -> Iterator[Any]:
 
 def drop_functions(model: KerasModel) -> Sequence[str]:
     """Forget the step functions but for one that the script put there; names of the others."""
-    made = [name for name in FUNCTIONS if _can_be_made_again(model, name)]
-    for name in made:
+    dropped = [name for name in FUNCTIONS if _is_recreatable(model, name)]
+    for name in dropped:
         drop_function(model, name)
-    return made
+    return dropped
 
 
 def make_functions(model: KerasModel, names: Sequence[str]) -> None:
@@ -124,16 +124,16 @@ def make_functions(model: KerasModel, names: Sequence[str]) -> None:
         make_function(model, name)
 
 
-def _can_be_made_again(model: KerasModel, name: str) -> bool:
+def _is_recreatable(model: KerasModel, name: str) -> bool:
     function = getattr(model, name, None)
     if function is None:
         return False
     maker = getattr(type(model), f"make_{name}", None)
-    made_by = str(getattr(_unwrapped(function), "__module__", ""))
+    function_module = str(getattr(_unwrapped(function), "__module__", ""))
     # Keras' own function, or that of a class which makes it in its own way.
-    return made_by.startswith("keras.") or not str(getattr(maker, "__module__", "")).startswith(
-        "keras."
-    )
+    return function_module.startswith("keras.") or not str(
+        getattr(maker, "__module__", "")
+    ).startswith("keras.")
 
 
 def _unwrapped(function: Any) -> Any:

@@ -88,8 +88,10 @@ class TensorFlowFramework:
 
     def trace_holders(self) -> tuple[TraceHolder, ...]:
         """See `HasTraceHolders`."""
-        many = functions_with_many_traces(self._internals, but=STEP_FUNCTIONS)
-        return tuple(TraceHolder(each.name, each.traces, each.why, each.keeper) for each in many)
+        functions = functions_with_many_traces(self._internals, but=STEP_FUNCTIONS)
+        return tuple(
+            TraceHolder(each.name, each.traces, each.why, each.container) for each in functions
+        )
 
     def reclaim_steps(self) -> ReclaimSteps | None:
         """The steps; `probed().unavailable` says what they cannot do."""

@@ -39,7 +39,7 @@ from kmonitor_agent.wire.messages.events import FunctionTraces
 VALUES: Final = "python"
 """All tensors were as before: a Python value was another one, or another object."""
 
-_MOST_TOLD: Final = 3
+_MOST_CHANGES: Final = 3
 _LONGEST: Final = 300
 _ABSENT: Final = "-"
 
@@ -59,30 +59,34 @@ def trace_arguments(name: str, definition: Any) -> TensorArguments | None:
     as_dtype = getattr(sys.modules.get("tensorflow"), "as_dtype", None)
     if as_dtype is None:
         return None
-    found: dict[str, tuple[str, str]] = {}
-    for place, argument in enumerate(definition.signature.input_arg):
-        told = definition.arg_attr.get(place)
-        if told is None or not told.attr["_output_shapes"].list.shape:
+    arguments: dict[str, tuple[str, str]] = {}
+    for index, argument in enumerate(definition.signature.input_arg):
+        attributes = definition.arg_attr.get(index)
+        if attributes is None or not attributes.attr["_output_shapes"].list.shape:
             continue  # a variable that it reads
-        shape = told.attr["_output_shapes"].list.shape[0]
-        name = told.attr["_user_specified_name"].s.decode("utf-8", "replace") or argument.name
-        found[name] = (as_dtype(argument.type).name, _shape(shape))
-    return found
+        shape = attributes.attr["_output_shapes"].list.shape[0]
+        name = (
+            attributes.attr["_user_specified_name"].s.decode("utf-8", "replace") or argument.name
+        )
+        arguments[name] = (as_dtype(argument.type).name, _shape(shape))
+    return arguments
 
 
-def argument_difference(before: TensorArguments, now: TensorArguments) -> str:
+def argument_difference(before: TensorArguments, after: TensorArguments) -> str:
     """What changed from one trace to the next: "x (8, 64) → (9, 64)", or `VALUES`."""
-    parts: list[str] = []
-    for name in (*before, *(name for name in now if name not in before)):
-        was, comes = before.get(name), now.get(name)
+    changes: list[str] = []
+    for name in (*before, *(name for name in after if name not in before)):
+        was, comes = before.get(name), after.get(name)
         if was == comes:
             continue
         is_shape = was is not None and comes is not None and was[0] == comes[0]
-        parts.append(f"{name} {_words(was, is_shape)} \u2192 {_words(comes, is_shape)}")
-    return "; ".join(parts[:_MOST_TOLD])[:_LONGEST] if parts else VALUES
+        changes.append(
+            f"{name} {_argument_text(was, is_shape)} \u2192 {_argument_text(comes, is_shape)}"
+        )
+    return "; ".join(changes[:_MOST_CHANGES])[:_LONGEST] if changes else VALUES
 
 
-def _words(argument: tuple[str, str] | None, is_shape: bool) -> str:  # noqa: FBT001
+def _argument_text(argument: tuple[str, str] | None, is_shape: bool) -> str:  # noqa: FBT001
     if argument is None:
         return _ABSENT
     return argument[1] if is_shape else " ".join(argument)
@@ -170,8 +174,8 @@ class GraphInventory:
         return registered_sizes({name: facts.operations for name, facts in self._facts.items()})
 
     def _context(self) -> Any:
-        give = self._internals.eager_context
-        return give() if give is not None else None
+        eager_context = self._internals.eager_context
+        return eager_context() if eager_context is not None else None
 
     def _counted(self, contents: RegistryContents) -> GraphCount:
         owners = _owners(self._facts, contents)

@@ -44,10 +44,10 @@ def find_internals() -> TensorFlowInternals:
     """Look every private name up; TensorFlow must be imported already or be importable."""
     missing: dict[str, str] = {}
 
-    def found(name: str, look: Callable[[], T]) -> T | None:
+    def found(name: str, lookup: Callable[[], T]) -> T | None:
         """What `look` answers; None, and noted, where this version lacks it."""
         try:
-            return look()
+            return lookup()
         except (ImportError, AttributeError) as exc:
             missing[name] = missing_name_text("TensorFlow", exc)
             return None
@@ -109,7 +109,7 @@ def traced_name(name: str) -> str:
 
     Empty for a branch or loop body, which is part of a trace.
     """
-    found = _TRACE.match(name)
-    if found is None:
+    match = _TRACE.match(name)
+    if match is None:
         return ""
-    return traced_name(found.group(1)) or found.group(1)
+    return traced_name(match.group(1)) or match.group(1)

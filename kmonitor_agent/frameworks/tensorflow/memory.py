@@ -68,13 +68,13 @@ def _gpu_limit(tf: Any) -> Reading:
     try:
         visible = tf.config.get_visible_devices("GPU")
         logical = tf.config.get_logical_device_configuration(visible[0]) or ()
-        given_mib = [device.memory_limit for device in logical][:1]
+        limits_mib = [device.memory_limit for device in logical][:1]
     except (AttributeError, IndexError, ValueError, RuntimeError) as exc:
         return Reading.missing("bytes", f"TensorFlow does not tell the limit: {exc}"[:300])
-    if not given_mib or given_mib[0] is None:
+    if not limits_mib or limits_mib[0] is None:
         return Reading.missing("bytes", "the script gave TensorFlow no memory limit for GPU:0")
     source = "tensorflow: memory limit of GPU:0 that the script set"
-    return Reading(float(given_mib[0]) * _MIB, "bytes", source)
+    return Reading(float(limits_mib[0]) * _MIB, "bytes", source)
 
 
 def _absent(device: str, why: str) -> AllocatorReadings:
@@ -99,7 +99,7 @@ class TensorMemory:
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """An array to be filled: a new tensor's memory; numpy's if it is not open or cannot be.
 
-        It is valid until the tensor that `take` gives is gone.
+        It is valid until the tensor that `pop_tensor` gives is gone.
         """
         tf, np = sys.modules["tensorflow"], sys.modules["numpy"]
         if not self.is_open:
@@ -108,7 +108,7 @@ class TensorMemory:
             with tf.init_scope(), tf.device("CPU:0"):
                 tensor = tf.raw_ops.Empty(shape=shape, dtype=tf.as_dtype(dtype), init=False)
                 seen = np.asarray(tensor)
-        except _unknown_here():
+        except _unsupported_dtype_errors():
             return np.empty(shape, dtype)
         if not is_same_memory(seen, np.asarray(tensor)):
             return np.empty(shape, dtype)
@@ -118,7 +118,7 @@ class TensorMemory:
         memory = (ctypes.c_char * seen.nbytes).from_address(address)
         return np.ndarray(shape, dtype, buffer=memory)
 
-    def take(self, value: Any) -> Any | None:
+    def pop_tensor(self, value: Any) -> Any | None:
         """The tensor in whose memory an array of `empty` is, once; None for any other array."""
         return self._tensors.pop(_address(value), None)
 
@@ -128,11 +128,11 @@ def copy_into_allocator(value: Any) -> Any:
     tf = sys.modules["tensorflow"]
     try:
         return tf.raw_ops.DeepCopy(x=value)
-    except _unknown_here():
+    except _unsupported_dtype_errors():
         return value
 
 
-def _unknown_here() -> tuple[type[Exception], ...]:
+def _unsupported_dtype_errors() -> tuple[type[Exception], ...]:
     # What an operation raises of a dtype that it was not made for: float8, for many.
     errors = sys.modules["tensorflow"].errors
     return (errors.InvalidArgumentError, errors.NotFoundError, errors.UnimplementedError)

@@ -17,7 +17,7 @@ from kmonitor_agent.frameworks.base import (
     StateVariable,
     missing_name_text,
 )
-from kmonitor_agent.frameworks.global_state import name_counters_kept, random_state_kept
+from kmonitor_agent.frameworks.global_state import preserve_name_counters, preserve_random_state
 from kmonitor_agent.frameworks.keras3.state import exact_state, unsaved_optimizers
 from kmonitor_agent.frameworks.keras3.step_functions import (
     drop_function,
@@ -96,12 +96,12 @@ def clear_session_keeping_settings() -> str:
     ]
     if "GLOBAL_STATE_TRACKER" not in names:
         return f"session not cleared: {missing_name_text('Keras', 'GLOBAL_STATE_TRACKER')}"
-    kept = {name: getattr(global_state, name) for name in names}
+    settings = {name: getattr(global_state, name) for name in names}
     try:
         # The caller collects garbage, once for all steps.
         global_state.clear_session(free_memory=False)
     finally:
-        for name, value in kept.items():
+        for name, value in settings.items():
             setattr(global_state, name, value)
     return ""
 
@@ -115,7 +115,7 @@ _OTHER_STEP: Final = (
 )
 _FEW: Final = 4
 """More traces than this were made again and again: most are of no use any more."""
-_ONLY_HERE: Final = 2
+_SINGLE_REFERENCE: Final = 2
 """`sys.getrefcount` of what only a local variable refers to."""
 _SLICE_BYTES: Final = 4 * 1024 * 1024
 """A larger variable is assigned in slices: a whole one would be in memory twice more."""
@@ -179,57 +179,59 @@ class Keras3TensorFlowReclaim:
 
     def drop_functions(self, model: KerasModel) -> Sequence[str]:
         """Forget train, test and predict functions, but for one that the script put there."""
-        made = [name for name in _FUNCTIONS if _can_be_made_again(model, name)]
-        for name in made:
+        dropped = [name for name in _FUNCTIONS if _is_recreatable(model, name)]
+        for name in dropped:
             function = getattr(model, name)
             untrack(model, name)
             if (again := self._again.pop((id(model), name), None)) is not None:
                 setattr(model, name, again)
             else:
                 drop_function(model, name)
-            if sys.getrefcount(function) == _ONLY_HERE and _is_of_keras(function):
+            if sys.getrefcount(function) == _SINGLE_REFERENCE and _is_of_keras(function):
                 self._without_function += map(weakref.ref, _graphs_of(function))
         _forget_losses(model)
-        return made
+        return dropped
 
     def trace_again(self, model: KerasModel) -> str:
         """See `ChecksRetracing.trace_again`. Not under a strategy, whose workers trace together."""
         if not _is_alone(model):
             return ""
-        with eager_mode(), name_counters_kept(), random_state_kept():
+        with eager_mode(), preserve_name_counters(), preserve_random_state():
             for name in _FUNCTIONS:
                 self._arguments.pop((id(model), name), None)
                 old = getattr(model, name)
-                if not _can_be_made_again(model, name) or not any(all_traces(old)):
+                if not _is_recreatable(model, name) or not any(all_traces(old)):
                     continue
-                if not self._is_same_again(model, name, step_arguments(old)):
+                if not self._is_same_when_retraced(model, name, step_arguments(old)):
                     return _OTHER_STEP.format(name=name)
         return ""
 
-    def _is_same_again(self, model: KerasModel, name: str, signatures: TracedSignatures) -> bool:
-        made = [make_spare_function(model, name)]
+    def _is_same_when_retraced(
+        self, model: KerasModel, name: str, signatures: TracedSignatures
+    ) -> bool:
+        spares = [make_spare_function(model, name)]
         try:
-            retrace(made[0], signatures)
-            is_it = self._is_same(getattr(model, name), made[0])
+            retrace(spares[0], signatures)
+            is_it = self._are_same_functions(getattr(model, name), spares[0])
             if is_it and sum(map(len, signatures)) <= _FEW:
-                self._again[id(model), name] = made.pop()
+                self._again[id(model), name] = spares.pop()
                 self._arguments[id(model), name] = signatures
             return is_it
         finally:
-            self._let_go(made)
+            self._free_functions(spares)
 
-    def _is_same(self, old: Any, new: Any) -> bool:
-        give = self._internals.eager_context
-        context = None if give is None else give()
+    def _are_same_functions(self, old: Any, new: Any) -> bool:
+        eager_context = self._internals.eager_context
+        context = None if eager_context is None else eager_context()
         return context is None or is_same_step(old, new, context.get_function_def)
 
     def forget_traced(self) -> None:
         """See `ChecksRetracing.forget_traced`."""
         again = list(self._again.values())
         self._again.clear()
-        self._let_go(again)
+        self._free_functions(again)
 
-    def _let_go(self, functions: list[Any]) -> None:
+    def _free_functions(self, functions: list[Any]) -> None:
         """Empties the list, whose functions nobody else must hold."""
         if not functions:
             return
@@ -254,8 +256,8 @@ class Keras3TensorFlowReclaim:
                 with (
                     contextlib.suppress(Exception),
                     eager_mode(),
-                    name_counters_kept(),
-                    random_state_kept(),
+                    preserve_name_counters(),
+                    preserve_random_state(),
                 ):
                     retrace(function, arguments)
 
@@ -276,7 +278,7 @@ class Keras3TensorFlowReclaim:
         """See `keras3_beside.not_saved`."""
         return unsaved_optimizers(model)
 
-    def why_not_here(self, model: KerasModel, action: str) -> str:
+    def why_vetoed(self, model: KerasModel, action: str) -> str:
         """See `tensorflow_workers.why_not_here`."""
         return why_not_alone(model, action)
 
@@ -303,17 +305,17 @@ class Keras3TensorFlowReclaim:
         steps = (getattr(each, "train_function", None) for each in models_in(model))
         todo = [trace_name(trace) for step in steps for trace in all_traces(step)]
         seen = set(todo)
-        found: set[str] = set()
+        operations: set[str] = set()
         while todo:
             function = facts.get(todo.pop())
             if function is not None:
-                found |= function.stateful_random
+                operations |= function.stateful_random
                 todo.extend(function.calls - seen)
                 seen |= function.calls
-        if not found:
+        if not operations:
             return ""
         return (
-            f"not exact: the step draws from stateful operations ({', '.join(sorted(found))}) that"
+            f"not exact: the step draws from stateful operations ({', '.join(sorted(operations))}) that"
             " a new trace seeds anew; keras.random and tf.random.Generator are exact"
         )
 
@@ -350,7 +352,7 @@ def _has_rows(value: Any) -> bool:
     return value.ndim > 0 and value.shape[0] > 1
 
 
-def _can_be_made_again(model: KerasModel, name: str) -> bool:
+def _is_recreatable(model: KerasModel, name: str) -> bool:
     function = getattr(model, name, None)
     if function is None:
         return False
@@ -360,8 +362,8 @@ def _can_be_made_again(model: KerasModel, name: str) -> bool:
 
 
 def _is_of_keras(function: Any) -> bool:
-    made = getattr(function, "python_function", function)
-    return str(getattr(made, "__module__", "")).startswith(_OF_KERAS)
+    python_function = getattr(function, "python_function", function)
+    return str(getattr(python_function, "__module__", "")).startswith(_OF_KERAS)
 
 
 def untrack(model: KerasModel, name: str) -> None:

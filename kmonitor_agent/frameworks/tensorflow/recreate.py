@@ -74,15 +74,15 @@ def recreate(
     Returns:
         Whether each variable was seen to have its value, every bit.
     """
-    places = [at for at, each in enumerate(state) if not _is_tensorflows(each.variable)]
-    variables = [state[at].variable for at in places]
+    indices = [at for at, each in enumerate(state) if not _is_tensorflows(each.variable)]
+    variables = [state[at].variable for at in indices]
     old_ids = [each._value._unique_id for each in variables]  # noqa: SLF001 - Keras'
     devices = [each._value.device for each in variables]  # noqa: SLF001
     optimizers = _all_optimizers(model, old_ids)
     memory = TensorMemory()
     saved = _Saved(partial(values, memory.empty))
     saved.value(0)  # the file is open now: that it is moved or removed does no harm any more
-    to_make = list(zip(places, variables, devices, strict=True))
+    to_make = list(zip(indices, variables, devices, strict=True))
     maker = _Maker(write, memory)
     are_on_cpu = all(map(is_on_cpu, devices))
     try:
@@ -96,7 +96,7 @@ def recreate(
                 _make_all(to_make, saved, maker)
         finally:
             _rename_all(optimizers, old_ids, variables)
-    return is_seen and len(places) == len(state)
+    return is_seen and len(indices) == len(state)
 
 
 class _Saved:
@@ -106,12 +106,12 @@ class _Saved:
         self._open = values
         self._values: Iterator[Any] | None = None
         self._next = 0
-        self._kept: tuple[int, Any] | None = None
+        self._cached: tuple[int, Any] | None = None
 
     def value(self, at: int) -> Any:
         """The value at a place; the first one is kept until it is asked for again."""
-        if self._kept is not None and self._kept[0] == at:
-            value, self._kept = self._kept[1], None
+        if self._cached is not None and self._cached[0] == at:
+            value, self._cached = self._cached[1], None
             return value
         try:
             value = self._read(at)
@@ -119,7 +119,7 @@ class _Saved:
             self._values = None
             raise
         if self._next == 1 and at == 0:
-            self._kept = (0, value)
+            self._cached = (0, value)
         return value
 
     def _read(self, at: int) -> Any:
@@ -174,17 +174,17 @@ class _Maker:
         tf = sys.modules["tensorflow"]
         with tf.device(device), tf.init_scope():
             if not self._memory.is_open:
-                self._write_anew(variable, value, is_on_cpu(device))
+                self._initialize_variable(variable, value, is_on_cpu(device))
                 return False
-            tensor = self._memory.take(value)
+            tensor = self._memory.pop_tensor(value)
             if tensor is None:
-                self._write_anew(variable, value, is_on_cpu(device))
+                self._initialize_variable(variable, value, is_on_cpu(device))
             else:
                 variable._initialize(tensor)  # noqa: SLF001
-            found = sys.modules["numpy"].asarray(variable._value.read_value())  # noqa: SLF001
-        return is_same_memory(found, value) or found.tobytes() == value.tobytes()
+            written = sys.modules["numpy"].asarray(variable._value.read_value())  # noqa: SLF001
+        return is_same_memory(written, value) or written.tobytes() == value.tobytes()
 
-    def _write_anew(self, variable: Any, value: Any, on_cpu: bool) -> None:  # noqa: FBT001
+    def _initialize_variable(self, variable: Any, value: Any, on_cpu: bool) -> None:  # noqa: FBT001
         tf = sys.modules["tensorflow"]
         if self.is_plain or value.nbytes < _SHARED_BYTES:
             variable._initialize(value)  # noqa: SLF001
@@ -231,10 +231,10 @@ def _trains(optimizer: Any) -> bool:
 
 def _all_optimizers(model: KerasModel, ids: Collection[str]) -> list[Any]:
     """The model's, those inside of them, and any other that knows one of the variables."""
-    mine = with_wrapped_optimizers(optimizers_of(model))
-    others = _optimizers_that_know(set(ids)) if _are_known_elsewhere(mine, ids) else []
-    found = {id(each): each for each in [*mine, *others]}
-    return list(found.values())
+    own = with_wrapped_optimizers(optimizers_of(model))
+    others = _optimizers_that_know(set(ids)) if _are_known_elsewhere(own, ids) else []
+    by_id = {id(each): each for each in [*own, *others]}
+    return list(by_id.values())
 
 
 def _are_known_elsewhere(optimizers: Sequence[Any], ids: Collection[str]) -> bool:
@@ -251,13 +251,15 @@ def _are_known_elsewhere(optimizers: Sequence[Any], ids: Collection[str]) -> boo
 
 def _stored_keys(optimizers: Sequence[Any]) -> Iterator[str]:
     """Each key once for each collection that stores it; TensorFlow wraps some in others."""
-    found: dict[int, Any] = {}
+    containers: dict[int, Any] = {}
     todo = [value for each in optimizers for value in vars(each).values()]
     for _ in range(_WRAPPED_DEPTH):
-        todo = [each for each in todo if isinstance(each, dict | set) and id(each) not in found]
-        found |= {id(each): each for each in todo}
+        todo = [
+            each for each in todo if isinstance(each, dict | set) and id(each) not in containers
+        ]
+        containers |= {id(each): each for each in todo}
         todo = gc.get_referents(*todo)
-    for each in found.values():
+    for each in containers.values():
         # What only looks like one passes on the keys of the one that it wraps.
         if issubclass(type(each), dict | set):
             yield from (key for key in each if isinstance(key, str))
@@ -265,8 +267,8 @@ def _stored_keys(optimizers: Sequence[Any]) -> Iterator[str]:
 
 def _optimizers_that_know(ids: set[str]) -> list[Any]:
     # All that live, not only the model's: a script may train parts of it by another one.
-    found = instances_of([sys.modules["keras"].optimizers.Optimizer])
-    return [each for each in found if not ids.isdisjoint(_keys(each))]
+    optimizers = instances_of([sys.modules["keras"].optimizers.Optimizer])
+    return [each for each in optimizers if not ids.isdisjoint(_keys(each))]
 
 
 def _keys(optimizer: Any) -> Iterator[Any]:
@@ -330,28 +332,30 @@ def _references(variable: Any) -> int:
 def _holders(variable: Any) -> str:
     value = variable._value  # noqa: SLF001
     seen = {id(each) for each in (value, vars(value), variable, vars(variable))}
-    found = _new_referrers([value, value.handle], seen)
-    plain = {f"a {type(each).__name__} of the script" for each in found if _is_collection(each)}
+    referrers = _new_referrers([value, value.handle], seen)
+    plain = {
+        f"a {type(each).__name__} of the script" for each in referrers if _is_collection(each)
+    }
     traces: set[str] = set()
     # A trace holds what it captured by way of a few collections.
     for _ in range(_HOLDER_DEPTH):
-        traces |= {f"the tf.function `{each.name}`" for each in found if _is_trace(each)}
-        if traces or len(found) > _MOST_FOLLOWED:
+        traces |= {f"the tf.function `{each.name}`" for each in referrers if _is_trace(each)}
+        if traces or len(referrers) > _MOST_FOLLOWED:
             break
-        found = _new_referrers(found, seen)
+        referrers = _new_referrers(referrers, seen)
     return ", ".join(sorted(traces or plain)[:_MOST_HOLDERS]) or "something outside of the model"
 
 
 def _new_referrers(objects: list[Any], seen: set[int]) -> list[Any]:
     seen.update(id(each) for each in objects)
     seen.add(id(objects))
-    found = [each for each in gc.get_referrers(*objects) if id(each) not in seen]
-    return [each for each in found if not isinstance(each, FrameType | ModuleType)]
+    referrers = [each for each in gc.get_referrers(*objects) if id(each) not in seen]
+    return [each for each in referrers if not isinstance(each, FrameType | ModuleType)]
 
 
-def _is_trace(found: Any) -> bool:
-    return type(found).__name__ == "FuncGraph"
+def _is_trace(value: Any) -> bool:
+    return type(value).__name__ == "FuncGraph"
 
 
-def _is_collection(found: Any) -> bool:
-    return isinstance(found, list | tuple | dict | set)
+def _is_collection(value: Any) -> bool:
+    return isinstance(value, list | tuple | dict | set)

@@ -29,12 +29,12 @@ def traced_functions(step: Any) -> Iterator[Any]:
     """
     todo, seen = [step], {id(step): step}
     while todo:
-        found = todo.pop()
-        if hasattr(found, "experimental_get_tracing_count"):
-            yield found
-            found = getattr(found, "python_function", None)
-        if isinstance(found, FunctionType):
-            inner = {id(value): value for value in closure_values(found, _CLOSURE_DEPTH)}
+        function = todo.pop()
+        if hasattr(function, "experimental_get_tracing_count"):
+            yield function
+            function = getattr(function, "python_function", None)
+        if isinstance(function, FunctionType):
+            inner = {id(value): value for value in closure_values(function, _CLOSURE_DEPTH)}
             todo.extend(value for key, value in inner.items() if key not in seen)
             seen |= inner
 
@@ -62,9 +62,9 @@ def step_arguments(step: Any) -> TracedSignatures:
 
 def retrace(step: Any, signatures: TracedSignatures) -> None:
     """Trace a new step for what another was traced for."""
-    for function, many in zip(_outermost(step), signatures, strict=True):
-        for given, named in many:
-            function.get_concrete_function(*given, **named)
+    for function, calls in zip(_outermost(step), signatures, strict=True):
+        for args, named in calls:
+            function.get_concrete_function(*args, **named)
 
 
 def is_same_step(one: Any, other: Any, definition_of: Callable[[str], Any]) -> bool:
@@ -107,22 +107,24 @@ def _digest(name: str, definition_of: Callable[[str], Any], known: dict[str, byt
     if name not in known:
         known[name] = b"calls itself"
         definition = definition_of(name)
-        parts = hashlib.sha256()
-        for part in _parts(definition, lambda called: _digest(called, definition_of, known)):
-            parts.update(len(part).to_bytes(8, "big"))
-            parts.update(part)
-        known[name] = parts.digest()
+        hasher = hashlib.sha256()
+        for part in _canonical_parts(
+            definition, lambda called: _digest(called, definition_of, known)
+        ):
+            hasher.update(len(part).to_bytes(8, "big"))
+            hasher.update(part)
+        known[name] = hasher.digest()
     return known[name]
 
 
-def _parts(definition: Any, digest_of: Callable[[str], bytes]) -> Iterator[bytes]:
+def _canonical_parts(definition: Any, digest_of: Callable[[str], bytes]) -> Iterator[bytes]:
     arguments = definition.signature.input_arg
-    places = {each.name: f"argument {place}" for place, each in enumerate(arguments)}
-    places |= {each.name: f"node {place}" for place, each in enumerate(definition.node_def)}
+    labels = {each.name: f"argument {place}" for place, each in enumerate(arguments)}
+    labels |= {each.name: f"node {place}" for place, each in enumerate(definition.node_def)}
 
     def place_of(wanted: str) -> bytes:
         name, colon, output = wanted.removeprefix("^").partition(":")
-        return f"{wanted[: wanted.startswith('^')]}{places[name]}{colon}{output}".encode()
+        return f"{wanted[: wanted.startswith('^')]}{labels[name]}{colon}{output}".encode()
 
     for each in arguments:
         yield str(each.type).encode()

@@ -47,10 +47,10 @@ class TracedStep:
         fetches: Names of tensors and operations that a run asks for.
         data: Names of the operations that stand for inputs and targets, with their shapes.
         variables: Bytes of each variable by the name of the operation that stands for it.
-        made: (name, whether its first values were drawn) of variables, as they were made.
+        created_variables: (name, whether its first values were drawn) of variables, as they were made.
         layers: (first, past the last, path) of operations that a layer made, by their place of
             making; inner ones come later.
-        order: Place of making of each operation, by name, before optimizing.
+        operation_indices: Place of making of each operation, by name, before optimizing.
         notes: What had to be assumed.
     """
 
@@ -58,9 +58,9 @@ class TracedStep:
     fetches: list[str]
     data: dict[str, tuple[int | None, ...]]
     variables: dict[str, int]
-    made: list[tuple[str, bool]]
+    created_variables: list[tuple[str, bool]]
     layers: list[tuple[int, int, str]]
-    order: dict[str, int]
+    operation_indices: dict[str, int]
     notes: list[str] = field(default_factory=list)
 
 
@@ -108,9 +108,9 @@ def _traced(
             if each.op.name not in captured}  # fmt: skip
     fetches = [each.name for each in graph.outputs]
     fetches += [each.name for each in graph.control_outputs]
-    order = {each.name: place for place, each in enumerate(graph.get_operations())}
+    operation_indices = {each.name: index for index, each in enumerate(graph.get_operations())}
     return TracedStep(_optimized(definition, fetches, folds=folds), fetches, data, variables,
-                      _made(model, graph), layers, order, [_ASSUMED])  # fmt: skip
+                      _created_variables(model, graph), layers, operation_indices, [_ASSUMED])  # fmt: skip
 
 
 def _concrete(
@@ -126,12 +126,14 @@ def _concrete(
 
         with _layer_calls() as layers:
             try:
-                made = tf.function(kmonitor_step, autograph=False).get_concrete_function(data)
+                concrete_function = tf.function(
+                    kmonitor_step, autograph=False
+                ).get_concrete_function(data)
             except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
                 first = first or exc
                 continue
-        return made, [(start, end, path) for graph, start, end, path in layers
-                      if graph is made.graph]  # fmt: skip
+        return concrete_function, [(start, end, path) for graph, start, end, path in layers
+                      if graph is concrete_function.graph]  # fmt: skip
     raise CannotTrace(f"the step cannot be traced: {type(first).__name__}: {first}"[:500])
 
 
@@ -143,11 +145,11 @@ def _forget_traces() -> None:
         if not isinstance(gradient, FunctionType) or not key.startswith(GRADIENT_PREFIX):
             continue
         values = closure_values(gradient, CLOSURE_DEPTH)
-        if registry is not None and any(_is_traced_here(value) for value in values):
+        if registry is not None and any(_is_in_step_graph(value) for value in values):
             registry.pop(key, None)
 
 
-def _is_traced_here(value: Any) -> bool:
+def _is_in_step_graph(value: Any) -> bool:
     graph = getattr(value, "graph", None)
     while graph is not None and getattr(graph, "name", "") != _STEP:
         graph = getattr(graph, "outer_graph", None)  # a branch or a loop lies within
@@ -163,9 +165,9 @@ def _data_specs(
 
     inputs = _inputs(model)
     if shapes is not None:
-        given = [keras.KerasTensor(tuple(shape), dtype=each.dtype)
+        symbolic_inputs = [keras.KerasTensor(tuple(shape), dtype=each.dtype)
                  for shape, each in zip(shapes, tf.nest.flatten(inputs), strict=True)]  # fmt: skip
-        inputs = tf.nest.pack_sequence_as(inputs, given)
+        inputs = tf.nest.pack_sequence_as(inputs, symbolic_inputs)
     if any(None in each.shape[1:] for each in tf.nest.flatten(inputs)):
         raise CannotTrace("the model leaves a length open")
     x = tf.nest.map_structure(
@@ -180,20 +182,20 @@ def _data_specs(
 
 
 def _inputs(model: Any) -> Any:
-    given = getattr(model, "_inputs_struct", None)
-    if given is None:
+    inputs = getattr(model, "_inputs_struct", None)
+    if inputs is None:
         inner = getattr(model, "_functional", None)
-        given = getattr(inner, "_inputs_struct", None)
-    if given is None and getattr(model, "inputs", None):
-        given = model.inputs
-    if given is None:
+        inputs = getattr(inner, "_inputs_struct", None)
+    if inputs is None and getattr(model, "inputs", None):
+        inputs = model.inputs
+    if inputs is None:
         shapes = getattr(model, "_build_shapes_dict", None) or {}
         if len(shapes) != 1:
             raise CannotTrace("the shapes of the model's inputs are not known")
-        given = _symbolic_of(next(iter(shapes.values())))
-    if isinstance(given, list | tuple) and len(given) == 1:
-        return given[0]
-    return tuple(given) if isinstance(given, list) else given
+        inputs = _symbolic_of(next(iter(shapes.values())))
+    if isinstance(inputs, list | tuple) and len(inputs) == 1:
+        return inputs[0]
+    return tuple(inputs) if isinstance(inputs, list) else inputs
 
 
 def _symbolic_of(shape: Any) -> Any:
@@ -220,8 +222,8 @@ def _targets(model: Any, outputs: Any, batch: int | None) -> Any:
         named = [losses] * len(flat)
     if len(named) != len(flat):
         return None
-    made = [_target(tf, each, loss, batch) for each, loss in zip(flat, named, strict=True)]
-    return tf.nest.pack_sequence_as(outputs, made)
+    specs = [_target(tf, each, loss, batch) for each, loss in zip(flat, named, strict=True)]
+    return tf.nest.pack_sequence_as(outputs, specs)
 
 
 def _target(tf: Any, output: Any, loss: Any, batch: int | None) -> Any:
@@ -240,7 +242,7 @@ def _layer_calls() -> Iterator[list[tuple[Any, int, int, str]]]:
     import keras
     import tensorflow as tf
 
-    found: list[tuple[Any, int, int, str]] = []
+    calls: list[tuple[Any, int, int, str]] = []
     above: list[str] = []
     own = keras.layers.Layer.__call__
 
@@ -248,17 +250,17 @@ def _layer_calls() -> Iterator[list[tuple[Any, int, int, str]]]:
         graph = tf.compat.v1.get_default_graph()
         start = _last_operation(graph)
         above.append(str(getattr(self, "name", type(self).__name__)))
-        place = len(found)
-        found.append((graph, start, start, "/".join(above[1:]) or above[0]))
+        index = len(calls)
+        calls.append((graph, start, start, "/".join(above[1:]) or above[0]))
         try:
             return own(self, *args, **kwargs)
         finally:
-            found[place] = (graph, start, _last_operation(graph), "/".join(above[1:]) or above[0])
+            calls[index] = (graph, start, _last_operation(graph), "/".join(above[1:]) or above[0])
             above.pop()
 
     keras.layers.Layer.__call__ = noted
     try:
-        yield found
+        yield calls
     finally:
         keras.layers.Layer.__call__ = own
 
@@ -271,7 +273,7 @@ def _name_variables(definition: Any, graph: Any) -> dict[str, int]:
     """Let handles say what they are of: shape inference could not read through a placeholder."""
     by_handle = {id(each.handle): each for each in graph.variables}
     of = {inner.op.name: by_handle.get(id(outer)) for outer, inner in graph.captures}
-    found: dict[str, int] = {}
+    bytes_by_name: dict[str, int] = {}
     for node in definition.node:
         variable = of.get(node.name)
         if variable is None:
@@ -281,11 +283,11 @@ def _name_variables(definition: Any, graph: Any) -> dict[str, int]:
         node.attr["dtype"].type = variable.dtype.as_datatype_enum
         node.attr["shape"].shape.CopyFrom(variable.shape.as_proto())
         node.attr["shared_name"].s = node.name.encode()
-        found[node.name] = int(variable.shape.num_elements() or 0) * variable.dtype.size
-    return found
+        bytes_by_name[node.name] = int(variable.shape.num_elements() or 0) * variable.dtype.size
+    return bytes_by_name
 
 
-def _made(model: Any, graph: Any) -> list[tuple[str, bool]]:
+def _created_variables(model: Any, graph: Any) -> list[tuple[str, bool]]:
     of = {id(outer): inner.op.name for outer, inner in graph.captures}
     own = [each for each in model.variables if hasattr(each, "handle") or hasattr(each, "value")]
     drawn = [(each, len(each.shape) > 1) for each in own]
@@ -317,12 +319,12 @@ def _optimized(definition: Any, fetches: Sequence[str], *, folds: bool) -> Any:
     options.memory_optimization = rewriter_config_pb2.RewriterConfig.NO_MEM_OPT
     if not folds:
         options.constant_folding = rewriter_config_pb2.RewriterConfig.OFF
-    made: Any = tf_optimizer.OptimizeGraph(config, whole)
-    for nodes in (each.node_def for each in made.library.function):
+    optimized: Any = tf_optimizer.OptimizeGraph(config, whole)
+    for nodes in (each.node_def for each in optimized.library.function):
         for node in nodes:
             if _REORDERED in node.name:
                 node.attr.pop("_output_shapes", None)
-    return made
+    return optimized
 
 
 # Tensorflow extents.
@@ -347,14 +349,14 @@ class SizeFormulas:
 
     def __init__(self) -> None:
         self.found: list[SizeFormula] = []
-        self._places: dict[SizeFormula, int] = {}
+        self._indices: dict[SizeFormula, int] = {}
 
-    def place(self, formula: SizeFormula) -> int:
+    def index_of(self, formula: SizeFormula) -> int:
         """Where an extent is; it is added if it is new."""
-        if formula not in self._places:
-            self._places[formula] = len(self.found)
+        if formula not in self._indices:
+            self._indices[formula] = len(self.found)
             self.found.append(formula)
-        return self._places[formula]
+        return self._indices[formula]
 
     def of_outputs(self, operations: Sequence[Any]) -> list[SizeFormula | None]:
         """Bytes of each output of one operation, seen at each of `TRIED`; None: unknown."""
@@ -363,11 +365,11 @@ class SizeFormulas:
 
     def of_work(self, operations: Sequence[Any]) -> int:
         """Place of its multiplications; -1 if it does hardly any, or that cannot be told."""
-        told = [_work(each) for each in operations]
-        if None in told:
+        amounts = [_work(each) for each in operations]
+        if None in amounts:
             return -1
-        extent = _fitted([each for each in told if each is not None])
-        return self.place(extent)
+        extent = _fitted([each for each in amounts if each is not None])
+        return self.index_of(extent)
 
     def of_workspace(self, operations: Sequence[Any]) -> tuple[int, ...]:
         """Places of the bytes of buffers that a CPU's kernel takes while it runs.
@@ -383,7 +385,7 @@ class SizeFormulas:
         inputs = zip(*(list(each.inputs)[:2] for each in operations), strict=True)
         sizes = [_extent(each) for each in (*inputs, [each.outputs[0] for each in operations])]
         return tuple(
-            self.place(SizeFormula(4 // kind.size * each.factor, each.terms))
+            self.index_of(SizeFormula(4 // kind.size * each.factor, each.terms))
             for each in sizes
             if each
         )
@@ -405,8 +407,8 @@ class SizeFormulas:
             return ()
         image, volume, depth = pixels[1] * pixels[2], math.prod(weights[:-1]), weights[-1]
         unit = image * volume + volume * depth + image * depth
-        pictures = -(-(_CACHE_BYTES // item.size) // unit)
-        return (self.place(SizeFormula(item.size * pictures * image * volume)),)
+        image_count = -(-(_CACHE_BYTES // item.size) // unit)
+        return (self.index_of(SizeFormula(item.size * image_count * image * volume)),)
 
     def beside(self, operations: Sequence[Any]) -> int:
         """Place of what oneDNN's pooling keeps for its gradient, a byte a value; -1: nothing."""
@@ -414,7 +416,7 @@ class SizeFormulas:
             return -1
         size = _extent([each.outputs[0] for each in operations])
         item = operations[0].outputs[0].dtype.size
-        return -1 if size is None else self.place(SizeFormula(size.factor // item, size.terms))
+        return -1 if size is None else self.index_of(SizeFormula(size.factor // item, size.terms))
 
 
 def is_counted(tensor: Any) -> bool:
@@ -494,7 +496,7 @@ _FEWER: Final = ("Less", "LessEqual")
 
 
 def loop_trip_count(
-    loop: Any, condition: Any, known: Mapping[tuple[int, str], int | None], place: int
+    loop: Any, condition: Any, known: Mapping[tuple[int, str], int | None], graph_index: int
 ) -> int | None:
     """Turns of a loop, from what its condition compares; None where data decide.
 
@@ -502,25 +504,27 @@ def loop_trip_count(
         loop: The operation.
         condition: The graph of what it asks before each turn.
         known: Turns of the loops before it, by place of the graph and name.
-        place: Of the loop's graph.
+        graph_index: Of the loop's graph.
     """
     arguments = {each.op.name: number for number, each in enumerate(condition.inputs)}
-    found = []
+    values = []
     for operation in condition.get_operations():
         if operation.type in _FEWER:
             limit = _source(operation.inputs[1])
             if limit.op.name in arguments:
                 limit = _source(loop.inputs[arguments[limit.op.name]])
-            found.append(_value(limit, known, place))
-    told = [each for each in found if each is not None and each >= 0]
-    return min(told, default=None)
+            values.append(_value(limit, known, graph_index))
+    limits = [each for each in values if each is not None and each >= 0]
+    return min(limits, default=None)
 
 
-def _value(tensor: Any, known: Mapping[tuple[int, str], int | None], place: int) -> int | None:
+def _value(
+    tensor: Any, known: Mapping[tuple[int, str], int | None], graph_index: int
+) -> int | None:
     import tensorflow as tf
 
     if tensor.op.type in ("While", "StatelessWhile"):
-        return known.get((place, tensor.op.name))
+        return known.get((graph_index, tensor.op.name))
     value = tf.get_static_value(tensor)
     return None if value is None or value.size != 1 else int(value.reshape(()))
 

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.global_state import name_counters_kept, random_state_kept
+from kmonitor_agent.frameworks.global_state import preserve_name_counters, preserve_random_state
 from kmonitor_agent.frameworks.tensorflow.step_graph import (
     TRIED,
     CannotTrace,
@@ -105,7 +105,9 @@ def _built(traced: Sequence[TracedStep], began_s: float) -> StepProgram:
         extents=tuple(builder.size_formulas.found),
         layers=tuple(builder.layers),
         variables=tuple(first.variables.values()),
-        made=tuple((list(first.variables).index(name), drawn) for name, drawn in first.made),
+        made=tuple(
+            (list(first.variables).index(name), drawn) for name, drawn in first.created_variables
+        ),
         unknown=builder.unknown,
         seconds=time.perf_counter() - began_s,
         unseen_bytes=_unseen_bytes(),
@@ -142,14 +144,14 @@ def _imported(traced: TracedStep, batch: int) -> Any:
 def _wanted(graph: Any, fetches: Sequence[str]) -> set[str]:
     """Names of what a run needs: the ancestors of what it asks for."""
     todo = [graph.as_graph_element(each.partition(":")[0]) for each in fetches]
-    found: set[str] = set()
+    names: set[str] = set()
     while todo:
         operation = todo.pop()
-        if operation.name not in found:
-            found.add(operation.name)
+        if operation.name not in names:
+            names.add(operation.name)
             todo.extend(each.op for each in operation.inputs)
             todo.extend(operation.control_inputs)
-    return found
+    return names
 
 
 class _Builder:
@@ -162,7 +164,7 @@ class _Builder:
         self.layers: list[str] = []
         self.unknown = 0
         self._names = _Names(traced, self.layers)
-        self._variables = {name: place for place, name in enumerate(traced.variables)}
+        self._variables = {name: index for index, name in enumerate(traced.variables)}
         self._trips: dict[tuple[int, str], int | None] = {}
 
     def add(
@@ -170,48 +172,52 @@ class _Builder:
         phase: int = _FORWARD,
     ) -> int:  # fmt: skip
         """Place of a graph, seen at each batch; those that it runs come behind it."""
-        place = len(self.graphs)
+        graph_index = len(self.graphs)
         self.graphs.append(None)
-        seen = [_in_order(each, None if wanted is None else wanted[number])
+        seen = [_sorted_by_dependency(each, None if wanted is None else wanted[number])
                 for number, each in enumerate(graphs)]  # fmt: skip
         if len({tuple(operation.type for operation in each) for each in seen}) != 1:
             raise CannotTrace("the step's graph is another for another batch")
-        places = {each.name: number for number, each in enumerate(seen[0])}
-        operations = [self._operation(pair, places, place, (layer, phase))
+        operation_indices = {each.name: number for number, each in enumerate(seen[0])}
+        operations = [self._operation(pair, operation_indices, graph_index, (layer, phase))
                       for pair in zip(*seen, strict=True)]  # fmt: skip
-        self.graphs[place] = StepGraph(
+        self.graphs[graph_index] = StepGraph(
             tuple(operations),
-            tuple(places[each.op.name] for each in getattr(graphs[0], "inputs", ())
-                  if each.op.name in places),
-            tuple((places[each.op.name], each.value_index)
+            tuple(operation_indices[each.op.name] for each in getattr(graphs[0], "inputs", ())
+                  if each.op.name in operation_indices),
+            tuple((operation_indices[each.op.name], each.value_index)
                   for each in getattr(graphs[0], "outputs", ())),
         )  # fmt: skip
-        return place
+        return graph_index
 
     def _operation(
-        self, pair: Sequence[Any], places: Mapping[str, int], place: int, above: tuple[int, int]
+        self,
+        pair: Sequence[Any],
+        operation_indices: Mapping[str, int],
+        graph_index: int,
+        above: tuple[int, int],
     ) -> StepOperation:
         operation = pair[0]
-        layer, phase = self._names.of(operation) if place == 0 else above
+        layer, phase = self._names.of(operation) if graph_index == 0 else above
         trips = None
         if operation.type in ("While", "StatelessWhile"):
             condition = self._libraries[0].graph_of(operation.node_def.attr["cond"].func.name)
-            trips = loop_trip_count(operation, condition, self._trips, place)
-            self._trips[place, operation.name] = trips
+            trips = loop_trip_count(operation, condition, self._trips, graph_index)
+            self._trips[graph_index, operation.name] = trips
         elif operation.type == "TensorListFromTensor":
             trips = operation.inputs[0].shape[0] if operation.inputs[0].shape.rank else None
         return StepOperation(
             kind=operation.type,
-            inputs=tuple((places[each.op.name], each.value_index) for each in operation.inputs),
-            after=tuple(places[each.name] for each in operation.control_inputs
-                        if each.name in places),
+            inputs=tuple((operation_indices[each.op.name], each.value_index) for each in operation.inputs),
+            after=tuple(operation_indices[each.name] for each in operation.control_inputs
+                        if each.name in operation_indices),
             sizes=self._sizes(pair),
             work=self.size_formulas.of_work(pair),
             workspace=self.size_formulas.of_workspace(pair),
             beside=self.size_formulas.beside(pair),
             layer=layer,
             phase=phase,
-            variable=self._variables.get(operation.name, -1) if place == 0 else -1,
+            variable=self._variables.get(operation.name, -1) if graph_index == 0 else -1,
             bodies=tuple(self.add(each, None, layer, phase) for each in self._bodies(pair)),
             trips=trips,
         )  # fmt: skip
@@ -224,14 +230,14 @@ class _Builder:
 
     def _sizes(self, pair: Sequence[Any]) -> tuple[int, ...]:
         operation = pair[0]
-        found: list[int] = []
+        indices: list[int] = []
         for extent in self.size_formulas.of_outputs(pair):
-            told = extent
-            if told is None:
-                told, is_known = self._assumed(operation)
+            formula = extent
+            if formula is None:
+                formula, is_known = self._assumed(operation)
                 self.unknown += not is_known
-            found.append(self.size_formulas.place(told) if told.factor else -1)
-        return tuple(found)
+            indices.append(self.size_formulas.index_of(formula) if formula.factor else -1)
+        return tuple(indices)
 
     def _assumed(self, operation: Any) -> tuple[SizeFormula, bool]:
         """For a size that cannot be told: that of the largest input."""
@@ -246,9 +252,9 @@ class _Builder:
         return max(sizes, key=lambda each: each.at(TRIED[1]), default=SizeFormula(0)), False
 
 
-def _in_order(graph: Any, wanted: set[str] | None) -> list[Any]:
+def _sorted_by_dependency(graph: Any, wanted: set[str] | None) -> list[Any]:
     """Operations that are wanted, each after all that it needs, else as they were made."""
-    found: dict[str, Any] = {}
+    ordered: dict[str, Any] = {}
     for last in graph.get_operations():
         if wanted is not None and last.name not in wanted:
             continue
@@ -256,13 +262,13 @@ def _in_order(graph: Any, wanted: set[str] | None) -> list[Any]:
         while todo:
             operation = todo[-1]
             needs = [each.op for each in operation.inputs] + list(operation.control_inputs)
-            open_ = [each for each in needs if each.name not in found]
-            if open_ and operation.name not in found:
+            open_ = [each for each in needs if each.name not in ordered]
+            if open_ and operation.name not in ordered:
                 todo.extend(open_)
             else:
-                found.setdefault(operation.name, operation)
+                ordered.setdefault(operation.name, operation)
                 todo.pop()
-    return list(found.values())
+    return list(ordered.values())
 
 
 def _shaped_like(operation: Any) -> SizeFormula | None:
@@ -299,56 +305,56 @@ class _Library:
 
 
 def _function_names(operation: Any) -> list[str]:
-    found = []
+    names = []
     for name in _BODIES:
         if name in operation.node_def.attr:
             value = operation.node_def.attr[name]
-            found += [value.func.name] if value.HasField("func") else [
+            names += [value.func.name] if value.HasField("func") else [
                 each.name for each in value.list.func]  # fmt: skip
-    return [each for each in found if each]
+    return [each for each in names if each]
 
 
 class _Names:
     """Tells the layer and the phase of an operation by its name."""
 
     def __init__(self, traced: TracedStep, layers: list[str]) -> None:
-        self._order = traced.order
-        self._by_place = sorted(traced.layers, key=lambda each: (each[0], -each[1]))
-        self._starts = [each[0] for each in self._by_place]
+        self._operation_indices = traced.operation_indices
+        self._sorted_layers = sorted(traced.layers, key=lambda each: (each[0], -each[1]))
+        self._starts = [each[0] for each in self._sorted_layers]
         self._layers = layers
-        self._places: dict[str, int] = {}
-        backward = [place for name, place in traced.order.items() if _BACKWARD in name]
-        self._first_back = min(backward, default=len(traced.order))
+        self._layer_indices: dict[str, int] = {}
+        backward = [index for name, index in traced.operation_indices.items() if _BACKWARD in name]
+        self._first_back = min(backward, default=len(traced.operation_indices))
         self._last_back = max(backward, default=-1)
 
     def of(self, operation: Any) -> tuple[int, int]:
         name = operation.name
         if _BACKWARD in name:
-            return self._layer(self._forward_place(name.rpartition(_BACKWARD)[2])), _BACK
-        place = self._order.get(name)
-        if place is None:  # made by TensorFlow's own optimizing
+            return self._layer(self._forward_index(name.rpartition(_BACKWARD)[2])), _BACK
+        index = self._operation_indices.get(name)
+        if index is None:  # made by TensorFlow's own optimizing
             return -1, _FORWARD
-        if place > self._last_back > 0:
+        if index > self._last_back > 0:
             return -1, _UPDATE
-        return self._layer(place), _FORWARD if place < self._first_back else _BACK
+        return self._layer(index), _FORWARD if index < self._first_back else _BACK
 
-    def _forward_place(self, name: str) -> int | None:
+    def _forward_index(self, name: str) -> int | None:
         while name:
-            if name in self._order:
-                return self._order[name]
+            if name in self._operation_indices:
+                return self._operation_indices[name]
             name = name.rpartition("/")[0]
         return None
 
-    def _layer(self, place: int | None) -> int:
-        if place is None:
+    def _layer(self, index: int | None) -> int:
+        if index is None:
             return -1
-        last = bisect_right(self._starts, place)
-        for start, end, path in reversed(self._by_place[:last]):
-            if start <= place < end:
-                if path not in self._places:
-                    self._places[path] = len(self._layers)
+        last = bisect_right(self._starts, index)
+        for start, end, path in reversed(self._sorted_layers[:last]):
+            if start <= index < end:
+                if path not in self._layer_indices:
+                    self._layer_indices[path] = len(self._layers)
                     self._layers.append(path)
-                return self._places[path]
+                return self._layer_indices[path]
         return -1
 
 
@@ -377,7 +383,7 @@ def trace_training_step(
         raise CannotTrace("the model is not compiled")
     if model.jit_compile:
         raise CannotTrace("XLA compiles the step")
-    with name_counters_kept(), random_state_kept():
+    with preserve_name_counters(), preserve_random_state():
         return _traced(model, shapes)
 
 
@@ -399,13 +405,13 @@ def set_optimizer(model: Any, optimizer: OptimizerLayout) -> None:
     import keras
 
     kind: Any = type(keras.optimizers.get(optimizer.kind.lower()))
-    made = kind(**optimizer.settings)
+    new_optimizer = kind(**optimizer.settings)
     if not model.compiled:
         ends = getattr(getattr(model, "layers", [None])[-1], "activation", None)
         is_choice = getattr(ends, "__name__", "") == "softmax"
         loss = "sparse_categorical_crossentropy" if is_choice else "mse"
-        model.compile(made, loss, jit_compile=False)
+        model.compile(new_optimizer, loss, jit_compile=False)
         return
     if str(model.dtype_policy.name) == "mixed_float16":
-        made = keras.optimizers.LossScaleOptimizer(made)
-    model.optimizer = made
+        new_optimizer = keras.optimizers.LossScaleOptimizer(new_optimizer)
+    model.optimizer = new_optimizer

@@ -79,8 +79,8 @@ class GraphOwners:
             names = b"\n".join(name for _, name in list(self._internals.functions or ()))
             doubtful = [graph for graph in doubtful if str(graph.name).encode() in names]
         free = set(map(id, self._confirmed(doubtful)))
-        kept = {id(graph) for graph in doubtful if id(graph) not in free}
-        return [graph for graph in graphs if id(graph) not in kept]
+        alive_ids = {id(graph) for graph in doubtful if id(graph) not in free}
+        return [graph for graph in graphs if id(graph) not in alive_ids]
 
     def _confirmed(self, graphs: list[Any]) -> list[Any]:
         new = [graph for graph in graphs if not _is_forsaken(graph) and graph not in self._found]
@@ -89,9 +89,9 @@ class GraphOwners:
             waiting = set(map(id, new))
             graphs = [graph for graph in graphs if id(graph) not in waiting]
         elif new:
-            found = self._ask_all(new)
+            owners = self._find_owners(new)
             for graph in new:
-                self._found[graph] = frozenset(found.get(id(graph), ()))
+                self._found[graph] = frozenset(owners.get(id(graph), ()))
         return [graph for graph in graphs if _is_forsaken(graph) or not self._has_function(graph)]
 
     def _has_function(self, graph: Any) -> bool:
@@ -101,7 +101,7 @@ class GraphOwners:
     def _is_owned_surely(self, graph: Any) -> bool:
         return not _is_forsaken(graph) and (graph not in self._found or self._has_function(graph))
 
-    def _ask_all(self, graphs: list[Any]) -> dict[int, list[tuple[int, bytes]]]:
+    def _find_owners(self, graphs: list[Any]) -> dict[int, list[tuple[int, bytes]]]:
         """Names of the functions that own a graph, by the graph's identity."""
         owner_type = self._internals.function_type
         by_name = {name: (scope, name) for scope, name in list(self._internals.functions or ())}
@@ -170,20 +170,20 @@ class RetracedFunction:
         traces: How many it holds; of one made again and again, all of that name together.
         why: What its traces differ in: "300 shapes", "40 Python values"; "made 40 times"; empty
             if not told.
-        keeper: The script's variable or attribute that keeps all that were made; empty if not
+        container: The script's variable or attribute that keeps all that were made; empty if not
             known.
     """
 
     name: str
     traces: int
     why: str = ""
-    keeper: str = ""
+    container: str = ""
 
     def __str__(self) -> str:
         """One line for a record."""
-        kept = f", kept in `{self.keeper}`" if self.keeper else ""
-        told = f", {self.why}{kept}" if self.why else ""
-        return f"{self.traces} traces held by `{self.name}` (a tf.function of the script{told})"
+        container_text = f", kept in `{self.container}`" if self.container else ""
+        reason_text = f", {self.why}{container_text}" if self.why else ""
+        return f"{self.traces} traces held by `{self.name}` (a tf.function of the script{reason_text})"
 
 
 def functions_with_many_traces(
@@ -206,7 +206,7 @@ def functions_with_many_traces(
         return []
     alive = tuple(_tensorflow_user_functions_alive(suspects))
     found = [each for function in alive if (each := _read(function)) is not None]
-    found += _made_again(alive, suspects - {each.name for each in found})
+    found += _recreated_functions(alive, suspects - {each.name for each in found})
     # What the script froze for the garbage collector is not listed: its name and count are.
     hidden = suspects - {each.name for each in found} if gc.get_freeze_count() else set[str]()
     found += [RetracedFunction(name, names[name]) for name in hidden]
@@ -218,18 +218,20 @@ def _tensorflow_user_functions_alive(names: set[str]) -> Iterator[Any]:
     kind = getattr(types, "PolymorphicFunction", None)
     if kind is None:
         return
-    for found in instances_of([kind]):
-        if getattr(found, "__name__", "") in names:
-            yield found
+    for function in instances_of([kind]):
+        if getattr(function, "__name__", "") in names:
+            yield function
 
 
-def _made_again(alive: tuple[Any, ...], suspects: set[str]) -> Iterator[RetracedFunction]:
+def _recreated_functions(alive: tuple[Any, ...], suspects: set[str]) -> Iterator[RetracedFunction]:
     """Names of which no function has many traces, but of which many functions have some."""
     for name in suspects:
-        made = tuple([each for each in alive if each.__name__ == name and _count(each)])
-        if len(made) >= MANY_TRACES:
-            n = sum(map(_count, made))
-            yield RetracedFunction(name, n, f"made {len(made)} times", container_name(made))
+        functions = tuple([each for each in alive if each.__name__ == name and _count(each)])
+        if len(functions) >= MANY_TRACES:
+            n = sum(map(_count, functions))
+            yield RetracedFunction(
+                name, n, f"made {len(functions)} times", container_name(functions)
+            )
 
 
 def _count(function: Any) -> int:
@@ -257,8 +259,8 @@ def _differences(traces: list[Any]) -> str:
         leaves = tf.nest.flatten(trace.structured_input_signature)
         shapes.add(repr([str(leaf.shape) for leaf in leaves if isinstance(leaf, tf.TensorSpec)]))
         values.add(repr([repr(leaf) for leaf in leaves if not isinstance(leaf, tf.TensorSpec)]))
-    parts = [(len(shapes), "shapes"), (len(values), "Python values")]
-    return ", ".join(f"{count} {what}" for count, what in parts if count > 1)
+    counts = [(len(shapes), "shapes"), (len(values), "Python values")]
+    return ", ".join(f"{count} {what}" for count, what in counts if count > 1)
 
 
 STEP_FUNCTIONS: Final = frozenset(
@@ -386,20 +388,22 @@ class RetainedTraces:
 
     def _read_new(self) -> None:
         registry = self._internals.gradients or {}
-        now = {
+        current = {
             key: entry for key, entry in dict(registry).items() if key.startswith(GRADIENT_PREFIX)
         }
-        for gone in self._entries.keys() - now.keys():
+        for gone in self._entries.keys() - current.keys():
             del self._entries[gone]
-        found = {key: self._graphs(now[key]) for key in now.keys() - self._entries.keys()}
+        new_graphs = {
+            key: self._graphs(current[key]) for key in current.keys() - self._entries.keys()
+        }
         # Another thread may be tracing: what is being built has no owner yet, and is not dead.
         building = is_any_thread_in(_SCRATCH_CALL)
-        found = {
+        new_graphs = {
             key: some
-            for key, some in found.items()
+            for key, some in new_graphs.items()
             if all(_is_finished(graph, building=building) for graph in some)
         }
-        for key, some in found.items():
+        for key, some in new_graphs.items():
             self._entries[key] = _Entry(
                 graphs=tuple(weakref.ref(graph) for graph in some),
                 is_step=bool(some) and all(map(_is_of_keras, some)),
@@ -444,11 +448,11 @@ class RetainedTraces:
                 for graph in _alive(entry.graphs)
             )
         )
-        many = functions_with_many_traces(self._internals, but=STEP_FUNCTIONS)
-        yield from (str(each) for each in many)
-        for each in many:
+        retraced = functions_with_many_traces(self._internals, but=STEP_FUNCTIONS)
+        yield from (str(each) for each in retraced)
+        for each in retraced:
             del users[each.name]
-        for name, count in users.most_common(_MOST_HELD_LINES - 2 - len(many)):
+        for name, count in users.most_common(_MOST_HELD_LINES - 2 - len(retraced)):
             yield f"{_traces(count)} held by `{name}` (a tf.function of the script)"
         unknown = sum(1 for entry in self._entries.values() if not entry.graphs)
         if unknown:

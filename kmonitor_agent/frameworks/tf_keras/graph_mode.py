@@ -176,11 +176,11 @@ class V1GraphReclaim:
 
     def inexact(self, model: KerasModel) -> str:
         """Whether the train step draws from operations whose counters no one can save."""
-        found = _step_operations(model) & STATEFUL_RANDOM
-        if not found:
+        operations = _step_operations(model) & STATEFUL_RANDOM
+        if not operations:
             return ""
         return (
-            f"not exact: the step draws from stateful operations ({', '.join(sorted(found))},"
+            f"not exact: the step draws from stateful operations ({', '.join(sorted(operations))},"
             " for example of Dropout) whose counters start again in a new session"
         )
 
@@ -263,25 +263,25 @@ def _step_operations(model: KerasModel) -> set[str]:
     while todo:
         # A branch of a condition, such as Dropout's on the learning phase, is a function.
         for name in called_functions(todo.pop()):
-            found = functions.pop(name, None)
-            if found is not None:
-                kinds |= {node.op for node in found.node_def}
-                todo.extend(found.node_def)
+            function_definition = functions.pop(name, None)
+            if function_definition is not None:
+                kinds |= {node.op for node in function_definition.node_def}
+                todo.extend(function_definition.node_def)
     return kinds
 
 
 def _needed(nodes: Mapping[str, Any], names: Iterable[str]) -> list[Any]:
     todo, seen = list(names), set(names)
-    found: list[Any] = []
+    needed: list[Any] = []
     while todo:
         node = nodes[todo.pop()]
-        found.append(node)
-        for given in node.input:
-            name = given.removeprefix("^").partition(":")[0]
+        needed.append(node)
+        for input_name in node.input:
+            name = input_name.removeprefix("^").partition(":")[0]
             if name not in seen:
                 seen.add(name)
                 todo.append(name)
-    return found
+    return needed
 
 
 # Tf keras rebuilding.
@@ -312,7 +312,7 @@ class V1GraphRebuilder:
     def __init__(self, package: str) -> None:
         self._package = package
 
-    def why_not_now(self) -> str:
+    def why_forbidden(self) -> str:
         """Whether the script builds in a graph or a session of its own."""
         if why := why_names_missing(self._package, *_NEEDED):
             return why
@@ -336,10 +336,10 @@ class V1GraphRebuilder:
             raise CannotRebuild("the model is not built; give its first layer an input shape")
         if not hasattr(model, _STEP_MAKER):
             raise CannotRebuild(missing_name_text(keras2_title(self._package), _STEP_MAKER))
-        with self._throwaway_graph(), _numbers_kept():
+        with self._throwaway_graph(), _preserve_random_numbers():
             compiled = None if script is not None else compile_arguments(model)
-            made = self._made(model, compiled, script)
-            new = variable_shapes(V1GraphReclaim(self._package).state(made))
+            trial_model = self._build(model, compiled, script)
+            new = variable_shapes(V1GraphReclaim(self._package).state(trial_model))
         model._make_train_function()  # noqa: SLF001 - what fit does first
         check_same_variables(variable_shapes(V1GraphReclaim(self._package).state(model)), new)
 
@@ -347,22 +347,22 @@ class V1GraphRebuilder:
         """Clear the session, its settings kept, and build."""
         backend = self._backend()
         compiled = None if script is not None else compile_arguments(model)
-        kept = self._settings(backend)
+        settings = self._settings(backend)
         backend.clear_session()
-        self._apply(backend, kept)
-        with _numbers_kept():
-            return self._made(model, compiled, script)
+        self._apply(backend, settings)
+        with _preserve_random_numbers():
+            return self._build(model, compiled, script)
 
-    def _made(
+    def _build(
         self, model: KerasModel, arguments: CompileArguments | None, script: ModelFactory | None
     ) -> KerasModel:
-        made = (
+        new_model = (
             copy_model(model, arguments)
             if arguments is not None
             else call_model_factory(cast("ModelFactory", script))
         )
-        _make_step(made)
-        return made
+        _make_step(new_model)
+        return new_model
 
     def _backend(self) -> Any:
         return keras2_backend(self._package)
@@ -378,17 +378,17 @@ class V1GraphRebuilder:
             session_config=None if session is None else session._config,  # noqa: SLF001
         )
 
-    def _apply(self, backend: Any, kept: _Settings) -> None:
+    def _apply(self, backend: Any, settings: _Settings) -> None:
         v1 = sys.modules["tensorflow"].compat.v1
         graph = backend.get_graph()
-        graph.seed = kept.seed
-        continue_name_counters(backend, kept.names)
-        if kept.learning_phase is not None:
+        graph.seed = settings.seed
+        continue_name_counters(backend, settings.names)
+        if settings.learning_phase is not None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Keras deprecates what the script called itself
-                backend.set_learning_phase(kept.learning_phase)
-        if kept.session_config is not None:
-            backend.set_session(v1.Session(graph=graph, config=kept.session_config))
+                backend.set_learning_phase(settings.learning_phase)
+        if settings.session_config is not None:
+            backend.set_session(v1.Session(graph=graph, config=settings.session_config))
 
     @contextlib.contextmanager
     def _throwaway_graph(self) -> Generator[None]:
@@ -399,13 +399,13 @@ class V1GraphRebuilder:
             with tf.Graph().as_default():
                 yield
         finally:
-            made, backend._SESSION.session = backend._SESSION.session, own  # noqa: SLF001
-            if made is not None and made is not own:
-                made.close()
+            graph_session, backend._SESSION.session = backend._SESSION.session, own  # noqa: SLF001
+            if graph_session is not None and graph_session is not own:
+                graph_session.close()
 
 
 @contextlib.contextmanager
-def _numbers_kept() -> Generator[None]:
+def _preserve_random_numbers() -> Generator[None]:
     # First values of weights are drawn with seeds that Keras draws from Python's generator.
     states = read_random_states()
     try:

@@ -61,8 +61,10 @@ def forget_replaced_functions(model: KerasModel) -> bool:
 
 def _is_step(value: Any) -> bool:
     function = getattr(value, "python_function", None)
-    made_by = str(getattr(function, "__module__", ""))
-    return hasattr(value, "experimental_get_tracing_count") and made_by.startswith(_OF_KERAS)
+    function_module = str(getattr(function, "__module__", ""))
+    return hasattr(value, "experimental_get_tracing_count") and function_module.startswith(
+        _OF_KERAS
+    )
 
 
 class TfKerasReclaim:
@@ -139,7 +141,7 @@ class TfKerasReclaim:
         """See `tensorflow_workers.workers_of`."""
         return worker_group(model)
 
-    def why_not_here(self, model: KerasModel, action: str) -> str:
+    def why_vetoed(self, model: KerasModel, action: str) -> str:
         """See `tensorflow_workers.why_not_here`."""
         return why_not_alone(model, action)
 

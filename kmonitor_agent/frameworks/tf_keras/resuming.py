@@ -41,7 +41,7 @@ class TfKerasFitData:
     behind: int = field(default=0)
     ended: int = field(default=0)
 
-    def is_begun(self) -> bool | None:
+    def has_iterator(self) -> bool | None:
         """None: TensorFlow's iterators draw by seeds of their own."""
         return None
 
@@ -59,15 +59,15 @@ class TfKerasFitData:
             self.behind = epochs
         elif type(adapter).__name__ == "GeneratorDataAdapter":
             # The script's generator may serve its next fit as well.
-            self._eat(iter(self.handler._dataset), epochs)  # noqa: SLF001
+            self._consume(iter(self.handler._dataset), epochs)  # noqa: SLF001
 
     def skip_evaluations(self, model: Any, evaluations: int) -> None:
         """See `FitData.skip_evaluations`."""
-        found = self.validation
-        if not evaluations or not found or not _has_state(found["x"]):
+        arguments = self.validation
+        if not evaluations or not arguments or not _has_state(arguments["x"]):
             return
         handler = type(self.handler)(
-            **found,
+            **arguments,
             initial_epoch=0,
             epochs=1,
             model=model,
@@ -91,7 +91,7 @@ class TfKerasFitData:
         if iterator is not None:
             # Callbacks may have drawn since the states were put back.
             states = read_random_states()
-            self._eat(iterator, epochs)
+            self._consume(iterator, epochs)
             write_random_states(states)
 
     def read_generators(self) -> list[Any]:
@@ -101,7 +101,7 @@ class TfKerasFitData:
     def write_generators(self, states: Sequence[Any]) -> None:
         """Nothing."""
 
-    def _eat(self, iterator: Any, epochs: int) -> None:
+    def _consume(self, iterator: Any, epochs: int) -> None:
         steps = self.handler.inferred_steps
         left = None if steps is None else steps * epochs
         while left is None or left > 0:
@@ -115,11 +115,11 @@ def find_fit_data() -> TfKerasFitData | None:
     frame = _fit_frame()
     if frame is None:
         return None
-    with frame_locals(frame) as found:
-        handler = found.get("data_handler")
+    with frame_locals(frame) as fit_locals:
+        handler = fit_locals.get("data_handler")
         if not hasattr(handler, "enumerate_epochs") or not hasattr(handler, "_adapter"):
             return None
-        return TfKerasFitData(handler, _validation(found), int(found.get("epochs") or 0))
+        return TfKerasFitData(handler, _validation(fit_locals), int(fit_locals.get("epochs") or 0))
 
 
 def _fit_frame() -> FrameType | None:
@@ -135,21 +135,21 @@ def _local(name: str) -> Any:
     frame = _fit_frame()
     if frame is None:
         return None
-    with frame_locals(frame) as found:
-        return found.get(name)
+    with frame_locals(frame) as fit_locals:
+        return fit_locals.get(name)
 
 
-def _validation(found: Any) -> dict[str, Any]:
-    if not found.get("validation_data"):
+def _validation(fit_locals: Any) -> dict[str, Any]:
+    if not fit_locals.get("validation_data"):
         return {}
-    x, y, weights = (found.get(name) for name in _VALIDATION)
+    x, y, weights = (fit_locals.get(name) for name in _VALIDATION)
     return {
         "x": x,
         "y": y,
         "sample_weight": weights,
-        "batch_size": found.get("validation_batch_size") or found.get("batch_size"),
-        "steps_per_epoch": found.get("validation_steps"),
-        **{name: found[name] for name in _PASSED_ON if name in found},
+        "batch_size": fit_locals.get("validation_batch_size") or fit_locals.get("batch_size"),
+        "steps_per_epoch": fit_locals.get("validation_steps"),
+        **{name: fit_locals[name] for name in _PASSED_ON if name in fit_locals},
     }
 
 
@@ -241,9 +241,9 @@ def read_trained(model: KerasModel) -> tuple[tuple[int, ...], ...]:
 
 def build_again(model: KerasModel, config: Any, trained: Sequence[Sequence[int]]) -> None:
     """See `FitResumer.build_again`."""
-    says_how = bool(config) and (PARTS in config or config.get("input_shape") is not None)
+    has_shapes = bool(config) and (PARTS in config or config.get("input_shape") is not None)
     optimizers = [_inner(each) for each in optimizers_of(model)]
-    build_with_optimizers(model, config if says_how else None, trained, optimizers, _build)
+    build_with_optimizers(model, config if has_shapes else None, trained, optimizers, _build)
 
 
 def make_global_seed() -> None:
@@ -263,10 +263,10 @@ def optimizers_of(model: KerasModel) -> Iterator[Any]:
     """The model's optimizers, those that its own `train_step` uses included; each once."""
     seen: set[int] = set()
     for value in (getattr(model, "optimizer", None), *list(vars(model).values())):
-        for each in value if isinstance(value, list | tuple) else (value,):
-            if hasattr(type(each), "apply_gradients") and id(each) not in seen:
-                seen.add(id(each))
-                yield each
+        for item in value if isinstance(value, list | tuple) else (value,):
+            if hasattr(type(item), "apply_gradients") and id(item) not in seen:
+                seen.add(id(item))
+                yield item
 
 
 def _inner(optimizer: Any) -> Any:
@@ -276,9 +276,9 @@ def _inner(optimizer: Any) -> Any:
 def _trained_by(optimizer: Any, variables: list[Any]) -> tuple[int, ...]:
     inner = _inner(optimizer)
     # Optimizers of before TensorFlow 2.11 keep slots by variable, in the order of the first step.
-    order = list(getattr(inner, "_index_dict", None) or getattr(inner, "_slots", None) or ())
-    places = {_key(each): place for place, each in enumerate(variables)}
-    return tuple(places[key] for key in order if key in places)
+    slot_keys = list(getattr(inner, "_index_dict", None) or getattr(inner, "_slots", None) or ())
+    index_by_key = {_key(each): index for index, each in enumerate(variables)}
+    return tuple(index_by_key[key] for key in slot_keys if key in index_by_key)
 
 
 def _key(variable: Any) -> Any:

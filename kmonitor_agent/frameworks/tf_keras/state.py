@@ -32,17 +32,17 @@ def tf_keras_state(model: KerasModel) -> list[StateVariable]:
     if not (getattr(model, "built", False) or _has_weights(model)):
         raise StateUnreadable("the model is not built yet: it has no weights to save")
     left_out = {id(getattr(model, name, None)) for name in _LOOP_COUNTERS}
-    found: dict[int, StateVariable] = {}
+    states: dict[int, StateVariable] = {}
     for group, variables in _groups(model):
         for variable in variables:
-            for part in _parts(variable):
+            for part in _replica_values(variable):
                 if id(part) not in left_out:
                     path = f"{group}/{getattr(variable, 'name', '')}"
                     state = StateVariable(path, variable_bytes(part), part)
-                    found.setdefault(id(part), state)
-    if not found:
+                    states.setdefault(id(part), state)
+    if not states:
         raise StateUnreadable("the model has no variables: there is nothing to save")
-    return list(found.values())
+    return list(states.values())
 
 
 def _has_weights(model: KerasModel) -> bool:
@@ -69,13 +69,13 @@ def _groups(model: KerasModel) -> Iterator[tuple[str, Iterable[Any]]]:
 def _optimizers(model: KerasModel) -> Iterator[Any]:
     # A model that trains by its own `train_step` may have several, as attributes.
     for value in (getattr(model, "optimizer", None), *list(vars(model).values())):
-        for each in value if isinstance(value, list | tuple) else (value,):
+        for item in value if isinstance(value, list | tuple) else (value,):
             # Also a v1 optimizer in tf_keras' wrapper, which has no common base with the others.
             # Classes are asked: what a variable of a strategy lacks is looked for in its value,
             # which all workers would have to sum up together.
-            kind = type(each)
+            kind = type(item)
             if hasattr(kind, "apply_gradients") or hasattr(kind, "get_updates"):
-                yield each
+                yield item
 
 
 def _hyperparameters(optimizer: Any) -> Iterator[Any]:
@@ -87,24 +87,24 @@ def _hyperparameters(optimizer: Any) -> Iterator[Any]:
 
 def _tracked(root: Any) -> list[Any]:
     """Variables below an object, as a checkpoint would find them."""
-    found: list[Any] = []
+    variables: list[Any] = []
     todo, seen = [root], {id(root)}
     while todo:
-        each = todo.pop(0)
-        if _is_variable(each):
-            found.append(each)
+        tracked = todo.pop(0)
+        if _is_variable(tracked):
+            variables.append(tracked)
             continue
-        for child in _children(each):
+        for child in _children(tracked):
             if id(child) not in seen:
                 seen.add(id(child))
                 todo.append(child)
-    return found
+    return variables
 
 
 def _children(tracked: Any) -> list[Any]:
-    give: Any = getattr(tracked, "_trackable_children", None)
+    read_children: Any = getattr(tracked, "_trackable_children", None)
     try:
-        children = list(give().values()) if give is not None else []
+        children = list(read_children().values()) if read_children is not None else []
     except (AttributeError, NotImplementedError, TypeError, ValueError):
         children = []
     # A random layer hides its generator from checkpoints that would not know it.
@@ -116,7 +116,7 @@ def _children(tracked: Any) -> list[Any]:
     return [*children, *flat] if state is None else [*children, *flat, state]
 
 
-def _parts(variable: Any) -> Iterable[Any]:
+def _replica_values(variable: Any) -> Iterable[Any]:
     # Under a strategy each replica has its own; metrics' differ between replicas.
     distributed: Any = sys.modules["tensorflow"].distribute.DistributedValues
     is_distributed = isinstance(variable, distributed)
@@ -133,7 +133,7 @@ def _is_variable(value: Any) -> bool:
 # tf_keras_session: `tf_keras.backend.clear_session()` that forgets no settings.
 
 
-_KEPT = ("_GRAPH_LEARNING_PHASES", "_GRAPH_TF_OPTIMIZERS", "_GRAPH_VARIABLES")
+_PRESERVED_GLOBALS = ("_GRAPH_LEARNING_PHASES", "_GRAPH_TF_OPTIMIZERS", "_GRAPH_VARIABLES")
 
 
 def keras2_package(model: KerasModel) -> str:
@@ -164,7 +164,7 @@ def clear_keras2_session(package: str) -> str:
     """
     try:
         backend = keras2_backend(package)
-        kept = {name: getattr(backend, name) for name in _KEPT}
+        settings = {name: getattr(backend, name) for name in _PRESERVED_GLOBALS}
         phase, session = backend._DUMMY_EAGER_GRAPH, backend._SESSION  # noqa: SLF001 - looked for
         names = dict(backend.PER_GRAPH_OBJECT_NAME_UIDS.get(backend.get_graph(), {}))
         is_set, own_session = phase.learning_phase_is_set, session.session
@@ -174,7 +174,7 @@ def clear_keras2_session(package: str) -> str:
         session.session = None  # clearing would close it
         backend.clear_session()
     finally:
-        for name, value in kept.items():
+        for name, value in settings.items():
             setattr(backend, name, value)
         phase.learning_phase_is_set = is_set
         session.session = own_session

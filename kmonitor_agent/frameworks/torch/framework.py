@@ -103,15 +103,15 @@ def _tensors(model: KerasModel) -> Iterator[tuple[str, Any]]:
     # Every Keras layer is a module of PyTorch there, but not every one is registered as a part of
     # the module that holds it.
     for layer in _layers(model):
-        for give in (layer.named_parameters, layer.named_buffers):
-            for name, tensor in give():
+        for named_tensors in (layer.named_parameters, layer.named_buffers):
+            for name, tensor in named_tensors():
                 yield f"{layer.name}/{name}", tensor
 
 
 def _layers(model: KerasModel) -> list[Any]:
     flatten = getattr(model, "_flatten_layers", None)
-    found = [model, *(flatten() if flatten is not None else model.layers)]
-    return [layer for layer in found if isinstance(layer, torch_module().nn.Module)]
+    layers = [model, *(flatten() if flatten is not None else model.layers)]
+    return [layer for layer in layers if isinstance(layer, torch_module().nn.Module)]
 
 
 def _dtype_name(tensor: Any) -> str:

@@ -84,22 +84,26 @@ class TorchGraphs:
 
     def count(self) -> GraphCount:
         """Captured graphs and the calls in them now; microseconds."""
-        found, why = self._found()
+        counts, why = self._counts_since_reload()
         if why:
             return GraphCount(operations=None, absent=why)
-        calls, graphs = found["calls"], found["graphs"]
-        each = FunctionTraces(name="torch.compile", traces=graphs, operations=calls)
+        calls, graphs = counts["calls"], counts["graphs"]
+        compiled = FunctionTraces(name="torch.compile", traces=graphs, operations=calls)
         return GraphCount(
-            operations=calls, traces=graphs, functions=graphs, by_function=(each,), source=SOURCE
+            operations=calls,
+            traces=graphs,
+            functions=graphs,
+            by_function=(compiled,),
+            source=SOURCE,
         )
 
     def number(self) -> Reading:
         """Captured graphs; any thread."""
-        found, why = self._found()
+        counts, why = self._counts_since_reload()
         if why:
             return Reading.missing("functions", why)
         source = "torch.compile: graphs captured since the start or the last reload"
-        return Reading(float(found["graphs"]), "functions", source)
+        return Reading(float(counts["graphs"]), "functions", source)
 
     def why_unreadable(self) -> str:
         """Why this PyTorch cannot be read at all; empty when it can, with graphs or without."""
@@ -109,13 +113,13 @@ class TorchGraphs:
         """All graphs were let go of."""
         self._dropped = _counts()[0]
 
-    def _found(self) -> tuple[dict[str, int], str]:
+    def _counts_since_reload(self) -> tuple[dict[str, int], str]:
         counts, why = _counts()
         dropped = self._dropped
-        found = {name: max(0, number - dropped[name]) for name, number in counts.items()}
+        remaining = {name: max(0, number - dropped[name]) for name, number in counts.items()}
         if not why and not counts["graphs"]:
             why = _EAGER
-        return found, why
+        return remaining, why
 
 
 def _counts() -> tuple[dict[str, Any], str]:

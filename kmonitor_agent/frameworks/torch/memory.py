@@ -44,13 +44,13 @@ class TorchAllocator:
         if self._index is None:
             self._index = int(cuda.current_device())
         name = f"GPU:{self._index}"
-        told = cuda.memory_stats(self._index)
+        stats = cuda.memory_stats(self._index)
         source = f"torch allocator, {name}"
         return AllocatorReadings(
             device=name,
             # Nothing was allocated yet where it tells nothing.
-            in_use=Reading(float(told.get(_IN_USE, 0)), "bytes", f"{source} in use"),
-            peak=Reading(float(told.get(_PEAK, 0)), "bytes", f"{source} peak"),
+            in_use=Reading(float(stats.get(_IN_USE, 0)), "bytes", f"{source} in use"),
+            peak=Reading(float(stats.get(_PEAK, 0)), "bytes", f"{source} peak"),
             limit=_limit(cuda, self._index),
         )
 

@@ -16,7 +16,7 @@ from kmonitor_agent.reclaim.restart.fit_state import (
 )
 
 _KERAS_OWN: Final = frozenset({"model", "_model", "params", "validation_data"})
-_NOT_KEPT: Final = frozenset({"MonitorCallback", "Tail", "ProgbarLogger"})
+_STATELESS: Final = frozenset({"MonitorCallback", "Tail", "ProgbarLogger"})
 _COMPARISON: Final = "monitor_op"
 """Kept with `min_delta`: Keras turns the sign of that when it chooses the comparison, which some
 versions do at an epoch's end, and would turn it twice."""
@@ -35,7 +35,7 @@ def read_callbacks(callbacks: Sequence[Any]) -> tuple[tuple[CallbackState, ...],
     """
     states: list[CallbackState] = []
     left_out: list[str] = []
-    for callback in _kept(callbacks):
+    for callback in _with_state(callbacks):
         kind = type(callback).__name__
         attributes: dict[str, Any] = {}
         own = cast("dict[str, Any]", vars(callback))
@@ -60,11 +60,14 @@ def write_callbacks(states: Sequence[CallbackState], callbacks: Sequence[Any]) -
     Raises:
         CannotResume: The fit has other callbacks than before.
     """
-    kept = _kept(callbacks)
-    now, before = [type(each).__name__ for each in kept], [each.kind for each in states]
-    if now != before:
-        raise CannotResume(f"its callbacks were {before} and now are {now}")
-    for callback, state in zip(kept, states, strict=True):
+    stateful = _with_state(callbacks)
+    current_kinds, before = (
+        [type(each).__name__ for each in stateful],
+        [each.kind for each in states],
+    )
+    if current_kinds != before:
+        raise CannotResume(f"its callbacks were {before} and now are {current_kinds}")
+    for callback, state in zip(stateful, states, strict=True):
         for name, value in state.attributes.items():
             if name == _COMPARISON and value is not None:
                 _put_comparison(callback, value)
@@ -72,8 +75,8 @@ def write_callbacks(states: Sequence[CallbackState], callbacks: Sequence[Any]) -
                 setattr(callback, name, value)
 
 
-def _kept(callbacks: Sequence[Any]) -> list[Any]:
-    return [each for each in callbacks if type(each).__name__ not in _NOT_KEPT]
+def _with_state(callbacks: Sequence[Any]) -> list[Any]:
+    return [each for each in callbacks if type(each).__name__ not in _STATELESS]
 
 
 def _comparison_name(function: Any) -> str:

@@ -47,12 +47,12 @@ class ScriptExit:
     Attributes:
         status: Exit status; 0 when a signal ended it.
         signal: Number of the signal that ended it; 0 when it left by itself.
-        asked: Number of the ending signal that we were sent, by Ctrl+C for example; 0: none.
+        forwarded_signal: Number of the ending signal that we were sent, by Ctrl+C for example; 0: none.
     """
 
     status: int = 0
     signal: int = 0
-    asked: int = 0
+    forwarded_signal: int = 0
 
 
 class ScriptProcess:
@@ -74,7 +74,7 @@ class ScriptProcess:
         """
         signal.signal(signal.SIGCHLD, _nothing)
         self._before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD})
-        self._asked = 0
+        self._forwarded_signal = 0
         try:
             self.pid = os.posix_spawnp(
                 argv[0], list(argv), dict(environ), setsigmask=self._before, setsigdef=_PYTHONS_OWN
@@ -99,7 +99,7 @@ class ScriptProcess:
 
     def _pass_on(self, number: int, *, by_terminal: bool) -> None:
         if number in _ENDING:
-            self._asked = number
+            self._forwarded_signal = number
         if not by_terminal:
             os.kill(self.pid, number)
         if number == signal.SIGTSTP:
@@ -107,7 +107,7 @@ class ScriptProcess:
 
     def _exit(self, status: int) -> ScriptExit:
         code = os.waitstatus_to_exitcode(status)
-        return ScriptExit(max(0, code), max(0, -code), self._asked)
+        return ScriptExit(max(0, code), max(0, -code), self._forwarded_signal)
 
 
 def exit_as(script_exit: ScriptExit) -> int:

@@ -68,12 +68,12 @@ def diagnose_exit(
     name = signal_name(script_exit.signal)
     if script_exit.signal == signal.SIGKILL:
         return _killed(name, before, after)
-    if script_exit.asked == script_exit.signal:
+    if script_exit.forwarded_signal == script_exit.signal:
         return ProcessDeath("signal", name, why=f"{name}, which was sent to kmonitor run")
-    told = (
+    explanation = (
         _NAMED.get(signal.Signals(script_exit.signal)) if _is_known(script_exit.signal) else None
     )
-    return ProcessDeath("signal", name, why=f"{name}: {told}" if told else name)
+    return ProcessDeath("signal", name, why=f"{name}: {explanation}" if explanation else name)
 
 
 def signal_name(number: int) -> str:
@@ -93,10 +93,10 @@ def _killed(name: str, before: OomKillCounts, after: OomKillCounts) -> ProcessDe
         why = "out of memory: the kernel killed for want of memory on this host (oom_kill)"
         return ProcessDeath("memory", name, why=why)
     if after.group is None and after.host is None:
-        told = "killed; no counter here tells whether for want of memory"
+        explanation = "killed; no counter here tells whether for want of memory"
     else:
-        told = "killed by a process, not for want of memory: no such kill was counted"
-    return ProcessDeath("signal", name, why=f"{name}: {told}")
+        explanation = "killed by a process, not for want of memory: no such kill was counted"
+    return ProcessDeath("signal", name, why=f"{name}: {explanation}")
 
 
 def _rose(before: int | None, after: int | None) -> bool:
@@ -123,7 +123,7 @@ class _Last:
 
 
 def record_death(
-    folders: Folders, run: str, death: ProcessDeath, *, asked: bool, supervisor: int
+    folders: Folders, run: str, death: ProcessDeath, *, is_requested: bool, supervisor: int
 ) -> bool:
     """Append a process's cause of death to its run, unless its own last word says all.
 
@@ -131,7 +131,7 @@ def record_death(
         folders: Where the spool lies.
         run: Run id.
         death: What is known.
-        asked: Whether the signal had been sent to us.
+        is_requested: Whether the signal had been sent to us.
         supervisor: Our process id when another process follows, else 0.
 
     Returns:
@@ -148,7 +148,7 @@ def record_death(
             signal=death.signal,
             status=death.status,
             why=death.why,
-            asked=asked,
+            asked=is_requested,
             supervisor=supervisor,
         )
         return _retried(lambda: _append(folders, last, event)) is not None
@@ -171,22 +171,22 @@ def _adds(death: ProcessDeath, last: _Last, supervisor: int) -> bool:
 
 
 def _read_last(folders: Folders, run: str) -> _Last | None:
-    spool = RunSpool.take(folders.spool / run)
+    spool = RunSpool.acquire(folders.spool / run)
     if spool is None:
         raise SpoolLocked
     facts: SessionFacts | None = None
     t_s, ended, died = 0.0, None, None
     with spool:
         seq = spool.last_seq
-        for each in spool.events(after=max(0, seq - _LOOKED_AT)):
-            if each.facts is not None and each.facts != facts:
-                facts, ended, died = each.facts, None, None
-            t_s = event_time_s(each.body)
-            ended, died = _words(each.body, ended, died)
+        for event in spool.events(after=max(0, seq - _LOOKED_AT)):
+            if event.facts is not None and event.facts != facts:
+                facts, ended, died = event.facts, None, None
+            t_s = event_time_s(event.body)
+            ended, died = _latest_endings(event.body, ended, died)
     return None if facts is None else _Last(facts, seq, t_s, ended, died)
 
 
-def _words(
+def _latest_endings(
     body: bytes, ended: SessionEnded | None, died: SessionDied | None
 ) -> tuple[SessionEnded | None, SessionDied | None]:
     try:

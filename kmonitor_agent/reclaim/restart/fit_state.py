@@ -90,15 +90,15 @@ def to_json(value: object, store: ArrayStore, depth: int = 0) -> Any:
     raise NotPlainAttribute(type(value).__name__)
 
 
-def from_json(found: Any, store: ArrayStore) -> Any:
+def from_json(tagged: Any, store: ArrayStore) -> Any:
     """The value again.
 
     Raises:
         ValueError: It is not what `to_json` wrote.
     """
-    if not isinstance(found, dict):
-        return found
-    (kind, inner), *more = cast("dict[str, Any]", found).items()
+    if not isinstance(tagged, dict):
+        return tagged
+    (kind, inner), *more = cast("dict[str, Any]", tagged).items()
     if more or kind not in _READERS:
         raise ValueError(f"a value of kind {kind}")
     return _READERS[kind](inner, store)
@@ -333,7 +333,7 @@ class FitStateStore:
             raise CannotResume(f"the saved state of fit {fit} cannot be read: {exc}") from exc
         return SavedFit(document, self._store_folder(fit))
 
-    def is_first_taken_up(self, fit: int, checksum: str) -> bool:
+    def mark_as_resumed(self, fit: int, checksum: str) -> bool:
         """Whether a state is taken up for the first time; a crash may have it taken up again.
 
         Raises:
@@ -407,9 +407,9 @@ class _Named:
     path: Path
 
 
-def untag_dict(found: Any) -> dict[str, Any]:
+def untag_dict(tagged: Any) -> dict[str, Any]:
     """A JSON form of a dict with texts as keys, one level of it undone."""
-    return {str(key): value for key, value in found["dict"]}
+    return {str(key): value for key, value in tagged["dict"]}
 
 
 def variable_facts(variables: Sequence[StateVariable]) -> tuple[VariableFacts, ...]:
@@ -423,23 +423,23 @@ def shape_text(variable: Any) -> str:
 
 
 def _as_dict(state: FitState) -> dict[str, Any]:
-    kept = {name: getattr(state, name) for name in FitState.__dataclass_fields__}
-    kept["variables"] = [asdict(each) for each in state.variables]
-    kept["callbacks"] = [
+    data = {name: getattr(state, name) for name in FitState.__dataclass_fields__}
+    data["variables"] = [asdict(each) for each in state.variables]
+    data["callbacks"] = [
         {"kind": each.kind, "attributes": each.attributes} for each in state.callbacks
     ]
-    kept["asked"] = asdict(state.asked)
-    kept["iterator"] = None if state.iterator is None else asdict(state.iterator)
-    return kept
+    data["asked"] = asdict(state.asked)
+    data["iterator"] = None if state.iterator is None else asdict(state.iterator)
+    return data
 
 
-def _from_dict(found: dict[str, Any]) -> FitState:
-    found["variables"] = tuple(VariableFacts(**each) for each in found["variables"])
-    found["callbacks"] = tuple(CallbackState(**each) for each in found["callbacks"])
-    found["asked"] = RestartOrigin(**found["asked"])
-    if found["iterator"] is not None:
-        found["iterator"] = IteratorStart(**found["iterator"])
-    return FitState(**found)
+def _from_dict(data: dict[str, Any]) -> FitState:
+    data["variables"] = tuple(VariableFacts(**each) for each in data["variables"])
+    data["callbacks"] = tuple(CallbackState(**each) for each in data["callbacks"])
+    data["asked"] = RestartOrigin(**data["asked"])
+    if data["iterator"] is not None:
+        data["iterator"] = IteratorStart(**data["iterator"])
+    return FitState(**data)
 
 
 def _crc_of(plain: Any) -> int:

@@ -88,7 +88,7 @@ class Supervisor:
         *,
         folders: Folders,
         environ: Mapping[str, str],
-        tell: Callable[[str], None],
+        print_line: Callable[[str], None],
     ) -> None:
         """Make the shared folder.
 
@@ -96,21 +96,21 @@ class Supervisor:
             options: What to run.
             folders: Where kmonitor's files lie.
             environ: Environment of the script.
-            tell: Takes a line for the user.
+            print_line: Takes a line for the user.
 
         Raises:
             CannotSupervise: The folder cannot be made.
         """
         self._supervisor_options = options
         self._folders = folders
-        self._tell = tell
+        self._print_line = print_line
         self._resumes_left = options.resumes
         self._restarts = 0
         try:
             self._supervision = new_supervision(folders)
             # While we live: a later `kmonitor run` knows by it what is left over.
-            self._lock = FolderLock.take(self._supervision.folder)
-            self._supervision.set_settings(_terms(options))
+            self._lock = FolderLock.acquire(self._supervision.folder)
+            self._supervision.set_settings(_supervisor_settings(options))
         except (OSError, NotPrivate) as exc:
             raise CannotSupervise(str(exc)) from exc
         self._environ = {**environ, SUPERVISED_VARIABLE: str(self._supervision.folder)}
@@ -134,14 +134,16 @@ class Supervisor:
         self._supervision.begin_next()
         script_exit = self._start().wait()
         leaving = self._supervision.request()
-        if leaving is not None and script_exit.asked and not script_exit.signal:
+        if leaving is not None and script_exit.forwarded_signal and not script_exit.signal:
             # It was on its way to be started again when it was told to end.
-            script_exit = ScriptExit(signal=script_exit.asked, asked=script_exit.asked)
+            script_exit = ScriptExit(
+                signal=script_exit.forwarded_signal, forwarded_signal=script_exit.forwarded_signal
+            )
             leaving = None
         death = diagnose_exit(script_exit, before, read_oom_kills())
         goes_on = self._goes_on(script_exit, leaving)
-        self._tell_runs(death, script_exit, goes_on=goes_on)
-        self._say(death, leaving, goes_on=goes_on)
+        self._record_deaths(death, script_exit, goes_on=goes_on)
+        self._report_death(death, leaving, goes_on=goes_on)
         return None if goes_on else script_exit
 
     def _start(self) -> ScriptProcess:
@@ -154,7 +156,7 @@ class Supervisor:
             raise ScriptCannotStart(f"{argv[0]}: {exc.strerror}", CANNOT_START) from exc
 
     def _goes_on(self, script_exit: ScriptExit, request: RestartRequest | None) -> bool:
-        if script_exit.asked or not self._supervision.has_state():
+        if script_exit.forwarded_signal or not self._supervision.has_state():
             return False
         if request is not None and not script_exit.signal:
             return True
@@ -164,24 +166,28 @@ class Supervisor:
         self._resumes_left -= 1
         return True
 
-    def _tell_runs(self, death: ProcessDeath, script_exit: ScriptExit, *, goes_on: bool) -> None:
+    def _record_deaths(
+        self, death: ProcessDeath, script_exit: ScriptExit, *, goes_on: bool
+    ) -> None:
         for run in self._supervision.runs().values():
             record_death(
                 self._folders,
                 run,
                 death,
-                asked=bool(script_exit.asked),
+                is_requested=bool(script_exit.forwarded_signal),
                 supervisor=os.getpid() if goes_on else 0,
             )
 
-    def _say(self, death: ProcessDeath, request: RestartRequest | None, *, goes_on: bool) -> None:
+    def _report_death(
+        self, death: ProcessDeath, request: RestartRequest | None, *, goes_on: bool
+    ) -> None:
         if goes_on:
             self._restarts += 1
-            self._tell(self._restart_line(death, request))
+            self._print_line(self._restart_line(death, request))
             if self._restarts == 1:
-                self._tell(f"kmonitor: {LIMITS_OF_RESUMING}")
+                self._print_line(f"kmonitor: {LIMITS_OF_RESUMING}")
         elif death.signal == "SIGKILL":
-            self._tell(f"kmonitor: the script was killed. {_sentence(death.why)}")
+            self._print_line(f"kmonitor: the script was killed. {_as_sentence(death.why)}")
 
     def _restart_line(self, death: ProcessDeath, request: RestartRequest | None) -> str:
         if request is not None:
@@ -196,9 +202,9 @@ class Supervisor:
         shutil.rmtree(self._supervision.folder, ignore_errors=True)
 
 
-def _terms(options: SupervisorOptions) -> SupervisorSettings:
+def _supervisor_settings(options: SupervisorOptions) -> SupervisorSettings:
     return SupervisorSettings(os.getpid(), options.resumes > 0, options.leave_within_s)
 
 
-def _sentence(text: str) -> str:
+def _as_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."

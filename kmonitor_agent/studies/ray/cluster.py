@@ -87,7 +87,7 @@ class RayCluster:
         """
         nodes = self._nodes()
         gpus = int(any(node.get("GPU", 0.0) >= 1 for node in nodes))
-        resources = TaskResources(gpus, _asked_bytes(memory, nodes))
+        resources = TaskResources(gpus, _requested_bytes(memory, nodes))
         if not any(_fits(node, resources) for node in nodes):
             most = max((node.get("memory", 0.0) for node in nodes), default=0.0)
             raise FoldsRefused(
@@ -136,7 +136,7 @@ class RayCluster:
             return []
         return self._ray.wait(list(streams), num_returns=1, timeout=timeout_s)[0]
 
-    def next_of(self, stream: Any) -> bytes | None:
+    def next_message(self, stream: Any) -> bytes | None:
         """What a stream that is ready tells next; None at its end.
 
         Raises:
@@ -159,9 +159,9 @@ class RayCluster:
         """End tasks likewise; returns when they are gone."""
         for stream in streams:
             self.cancel(stream)
-        self.unended(streams, _ENDS_WITHIN_S)
+        self.still_running(streams, _ENDS_WITHIN_S)
 
-    def unended(self, streams: Sequence[Any], timeout_s: float = 0.0) -> list[Any]:
+    def still_running(self, streams: Sequence[Any], timeout_s: float = 0.0) -> list[Any]:
         """Read streams out of which nothing more is wanted; those that have not ended yet.
 
         Ray prints an error that nobody read, when it is let go.
@@ -182,7 +182,7 @@ class RayCluster:
             if not self.ready([stream], timeout_s):
                 return False
             try:
-                if self.next_of(stream) is None:
+                if self.next_message(stream) is None:
                     return True
             except TaskFailed:
                 failures += 1
@@ -276,7 +276,7 @@ def _begin(ray: Any, address: str) -> None:
             os.environ[_NO_STATISTICS] = before
 
 
-def _asked_bytes(memory: str | float | None, nodes: Sequence[dict[str, float]]) -> int:
+def _requested_bytes(memory: str | float | None, nodes: Sequence[dict[str, float]]) -> int:
     if memory is None:
         return 0
     spec = Limit("ram", memory).spec
@@ -286,8 +286,8 @@ def _asked_bytes(memory: str | float | None, nodes: Sequence[dict[str, float]]) 
 
 
 def _fits(node: dict[str, float], resources: TaskResources) -> bool:
-    asked = {"CPU": resources.cpus, "GPU": resources.gpus, "memory": resources.memory_bytes}
-    return all(node.get(name, 0.0) >= each for name, each in asked.items())
+    requested = {"CPU": resources.cpus, "GPU": resources.gpus, "memory": resources.memory_bytes}
+    return all(node.get(name, 0.0) >= each for name, each in requested.items())
 
 
 def write_file(path: str, data: bytes) -> None:

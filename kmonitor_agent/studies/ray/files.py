@@ -48,7 +48,7 @@ class FileReceiver:
         value = paths.value_file(fold)
         self._fresh = value.with_name(f"{value.name}.new")
 
-    def take(self, part: FilePart) -> None:
+    def write_part(self, part: FilePart) -> None:
         """A part came; those of one file come in order.
 
         Raises:
@@ -60,20 +60,20 @@ class FileReceiver:
         elif part.name == "value":
             self._write(self._fresh, part.data, is_first=part.is_first)
         else:
-            self._write(self._place(part.name), part.data, is_first=part.is_first)
+            self._write(self._target_path(part.name), part.data, is_first=part.is_first)
 
-    def whole(self) -> None:
+    def commit(self) -> None:
         """All of it came: the value counts from now on. Raises: OSError."""
         if self._fresh.exists():
             self._fresh.replace(self._paths.value_file(self._fold))
 
-    def _place(self, name: str) -> Path:
+    def _target_path(self, name: str) -> Path:
         path = PurePosixPath(name.removeprefix(_FOLD))
         if not name.startswith(_FOLD) or path.is_absolute() or ".." in path.parts:
             raise ValueError(f"no file of a fold: {name!r}")
-        place = self._paths.fold_folder(self._fold) / path
-        make_folder(place.parent)
-        return place
+        target = self._paths.fold_folder(self._fold) / path
+        make_folder(target.parent)
+        return target
 
     def _write(self, path: Path, data: bytes, *, is_first: bool) -> None:
         with open_private(path, "wb" if is_first else "ab") as file:

@@ -77,7 +77,7 @@ class AttemptJobFactory:
             splits=self._splits(fold),
             runs=dict(runs),
             memory=self._memory,
-            timeout_s=self._study_options.time.given_s,
+            timeout_s=self._study_options.time.timeout_s,
             gpus=self._gpus,
         )
 
@@ -87,7 +87,7 @@ class AttemptJobFactory:
 
 
 def _scripts(source: FunctionSource) -> dict[str, bytes]:
-    found = {source.file: Path(source.file).read_bytes()} if source.file else {}
-    for each in source.functions.values():
-        found |= _scripts(each)
-    return found
+    scripts = {source.file: Path(source.file).read_bytes()} if source.file else {}
+    for function in source.functions.values():
+        scripts |= _scripts(function)
+    return scripts

@@ -168,9 +168,9 @@ class StopOrder(msgspec.Struct, frozen=True):
     why: str
 
 
-_TOLD: Final = msgspec.msgpack.Decoder(TaskMessage)
-_ERRAND: Final = msgspec.msgpack.Decoder(AttemptJob)
-_VERDICT: Final = msgspec.json.Decoder(StopOrder)
+_MESSAGE_DECODER: Final = msgspec.msgpack.Decoder(TaskMessage)
+_JOB_DECODER: Final = msgspec.msgpack.Decoder(AttemptJob)
+_STOP_ORDER_DECODER: Final = msgspec.json.Decoder(StopOrder)
 
 
 def encode_task_message(message: TaskMessage) -> bytes:
@@ -180,7 +180,7 @@ def encode_task_message(message: TaskMessage) -> bytes:
 
 def decode_task_message(data: bytes) -> TaskMessage:
     """The message again. Raises: msgspec.MsgspecError."""
-    return _TOLD.decode(data)
+    return _MESSAGE_DECODER.decode(data)
 
 
 def encode_for_task(message: "AttemptJob | StopOrder") -> bytes:
@@ -192,12 +192,12 @@ def encode_for_task(message: "AttemptJob | StopOrder") -> bytes:
 
 def decode_job(data: bytes) -> AttemptJob:
     """An errand again. Raises: msgspec.MsgspecError."""
-    return _ERRAND.decode(data)
+    return _JOB_DECODER.decode(data)
 
 
 def decode_stop_order(data: bytes) -> StopOrder | None:
     """A verdict again; None while it is not there in full."""
     try:
-        return _VERDICT.decode(data)
+        return _STOP_ORDER_DECODER.decode(data)
     except msgspec.MsgspecError:
         return None

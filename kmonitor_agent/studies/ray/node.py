@@ -20,7 +20,7 @@ from kmonitor_agent.studies.fold import splits_folder
 from kmonitor_agent.studies.function_source import FunctionSource
 from kmonitor_agent.studies.ray.messages import AttemptJob
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyPaths, read_study_facts
-from kmonitor_agent.wire.local.folders import PLACE_VARIABLES, SPOOL_VARIABLE, find_folders
+from kmonitor_agent.wire.local.folders import FOLDER_VARIABLES, SPOOL_VARIABLE, find_folders
 from kmonitor_agent.wire.local.private_files import make_folder, make_private_folder, write_private
 from kmonitor_agent.wire.local.supervision import Supervision, make_studies_folder
 
@@ -93,26 +93,26 @@ def prepare_node(job: AttemptJob) -> AttemptFolders:
     paths = StudyPaths(Path(job.folder) if has_folder else own)
     if not has_folder:
         _make(paths, job)
-    is_here = has_folder and job.host == host_id()
+    is_study_host = has_folder and job.host == host_id()
     name = f"{job.fold}-{job.attempt}"
     verdict = own / "verdicts" / name
     verdict.unlink(missing_ok=True)
-    spool = None if is_here else own / "spool" / name
+    spool = None if is_study_host else own / "spool" / name
     hub = os.environ.get(HUB_VARIABLE, "") or job.hub
     if hub != "off":
         spool = None
-    _be_like(job, is_here=is_here, hub=hub, spool=spool)
-    scripts = {} if is_here else job.scripts
+    _adopt_environment(job, is_study_host=is_study_host, hub=hub, spool=spool)
+    scripts = {} if is_study_host else job.scripts
     return AttemptFolders(paths, has_folder, _source(job.source, scripts, own), verdict, spool)
 
 
 def host_id() -> str:
     """This host since it was started, unlike any other."""
     try:
-        boot = _BOOT_ID.read_text(encoding="ascii").strip()
+        boot_id = _BOOT_ID.read_text(encoding="ascii").strip()
     except OSError:
-        boot = ""
-    return f"{socket.gethostname()} {boot}"
+        boot_id = ""
+    return f"{socket.gethostname()} {boot_id}"
 
 
 def framework_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -122,7 +122,7 @@ def framework_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 def kmonitor_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables that say where kmonitor's files are, and its hub."""
-    names = (*PLACE_VARIABLES, HUB_VARIABLE)
+    names = (*FOLDER_VARIABLES, HUB_VARIABLE)
     return {name: environ[name] for name in names if name in environ}
 
 
@@ -146,14 +146,16 @@ def _make(paths: StudyPaths, job: AttemptJob) -> None:
     if job.runs:
         make_private_folder(paths.resume_folder(job.fold).parent)
         make_private_folder(paths.resume_folder(job.fold))
-        Supervision(paths.resume_folder(job.fold)).know_runs(job.runs)
+        Supervision(paths.resume_folder(job.fold)).add_runs(job.runs)
 
 
-def _be_like(job: AttemptJob, *, is_here: bool, hub: str, spool: Path | None) -> None:
+def _adopt_environment(
+    job: AttemptJob, *, is_study_host: bool, hub: str, spool: Path | None
+) -> None:
     for name in framework_environment(os.environ):
         del os.environ[name]
     os.environ.update(job.environ)
-    if is_here:
+    if is_study_host:
         for name in kmonitor_environment(os.environ):
             del os.environ[name]
         os.environ.update(job.places)

@@ -71,7 +71,7 @@ class RayAttempt:
         self._learned_times = times
         self._bound = bound
         self._attempt_progress: AttemptProgress | None = None
-        self._heard_s = 0.0
+        self._progress_s = 0.0
         self._judged_s = 0.0
         self._began_wall_s = time.time()
 
@@ -105,20 +105,20 @@ class RayAttempt:
         """Whether its task did not act on the verdict."""
         return self.stop_order is not None and time.monotonic() - self._judged_s > _OBEYS_WITHIN_S
 
-    def arrive(self, started: AttemptStarted) -> None:
+    def task_started(self, started: AttemptStarted) -> None:
         """Its task runs."""
         self.attempt_started, self._began_wall_s = started, time.time()
 
-    def heard(self, progress: AttemptProgress) -> None:
+    def note_progress(self, progress: AttemptProgress) -> None:
         """It told how far it is."""
-        self._attempt_progress, self._heard_s = progress, time.monotonic()
+        self._attempt_progress, self._progress_s = progress, time.monotonic()
 
     def elapsed_s(self, now_s: float) -> float:
         """Since it began; 0 while it waits."""
         return (
             0.0
             if self._attempt_progress is None
-            else self._attempt_progress.elapsed_s + now_s - self._heard_s
+            else self._attempt_progress.elapsed_s + now_s - self._progress_s
         )
 
     def limit_s(self, now_s: float) -> float | None:
@@ -128,16 +128,19 @@ class RayAttempt:
 
     def judge(self, now_s: float) -> StopOrder | None:
         """By what the other folds taught: what it is to be ended for; told once."""
-        now = self._attempt_progress
-        if now is None or self.stop_order is not None:
+        progress = self._attempt_progress
+        if progress is None or self.stop_order is not None:
             return None
-        limit_s = None if self._bound.given_s is not None else self.limit_s(now_s)
+        limit_s = None if self._bound.timeout_s is not None else self.limit_s(now_s)
         judgement = SilenceJudgement(
-            now.phase, now.silent_s, StepGaps(now.habits), self._learned_times.step_gaps
+            progress.phase,
+            progress.silent_s,
+            StepGaps(progress.habits),
+            self._learned_times.step_gaps,
         )
-        if limit_s is not None and now.elapsed_s > limit_s:
+        if limit_s is not None and progress.elapsed_s > limit_s:
             self.stop_order = StopOrder(
-                *judgement.overdue(limit_s, now.elapsed_s, self._learned_times.finished_s)
+                *judgement.overdue(limit_s, progress.elapsed_s, self._learned_times.finished_s)
             )
         elif why := judgement.hang():
             self.stop_order = StopOrder("hang", why)
@@ -151,17 +154,17 @@ class RayAttempt:
             cause: As Ray says; the study's own verdict goes before it.
             why: In words.
         """
-        now, verdict = self._attempt_progress, self.stop_order
-        if verdict is not None and cause == "killed":
-            cause, why = verdict.cause, verdict.why
+        progress, stop = self._attempt_progress, self.stop_order
+        if stop is not None and cause == "killed":
+            cause, why = stop.cause, stop.why
         return Attempt(
             fold=self.fold,
             attempt=self.attempt,
             cause=cause,
             why=why,
             seconds=self.elapsed_s(time.monotonic()),
-            steps=0 if now is None else now.steps,
-            peak_bytes=0 if now is None else now.peak_bytes,
+            steps=0 if progress is None else progress.steps,
+            peak_bytes=0 if progress is None else progress.peak_bytes,
             device=self.device,
             resumed=self.resumed,
             began_wall_s=self._began_wall_s,
@@ -194,12 +197,12 @@ class SpoolRelay:
         self._seqs: dict[str, int] = {}
         self._next_s = 0.0
 
-    def take(self, events: TrainingEvents) -> None:
+    def add(self, events: TrainingEvents) -> None:
         """These came, behind those that came before."""
-        boot = events.facts.boot
-        if boot not in self._writers:
-            self._writers[boot] = SpoolWriter(self._root, events.facts, SystemClock())
-        waiting = self._waiting.setdefault(boot, [])
+        session_id = events.facts.boot
+        if session_id not in self._writers:
+            self._writers[session_id] = SpoolWriter(self._root, events.facts, SystemClock())
+        waiting = self._waiting.setdefault(session_id, [])
         waiting += events.bodies
         del waiting[:-_MOST_WAITING]
 
@@ -208,14 +211,14 @@ class SpoolRelay:
         if time.monotonic() < self._next_s:
             return
         self._next_s = time.monotonic() + _EVERY_S
-        for boot in list(self._waiting):
-            self._write(boot)
+        for session_id in list(self._waiting):
+            self._write(session_id)
 
     def flush(self) -> None:
         """Write all that waits; a hub that reads there is waited for, three seconds at most."""
         end_s = time.monotonic() + _LOCK_WITHIN_S
-        for boot in list(self._waiting):
-            while not self._write(boot) and time.monotonic() < end_s:
+        for session_id in list(self._waiting):
+            while not self._write(session_id) and time.monotonic() < end_s:
                 time.sleep(_LOCK_AGAIN_S)
 
     def close(self) -> None:
@@ -225,9 +228,9 @@ class SpoolRelay:
             writer.close()
         self._writers.clear()
 
-    def _write(self, boot: str) -> bool:
+    def _write(self, session_id: str) -> bool:
         """Whether it is written."""
-        bodies, writer = self._waiting[boot], self._writers[boot]
+        bodies, writer = self._waiting[session_id], self._writers[session_id]
         run = writer.facts.run
         try:
             spool = writer.open()
@@ -239,11 +242,11 @@ class SpoolRelay:
         except (OSError, SpoolLocked, NotPrivate):
             return False
         self._seqs[run] = last + len(bodies)
-        del self._waiting[boot]
+        del self._waiting[session_id]
         return True
 
 
-_LOOK_S: Final = 0.2
+_POLL_S: Final = 0.2
 _ENDS_WITHIN_S: Final = 5.0
 
 
@@ -256,7 +259,7 @@ class RayRunner:
         cluster: RayCluster,
         factory: AttemptJobFactory,
         queue: FoldQueue,
-        places: Folders,
+        folders: Folders,
     ) -> None:
         """Keep the parts.
 
@@ -265,17 +268,17 @@ class RayRunner:
             cluster: Where.
             factory: What each task is told.
             queue: What was done.
-            places: Where this host's spools lie.
+            folders: Where this host's spools lie.
         """
         self._study_options = options
         self._cluster = cluster
         self._job_factory = factory
         self._fold_queue = queue
-        self._folder = queue.folder
-        self._places = places
-        self._spool_relay = SpoolRelay(places.spool)
+        self._study_folder = queue.folder
+        self._folders = folders
+        self._spool_relay = SpoolRelay(folders.spool)
         self._attempts = queue.folder.tried()
-        self._away: list[RayAttempt] = []
+        self._running: list[RayAttempt] = []
         self._ending: list[Any] = []
         self._unpacking: dict[int, FileReceiver] = {}
         self._nodes: dict[int, str] = {}
@@ -289,90 +292,94 @@ class RayRunner:
             KeyboardInterrupt: Ctrl+C; everything is ended and noted.
             OSError: The ledger cannot be written; everything is ended.
         """
-        account = self._fold_queue
+        queue = self._fold_queue
         try:
-            while account.queue or self._away:
+            while queue.waiting or self._running:
                 self._fill()
-                for stream in self._cluster.ready([each.stream for each in self._away], _LOOK_S):
-                    self._hear(next(each for each in self._away if each.stream is stream))
-                self._ending = self._cluster.unended(self._ending)
+                for stream in self._cluster.ready(
+                    [each.stream for each in self._running], _POLL_S
+                ):
+                    self._receive(next(each for each in self._running if each.stream is stream))
+                self._ending = self._cluster.still_running(self._ending)
                 self._judge()
                 self._spool_relay.step()
-                begun = [each for each in self._away if each.attempt_started is not None]
-                account.listener.move(account.done, begun, account.learned_times.finished_s)
+                started = [each for each in self._running if each.attempt_started is not None]
+                queue.listener.progressed(queue.done, started, queue.learned_times.finished_s)
         except BaseException:
             self._end_all()
             raise
         finally:
             self._spool_relay.close()
-        self._cluster.unended(self._ending, _ENDS_WITHIN_S)
+        self._cluster.still_running(self._ending, _ENDS_WITHIN_S)
 
     def _fill(self) -> None:
-        queue = self._fold_queue.queue
-        while queue and len(self._away) < self._study_options.at_once:
+        queue = self._fold_queue.waiting
+        while queue and len(self._running) < self._study_options.at_once:
             self._send(queue.popleft())
 
     def _send(self, fold: int) -> None:
         attempt = self._attempts[fold] + 1
         keeps = self._fold_queue.has_tries_left(fold)
-        errand = self._job_factory.of(fold, attempt, self._runs.get(fold, {}), keeps=keeps)
+        job = self._job_factory.of(fold, attempt, self._runs.get(fold, {}), keeps=keeps)
         name, node = f"{self._study_options.source.name} fold {fold}", self._nodes.get(fold, "")
-        stream = self._cluster.send(run_attempt, encode_for_task(errand), name, node)
+        stream = self._cluster.send(run_attempt, encode_for_task(job), name, node)
         known, bound = self._fold_queue.learned_times, self._study_options.time
-        self._away.append(RayAttempt(fold, attempt, stream, known, bound))
-        self._unpacking[fold] = FileReceiver(self._folder, fold)
+        self._running.append(RayAttempt(fold, attempt, stream, known, bound))
+        self._unpacking[fold] = FileReceiver(self._study_folder, fold)
 
-    def _hear(self, attempt: RayAttempt) -> None:
+    def _receive(self, attempt: RayAttempt) -> None:
         try:
-            data = self._cluster.next_of(attempt.stream)
+            data = self._cluster.next_message(attempt.stream)
             message = None if data is None else decode_task_message(data)
         except TaskFailed as failed:
             self._fail(attempt, failed)
             return
         match message:
             case AttemptStarted():
-                attempt.arrive(message)
+                attempt.task_started(message)
             case AttemptProgress():
-                attempt.heard(message)
+                attempt.note_progress(message)
                 self._runs[attempt.fold] = message.runs
             case TrainingEvents():
-                self._spool_relay.take(message)
+                self._spool_relay.add(message)
             case FilePart():
-                self._keep(functools.partial(self._unpacking[attempt.fold].take, message))
+                self._write_file(
+                    functools.partial(self._unpacking[attempt.fold].write_part, message)
+                )
             case AttemptEnded():
                 self._ended(attempt, message)
             case None:
-                self._away.remove(attempt)
+                self._running.remove(attempt)
 
     def _ended(self, ray_attempt: RayAttempt, ended: AttemptEnded) -> None:
         """What remains of the stream is its end, which is read when it comes."""
-        if ended.refused and not self._has_begun():
+        if ended.refused and not self._has_started():
             raise FoldsRefused(ended.refused)
-        self._keep(self._unpacking[ray_attempt.fold].whole)
+        self._write_file(self._unpacking[ray_attempt.fold].commit)
         self._leave(ray_attempt)
         self._runs[ray_attempt.fold] = ended.runs
         self._note(ray_attempt, ended.attempt, ended.death)
         if ended.attempt.cause == "finished":
             self._fold_queue.learn(ended.attempt, StepGaps(ended.habits))
 
-    def _keep(self, write: Callable[[], None]) -> None:
+    def _write_file(self, write: Callable[[], None]) -> None:
         try:
             write()
         except OSError as exc:
-            self._folder.fails(exc)
+            self._study_folder.fails(exc)
 
     def _fail(self, ray_attempt: RayAttempt, failed: TaskFailed) -> None:
-        if failed.is_set_up and not self._has_begun():
+        if failed.is_set_up and not self._has_started():
             raise FoldsRefused(f"run_folds: no fold was begun: {failed.why}")
         self._leave(ray_attempt)
         attempt = ray_attempt.ended_by(failed.cause, failed.why)
-        told = f"{attempt.cause.replace('_', ' ')}: {attempt.why}"
+        text = f"{attempt.cause.replace('_', ' ')}: {attempt.why}"
         is_memory = attempt.cause == "out_of_memory"
-        death = ProcessDeath("memory" if is_memory else "signal", "SIGKILL", why=told)
+        death = ProcessDeath("memory" if is_memory else "signal", "SIGKILL", why=text)
         self._note(ray_attempt, attempt, death)
 
     def _leave(self, attempt: RayAttempt) -> None:
-        self._away.remove(attempt)
+        self._running.remove(attempt)
         self._ending.append(attempt.stream)
 
     def _note(self, ray_attempt: RayAttempt, attempt: Attempt, death: ProcessDeath) -> None:
@@ -388,36 +395,36 @@ class RayRunner:
             )  # what it saved is there
         self._spool_relay.flush()
         record_attempt_deaths(
-            self._places, self._runs_of(ray_attempt.fold), attempt, death, again=again
+            self._folders, self._runs_of(ray_attempt.fold), attempt, death, again=again
         )
         self._fold_queue.note(attempt, again=again)
 
     def _runs_of(self, fold: int) -> set[str]:
-        supervision = Supervision(self._folder.resume_folder(fold))
+        supervision = Supervision(self._study_folder.resume_folder(fold))
         return {*self._runs.get(fold, {}).values(), *supervision.runs().values()}
 
-    def _has_begun(self) -> bool:
-        return self._fold_queue.has_noted or any(each.is_ready for each in self._away)
+    def _has_started(self) -> bool:
+        return self._fold_queue.has_noted or any(each.is_ready for each in self._running)
 
     def _judge(self) -> None:
         now_s = time.monotonic()
-        for each in self._away:
-            verdict = each.judge(now_s)
-            if verdict is not None and each.attempt_started is not None:
-                place, node = each.attempt_started.verdicts, each.attempt_started.node
-                self._cluster.write(write_file, place, encode_for_task(verdict), node)
-            if each.is_overdue:
-                self._cluster.cancel(each.stream)
+        for attempt in self._running:
+            stop_order = attempt.judge(now_s)
+            if stop_order is not None and attempt.attempt_started is not None:
+                path, node = attempt.attempt_started.verdicts, attempt.attempt_started.node
+                self._cluster.write(write_file, path, encode_for_task(stop_order), node)
+            if attempt.is_overdue:
+                self._cluster.cancel(attempt.stream)
 
     def _end_all(self) -> None:
-        self._cluster.end([each.stream for each in self._away])
-        for each in self._away:
+        self._cluster.end([each.stream for each in self._running])
+        for each in self._running:
             if each.is_ready:
                 attempt = each.ended_by("interrupted", "the study was interrupted")
                 death = ProcessDeath("signal", "SIGKILL", why=attempt.why)
                 self._spool_relay.flush()
                 record_attempt_deaths(
-                    self._places, self._runs_of(each.fold), attempt, death, again=False
+                    self._folders, self._runs_of(each.fold), attempt, death, again=False
                 )
-                self._folder.note(attempt)
-        self._away.clear()
+                self._study_folder.note(attempt)
+        self._running.clear()

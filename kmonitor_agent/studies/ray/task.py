@@ -73,11 +73,11 @@ class _Watch:
 
     def __init__(self, job: AttemptJob) -> None:
         self._attempt_job = job
-        self._ground = prepare_node(job)
+        self._attempt_folders = prepare_node(job)
         self._host = socket.gethostname()
-        self._spools = _Spools(self._ground.spool)
+        self._spools = _Spools(self._attempt_folders.spool)
         options = StudyOptions(
-            source=self._ground.source,
+            source=self._attempt_folders.source,
             retries=int(job.saves),
             at_once=1,
             time=TimeBound(job.timeout_s),
@@ -88,22 +88,22 @@ class _Watch:
         facts = StudyFacts(job.study, options.source.text, job.folds)
         tried = Counter({job.fold: job.attempt - 1})
         self._attempt_launcher = AttemptLauncher(
-            options, facts, self._ground.paths, find_folders(), tried
+            options, facts, self._attempt_folders.paths, find_folders(), tried
         )
         self._local_attempt: LocalAttempt | None = None
 
     def run(self) -> Iterator[TaskMessage]:
         """Run it."""
         ray: Any = importlib.import_module("ray")
-        ground, fold = self._ground, self._attempt_job.fold
+        folders, fold = self._attempt_folders, self._attempt_job.fold
         node = str(ray.get_runtime_context().get_node_id())
-        yield AttemptStarted(node, self._host, str(ground.verdict), ground.has_folder)
+        yield AttemptStarted(node, self._host, str(folders.verdict), folders.has_folder)
         running = self._started()
         while isinstance(running, LocalAttempt):
             yield from self._follow(running)
-            attempt = self._attempt_launcher.over(running)
+            attempt = self._attempt_launcher.finish(running)
             if attempt is not None:
-                yield from self._over(running, attempt)
+                yield from self._finish(running, attempt)
                 return
             running = self._started()  # it left to be started again
         yield AttemptEnded(
@@ -135,30 +135,30 @@ class _Watch:
         while True:
             wait_for_attempts([attempt])
             now_s = time.monotonic()
-            if attempt.look(now_s):
+            if attempt.poll(now_s):
                 return
             self._obey(attempt)
             if now_s >= next_s or attempt.is_ready != was_ready:
                 next_s, was_ready = now_s + _EVERY_S, attempt.is_ready
-                yield _now(attempt, now_s, self._attempt_launcher.runs(attempt.fold))
+                yield _progress(attempt, now_s, self._attempt_launcher.runs(attempt.fold))
                 yield from self._spools.new()
 
     def _obey(self, attempt: LocalAttempt) -> None:
-        if not self._ground.verdict.exists():
+        if not self._attempt_folders.verdict.exists():
             return
-        verdict = decode_stop_order(read_plain(self._ground.verdict, SETTING_BYTES))
+        verdict = decode_stop_order(read_plain(self._attempt_folders.verdict, SETTING_BYTES))
         if verdict is not None:
             attempt.kill(verdict.cause, verdict.why)
 
-    def _over(self, local_attempt: LocalAttempt, attempt: Attempt) -> Iterator[TaskMessage]:
-        errand, ground = self._attempt_job, self._ground
-        keeps = errand.keeps and attempt.cause in TRIED_AGAIN
+    def _finish(self, local_attempt: LocalAttempt, attempt: Attempt) -> Iterator[TaskMessage]:
+        job, folders = self._attempt_job, self._attempt_folders
+        keeps = job.keeps and attempt.cause in TRIED_AGAIN
         yield from self._spools.new()
-        if not ground.has_folder:
-            yield from file_parts(ground.paths, errand.fold, with_files=not keeps)
-        runs = self._attempt_launcher.runs(errand.fold)
+        if not folders.has_folder:
+            yield from file_parts(folders.paths, job.fold, with_files=not keeps)
+        runs = self._attempt_launcher.runs(job.fold)
         self._attempt_launcher.forget(attempt)
-        ground.leave(errand.fold, keeps=keeps)
+        folders.leave(job.fold, keeps=keeps)
         yield AttemptEnded(
             msgspec.structs.replace(attempt, node=self._host),
             local_attempt.death(attempt),
@@ -191,7 +191,7 @@ class _Spools:
                         yield TrainingEvents(facts, [each.body for each in group])
 
 
-def _now(attempt: LocalAttempt, now_s: float, runs: dict[str, str]) -> AttemptProgress:
+def _progress(attempt: LocalAttempt, now_s: float, runs: dict[str, str]) -> AttemptProgress:
     return AttemptProgress(
         is_ready=attempt.is_ready,
         elapsed_s=attempt.elapsed_s(now_s),

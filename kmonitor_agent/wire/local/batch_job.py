@@ -46,7 +46,7 @@ _SYSTEMS: Final = (
     ("lsf", "LSB_JOBID", "LSB_JOBNAME"),
     ("sge", "JOB_ID", "JOB_NAME"),
 )
-_SAYS_NOTHING: Final = frozenset({"interactive", "bash", "sh", "zsh", "wrap", "STDIN", "QLOGIN"})
+_GENERIC_NAMES: Final = frozenset({"interactive", "bash", "sh", "zsh", "wrap", "STDIN", "QLOGIN"})
 
 _LAUNCHERS: Final = (
     ("RANK", "WORLD_SIZE", ("TORCHELASTIC_RUN_ID",), ("MASTER_ADDR", "MASTER_PORT")),
@@ -56,13 +56,13 @@ _LAUNCHERS: Final = (
 )
 """Variables of rank and size, of a name of the launch, of where its processes meet."""
 
-_TF_ORDER: Final = ("chief", "master", "worker", "ps", "evaluator")
+_TF_TASK_ORDER: Final = ("chief", "master", "worker", "ps", "evaluator")
 
 
 def find_batch_job(environ: Mapping[str, str]) -> BatchJob:
     """The job that the environment tells of."""
     system, job, name = _scheduler(environ)
-    rank, size, launch = _place(environ)
+    rank, size, launch = _find_rank(environ)
     is_one_of_many = rank is not None and size > 1
     group = launch
     if job and is_one_of_many:
@@ -89,30 +89,32 @@ def _scheduler(environ: Mapping[str, str]) -> tuple[str, str, str]:
         if system == "slurm" and array and task:
             job = f"{array}_{task}"
         name = environ.get(named, "")
-        return system, job, "" if name in _SAYS_NOTHING else name
+        return system, job, "" if name in _GENERIC_NAMES else name
     return "", "", ""
 
 
-def _place(environ: Mapping[str, str]) -> tuple[int | None, int, str]:
+def _find_rank(environ: Mapping[str, str]) -> tuple[int | None, int, str]:
     """Rank, size and a name of the launch, by who tells it most exactly."""
-    for rank_variable, size_variable, named, meeting in _LAUNCHERS:
+    for rank_variable, size_variable, named, rendezvous in _LAUNCHERS:
         rank, size = _count(environ.get(rank_variable)), _count(environ.get(size_variable))
         if rank is not None and size is not None and rank < size:
-            return rank, size, _launch(environ, named, meeting)
-    found = _tensorflow_place(environ.get("TF_CONFIG", ""))
-    return found if found is not None else _slurm_place(environ)
+            return rank, size, _launch(environ, named, rendezvous)
+    tensorflow_rank = _tensorflow_rank(environ.get("TF_CONFIG", ""))
+    return tensorflow_rank if tensorflow_rank is not None else _slurm_rank(environ)
 
 
-def _launch(environ: Mapping[str, str], named: tuple[str, ...], meeting: tuple[str, ...]) -> str:
+def _launch(
+    environ: Mapping[str, str], named: tuple[str, ...], rendezvous: tuple[str, ...]
+) -> str:
     for variable in named:
         value = environ.get(variable, "")
         if value and value != "none":  # what torchrun says when it was given none
             return value
-    places = [environ.get(variable, "") for variable in meeting]
-    return _digest(":".join(places)) if places and all(places) else ""
+    addresses = [environ.get(variable, "") for variable in rendezvous]
+    return _digest(":".join(addresses)) if addresses and all(addresses) else ""
 
 
-def _slurm_place(environ: Mapping[str, str]) -> tuple[int | None, int, str]:
+def _slurm_rank(environ: Mapping[str, str]) -> tuple[int | None, int, str]:
     # A batch script has a SLURM_PROCID as well; only srun starts as many as are counted.
     if not (environ.get("SLURM_STEP_ID") or environ.get("SLURM_STEPID")):
         return None, 0, ""
@@ -120,20 +122,20 @@ def _slurm_place(environ: Mapping[str, str]) -> tuple[int | None, int, str]:
     return _count(environ.get("SLURM_PROCID")), size, ""
 
 
-def _tensorflow_place(config: str) -> tuple[int, int, str] | None:
+def _tensorflow_rank(config: str) -> tuple[int, int, str] | None:
     if not config:
         return None
     try:
         read: Any = json.loads(config)
         cluster, task = read["cluster"], read["task"]
         kind, index = str(task["type"]), int(task["index"])
-        sizes = {str(each): len(places) for each, places in cluster.items()}
+        sizes = {str(each): len(addresses) for each, addresses in cluster.items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    order = [*_TF_ORDER, *sorted(sizes.keys() - set(_TF_ORDER))]
+    kinds = [*_TF_TASK_ORDER, *sorted(sizes.keys() - set(_TF_TASK_ORDER))]
     if kind not in sizes or not 0 <= index < sizes[kind]:
         return None
-    before = sum(sizes.get(each, 0) for each in order[: order.index(kind)])
+    before = sum(sizes.get(each, 0) for each in kinds[: kinds.index(kind)])
     return before + index, sum(sizes.values()), _digest(json.dumps(cast("object", cluster)))
 
 

@@ -85,8 +85,8 @@ class WallClockCheck:
         if self._file is not None:
             # A full disk is no reason to keep on it what is old.
             with contextlib.suppress(OSError):
-                told = f"{self._newest_s:.3f} {self._unsure_s:.3f}\n"
-                write_private(self._file, told.encode())
+                text = f"{self._newest_s:.3f} {self._unsure_s:.3f}\n"
+                write_private(self._file, text.encode())
 
 
 def _read(file: Path | None) -> tuple[float, float]:

@@ -38,15 +38,15 @@ def group_folders(proc: Path = Path("/proc/self")) -> Iterator[tuple[int, Path]]
 
 
 def _mounts_of(mounts: str, kind: str, option: str) -> list[_Mount]:
-    found: list[_Mount] = []
+    matching: list[_Mount] = []
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
         fields, tail = before.split(), after.split()
         if len(fields) < 5 or len(tail) < 3 or tail[0] != kind:  # noqa: PLR2004 - proc(5)
             continue
         if not option or option in tail[2].split(","):
-            found.append(_Mount(Path(fields[4]), PurePosixPath(fields[3])))
-    return found
+            matching.append(_Mount(Path(fields[4]), PurePosixPath(fields[3])))
+    return matching
 
 
 def _folders(mounts: list[_Mount], group: str) -> Iterator[Path]:
@@ -84,10 +84,10 @@ def cgroup_limit(proc: Path = Path("/proc/self")) -> Reading:
     """
     if not (proc / "cgroup").is_file():
         return Reading.missing("bytes", "control groups are a Linux feature")
-    found = [limit for limit in _limits(proc) if limit[0] < _UNLIMITED_BYTES]
-    if not found:
+    limits = [limit for limit in _limits(proc) if limit[0] < _UNLIMITED_BYTES]
+    if not limits:
         return Reading.missing("bytes", "no cgroup limits this process's memory")
-    limit, path = min(found)
+    limit, path = min(limits)
     return Reading(float(limit), "bytes", f"cgroup: {path}")
 
 

@@ -92,7 +92,7 @@ def _mounted_elsewhere() -> list[Mount]:
 # bounded_look: A look at a path from the script's own thread, for a bounded time.
 
 
-LOOK_S: Final = 0.5
+CHECK_S: Final = 0.5
 """How long a disk may take to answer; one that hung once is not asked again until it answers."""
 
 _NAME: Final = "kmonitor-look"
@@ -101,7 +101,7 @@ _NAME: Final = "kmonitor-look"
 class BoundedPathCheck:
     """Asks on a thread of its own; any thread may call it."""
 
-    def __init__(self, within_s: float = LOOK_S) -> None:
+    def __init__(self, within_s: float = CHECK_S) -> None:
         """Nothing is asked yet.
 
         Args:
@@ -110,12 +110,12 @@ class BoundedPathCheck:
         self._within_s = within_s
         self._asking: threading.Thread | None = None
 
-    def sees(self, path: Path, look: Callable[[Path], bool]) -> bool:
-        """Whether `look` says so of a path; False where there is no answer in time.
+    def sees(self, path: Path, check: Callable[[Path], bool]) -> bool:
+        """Whether `check` says so of a path; False where there is no answer in time.
 
         Args:
             path: What is looked at.
-            look: `Path.is_file` or `Path.is_dir`.
+            check: `Path.is_file` or `Path.is_dir`.
         """
         if self._asking is not None and self._asking.is_alive():
             return False
@@ -123,7 +123,7 @@ class BoundedPathCheck:
 
         def ask() -> None:
             with contextlib.suppress(OSError, ValueError):  # may not be looked at: no answer
-                answers.append(look(path))
+                answers.append(check(path))
 
         asking = threading.Thread(target=ask, name=_NAME, daemon=True)
         try:

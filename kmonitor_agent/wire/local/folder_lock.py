@@ -22,7 +22,7 @@ class FolderLock:
         self._descriptor = descriptor
 
     @classmethod
-    def take(cls, folder: Path, name: str = LOCK_NAME) -> "FolderLock | None":
+    def acquire(cls, folder: Path, name: str = LOCK_NAME) -> "FolderLock | None":
         """The lock of a folder, of a run's or of that name; None while another holds it.
 
         Raises:

@@ -23,7 +23,7 @@ from kmonitor_agent.wire.local.file_system import is_on_network_file_system
 SPOOL_VARIABLE = "KMONITOR_SPOOL"
 """Environment variable: a folder for spools, which other hosts may share."""
 
-PLACE_VARIABLES = ("KMONITOR_HOME", SPOOL_VARIABLE)
+FOLDER_VARIABLES = ("KMONITOR_HOME", SPOOL_VARIABLE)
 
 SOCKET_PATH_LIMIT_BYTES = 107
 """Longest path of a Unix socket on Linux (`sun_path` less its final NUL)."""
@@ -64,13 +64,13 @@ def invalid_home_text(environ: Mapping[str, str]) -> str:
     Args:
         environ: Environment to read.
     """
-    for variable in PLACE_VARIABLES:
+    for variable in FOLDER_VARIABLES:
         written = environ.get(variable, "")
-        place = Path(written).expanduser()
-        if written and not place.is_absolute():
+        path = Path(written).expanduser()
+        if written and not path.is_absolute():
             return (
                 f"{variable}={written!r} is another folder from each place it is used at;"
-                f" write an absolute path, such as {place.absolute()}."
+                f" write an absolute path, such as {path.absolute()}."
             )
     return ""
 
@@ -91,8 +91,8 @@ def find_folders(environ: Mapping[str, str] | None = None) -> Folders:
         runtime = _default_runtime(environ)
     database, spool = state / "database", state / "spool"
     if is_on_network_file_system(state):
-        runtime = _local_place(state, Path(tempfile.gettempdir())) if home else runtime
-        database = _local_place(state, _lasting_place()) / "database"
+        runtime = _local_folder(state, Path(tempfile.gettempdir())) if home else runtime
+        database = _local_folder(state, _persistent_folder()) / "database"
         spool /= _host()
     named = environ.get(SPOOL_VARIABLE, "")
     if named:
@@ -132,7 +132,7 @@ def _as_name(text: str) -> str:
     return re.sub(r"[^0-9A-Za-z_.@-]", "_", text)[:120]
 
 
-def _lasting_place() -> Path:
+def _persistent_folder() -> Path:
     # What the hub keeps should outlive a reboot, which empties the temporary folder.
     lasting = Path("/var/tmp")  # noqa: S108 - the folder made there is of mode 0700, owner checked
     is_usable = os.name == "posix" and lasting.is_dir() and os.access(lasting, os.W_OK | os.X_OK)
@@ -143,7 +143,7 @@ def _lasting_place() -> Path:
     )
 
 
-def _local_place(shared: Path, below: Path) -> Path:
+def _local_folder(shared: Path, below: Path) -> Path:
     """A folder of this machine that stands in for one that others see too."""
     tag = hashlib.sha256(os.fsencode(shared)).hexdigest()[:12]
     return below / f"kmonitor-{_user_tag()}-{tag}"

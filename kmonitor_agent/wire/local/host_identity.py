@@ -93,7 +93,7 @@ def _read(path: Path) -> KeyPair:
 
     # Others know a hub by its key, and a device by what it was let in with.
     is_hub = path.name == "hub.key"
-    anew = (
+    consequence = (
         "changes the hub's address: hand that out anew (kmonitor keys list prints it)"
         if is_hub
         else "has to be authorized anew"
@@ -101,7 +101,7 @@ def _read(path: Path) -> KeyPair:
     check_secret(
         path,
         "can be read by others, so its secret may be known; remove it, and a new one is "
-        f"made, which {anew}",
+        f"made, which {consequence}",
     )
     try:
         secret = key_z85(read_own(path, KEY_BYTES).decode("ascii").strip())
@@ -140,15 +140,15 @@ _SALT_BYTES: Final = 32
 _MARK_DIGITS: Final = 12
 
 
-def host_pseudonym(salt: bytes, boot: str) -> str:
+def host_pseudonym(salt: bytes, session_id: str) -> str:
     """The name of this host in a private boot, 12 hexadecimal digits.
 
     Args:
         salt: As `read_salt` or `make_salt` give it.
-        boot: Id of the process start.
+        session_id: Id of the process start.
     """
-    told = f"{boot}\0{socket.gethostname()}".encode("utf-8", "backslashreplace")
-    return hmac.new(salt, told, "sha256").hexdigest()[:_MARK_DIGITS]
+    message = f"{session_id}\0{socket.gethostname()}".encode("utf-8", "backslashreplace")
+    return hmac.new(salt, message, "sha256").hexdigest()[:_MARK_DIGITS]
 
 
 def group_pseudonym(salt: bytes, group: str) -> str:
@@ -158,8 +158,8 @@ def group_pseudonym(salt: bytes, group: str) -> str:
         salt: As above; the hosts of a group share it with the state folder.
         group: Its name.
     """
-    told = f"group\0{group}".encode("utf-8", "backslashreplace")
-    return hmac.new(salt, told, "sha256").hexdigest()[:_MARK_DIGITS]
+    message = f"group\0{group}".encode("utf-8", "backslashreplace")
+    return hmac.new(salt, message, "sha256").hexdigest()[:_MARK_DIGITS]
 
 
 def read_salt(state: Path) -> bytes | None:

@@ -57,10 +57,10 @@ def parse_direct_address(text: str) -> DirectAddress:
     Raises:
         ValueError: It is none; the message says what to write instead.
     """
-    found = _ADDRESS.match(text.strip())
-    if found is None:
+    match = _ADDRESS.match(text.strip())
+    if match is None:
         raise ValueError(f"{text!r} is no address of a hub; {_FORM}")
-    key, port = found["key"] or "", int(found["port"])
+    key, port = match["key"] or "", int(match["port"])
     if not key:
         raise ValueError(
             f"{text!r} names no key: without the hub's key anybody could answer in its place; "
@@ -73,7 +73,7 @@ def parse_direct_address(text: str) -> DirectAddress:
         )
     if not 0 < port <= _MAX_PORT:
         raise ValueError(f"{text!r}: there is no port {port}; {_FORM}")
-    return DirectAddress(found["host"], port, key.lower())
+    return DirectAddress(match["host"], port, key.lower())
 
 
 _FORM: Final = "write tcp://HOST:PORT?key=KEY, as `kmonitor keys list` prints it on the hub's host"

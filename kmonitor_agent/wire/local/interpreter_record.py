@@ -63,7 +63,7 @@ def read_interpreter_record(folders: Folders, host: str) -> InterpreterRecord | 
     try:
         check_own_folder(folders.state)
         data = read_own(interpreter_record_path(folders, host), LAUNCHER_BYTES)
-        found = msgspec.json.decode(data, type=InterpreterRecord)
+        record = msgspec.json.decode(data, type=InterpreterRecord)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    return found if os.access(found.python, os.X_OK) else None
+    return record if os.access(record.python, os.X_OK) else None

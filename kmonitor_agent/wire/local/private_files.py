@@ -78,11 +78,11 @@ def check_private_folder(path: Path) -> None:
         NotPrivate: It is a link, no folder, someone else's, or others may enter.
         OSError: It cannot be read.
     """
-    found = path.lstat()
-    if stat.S_ISLNK(found.st_mode):
+    status = path.lstat()
+    if stat.S_ISLNK(status.st_mode):
         raise NotPrivate(path, "is a symbolic link; remove it")
-    _check_owned_folder(path, found)
-    if hasattr(os, "getuid") and found.st_mode & 0o077:
+    _check_owned_folder(path, status)
+    if hasattr(os, "getuid") and status.st_mode & 0o077:
         raise NotPrivate(path, f"is open to others; run: chmod 700 {path}")
 
 
@@ -118,23 +118,23 @@ def check_own_folder(path: Path) -> list[str]:
         path.lstat()
         return []
     try:
-        passed += _way_down(path)  # what was passed before an exception is in it then
+        passed += _walk_down(path)  # what was passed before an exception is in it then
     except FileNotFoundError:
-        _checked_way(passed)
+        _check_parents(passed)
         raise
-    place, found = passed.pop()
-    warnings = _checked_way(passed)
-    _check_owned_folder(place, found)
-    if others_may_write(found):
-        remedy = f"see what lies in there, then: chmod go-w {place}"
-        raise NotPrivate(place, f"may be written to by others; {remedy}")
+    folder, status = passed.pop()
+    warnings = _check_parents(passed)
+    _check_owned_folder(folder, status)
+    if others_may_write(status):
+        remedy = f"see what lies in there, then: chmod go-w {folder}"
+        raise NotPrivate(folder, f"may be written to by others; {remedy}")
     return warnings
 
 
-def others_may_write(found: os.stat_result) -> bool:
+def others_may_write(status: os.stat_result) -> bool:
     """Whether the mode lets anyone but the owner write; a group of this user alone is no other."""
-    mode = stat.S_IMODE(found.st_mode)
-    return bool(mode & 0o002) or bool(mode & 0o020 and not _is_private_group(found.st_gid))
+    mode = stat.S_IMODE(status.st_mode)
+    return bool(mode & 0o002) or bool(mode & 0o020 and not _is_private_group(status.st_gid))
 
 
 def make_folder(path: Path) -> None:
@@ -145,8 +145,8 @@ def make_folder(path: Path) -> None:
         if path == path.parent:
             break
         path = path.parent
-    for place in reversed(missing):
-        _is_new(place)
+    for folder in reversed(missing):
+        _is_new(folder)
     if not path.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
 
@@ -162,60 +162,60 @@ def _is_new(path: Path) -> bool:
     return True
 
 
-def _check_owned_folder(path: Path, found: os.stat_result) -> None:
-    if not stat.S_ISDIR(found.st_mode):
+def _check_owned_folder(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISDIR(status.st_mode):
         raise NotPrivate(path, "is not a folder; name another, or remove it")
-    if hasattr(os, "getuid") and found.st_uid != os.getuid():
-        raise NotPrivate(path, f"belongs to user id {found.st_uid}; set KMONITOR_HOME elsewhere")
+    if hasattr(os, "getuid") and status.st_uid != os.getuid():
+        raise NotPrivate(path, f"belongs to user id {status.st_uid}; set KMONITOR_HOME elsewhere")
 
 
-def _way_down(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
+def _walk_down(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
     """Every folder and link that is passed from the root to a path, in order. Raises: OSError."""
     rest = list(reversed(path.absolute().parts))
-    place = Path(rest.pop())
-    yield place, place.lstat()
+    current = Path(rest.pop())
+    yield current, current.lstat()
     n_links = 0
     while rest:
         name = rest.pop()
         if name == "..":
-            place = place.parent
+            current = current.parent
             continue
-        found = (place / name).lstat()
-        if not stat.S_ISLNK(found.st_mode):
-            place /= name
-            yield place, found
+        status = (current / name).lstat()
+        if not stat.S_ISLNK(status.st_mode):
+            current /= name
+            yield current, status
             continue
-        _check_link(place / name, found)
+        _check_link(current / name, status)
         n_links += 1
         if n_links > _MOST_LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-        target = (place / name).readlink()
-        place = Path(target.anchor) if target.is_absolute() else place
+        target = (current / name).readlink()
+        current = Path(target.anchor) if target.is_absolute() else current
         rest += reversed(target.parts[1:] if target.is_absolute() else target.parts)
-        yield place, place.lstat()
+        yield current, current.lstat()
 
 
-def _check_link(path: Path, found: os.stat_result) -> None:
-    if not _is_trusted(found.st_uid):
-        why = f"is a symbolic link of user id {found.st_uid}; set KMONITOR_HOME elsewhere"
+def _check_link(path: Path, status: os.stat_result) -> None:
+    if not _is_trusted(status.st_uid):
+        why = f"is a symbolic link of user id {status.st_uid}; set KMONITOR_HOME elsewhere"
         raise NotPrivate(path, why)
 
 
-def _checked_way(passed: Iterable[tuple[Path, os.stat_result]]) -> list[str]:
-    warnings = [words for place, found in passed for words in _checked_parent(place, found)]
+def _check_parents(passed: Iterable[tuple[Path, os.stat_result]]) -> list[str]:
+    warnings = [warning for folder, found in passed for warning in _checked_parent(folder, found)]
     return list(dict.fromkeys(warnings))  # links may lead through one folder twice
 
 
-def _checked_parent(path: Path, found: os.stat_result) -> list[str]:
-    if not _is_trusted(found.st_uid):
-        why = f"belongs to user id {found.st_uid}, who can replace what lies in there"
+def _checked_parent(path: Path, status: os.stat_result) -> list[str]:
+    if not _is_trusted(status.st_uid):
+        why = f"belongs to user id {status.st_uid}, who can replace what lies in there"
         raise NotPrivate(path, f"{why}; set KMONITOR_HOME elsewhere")
-    if found.st_mode & stat.S_ISVTX or not others_may_write(found):
+    if status.st_mode & stat.S_ISVTX or not others_may_write(status):
         return []
-    if found.st_mode & 0o002:
+    if status.st_mode & 0o002:
         remedy = f"run: chmod o-w {path}, or set KMONITOR_HOME elsewhere"
         raise NotPrivate(path, f"may be written to by everybody; {remedy}")
-    who = _group_name(found.st_gid)
+    who = _group_name(status.st_gid)
     return [f"the group {who} may write to {path}, and so replace what lies in there"]
 
 
@@ -244,11 +244,11 @@ def _is_private_group(group: int) -> bool:
         import grp  # noqa: PLC0415 - not on Windows
         import pwd  # noqa: PLC0415 - not on Windows
 
-        user, found = pwd.getpwuid(os.getuid()), grp.getgrgid(group)
+        user, group_entry = pwd.getpwuid(os.getuid()), grp.getgrgid(group)
     except (ImportError, KeyError):
         return False
-    is_users = user.pw_gid == group and found.gr_name == user.pw_name
-    return is_users and not set(found.gr_mem) - {user.pw_name}
+    is_users = user.pw_gid == group and group_entry.gr_name == user.pw_name
+    return is_users and not set(group_entry.gr_mem) - {user.pw_name}
 
 
 def _group_name(group: int) -> str:
@@ -416,13 +416,13 @@ def check_secret(path: Path, why_open: str = "can be read by others; remove it")
         NotPrivate: It is no plain file, someone else's, or others may read it.
         OSError: It cannot be read.
     """
-    found = path.lstat()
-    if hasattr(os, "getuid") and stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid():
-        if found.st_mode & 0o077:
+    status = path.lstat()
+    if hasattr(os, "getuid") and stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid():
+        if status.st_mode & 0o077:
             raise NotPrivate(path, why_open)
         return
     try:
-        _check(path, found, os.O_RDONLY, None, own=True)
+        _check(path, status, os.O_RDONLY, None, own=True)
     except UnsafeFile as exc:
         raise NotPrivate(exc.path, exc.why) from exc
 
@@ -449,32 +449,32 @@ def is_plain(path: Path) -> bool:
 
 
 def _read_up_to(path: Path, file: IO[bytes], limit_bytes: int) -> bytes:
-    parts: list[bytes] = []
+    chunks: list[bytes] = []
     n_bytes = 0
     while part := file.read(min(_CHUNK_BYTES, limit_bytes - n_bytes + 1)):
-        parts.append(part)
+        chunks.append(part)
         n_bytes += len(part)
         if n_bytes > limit_bytes:  # it grew since it was looked at
             raise _too_large(path, n_bytes, limit_bytes)
-    return b"".join(parts)
+    return b"".join(chunks)
 
 
 def _check(
-    path: Path, found: os.stat_result, flags: int, limit_bytes: int | None, *, own: bool
+    path: Path, status: os.stat_result, flags: int, limit_bytes: int | None, *, own: bool
 ) -> None:
-    mode = found.st_mode
+    mode = status.st_mode
     if not stat.S_ISREG(mode):
-        kind = next((words for is_kind, words in _KINDS if is_kind(mode)), "something else")
+        kind = next((noun for is_kind, noun in _KINDS if is_kind(mode)), "something else")
         raise UnsafeFile(path, f"is {kind} and not a plain file; remove it")
     if own and hasattr(os, "getuid"):
-        if found.st_uid != os.getuid():
-            raise NotPrivate(path, f"belongs to user id {found.st_uid}; remove it")
-        if others_may_write(found):
+        if status.st_uid != os.getuid():
+            raise NotPrivate(path, f"belongs to user id {status.st_uid}; remove it")
+        if others_may_write(status):
             raise NotPrivate(path, f"may be written to by others; run: chmod go-w {path}")
-    if flags & _WRITES and found.st_nlink > 1:
+    if flags & _WRITES and status.st_nlink > 1:
         raise UnsafeFile(path, "has a second name (a hard link); remove it")
-    if limit_bytes is not None and found.st_size > limit_bytes:
-        raise _too_large(path, found.st_size, limit_bytes)
+    if limit_bytes is not None and status.st_size > limit_bytes:
+        raise _too_large(path, status.st_size, limit_bytes)
 
 
 def _too_large(path: Path, n_bytes: int, limit_bytes: int) -> UnsafeFile:

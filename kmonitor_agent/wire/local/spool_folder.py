@@ -103,7 +103,7 @@ class RunSpool:
         self._acked = _read_acked(folder / ACKED_NAME)
 
     @classmethod
-    def take(cls, folder: Path) -> "RunSpool | None":
+    def acquire(cls, folder: Path) -> "RunSpool | None":
         """The spool with its lock, torn tails cut, or None while a living process has it.
 
         Raises:
@@ -112,7 +112,7 @@ class RunSpool:
         """
         if not stat.S_ISDIR(folder.lstat().st_mode):
             raise UnsafePath(folder, "is no folder of a run; remove it")
-        lock = FolderLock.take(folder)
+        lock = FolderLock.acquire(folder)
         if lock is None:
             return None
         spool = cls(folder, lock)
@@ -151,10 +151,10 @@ class RunSpool:
             self._last_seq = max(end, self._acked)
         return self._last_seq
 
-    def boots(self) -> list[SessionFacts]:
+    def sessions(self) -> list[SessionFacts]:
         """Who wrote the segments that are still there, oldest first, each boot once."""
-        found = {s.facts.boot: s.facts for s in self._segments() if s.facts is not None}
-        return list(found.values())
+        facts_by_session = {s.facts.boot: s.facts for s in self._segments() if s.facts is not None}
+        return list(facts_by_session.values())
 
     def events(self, after: int = 0) -> Iterator[SpooledEvent]:
         """All events with a number above `after`, in order.
@@ -304,10 +304,12 @@ def spooled_runs(root: Path) -> list[Path]:
     """Folders of all runs below a spool root, by name; empty when there is no root yet."""
     try:
         with os.scandir(root) as entries:
-            found = [e for e in entries if is_run_name(e.name) and e.is_dir(follow_symlinks=False)]
+            folders = [
+                e for e in entries if is_run_name(e.name) and e.is_dir(follow_symlinks=False)
+            ]
     except FileNotFoundError:
         return []
-    return [root / name for name in sorted(entry.name for entry in found)]
+    return [root / name for name in sorted(entry.name for entry in folders)]
 
 
 def spooled_bodies(folder: Path, first: int, last: int) -> dict[int, bytes]:
@@ -315,17 +317,17 @@ def spooled_bodies(folder: Path, first: int, last: int) -> dict[int, bytes]:
 
     None are found where the spool cannot be read.
     """
-    found: dict[int, bytes] = {}
+    bodies: dict[int, bytes] = {}
     try:
         paths = segments_in(folder)
         ends = [*(_named(path) for path in paths[1:]), MAX_COUNT + 1]
         for path, end in zip(paths, ends, strict=True):
             if _named(path) <= last and first < end:
                 records = parse_segment(read_segment(path)).records
-                found |= {each.seq: each.body for each in records if first <= each.seq <= last}
+                bodies |= {each.seq: each.body for each in records if first <= each.seq <= last}
     except OSError:
         pass
-    return found
+    return bodies
 
 
 def event_time_s(body: bytes) -> float:
@@ -397,18 +399,18 @@ def trim_root(
 
 def _others(root: Path, own: RunSpool | None, refused: list[UnsafePath]) -> list[RunSpool]:
     """Spools of dead processes, locked; what keeps one from being taken is added to `refused`."""
-    taken: list[RunSpool] = []
+    spools: list[RunSpool] = []
     for folder in spooled_runs(root):
         if own is not None and folder == own.folder:
             continue
         try:
-            spool = RunSpool.take(folder)
+            spool = RunSpool.acquire(folder)
         except UnsafePath as exc:
             refused.append(exc)
             continue
         if spool is not None:
-            taken.append(spool)
-    return taken
+            spools.append(spool)
+    return spools
 
 
 def _delete_acked(spools: list[RunSpool], excess: int) -> int:
@@ -435,8 +437,8 @@ def _without_samples(path: Path) -> int:
     segment = parse_segment(data)
     if segment.facts is None:
         return 0
-    kept = [r for r in segment.records if not _is_sample(r.body)]
-    thin = segment_head(segment.facts) + b"".join(encode_record(*r) for r in kept)
+    records = [r for r in segment.records if not _is_sample(r.body)]
+    thin = segment_head(segment.facts) + b"".join(encode_record(*r) for r in records)
     if len(thin) < len(data):
         fresh = path.with_suffix(".thin")
         with os.fdopen(open_new(fresh), "wb") as file:
@@ -454,8 +456,8 @@ def _is_sample(body: bytes) -> bool:
 
 def _size(path: Path) -> int:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return 0
     # A file may be far larger than what it takes of the disk.
-    return min(found.st_size, getattr(found, "st_blocks", found.st_size) * _BLOCK_BYTES)
+    return min(status.st_size, getattr(status, "st_blocks", status.st_size) * _BLOCK_BYTES)

@@ -171,12 +171,12 @@ def segments_in(folder: Path) -> list[Path]:
 def segment_entries(folder: Path) -> list["os.DirEntry[str]"]:
     """The same with what is known of each: `stat(follow_symlinks=False)` asks no more."""
     with os.scandir(folder) as entries:
-        found = [
+        segments = [
             entry
             for entry in entries
             if first_seq_of(entry.name) is not None and _is_segment(entry)
         ]
-    return sorted(found, key=lambda entry: entry.name)
+    return sorted(segments, key=lambda entry: entry.name)
 
 
 def segments_bytes(folder: Path) -> int:
@@ -186,7 +186,7 @@ def segments_bytes(folder: Path) -> int:
 
 def unsafe_in(folder: Path) -> list[UnsafePath]:
     """What has the name of a run's file and is left alone, by name. Raises: OSError."""
-    found: list[UnsafePath] = []
+    unsafe: list[UnsafePath] = []
     with os.scandir(folder) as entries:
         names = sorted(entry.name for entry in entries if _OURS.fullmatch(entry.name))
     for name in names:
@@ -195,8 +195,8 @@ def unsafe_in(folder: Path) -> list[UnsafePath]:
         except FileNotFoundError:
             continue
         except UnsafePath as exc:
-            found.append(exc)
-    return found
+            unsafe.append(exc)
+    return unsafe
 
 
 def has_foreign_entries(folder: Path) -> bool:
@@ -274,10 +274,10 @@ def _head(data: bytes) -> tuple[SessionFacts | None, int]:
 
 def _is_segment(entry: "os.DirEntry[str]") -> bool:
     try:
-        found = entry.stat(follow_symlinks=False)
+        status = entry.stat(follow_symlinks=False)
     except FileNotFoundError:
         return False  # freed meanwhile
-    return stat.S_ISREG(found.st_mode) and found.st_size <= SEGMENT_LIMIT_BYTES
+    return stat.S_ISREG(status.st_mode) and status.st_size <= SEGMENT_LIMIT_BYTES
 
 
 def _record_at(data: bytes, offset: int, after_seq: int) -> SpoolRecord | None:

@@ -38,7 +38,7 @@ may only not have arrived here yet."""
 DEPTH: Final = 8
 """How far below a folder spools are looked for."""
 
-_LOOK_AGAIN_S: Final = 5.0
+_RETRY_S: Final = 5.0
 _LONGEST_PAUSE_S: Final = 60.0
 """A damaged file that somebody keeps changing is searched less and less often, as far as this."""
 
@@ -47,7 +47,7 @@ _MOST_ENTRIES: Final = 100_000
 
 
 @dataclass(slots=True)
-class _Place:
+class _ReadPosition:
     """How far one segment was read."""
 
     inode: int = 0
@@ -55,7 +55,7 @@ class _Place:
     facts: SessionFacts | None = None
     seq: int = 0
     not_before_s: float = 0.0
-    pause_s: float = _LOOK_AGAIN_S
+    pause_s: float = _RETRY_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +83,14 @@ class SpoolReader:
         folder: The run's folder; its name is the run's id.
         seq: Newest number that was given out.
         facts: The boot that wrote what was given out last; None while none is readable.
-        waits: What cannot be read now and may still arrive; empty when everything was read.
+        why_waiting: What cannot be read now and may still arrive; empty when everything was read.
     """
 
     folder: Path
     seq: int = 0
     facts: SessionFacts | None = None
-    waits: str = ""
-    _places: dict[str, _Place] = field(default_factory=dict[str, _Place])
+    why_waiting: str = ""
+    _positions: dict[str, _ReadPosition] = field(default_factory=dict[str, _ReadPosition])
     _before: SpooledEvent | None = None
 
     @property
@@ -107,42 +107,42 @@ class SpoolReader:
         Raises:
             OSError: The folder cannot be read now.
         """
-        self.waits = ""
+        self.why_waiting = ""
         events: list[SpooledEvent] = []
         skipped = 0
         lost: list[int] = []
         for path, is_last in self._unread():
-            for found in self._new_in(path, is_last=is_last):
-                missing = found.seq - self.seq - 1
+            for event in self._new_in(path, is_last=is_last):
+                missing = event.seq - self.seq - 1
                 if missing > LARGE_GAP or (missing and not self.seq):
                     if events:
                         return SpoolChunk(events, skipped, tuple(lost))
                     skipped = missing
                 elif missing:
-                    events += self._lost(found)
-                    lost += range(self.seq + 1, found.seq)
-                events.append(found)
-                self.seq, self._before = found.seq, found
-                self.facts = found.facts or self.facts
+                    events += self._lost(event)
+                    lost += range(self.seq + 1, event.seq)
+                events.append(event)
+                self.seq, self._before = event.seq, event
+                self.facts = event.facts or self.facts
                 if len(events) >= limit:
                     return SpoolChunk(events, skipped, tuple(lost))
-            if self.waits:
+            if self.why_waiting:
                 break
         return SpoolChunk(events, skipped, tuple(lost), is_last=True)
 
-    def go_on_after(self, seq: int) -> None:
+    def resume_after(self, seq: int) -> None:
         """Give out next what follows this number: the newest that a hub has."""
         if seq < self.seq:
-            self._places.clear()
+            self._positions.clear()
         self.seq, self._before = seq, None
 
-    def _lost(self, found: SpooledEvent) -> list[SpooledEvent]:
+    def _lost(self, event: SpooledEvent) -> list[SpooledEvent]:
         before = self._before
-        is_same_boot = before is not None and before.facts == found.facts
-        t_s = event_time_s(before.body) if before is not None and is_same_boot else 0.0
+        is_same_session = before is not None and before.facts == event.facts
+        t_s = event_time_s(before.body) if before is not None and is_same_session else 0.0
         return [
-            SpooledEvent(seq, encode_lost_event(seq, t_s, WHY_MISSING), found.facts)
-            for seq in range(self.seq + 1, found.seq)
+            SpooledEvent(seq, encode_lost_event(seq, t_s, WHY_MISSING), event.facts)
+            for seq in range(self.seq + 1, event.seq)
         ]
 
     def _unread(self) -> list[tuple[Path, bool]]:
@@ -150,39 +150,41 @@ class SpoolReader:
         paths = segments_in(self.folder)
         begins = [first_seq_of(path.name) or 1 for path in paths]
         first = max((at for at, begin in enumerate(begins) if begin <= self.seq + 1), default=0)
-        self._places = {path.name: self._places.get(path.name, _Place()) for path in paths[first:]}
+        self._positions = {
+            path.name: self._positions.get(path.name, _ReadPosition()) for path in paths[first:]
+        }
         return [(path, path == paths[-1]) for path in paths[first:]]
 
     def _new_in(self, path: Path, *, is_last: bool) -> Iterator[SpooledEvent]:
-        place = self._places[path.name]
-        if time.monotonic() < place.not_before_s:
-            self.waits = f"{path.name} cannot be read in full yet"
+        position = self._positions[path.name]
+        if time.monotonic() < position.not_before_s:
+            self.why_waiting = f"{path.name} cannot be read in full yet"
             return
         try:
-            found = path.lstat()
-            if found.st_ino != place.inode or found.st_size < place.offset:
-                place.inode, place.offset = found.st_ino, 0  # replaced by a thinner one
-            segment = _parse(path, place)
+            status = path.lstat()
+            if status.st_ino != position.inode or status.st_size < position.offset:
+                position.inode, position.offset = status.st_ino, 0  # replaced by a thinner one
+            segment = _parse(path, position)
         except FileNotFoundError:
             return  # freed meanwhile: its numbers are missing from here on
         # Another host's clock may be ahead, though not by much.
-        may_change = abs(time.time() - found.st_mtime) < SETTLED_S
+        may_change = abs(time.time() - status.st_mtime) < SETTLED_S
         if segment.is_damaged and may_change:
-            place.not_before_s = time.monotonic() + place.pause_s
-            place.pause_s = min(_LONGEST_PAUSE_S, 2 * place.pause_s)
-            self.waits = f"{path.name} cannot be read in full yet"
+            position.not_before_s = time.monotonic() + position.pause_s
+            position.pause_s = min(_LONGEST_PAUSE_S, 2 * position.pause_s)
+            self.why_waiting = f"{path.name} cannot be read in full yet"
             return
-        begin = place.offset
-        place.facts = segment.facts
+        begin = position.offset
+        position.facts = segment.facts
         for record, end in zip(segment.records, segment.ends, strict=True):
             if record.seq > self.seq:
                 yield SpooledEvent(record.seq, record.body, segment.facts)
             # Who took no more read on from behind the record before.
-            place.offset = begin + end
-            place.seq = record.seq
-        place.offset = begin + segment.good_bytes
-        if place.offset < found.st_size and may_change and not is_last:
-            self.waits = f"{path.name} is not here in full yet"
+            position.offset = begin + end
+            position.seq = record.seq
+        position.offset = begin + segment.good_bytes
+        if position.offset < status.st_size and may_change and not is_last:
+            self.why_waiting = f"{path.name} is not here in full yet"
 
 
 def spools_below(
@@ -201,26 +203,26 @@ def spools_below(
     Raises:
         OSError: The folder itself cannot be read; what cannot be read below it is left out.
     """
-    found: list[Path] = []
+    spools: list[Path] = []
     left = [(folder, DEPTH)]
     while left:
-        place, depth = left.pop()
+        current, depth = left.pop()
         try:
-            is_spool, below = (True, []) if place in known else _look_into(place)
+            is_spool, below = (True, []) if current in known else _scan_folder(current)
         except OSError:
-            if place == folder:
+            if current == folder:
                 raise
             continue
         if not is_spool:
-            left += [(place / name, depth - 1) for name in reversed(below) if depth]
-        elif is_run_name(place.name):
-            found.append(place)
+            left += [(current / name, depth - 1) for name in reversed(below) if depth]
+        elif is_run_name(current.name):
+            spools.append(current)
         elif refused is not None:
-            refused(UnsafePath(place, "has no name of a run; rename or remove it"))
-    return found
+            refused(UnsafePath(current, "has no name of a run; rename or remove it"))
+    return spools
 
 
-def _look_into(folder: Path) -> tuple[bool, list[str]]:
+def _scan_folder(folder: Path) -> tuple[bool, list[str]]:
     """Whether a folder is a run's spool; if not, the folders in it by name. Raises: OSError."""
     below: list[str] = []
     with os.scandir(folder) as entries:
@@ -232,6 +234,8 @@ def _look_into(folder: Path) -> tuple[bool, list[str]]:
     return False, sorted(below)
 
 
-def _parse(path: Path, place: _Place) -> Segment:
-    data = read_segment(path, start=place.offset)
-    return parse_rest(data, place.facts, place.seq) if place.offset else parse_segment(data)
+def _parse(path: Path, position: _ReadPosition) -> Segment:
+    data = read_segment(path, start=position.offset)
+    return (
+        parse_rest(data, position.facts, position.seq) if position.offset else parse_segment(data)
+    )

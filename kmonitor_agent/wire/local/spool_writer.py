@@ -84,11 +84,11 @@ class SpoolWriter:
         """The run's folder once it is open."""
         return self._spool
 
-    def open(self, *, given: int = 0) -> RunSpool:
+    def open(self, *, last_seq: int = 0) -> RunSpool:
         """Make or find the run's folder and take its lock.
 
         Args:
-            given: Largest number that this process has given; events of the folder would clash
+            last_seq: Largest number that this process has given; events of the folder would clash
                 with it unless this process wrote them.
 
         Raises:
@@ -97,13 +97,13 @@ class SpoolWriter:
             OSError: The disk refuses.
         """
         try:
-            spool = self._take()
+            spool = self._acquire()
         except FileNotFoundError:
             # A hub that clears empty folders was faster than our lock: make it once more.
-            spool = self._take()
+            spool = self._acquire()
         if spool is None:
             raise SpoolLocked
-        if given and spool.last_seq > self._wrote_up_to:
+        if last_seq and spool.last_seq > self._wrote_up_to:
             spool.close()
             raise SpoolLocked
         self._wrote_up_to = max(self._wrote_up_to, spool.last_seq)
@@ -126,7 +126,7 @@ class SpoolWriter:
             OSError: The disk refuses, or the spool is not open.
         """
         if self._is_removed():
-            self._let_go()
+            self._abandon()
         spool = self._spool
         if spool is None:
             raise FileNotFoundError(errno.ENOENT, "the spool is not open")
@@ -157,19 +157,19 @@ class SpoolWriter:
         if self._spool is not None:
             self._spool.forget_in_child()
 
-    def _take(self) -> RunSpool | None:
+    def _acquire(self) -> RunSpool | None:
         folder = self.root / self._facts.run
         if self._state is not None and self.root.is_relative_to(self._state):
             make_own_folder(self._state)
         make_private_folder(self.root)
         make_private_folder(folder)
-        return RunSpool.take(folder)
+        return RunSpool.acquire(folder)
 
     def _is_removed(self) -> bool:
         """Whether somebody deleted the segment: what is written to it now reaches nobody."""
         return self._descriptor >= 0 and os.fstat(self._descriptor).st_nlink == 0
 
-    def _let_go(self) -> None:
+    def _abandon(self) -> None:
         self._drop_descriptor()
         if self._spool is not None:
             self._spool.close()
@@ -289,7 +289,7 @@ class DiskReserve:
             try:
                 self._write(self._folder, records)
             except OSError as exc:
-                if not means_full(exc) or not self._give(self._folder):
+                if not means_full(exc) or not self._free_step(self._folder):
                     raise
             else:
                 self.saved += [record.seq for record in records]
@@ -341,7 +341,7 @@ class DiskReserve:
         self._segment = path
         self._segment_bytes = len(data) + (0 if is_new else self._segment_bytes)
 
-    def _give(self, folder: Path) -> bool:
+    def _free_step(self, folder: Path) -> bool:
         if self._left_bytes <= 0:
             return False
         self._left_bytes -= _STEP_BYTES

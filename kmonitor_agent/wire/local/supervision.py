@@ -116,7 +116,7 @@ class Supervision:
             write_private(self.folder / "runs.json", msgspec.json.encode(known))
         return known[name]
 
-    def know_runs(self, runs: Mapping[str, str]) -> None:
+    def add_runs(self, runs: Mapping[str, str]) -> None:
         """Runs of processes before, on another host; those known here stay. Raises: OSError."""
         write_private(self.folder / "runs.json", msgspec.json.encode({**runs, **self.runs()}))
 
@@ -135,7 +135,7 @@ class Supervision:
         with contextlib.suppress(OSError):
             (self.folder / "leaving").rename(self.folder / "left")
 
-    def left(self) -> RestartRequest | None:
+    def previous_request(self) -> RestartRequest | None:
         """How the process before this one left; None if there was none or it crashed."""
         return self._read("left")
 
@@ -171,14 +171,14 @@ def make_studies_folder(folders: Folders) -> Path:
         NotPrivate: It is a link, or somebody else's.
         OSError: It cannot be made.
     """
-    place = studies_folder(folders)
+    folder = studies_folder(folders)
     with contextlib.suppress(OSError):
-        is_ours = not hasattr(os, "getuid") or place.stat().st_uid == os.getuid()
-        if is_ours and not place.is_symlink():
-            place.chmod(0o700)
+        is_ours = not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
+        if is_ours and not folder.is_symlink():
+            folder.chmod(0o700)
     make_own_folder(folders.state)
-    make_private_folder(place)
-    return place
+    make_private_folder(folder)
+    return folder
 
 
 def new_supervision(folders: Folders) -> Supervision:
@@ -188,10 +188,10 @@ def new_supervision(folders: Folders) -> Supervision:
         NotPrivate: Others could read or write there.
         OSError: It cannot be made.
     """
-    place = supervisions_folder(folders)
+    parent = supervisions_folder(folders)
     make_own_folder(folders.state)
-    make_private_folder(place)
-    folder = place / new_id()
+    make_private_folder(parent)
+    folder = parent / new_id()
     make_private_folder(folder)
     return Supervision(folder)
 

@@ -174,15 +174,15 @@ def unpack_to_desktop(frames: Sequence[bytes]) -> ToDesktop:
     return _decode(_to_desktop, _body(frames))
 
 
-def _with_plain_texts(found: Any) -> Any:
+def _with_plain_texts(value: Any) -> Any:
     # As long as before: whoever made the event has cut its texts to what the protocol allows.
-    if isinstance(found, str):
-        return found.encode("utf-8", "replace").decode()
-    if isinstance(found, dict):
-        return {_with_plain_texts(k): _with_plain_texts(v) for k, v in found.items()}  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(found, list):
-        return [_with_plain_texts(each) for each in found]  # pyright: ignore[reportUnknownVariableType]
-    return found
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_with_plain_texts(k): _with_plain_texts(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, list):
+        return [_with_plain_texts(each) for each in value]  # pyright: ignore[reportUnknownVariableType]
+    return value
 
 
 def _body(frames: Sequence[bytes]) -> bytes:

@@ -166,8 +166,8 @@ def _fitted_items(
 
 
 def _fitted_dict(values: Mapping[Any, Any], kind: inspect.DictType) -> dict[Any, Any]:
-    kept = list(values.items())[: kind.max_length]
-    return {_fitted(k, kind.key_type): _fitted(v, kind.value_type) for k, v in kept}
+    items = list(values.items())[: kind.max_length]
+    return {_fitted(k, kind.key_type): _fitted(v, kind.value_type) for k, v in items}
 
 
 def _fitted_fields(values: Mapping[str, Any], kind: inspect.StructType) -> dict[str, Any]:
@@ -187,8 +187,8 @@ def _member(kind: inspect.Type, value: Any) -> inspect.Type | None:
         named = [part for part in structs if value.get(part.tag_field) == part.tag]  # pyright: ignore[reportUnknownMemberType]
         return next(iter(named or structs), None)
     wanted = next((parts for types, parts in _PARTS if isinstance(value, types)), ())
-    found = (part for each in wanted for part in kind.types if isinstance(part, each))
-    return next(found, None)
+    members = (part for each in wanted for part in kind.types if isinstance(part, each))
+    return next(members, None)
 
 
 _PARTS: Final[tuple[tuple[Any, tuple[Any, ...]], ...]] = (

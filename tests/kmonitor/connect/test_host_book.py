@@ -198,7 +198,7 @@ def test_who_cannot_get_the_lock_says_so_and_what_cannot_be_read_is_not_written_
 ):
     book.add("gpu-01")
     monkeypatch.setattr(remembered_hosts, "_LOCK_S", 0.02)
-    lock = FolderLock.take(folders.settings, "hosts.lock")
+    lock = FolderLock.acquire(folders.settings, "hosts.lock")
     assert lock is not None
     with pytest.raises(HostsNotSaved, match="being changed by another process"):
         book.add("gpu-02")

@@ -46,7 +46,7 @@ def started(agent: AgentThread, folders: Folders, run: str, hub: HubChoice = OFF
 
 
 def is_held(folders: Folders, run: str) -> bool:
-    spool = RunSpool.take(folders.spool / run)
+    spool = RunSpool.acquire(folders.spool / run)
     if spool is not None:
         spool.close()
     return spool is None

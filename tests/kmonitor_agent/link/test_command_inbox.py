@@ -32,7 +32,7 @@ class _Desk:
         self.taken.append(command.id)
 
     def take(self, command_id: str, boot: str = "boot1") -> None:
-        self.desk.take(Command(id=command_id, run="run1", boot=boot, name="save"))
+        self.desk.receive(Command(id=command_id, run="run1", boot=boot, name="save"))
 
     def end(self, command_id: str) -> None:
         self.desk.note(CommandProgress(t_s=0.0, id=command_id, name="save", state="done"))
@@ -83,7 +83,7 @@ def test_the_seventeenth_is_refused_until_one_has_ended():
 
 def test_a_fault_of_the_session_fails_the_command_and_nothing_else():
     desk = _Desk()
-    desk.desk.take(Command(id="c1", run="run1", boot="boot1", name="diagnose"))
+    desk.desk.receive(Command(id="c1", run="run1", boot="boot1", name="diagnose"))
     desk.take("c2")
 
     assert [e.state for e in desk.told if isinstance(e, CommandProgress)] == ["failed"]
@@ -94,10 +94,10 @@ def test_a_fault_of_the_session_fails_the_command_and_nothing_else():
 def test_what_was_seen_survives_the_process(tmp_path: Path):
     first = _Desk()
     first.take("early")
-    first.desk.seen_commands.keep_in(tmp_path)
+    first.desk.seen_commands.store_in(tmp_path)
     first.take("late")
     second = _Desk()
-    second.desk.seen_commands.keep_in(tmp_path)
+    second.desk.seen_commands.store_in(tmp_path)
     second.take("late")
     second.take("early")
 
@@ -109,7 +109,7 @@ def test_when_the_disk_refuses_a_command_still_runs_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     desk = _Desk()
-    desk.desk.seen_commands.keep_in(tmp_path / "gone")
+    desk.desk.seen_commands.store_in(tmp_path / "gone")
     desk.take("c1")
     desk.take("c1")
 

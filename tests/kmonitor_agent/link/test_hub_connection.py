@@ -78,7 +78,7 @@ class _Run:
         self.commands: list[Command] = []
         self.outbox = Outbox(
             SpoolWriter(case.root, msgspec.structs.replace(FACTS, run=run), case.clock),
-            tell=self.told.append,
+            emit=self.told.append,
             now_s=case.now_s,
             faults=case.faults,
             clock=case.clock,
@@ -95,7 +95,7 @@ class _Run:
             run,
             boot_started(),
             self.outbox,
-            commands.take,
+            commands.receive,
             self.told.append,
             case.now_s,
             case.faults,
@@ -133,7 +133,9 @@ class _Case:
         self.sighting: SocketIdentity | None = SocketIdentity(1, 1, 1)
         self.refusal: NotPrivate | None = None
         outside = ConnectionContext(
-            hub_dialer=HubDialer(look=self._look, connect=self._connect, jitter=lambda: 1.0),
+            hub_dialer=HubDialer(
+                find_socket=self._look, connect=self._connect, jitter=lambda: 1.0
+            ),
             clock=self.clock,
             on_fault=self.faults.record,
         )
@@ -227,10 +229,10 @@ def test_after_the_welcome_events_are_sent_from_where_the_hub_is(case: _Case):
     assert (batch.first, len(batch.events)) == (3, 3)
     assert case.delivery.hub_seen
     assert case.outbox.acked == 2
-    assert not case.delivery.is_done
+    assert not case.delivery.is_complete
 
     case.hear(Ack(run="run1", acked=5))
-    assert case.delivery.is_done
+    assert case.delivery.is_complete
 
 
 def test_a_hub_that_lost_events_gets_them_again(case: _Case):
@@ -242,7 +244,7 @@ def test_a_hub_that_lost_events_gets_them_again(case: _Case):
 
     assert [b.first for b in case.wire.of(Batch)] == [1, 2]
     assert case.outbox.acked == 1
-    assert not case.delivery.is_done
+    assert not case.delivery.is_complete
 
 
 def test_a_hub_ahead_of_the_run_is_refused_and_the_spool_stays(case: _Case):
@@ -354,7 +356,7 @@ def test_a_refused_batch_is_halved_until_one_event_is_to_blame(case: _Case):
     case.welcome()
     poison = 6
     for _ in range(20):
-        if case.delivery.is_done:
+        if case.delivery.is_complete:
             break
         batch = case.wire.of(Batch)[-1]
         last = batch.first + len(batch.events) - 1
@@ -365,7 +367,7 @@ def test_a_refused_batch_is_halved_until_one_event_is_to_blame(case: _Case):
         else:
             case.hear(Ack(run="run1", acked=last))
 
-    assert case.delivery.is_done
+    assert case.delivery.is_complete
     sent = {b.first: b.events for b in case.wire.of(Batch)}
     lost = decode_event(sent[poison][0])
     assert isinstance(lost, LostEvents)
@@ -549,7 +551,7 @@ def test_a_superseded_process_falls_silent_for_good(case: _Case):
 
     assert case.delivery.phase is DeliveryPhase.SUPERSEDED
     assert len(case.wires) == 1
-    assert case.delivery.is_done
+    assert case.delivery.is_complete
     assert case.connection.wait_s() == float("inf")
 
 
@@ -595,14 +597,14 @@ def test_commands_reach_the_desk(case: _Case):
 def test_bye_says_how_the_process_ended(case: _Case, ended: str, told: str):
     case.add(2)
     case.welcome()
-    case.delivery.say_bye(case.wire, ended)
+    case.delivery.send_bye(case.wire, ended)
 
     assert case.wire.of(Bye) == [Bye(run="run1", last=2, why=told)]  # type: ignore[arg-type]
 
 
 def test_nobody_is_told_bye_before_a_welcome(case: _Case):
     case.connection.step()
-    case.delivery.say_bye(case.wire, "finished")
+    case.delivery.send_bye(case.wire, "finished")
     case.connection.close()
     case.connection.close()
 
@@ -669,7 +671,7 @@ def test_what_goes_wrong_with_one_run_leaves_the_others_alone(
 def test_a_run_that_has_ended_is_no_longer_served(case: _Case):
     case.welcome()
     other = case.other_run()
-    other.delivery.say_bye(case.wire, "finished")
+    other.delivery.send_bye(case.wire, "finished")
     case.connection.remove(other.delivery)
     other.add(1)
     case.hear(Ack(run="run2", acked=1))

@@ -24,8 +24,8 @@ def test_samples_and_others_come_in_the_order_of_their_emission():
     for event in events:
         inbox.put(event)
 
-    assert inbox.take() == events
-    assert inbox.take() == []
+    assert inbox.drain() == events
+    assert inbox.drain() == []
 
 
 def test_the_oldest_make_room_and_are_counted(monkeypatch: pytest.MonkeyPatch):
@@ -34,7 +34,7 @@ def test_the_oldest_make_room_and_are_counted(monkeypatch: pytest.MonkeyPatch):
     for number in range(4):
         inbox.put(epoch(number))
 
-    assert inbox.take() == [epoch(2), epoch(3)]
+    assert inbox.drain() == [epoch(2), epoch(3)]
     assert inbox.dropped == 2
 
 
@@ -71,10 +71,10 @@ def test_nobody_falls_asleep_over_an_event():
 def test_a_shut_inbox_takes_nothing():
     inbox = EventQueue(AgentWakeup())
     inbox.fall_asleep()
-    inbox.shut()
+    inbox.close()
     inbox.put(epoch(1))
 
-    assert inbox.take() == []
+    assert inbox.drain() == []
     assert not _is_readable(inbox.agent_wakeup)
 
 
@@ -150,8 +150,8 @@ def test_nothing_is_lost_between_many_emitters_and_one_taker():
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
-        taken += inbox.take()
-    taken += inbox.take()
+        taken += inbox.drain()
+    taken += inbox.drain()
 
     numbers = [e.step if isinstance(e, Sample) else e.epoch for e in taken]
     assert sorted(numbers) == list(range(8000))

@@ -145,7 +145,7 @@ def test_the_boot_must_be_that_of_its_first_event(folders: Folders):
     with pytest.raises(ValueError, match="boot2"):
         Link(
             run="run1",
-            boot="boot2",
+            session_id="boot2",
             folders=folders,
             started=boot_started("boot1"),
             hub=HubChoice(),
@@ -158,7 +158,7 @@ def test_time_runs_from_the_boots_start(folders: Folders):
     clock = MovedClock()
     link = Link(
         run="run1",
-        boot="boot1",
+        session_id="boot1",
         folders=folders,
         started=boot_started(),
         hub=HubChoice(),
@@ -228,18 +228,18 @@ def test_a_second_process_of_a_run_goes_on_with_its_numbers(folders: Folders):
     for boot in ("boot1", "boot2"):
         with LinkUnderTest(folders, boot=boot) as test:
             test.link.emit(epoch(1))
-    spool = RunSpool.take(folders.spool / "run1")
+    spool = RunSpool.acquire(folders.spool / "run1")
     assert spool is not None
     with spool:
         assert [e.seq for e in spool.events()] == [1, 2, 3, 4]
-        assert [f.boot for f in spool.boots()] == ["boot1", "boot2"]
+        assert [f.boot for f in spool.sessions()] == ["boot1", "boot2"]
 
 
 @pytest.mark.slow
 def test_a_spool_held_for_a_moment_is_waited_for(folders: Folders):
     with LinkUnderTest(folders):
         pass
-    held = RunSpool.take(folders.spool / "run1")
+    held = RunSpool.acquire(folders.spool / "run1")
     assert held is not None
     timing = Timing(lock_s=20.0)
     with LinkUnderTest(folders, boot="boot2", timing=timing) as test:

@@ -42,7 +42,7 @@ class _Case:
         self.folder = root / "run1"
         self.outbox = Outbox(
             SpoolWriter(root, FACTS, self.clock),
-            tell=self.told.append,
+            emit=self.told.append,
             now_s=lambda: 7.0,
             faults=self.faults,
             clock=self.clock,
@@ -332,7 +332,7 @@ def test_numbers_are_not_mixed_with_those_of_a_process_that_holds_the_spool(root
     assert second.outbox.degraded == "held"
     assert second.steps() == [9]
     second.outbox.close()
-    spool = RunSpool.take(root / "run1")
+    spool = RunSpool.acquire(root / "run1")
     assert spool is not None
     with spool:
         assert spool.last_seq == 1

@@ -154,14 +154,14 @@ def test_further_devices_are_those_that_the_driver_lists_this_process_on(
     gpu = Gpu({})
     gpu.read()
 
-    gpu.look_for_others()
+    gpu.find_other_devices()
     [other] = gpu.read().others
     assert other.sample() == DeviceSample(1, 30e9, 0.87, 64.0, None)
 
     with_nvml(monkeypatch, FakeNvml(pid=1))
     stranger = Gpu({})
     stranger.read()
-    stranger.look_for_others()
+    stranger.find_other_devices()
     assert stranger.read().others == ()
 
 
@@ -169,7 +169,7 @@ def test_nothing_is_looked_for_where_there_is_no_device(monkeypatch: pytest.Monk
     with_nvml(monkeypatch, FakeNvml())
     gpu = Gpu({"CUDA_VISIBLE_DEVICES": "-1"})
 
-    gpu.look_for_others()
+    gpu.find_other_devices()
     found = gpu.read()
 
     assert found.others == ()

@@ -64,7 +64,7 @@ def test_type_that_does_not_tell_its_name_is_counted_as_unknown():
 def test_line_that_allocates_most_is_named_and_tracing_ends():
     trace = AllocationTrace()
     trace.begin()
-    assert trace.is_under_way
+    assert trace.is_running
     kept = bytearray(5_000_000)
 
     lines, taken_bytes = trace.end()
@@ -74,7 +74,7 @@ def test_line_that_allocates_most_is_named_and_tracing_ends():
     assert lines[0].place.rpartition(":")[0].endswith("test_python_heap.py")
     assert not [each for each in lines if "probes/heap.py" in each.place]
     assert taken_bytes > 0
-    assert not trace.is_under_way
+    assert not trace.is_running
     assert not tracemalloc.is_tracing()
 
 

@@ -114,7 +114,7 @@ def test_after_an_answer_growth_counts_from_the_new_base(kept: Kept):
     watch = kept.requests[0].watch
     assert watch is not None
 
-    kept.keeper.take_new_base(watch)
+    kept.keeper.reset_base(watch)
     for _ in range(5):
         kept.keeper.observe("graph", BoundedReading(140.0))
     kept.keeper.observe("graph", BoundedReading(146.0))
@@ -138,7 +138,7 @@ def test_what_auto_tried_is_told_with_the_reasons_when_nothing_more_helps(kept: 
     steps = [
         kept.keeper.next_step(watch, {"restart": "nobody would start it again"}) for _ in range(3)
     ]
-    kept.keeper.tell_helpless(watch)
+    kept.keeper.report_exhausted(watch)
 
     assert steps == ["collect", "reload", "nothing"]
     [notice] = [e for e in kept.events if isinstance(e, Notice)]
@@ -152,7 +152,7 @@ def test_what_auto_tried_is_told_with_the_reasons_when_nothing_more_helps(kept: 
 def test_level_in_its_cool_down_is_asked_for_again_when_that_has_passed(kept: Kept):
     watch = crossed_by_auto(kept)
     kept.keeper.next_step(watch, {})
-    kept.keeper.take_new_base(watch)
+    kept.keeper.reset_base(watch)
     kept.keeper.observe("graph", BoundedReading(50.0))
     assert kept.keeper.next_step(watch, {}) == "wait"
 
@@ -163,7 +163,7 @@ def test_level_in_its_cool_down_is_asked_for_again_when_that_has_passed(kept: Ke
 
 
 def test_process_that_a_limit_had_started_again_is_not_left_at_once_by_the_same_limit(kept: Kept):
-    kept.keeper.started_again("limit graph 100")
+    kept.keeper.note_restart("limit graph 100")
     watch = crossed_by_auto(kept)
 
     assert [kept.keeper.next_step(watch, {}) for _ in range(3)] == ["collect", "reload", "nothing"]
@@ -173,7 +173,7 @@ def test_process_that_a_limit_had_started_again_is_not_left_at_once_by_the_same_
 
 def test_limit_whose_own_restart_did_not_help_does_not_ask_for_another(kept: Kept):
     restart = msgspec.structs.replace(GRAPH, action="restart")
-    kept.keeper.started_again("limit graph 100")
+    kept.keeper.note_restart("limit graph 100")
     kept.keeper.set_by_script((restart,))
 
     kept.keeper.observe("graph", BoundedReading(150.0))
@@ -185,9 +185,9 @@ def test_limit_whose_own_restart_did_not_help_does_not_ask_for_another(kept: Kep
 
 
 def test_limit_by_command_is_held_back_after_its_own_restart_like_one_of_the_script(kept: Kept):
-    kept.keeper.started_again("limit graph 100")
+    kept.keeper.note_restart("limit graph 100")
     commanded = msgspec.structs.replace(GRAPH, action="restart", set_by="ada")
-    kept.keeper.take_over(SetLimits(["graph"], [commanded]))
+    kept.keeper.restore_commanded(SetLimits(["graph"], [commanded]))
 
     kept.keeper.observe("graph", BoundedReading(150.0))
 
@@ -195,7 +195,7 @@ def test_limit_by_command_is_held_back_after_its_own_restart_like_one_of_the_scr
 
 
 def test_restart_that_somebody_else_asked_for_holds_no_limit_back(kept: Kept):
-    kept.keeper.started_again("ada")
+    kept.keeper.note_restart("ada")
     watch = crossed_by_auto(kept)
 
     steps = [kept.keeper.next_step(watch, {}) for _ in range(4)]
@@ -211,7 +211,7 @@ def test_limits_set_by_command_come_with_the_run_into_its_next_process(kept: Kep
 
     successor = Kept()
     successor.keeper.set_by_script((GRAPH, RAM))
-    successor.keeper.take_over(carried)
+    successor.keeper.restore_commanded(carried)
     successor.keeper.set_by_script((GRAPH,))
 
     told = [(s.metric, s.value, s.action, s.set_by) for s in successor.in_force()]
@@ -278,7 +278,7 @@ RESTART = Limit("graph", 100, action="restart", cooldown_s=60).spec
 
 def next_process(*, in_vain: int, spec: LimitSpec = RESTART) -> Kept:
     kept = Kept()
-    kept.keeper.started_again("limit graph 100", in_vain)
+    kept.keeper.note_restart("limit graph 100", in_vain)
     kept.keeper.set_by_script((spec,))
     return kept
 
@@ -346,6 +346,6 @@ def test_auto_leaves_out_a_restart_that_was_in_vain():
     steps = [second.keeper.next_step(watch, {}) for _ in range(3)]
 
     assert steps == ["collect", "reload", "nothing"]
-    second.keeper.tell_helpless(watch)
+    second.keeper.report_exhausted(watch)
     (told,) = [e for e in second.events if isinstance(e, Notice)]
     assert "restart not done: the last 2 restarts did not help" in told.text

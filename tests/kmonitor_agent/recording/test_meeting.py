@@ -51,7 +51,7 @@ def outcome(why: str = "") -> ReclaimOutcome:
 
 def at_the_end(who: WorkerAgreement, epoch: int, said: list[Any], fails: str = "") -> None:
     """What the session does at an epoch's end; the outcome goes to `said`, or None."""
-    called = who.begins(epoch)
+    called = who.called_by(epoch)
     if not called:
         said.append(None)
         return
@@ -59,7 +59,7 @@ def at_the_end(who: WorkerAgreement, epoch: int, said: list[Any], fails: str = "
     def act() -> ReclaimOutcome:
         return outcome(fails or who.all_prepared())
 
-    said.append((called, who.hold(act, outcome)))
+    said.append((called, who.act_together(act, outcome)))
 
 
 def together(*ends: Callable[[], None]) -> None:

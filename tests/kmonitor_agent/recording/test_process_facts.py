@@ -49,7 +49,7 @@ def test_first_event_says_who_the_process_is(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "argv", ["train.py", "--rate", "0.1"])
 
     told = session_started(
-        boot="b",
+        session_id="b",
         name="run",
         wall_s=5.0,
         interval_s=1.0,
@@ -74,7 +74,7 @@ def test_first_event_spells_out_bytes_that_are_no_text(
 
     for private in (False, True):
         told = session_started(
-            boot="b",
+            session_id="b",
             name=default_run_name(),
             wall_s=5.0,
             interval_s=1.0,
@@ -97,7 +97,7 @@ def test_ranks_of_a_private_group_name_it_alike(monkeypatch: pytest.MonkeyPatch,
         monkeypatch.setenv("RANK", rank)
         told.append(
             session_started(
-                boot=f"b{rank}",
+                session_id=f"b{rank}",
                 name="run",
                 wall_s=5.0,
                 interval_s=1.0,
@@ -118,7 +118,7 @@ def test_private_process_sends_no_names_paths_or_arguments(
     monkeypatch.setattr(sys, "argv", ["/home/ada/secret.py", "--token", "x"])
 
     told = session_started(
-        boot="b",
+        session_id="b",
         name="secret.py",
         wall_s=5.0,
         interval_s=1.0,

@@ -47,7 +47,7 @@ def sampled(
     keeper.set_by_script(tuple(limit.spec for limit in limits))
     told.clear()
     sampler = Sampler(
-        watched=lambda: SamplerTarget(framework),
+        current_target=lambda: SamplerTarget(framework),
         emit=told.append,
         limits=keeper,
         now_s=lambda: 1.0,
@@ -104,19 +104,19 @@ def test_what_runs_into_its_limit_is_sampled_at_once(
     told: list[Event] = []
     keeper = LimitEnforcer(emit=told.append, request=lambda _: True, now_s=lambda: 1.0)
     sampler = Sampler(
-        watched=SamplerTarget,
+        current_target=SamplerTarget,
         emit=told.append,
         limits=keeper,
         now_s=lambda: 1.0,
         privacy=Privacy(private=False),
     )
-    sampler.sample_in_a_rush()
+    sampler.sample_if_grown()
     assert told == []
     monkeypatch.setattr(sampler, "_last", (14.5e9 if resident > 14e9 else 5e9, 16e9))
     reading = Reading(resident, "bytes", "process: made up")
     monkeypatch.setattr("kmonitor_agent.recording.sampler.read_resident_set", lambda: reading)
 
-    sampler.sample_in_a_rush()
+    sampler.sample_if_grown()
 
     assert sum(isinstance(event, Sample) for event in told) == n
 

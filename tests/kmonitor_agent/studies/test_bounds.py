@@ -27,7 +27,7 @@ def followed(
 ) -> SilenceTracker:
     silence = SilenceTracker(0.0, others or StepGaps())
     for at_s, steps, phase in times:
-        silence.heard(seen(at_s, steps, phase))
+        silence.note_progress(seen(at_s, steps, phase))
     return silence
 
 
@@ -176,7 +176,7 @@ def test_in_simulated_fits_no_healthy_one_hangs_and_each_hung_one_is_found_in_ti
             gaps.append(step_s * dice.lognormvariate(0.0, 0.15))
             assert not silence.judgement(now_s + gaps[-1]).hang()
             now_s += gaps[-1]
-            silence.heard(seen(now_s, step))
+            silence.note_progress(seen(now_s, step))
         longest_s = max(gaps[1:])
 
         assert silence.judgement(now_s + max(60.0, HUNG_WITHIN * longest_s) + 0.1).hang()

@@ -71,7 +71,7 @@ def test_a_line_moves_only_in_a_terminal_and_leaves_nothing_behind():
 
     for stream in (file, terminal):
         progress = TerminalProgress(4, stream)
-        progress.move(1, [], [])
+        progress.progressed(1, [], [])
         progress.close()
 
     assert not file.getvalue()
@@ -84,7 +84,7 @@ def test_a_broken_stream_is_left_alone():
     broken = io.StringIO()
     broken.close()
 
-    TerminalProgress(1, broken).tell("lost")
+    TerminalProgress(1, broken).print_line("lost")
 
 
 def test_times_ahead_are_rough():

@@ -23,7 +23,7 @@ class MadeUpProcess:
         self.held = 40 * MIB
         self.tidings: list[object] = [FoldReady()]
 
-    def hear(self) -> list[object]:
+    def receive(self) -> list[object]:
         return self.tidings
 
     def exit_code(self) -> int | None:
@@ -76,14 +76,14 @@ def attempt_of(process: MadeUpProcess, group: MadeUpGroup | None = None) -> Loca
 
 def test_a_fold_that_died_did_not_shrink(process: MadeUpProcess):
     attempt = attempt_of(process)
-    attempt.look(1.1)
+    attempt.poll(1.1)
     process.held = 50 * MIB
-    attempt.look(1.2)
+    attempt.poll(1.2)
     process.held = 0  # a zombie holds nothing
-    attempt.look(1.3)
+    attempt.poll(1.3)
     process.code = -signal.SIGSEGV
 
-    assert attempt.look(1.4)
+    assert attempt.poll(1.4)
     ended = attempt.finish(1.4)
 
     assert (ended.cause, ended.signal) == ("killed", "SIGSEGV")
@@ -94,12 +94,12 @@ def test_a_fold_that_died_did_not_shrink(process: MadeUpProcess):
 def test_a_fold_that_returned_and_does_not_leave_is_ended_and_says_so(process: MadeUpProcess):
     attempt = attempt_of(process)
     process.tidings = [FoldReady(), FunctionReturned("finished")]
-    attempt.look(2.0)
+    attempt.poll(2.0)
     process.tidings = []
 
-    assert not attempt.look(2.0 + 15.0)
-    assert not attempt.look(2.0 + 15.1)
-    assert attempt.look(2.0 + 15.2)
+    assert not attempt.poll(2.0 + 15.0)
+    assert not attempt.poll(2.0 + 15.1)
+    assert attempt.poll(2.0 + 15.2)
     ended = attempt.finish(2.0 + 15.2)
     assert ended.cause == "finished"
     assert "did not leave within 15 s" in ended.why
@@ -113,7 +113,7 @@ def test_a_kill_at_the_folds_own_bound_is_not_the_hosts(
     attempt._seen.kill_counts = OomKillCounts(host=0)  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(local_attempt, "read_oom_kills", lambda: OomKillCounts(host=1))
 
-    attempt.look(1.1)
+    attempt.poll(1.1)
     ended = attempt.finish(1.1)
 
     assert ended.cause == "out_of_memory"

@@ -39,14 +39,14 @@ def begun(path: Path) -> StudyFolder:
 def keep(folder: StudyFolder, fold: int, value: object) -> None:
     """A fold finished with this value."""
     replace_file(folder.value_file(fold), seal_value(pack_value(value), FACTS.id, fold))
-    folder.begins(fold, 1, "fold")
+    folder.note_start(fold, 1, "fold")
     folder.note(Attempt(fold, 1, "finished"))
 
 
 def told_by(folder: StudyFolder) -> list[str]:
     """What it tells the user from now on."""
     lines: list[str] = []
-    folder.tell = lines.append
+    folder.print_line = lines.append
     return lines
 
 
@@ -112,7 +112,7 @@ def test_what_could_not_be_written_is_written_with_the_next_line(folder: StudyFo
 
 
 def test_an_attempt_that_ended_with_the_script_is_in_the_ledger_once(folder: StudyFolder):
-    folder.begins(2, 1, "fold")
+    folder.note_start(2, 1, "fold")
     folder.close()
 
     for _ in range(2):

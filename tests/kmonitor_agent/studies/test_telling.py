@@ -135,7 +135,7 @@ def telling(folder: StudyFolder, folders: Folders) -> StudyReporter:
 
 
 def test_nothing_is_told_before_a_fold_can_run(telling: StudyReporter, folders: Folders):
-    telling.move(0, [Attempted(is_ready=False)], [])
+    telling.progressed(0, [Attempted(is_ready=False)], [])
     telling.close(None)
 
     assert not folders.spool.exists()
@@ -145,8 +145,8 @@ def test_a_fold_that_runs_is_told_with_its_forecast_and_not_at_every_look(
     telling: StudyReporter, folders: Folders
 ):
     for _ in range(3):
-        telling.move(0, [Attempted()], [])
-    telling.move(0, [Attempted(), Attempted(1)], [])
+        telling.progressed(0, [Attempted()], [])
+    telling.progressed(0, [Attempted(), Attempted(1)], [])
     telling.close(None)
 
     events = spooled_events(folders, "a1")
@@ -173,7 +173,7 @@ def test_what_the_end_of_the_study_cut_off_is_told(
     telling: StudyReporter, folder: StudyFolder, folders: Folders
 ):
     folder.note(Attempt(0, 1, "interrupted", began_wall_s=5.0))
-    telling.move(0, [Attempted()], [])
+    telling.progressed(0, [Attempted()], [])
     folder.note(Attempt(0, 1, "interrupted", began_wall_s=9.0))
     telling.close(KeyboardInterrupt)
 
@@ -207,7 +207,7 @@ def test_texts_of_exceptions_of_private_folds_stay_here(
 
 
 def test_a_study_that_fails_says_by_what(telling: StudyReporter, folders: Folders):
-    telling.move(0, [Attempted()], [])
+    telling.progressed(0, [Attempted()], [])
     telling.close(OSError)
 
     last = spooled_events(folders, "a1")[-1]
@@ -221,14 +221,14 @@ def _ended(fold: int, cause: str, attempt: int = 1) -> Attempt:
 
 def test_folds_are_counted_once_however_often_they_are_tried():
     tallies = FoldCounter()
-    tallies.know([_ended(0, "finished"), _ended(1, "hang"), _ended(1, "hang", 2)], {0})
-    tallies.began(1, 3)
-    tallies.began(2, 1)
+    tallies.add_earlier([_ended(0, "finished"), _ended(1, "hang"), _ended(1, "hang", 2)], {0})
+    tallies.attempt_started(1, 3)
+    tallies.attempt_started(2, 1)
     tallies.ended(_ended(2, "timeout"), again=True)
-    tallies.began(2, 2)
+    tallies.attempt_started(2, 2)
 
-    assert tallies.now() == StudyTally(over=1, finished=1, running=2, retried=2)
+    assert tallies.tally() == StudyTally(over=1, finished=1, running=2, retried=2)
 
     tallies.ended(_ended(1, "out_of_memory", 3), again=False)
     tallies.ended(_ended(2, "interrupted", 2), again=False)
-    assert tallies.now() == StudyTally(over=2, finished=1, killed=1, retried=2, out_of_memory=1)
+    assert tallies.tally() == StudyTally(over=2, finished=1, killed=1, retried=2, out_of_memory=1)

@@ -44,7 +44,7 @@ def test_a_trial_is_answered_by_whoever_runs_it(tmp_path: Path):
 
     assert result.value == ["what", 7, 300_000, 400_000]
     assert set(threads) == {threading.get_ident()}
-    assert trials.ledger[0].fold == 3
+    assert trials.attempts[0].fold == 3
 
 
 def test_what_answering_raises_is_raised_in_the_trial(tmp_path: Path):
@@ -76,7 +76,7 @@ def test_trials_of_several_threads_run_at_the_same_time(tmp_path: Path):
     trials.close()
 
     assert values == {0: 0, 1: 1}
-    assert len(trials.ledger) == 2
+    assert len(trials.attempts) == 2
 
 
 def test_the_next_trials_process_waits_warm_and_goes_with_the_search(tmp_path: Path):
@@ -142,7 +142,7 @@ def test_a_trial_that_came_to_no_value_is_told_as_such(
         "kmonitor: trial 2 failed",
     ]
     assert lines[1].endswith(": it takes 9 GiB")
-    table = str(trials.ledger).splitlines()
+    table = str(trials.attempts).splitlines()
     assert table[0].startswith("trial  try")
     assert table[-1] == "trial 2: no luck"
     facts = msgspec.json.decode((tmp_path / "search" / "study.json").read_bytes(), type=StudyFacts)

@@ -71,7 +71,7 @@ def test_a_quiet_process_that_lives_keeps_its_spool_and_its_session(
     run = _leave_a_spool(folders)
     hub = _Shipping(parts, folders)
     hub.hello(run)
-    held = RunSpool.take(folders.spool / run)
+    held = RunSpool.acquire(folders.spool / run)
     assert held is not None
 
     with held:
@@ -91,7 +91,7 @@ def test_a_spool_to_which_something_was_written_since_is_not_taken_for_settled(
     assert hub.shipping.is_settled(record)
 
     asked = ProcessDeath("signal", "SIGINT", why="SIGINT, which was sent to kmonitor run")
-    assert record_death(folders, run, asked, asked=True, supervisor=0)
+    assert record_death(folders, run, asked, is_requested=True, supervisor=0)
 
     assert not hub.shipping.is_settled(record)
     assert hub.after(0.1) == told + 1
@@ -169,7 +169,7 @@ def test_what_was_carried_here_from_another_host_counts_as_a_folders(
 
 def test_events_between_a_cut_spool_and_its_mark_become_one_gap(parts: HubParts, folders: Folders):
     run = _leave_a_spool(folders)
-    spool = RunSpool.take(folders.spool / run)
+    spool = RunSpool.acquire(folders.spool / run)
     assert spool is not None
     last_seq = spool.last_seq
     spool.mark_acked(last_seq)

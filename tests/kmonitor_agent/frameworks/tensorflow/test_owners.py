@@ -35,7 +35,7 @@ def nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(*args: Any) -> NoReturn:
         raise AssertionError("all objects were looked through")
 
-    monkeypatch.setattr(tensorflow_traces.GraphOwners, "_ask_all", asked)
+    monkeypatch.setattr(tensorflow_traces.GraphOwners, "_find_owners", asked)
 
 
 def used() -> Any:

@@ -165,7 +165,7 @@ def test_before_it_is_opened_arrays_are_numpy_s():
 
     array = memory.empty((ROWS, 600), np.dtype("float32"))
 
-    assert memory.take(array) is None
+    assert memory.pop_tensor(array) is None
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64"])
@@ -175,12 +175,12 @@ def test_a_tensor_is_filled_as_an_array(dtype: str):
 
     array = memory.empty((ROWS, 600), np.dtype(dtype_of_numpy))
     array[...] = 3
-    tensor = memory.take(array)
+    tensor = memory.pop_tensor(array)
 
     assert tensor is not None
     assert is_same_memory(np.asarray(tf.Variable(tensor).read_value()), array)
-    assert memory.take(array) is None
-    assert memory.take(np.ones(3)) is None
+    assert memory.pop_tensor(array) is None
+    assert memory.pop_tensor(np.ones(3)) is None
     assert bool(tf.reduce_all(tensor == tf.cast(3, dtype)))
 
 
@@ -191,4 +191,4 @@ def test_an_array_of_a_dtype_that_no_tensor_can_be_empty_of_is_numpy_s():
     array = memory.empty((ROWS, 600), dtype)
 
     assert (array.shape, array.dtype) == ((ROWS, 600), dtype)
-    assert memory.take(array) is None
+    assert memory.pop_tensor(array) is None

@@ -45,7 +45,7 @@ def _last(folders: Folders) -> object:
 def test_a_killed_process_is_told_of_behind_its_last_event(folders: Folders):
     _spooled(folders)
 
-    assert record_death(folders, RUN, KILLED, asked=False, supervisor=0)
+    assert record_death(folders, RUN, KILLED, is_requested=False, supervisor=0)
 
     told = _last(folders)
     assert isinstance(told, SessionDied)
@@ -58,7 +58,7 @@ def test_a_process_that_told_its_good_end_is_not_told_of_again(folders: Folders)
 
     good = ProcessDeath("status", status=0, why="it left with exit status 0")
 
-    assert not record_death(folders, RUN, good, asked=False, supervisor=0)
+    assert not record_death(folders, RUN, good, is_requested=False, supervisor=0)
     assert isinstance(_last(folders), SessionEnded)
 
 
@@ -70,7 +70,7 @@ def test_an_exit_status_is_told_unless_an_exception_says_more(
 
     failed = ProcessDeath("status", status=3, why="it left with exit status 3")
 
-    assert record_death(folders, RUN, failed, asked=False, supervisor=0) is told
+    assert record_death(folders, RUN, failed, is_requested=False, supervisor=0) is told
 
 
 @pytest.mark.parametrize(("name", "told"), [("SIGINT", False), ("SIGKILL", True)])
@@ -79,7 +79,7 @@ def test_ctrl_c_that_the_process_told_of_is_told_once(folders: Folders, *, name:
 
     death = ProcessDeath("signal", name, why=name)
 
-    assert record_death(folders, RUN, death, asked=False, supervisor=0) is told
+    assert record_death(folders, RUN, death, is_requested=False, supervisor=0) is told
 
 
 @pytest.mark.parametrize(
@@ -97,12 +97,12 @@ def test_an_announced_restart_that_nothing_follows_is_told(folders: Folders):
 
     nothing = ProcessDeath("status", status=0, why="it left with exit status 0")
 
-    assert not record_death(folders, RUN, nothing, asked=False, supervisor=os.getpid())
-    assert record_death(folders, RUN, nothing, asked=False, supervisor=0)
+    assert not record_death(folders, RUN, nothing, is_requested=False, supervisor=os.getpid())
+    assert record_death(folders, RUN, nothing, is_requested=False, supervisor=0)
 
 
 def test_a_run_that_never_told_anything_is_left_alone(folders: Folders):
-    assert not record_death(folders, RUN, KILLED, asked=False, supervisor=0)
+    assert not record_death(folders, RUN, KILLED, is_requested=False, supervisor=0)
 
 
 def test_a_kill_counts_as_want_of_memory_when_a_counter_rose():

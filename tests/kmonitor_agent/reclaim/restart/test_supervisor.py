@@ -102,7 +102,7 @@ def test_who_was_told_to_end_while_it_left_is_said_to_have_been(
 
         @override
         def wait(self) -> ScriptExit:
-            return ScriptExit(status=RESTART_STATUS, asked=signal.SIGINT)
+            return ScriptExit(status=RESTART_STATUS, forwarded_signal=signal.SIGINT)
 
     def tell(folders: Folders, run: str, death: ProcessDeath, **_: object) -> bool:
         told.append(death)
@@ -112,7 +112,7 @@ def test_who_was_told_to_end_while_it_left_is_said_to_have_been(
     monkeypatch.setattr(supervisor, "record_death", tell)
 
     ended = Supervisor(
-        SupervisorOptions(["script"]), folders=folders, environ={}, tell=print
+        SupervisorOptions(["script"]), folders=folders, environ={}, print_line=print
     ).run()
 
     assert ended.signal == signal.SIGINT

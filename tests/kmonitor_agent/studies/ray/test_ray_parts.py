@@ -116,17 +116,17 @@ def test_a_folds_files_arrive_as_they_were_and_only_in_its_folder(tmp_path: Path
     unpacking = FileReceiver(here, 1)
 
     for part in file_parts(there, 1, with_files=True):
-        unpacking.take(part)
+        unpacking.write_part(part)
 
     assert not here.value_file(1).exists()
-    unpacking.whole()
+    unpacking.commit()
     assert here.value_file(1).read_bytes() == b"value"
     assert here.output_file(1).read_bytes() == b"first\nsecond\n"
     assert (here.fold_folder(1) / "deep" / "weights").stat().st_size == 5 * 2**20
     assert (here.fold_folder(1) / "empty").exists()
     for name in ("fold/../../escaped", "fold//etc/escaped", "escaped"):
         with pytest.raises(ValueError, match="no file of a fold"):
-            unpacking.take(FilePart(name, b"", is_first=True))
+            unpacking.write_part(FilePart(name, b"", is_first=True))
 
 
 def test_events_of_all_nodes_of_a_run_stand_in_one_row_and_a_hub_may_read_between(
@@ -137,15 +137,15 @@ def test_events_of_all_nodes_of_a_run_stand_in_one_row_and_a_hub_may_read_betwee
     for boot, texts in (("one", "ab"), ("one", "c"), ("two", "de")):
         facts = SessionFacts(run="run1", boot=boot, host="far", pid=1, started_wall_s=1.0)
         bodies = [encode_event(Notice(t_s=0.0, level="info", code="x", text=t)) for t in texts]
-        carrier.take(TrainingEvents(facts, bodies))
+        carrier.add(TrainingEvents(facts, bodies))
         carrier.flush()
-        held = RunSpool.take(folders.spool / "run1")
+        held = RunSpool.acquire(folders.spool / "run1")
         assert held is not None, "its lock is let go of"
         with held:
             last = held.last_seq
     carrier.close()
 
-    spool = RunSpool.take(folders.spool / "run1")
+    spool = RunSpool.acquire(folders.spool / "run1")
     assert spool is not None
     with spool:
         events = list(spool.events())
@@ -176,11 +176,11 @@ def test_a_fold_on_a_node_is_judged_by_what_all_folds_taught():
     known = LearnedTimes(StepGaps({"between": 30.0, "step": 0.2}), [10.0, 12.0, 11.0])
     slow, hung, well, late = (RayAttempt(each, 1, None, known, TimeBound()) for each in range(4))
     for each in (slow, hung, well, late):
-        each.arrive(AttemptStarted("id", "far", "/verdicts/0-1", has_folder=False))
-    slow.heard(now(elapsed_s=61.0))
-    hung.heard(now(elapsed_s=50.0, silent_s=91.0, phase="between"))
-    well.heard(now(elapsed_s=50.0, silent_s=59.0))
-    late.heard(now(elapsed_s=61.0, silent_s=55.0))
+        each.task_started(AttemptStarted("id", "far", "/verdicts/0-1", has_folder=False))
+    slow.note_progress(now(elapsed_s=61.0))
+    hung.note_progress(now(elapsed_s=50.0, silent_s=91.0, phase="between"))
+    well.note_progress(now(elapsed_s=50.0, silent_s=59.0))
+    late.note_progress(now(elapsed_s=61.0, silent_s=55.0))
 
     verdicts = [each.judge(0.0) for each in (slow, hung, well, late)]
 
@@ -207,5 +207,5 @@ def test_what_is_left_of_a_failed_tasks_stream_is_read_for_ray_prints_errors_tha
     )
     cluster = RayCluster(made_up)
 
-    assert cluster.unended([iter(["last item", "the task"]), "later"]) == ["later"]
+    assert cluster.still_running([iter(["last item", "the task"]), "later"]) == ["later"]
     assert read == ["last item", "the task"]

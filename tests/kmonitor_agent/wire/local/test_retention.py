@@ -20,7 +20,7 @@ def _spool(root: Path, run: str, *, acked: int, mtime: float, n: int = 20) -> Ru
         path = folder / segment_name(first)
         records = (encode_record(s, _body(s)) for s in range(first, first + n))
         path.write_bytes(segment_head(FACTS) + b"".join(records))
-    spool = RunSpool.take(folder)
+    spool = RunSpool.acquire(folder)
     assert spool is not None
     spool.mark_acked(acked)
     for path in spool.closed_segments():
@@ -93,7 +93,7 @@ def test_bodies_that_cannot_be_read_are_not_taken_for_samples(tmp_path: Path):
     folder.mkdir()
     path = folder / segment_name(1)
     path.write_bytes(segment_head(FACTS) + encode_record(1, b"\xc1") + encode_record(2, body()))
-    own = RunSpool.take(folder)
+    own = RunSpool.acquire(folder)
     assert own is not None
     with own:
         assert trim_root(tmp_path, own=own, limit_bytes=0) > 0

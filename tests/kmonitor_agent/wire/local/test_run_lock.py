@@ -20,7 +20,7 @@ sys.stdin.read()
 
 
 def _taken(folder: Path) -> FolderLock:
-    lock = FolderLock.take(folder)
+    lock = FolderLock.acquire(folder)
     assert lock is not None
     return lock
 
@@ -28,7 +28,7 @@ def _taken(folder: Path) -> FolderLock:
 def test_a_second_owner_is_refused_until_the_first_lets_go(tmp_path: Path):
     first = _taken(tmp_path)
 
-    assert FolderLock.take(tmp_path) is None
+    assert FolderLock.acquire(tmp_path) is None
 
     first.release()
     first.release()
@@ -46,7 +46,7 @@ def test_the_lock_ends_with_a_killed_process(tmp_path: Path):
     with holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        assert FolderLock.take(tmp_path) is None
+        assert FolderLock.acquire(tmp_path) is None
         holder.kill()
 
     _taken(tmp_path).release()
@@ -70,7 +70,7 @@ def test_a_deleted_lock_file_is_not_mistaken_for_the_lock(
     lock = _taken(tmp_path)
 
     assert len(opened) == 2
-    assert FolderLock.take(tmp_path) is None
+    assert FolderLock.acquire(tmp_path) is None
     lock.release()
 
 
@@ -82,13 +82,13 @@ def test_a_forked_child_can_let_go_of_its_copy_without_freeing_the_lock(tmp_path
         os._exit(0)
     os.waitpid(pid, 0)
 
-    assert FolderLock.take(tmp_path) is None
+    assert FolderLock.acquire(tmp_path) is None
     lock.release()
 
 
 def test_no_folder_no_lock(tmp_path: Path):
     with pytest.raises(FileNotFoundError):
-        FolderLock.take(tmp_path / "gone")
+        FolderLock.acquire(tmp_path / "gone")
 
 
 def test_a_file_system_without_locks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -98,4 +98,4 @@ def test_a_file_system_without_locks_is_said(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("fcntl.flock", refuse)
 
     with pytest.raises(OSError, match="not supported"):
-        FolderLock.take(tmp_path)
+        FolderLock.acquire(tmp_path)

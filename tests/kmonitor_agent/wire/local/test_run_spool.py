@@ -43,7 +43,7 @@ def _write(folder: Path, first: int, last: int, facts: SessionFacts = FACTS) -> 
 
 
 def _own(folder: Path) -> RunSpool:
-    spool = RunSpool.take(folder)
+    spool = RunSpool.acquire(folder)
     assert spool is not None
     return spool
 
@@ -60,7 +60,7 @@ def test_events_come_in_order_over_all_segments(folder: Path):
         assert _seqs(spool) == [1, 2, 3, 4, 5, 6]
         assert next(spool.events(4)) == SpooledEvent(5, body(5, 5.0), LATER)
         assert _seqs(spool, after=6) == []
-        assert spool.boots() == [FACTS, LATER]
+        assert spool.sessions() == [FACTS, LATER]
         assert (spool.run, spool.first_seq, spool.last_seq, spool.acked) == ("run1", 1, 6, 0)
 
 
@@ -68,12 +68,12 @@ def test_an_empty_folder_is_a_run_without_events(folder: Path):
     with _own(folder) as spool:
         assert _seqs(spool) == []
         assert (spool.first_seq, spool.last_seq) == (1, 0)
-        assert spool.boots() == []
+        assert spool.sessions() == []
 
 
 def test_a_living_owner_keeps_others_out(folder: Path):
     with _own(folder):
-        assert RunSpool.take(folder) is None
+        assert RunSpool.acquire(folder) is None
 
     _own(folder).close()
 
@@ -241,7 +241,7 @@ def test_an_unreadable_folder_frees_its_lock(folder: Path, monkeypatch: pytest.M
     with monkeypatch.context() as patch:
         patch.setattr(RunSpool, "_cut_torn_tail", refuse)
         with pytest.raises(OSError, match="Input/output"):
-            RunSpool.take(folder)
+            RunSpool.acquire(folder)
 
     _own(folder).close()
 

@@ -77,7 +77,7 @@ def test_a_record_that_is_still_being_written_is_waited_for(run: Path):
 
 def test_the_lock_of_a_living_process_is_not_asked_for(run: Path):
     write(run, 1, range(1, 4))
-    lock = FolderLock.take(run)
+    lock = FolderLock.acquire(run)
     assert lock is not None
     before = sorted((p.name, p.stat().st_mtime_ns) for p in run.iterdir())
 
@@ -100,10 +100,10 @@ def test_it_goes_on_behind_what_a_hub_has(run: Path):
     write(run, 1, range(1, 6))
     write(run, 6, range(6, 9))
     tail = SpoolReader(run)
-    tail.go_on_after(6)
+    tail.resume_after(6)
 
     assert numbers(tail) == [7, 8]
-    tail.go_on_after(3)
+    tail.resume_after(3)
     assert numbers(tail) == [4, 5, 6, 7, 8]
 
 
@@ -113,13 +113,13 @@ def test_a_hole_that_may_still_fill_is_waited_for_and_else_told_as_lost(run: Pat
     tail = SpoolReader(run)
 
     assert numbers(tail) == []
-    assert "yet" in tail.waits
+    assert "yet" in tail.why_waiting
     settle(path)
     later = SpoolReader(run)
     found = later.read().events
     assert [event.seq for event in found] == [1, 2, 3, 4, 5]
     assert isinstance(decode_event(found[1].body), LostEvents)
-    assert later.waits == ""
+    assert later.why_waiting == ""
 
 
 def test_a_segment_that_was_thinned_meanwhile_is_read_anew(run: Path):
@@ -148,7 +148,7 @@ def test_what_nobody_has_any_more_is_a_jump_when_it_is_much(run: Path):
 def test_it_reads_what_the_owner_of_the_spool_reads(run: Path):
     write(run, 1, [1, 2, 5])
     write(run, 8, range(8, 10))
-    spool = RunSpool.take(run)
+    spool = RunSpool.acquire(run)
     assert spool is not None
     with spool:
         owned = [(event.seq, event.body) for event in spool.events()]

@@ -30,7 +30,7 @@ def _records(first: int, n: int = 1, size: int = 0) -> list[SpoolRecord]:
 
 
 def _seqs(root: Path) -> list[int]:
-    spool = RunSpool.take(root / "run1")
+    spool = RunSpool.acquire(root / "run1")
     assert spool is not None
     with spool:
         return [event.seq for event in spool.events()]
@@ -81,7 +81,7 @@ def test_a_second_process_of_the_run_is_kept_out(root: Path):
     first.write(_records(1))
     first.close()
     with pytest.raises(SpoolLocked):
-        second.open(given=1)
+        second.open(last_seq=1)
     assert second.open().last_seq == 1
     second.close()
 
@@ -89,7 +89,7 @@ def test_a_second_process_of_the_run_is_kept_out(root: Path):
 def test_a_folder_that_a_hub_clears_before_it_is_locked_is_made_again(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    real, cleared = RunSpool.take, []
+    real, cleared = RunSpool.acquire, []
 
     def take(folder: Path) -> RunSpool | None:
         if not cleared:
@@ -220,7 +220,7 @@ def test_a_child_leaves_the_lock_to_its_parent(root: Path):
         os._exit(0)
     os.waitpid(pid, 0)
 
-    assert RunSpool.take(root / "run1") is None
+    assert RunSpool.acquire(root / "run1") is None
     writer.write(_records(2))
     writer.close()
     SpoolWriter(root, FACTS, MovedClock()).forget_in_child()

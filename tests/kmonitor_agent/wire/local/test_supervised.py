@@ -10,11 +10,11 @@ def test_a_process_knows_who_asked_the_one_before_it_to_leave(tmp_path: Path):
     left = RestartRequest("a" * 32, "limit ram 80%")
 
     shared.begin_next()
-    assert shared.left() is None
+    assert shared.previous_request() is None
     shared.leave(left)
     shared.begin_next()
 
-    assert (shared.left(), shared.request()) == (left, None)
+    assert (shared.previous_request(), shared.request()) == (left, None)
 
 
 def test_a_process_that_follows_a_crash_was_asked_for_by_nobody(tmp_path: Path):
@@ -24,4 +24,4 @@ def test_a_process_that_follows_a_crash_was_asked_for_by_nobody(tmp_path: Path):
 
     shared.begin_next()
 
-    assert shared.left() is None
+    assert shared.previous_request() is None
